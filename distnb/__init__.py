@@ -1,0 +1,89 @@
+"""distnb: the array of a notebook, spread over MPI engines.
+
+    import distnb as dnb
+    dnb.start(n=4)                 # or dnb.connect() to engines of your own cluster
+    x = dnb.ones((10_000, 10_000))
+    y = (x[1:] + x[:-1]).mean()    # plain NumPy; nothing is sent to the notebook
+    float(y)
+
+The functions of the array namespace are NumPy's; see the documentation for layouts (``dist=``).
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from distnb.client import array as _array
+from distnb.client import creation, functions, random
+from distnb.client.array import DistArray, Placement
+from distnb.client.creation import *  # noqa: F403
+from distnb.client.current import connect, inprocess, session, spmd, start
+from distnb.client.session import Session
+from distnb.config import Config, config
+from distnb.errors import (
+    DistnbError,
+    EngineError,
+    GatherError,
+    LayoutError,
+    LostArrayError,
+    SessionError,
+)
+
+_DTYPES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64", "complex128"),
+)
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    *creation.__all__,
+    *functions.NAMESPACE,
+    *_DTYPES,
+    "Config",
+    "DistArray",
+    "DistnbError",
+    "EngineError",
+    "GatherError",
+    "LayoutError",
+    "LostArrayError",
+    "Placement",
+    "Session",
+    "SessionError",
+    "config",
+    "connect",
+    "inprocess",
+    "random",
+    "session",
+    "spmd",
+    "start",
+]
+
+
+globals().update(functions.NAMESPACE)
+globals().update(
+    {name: getattr(np, name) for name in ("e", "inf", "nan", "newaxis", "pi", *_DTYPES)}
+)
+
+
+class _Views:
+    """The pictures of layouts, imported when one is asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module("distnb.widgets.layout"), name)
+
+
+_array.Placement.views = _Views()
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Register the magics (``%load_ext distnb``); starts nothing."""
+    importlib.import_module("distnb.magics").load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Take the magics away again."""
+    importlib.import_module("distnb.magics").unload(shell)

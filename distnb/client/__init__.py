@@ -1,0 +1,1 @@
+"""The notebook side: sessions, arrays, and how engines are started and reached."""

@@ -1,0 +1,328 @@
+"""Functions that make arrays. All take ``dist=`` and ``grid=`` for the layout (see ``array``)."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array import (
+    FUNCTIONS,
+    DistArray,
+    create,
+    elementwise,
+    from_host,
+    layout_for,
+    numeric,
+)
+from distnb.client.current import need
+from distnb.client.session import Session
+from distnb.errors import explain
+from distnb.layout import Ints, follow, make_layout
+from distnb.protocol import Typed
+
+__all__ = [
+    "arange",
+    "array",
+    "asarray",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_parts",
+    "fromfunction",
+    "full",
+    "full_like",
+    "identity",
+    "indices",
+    "linspace",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+]
+
+
+def _shape(shape: Any) -> Ints:
+    given = shape if isinstance(shape, tuple | list) else (shape,)
+    try:
+        found = tuple(operator.index(n) for n in given)
+    except TypeError:
+        raise TypeError(
+            explain("shape", repr(shape), "integers", "pass an integer or a tuple of them")
+        ) from None
+    if any(n < 0 for n in found):
+        raise ValueError(explain("shape", found, "no negative lengths", "check the arithmetic"))
+    return found
+
+
+def array(
+    data: Any, dtype: Any = None, *, dist: Any = None, grid: Any = None, copy: bool = True, session: Session | None = None
+) -> DistArray:
+    """Make a distributed array from array-like data.
+
+    Parameters
+    ----------
+    data : array_like or DistArray
+        The elements; each engine is sent only the part that it holds.
+    dtype : dtype, optional
+        Bool, integer, float or complex; by default that of the data.
+    dist : optional
+        The layout. None: blocks along the first axis that is at least as long as there are
+        engines. ``'replicated'``; ``('engine', r)``: all on one; one word for the first axis or a
+        tuple with a word for each: ``'*'`` whole, ``'block'``, ``'cyclic'``, ``('cyclic', k)``
+        block-cyclic, ``('irregular', cuts)``; or another array or its ``layout``.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
+    copy : bool
+        Whether a DistArray that already fits is copied.
+    session : Session, optional
+        By default the current one.
+
+    Raises
+    ------
+    TypeError
+        For dtypes that are not numeric.
+    LayoutError
+        If the layout does not fit the shape or the number of engines.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.array([[1, 2], [3, 4]], dist=("*", "cyclic"))
+    <DistArray (2, 2) int64, * x cyclic on 2 engines, 0.0 MiB>
+    """
+    if isinstance(data, DistArray):
+        return _from_dist(data, dtype, dist, grid, copy)
+    at = need(session)
+    host = np.asarray(data) if dtype is None else np.asarray(data, dtype=numeric(dtype))
+    host = host.astype(numeric(host.dtype), copy=False)
+    return from_host(at, host, layout_for(host.shape, at, dist, grid))
+
+
+def _from_dist(data: DistArray, dtype: Any, dist: Any, grid: Any, copy: bool) -> DistArray:
+    found = data if dtype is None or numeric(dtype) == data.dtype else data.astype(dtype)
+    if dist is not None or grid is not None:
+        return found.redistribute(dist, grid)
+    return found.copy() if copy and found is data else found
+
+
+def asarray(data: Any, dtype: Any = None, *, dist: Any = None, grid: Any = None, session: Session | None = None) -> DistArray:
+    """Make a distributed array, or return the data itself if it is one already; see ``array``."""
+    return array(data, dtype, dist=dist, grid=grid, copy=False, session=session)
+
+
+def _made(shape: Any, dtype: Any, dist: Any, grid: Any, session: Session | None, how: tuple[Any, ...]) -> DistArray:
+    at, extents = need(session), _shape(shape)
+    kind = numeric(float if dtype is None else dtype)
+    return create(at, extents, kind, layout_for(extents, at, dist, grid), how)
+
+
+def empty(shape: Any, dtype: Any = None, *, dist: Any = None, grid: Any = None, session: Session | None = None) -> DistArray:
+    """Make an array with undefined content."""
+    return _made(shape, dtype, dist, grid, session, ("empty",))
+
+
+def zeros(shape: Any, dtype: Any = None, *, dist: Any = None, grid: Any = None, session: Session | None = None) -> DistArray:
+    """Make an array of zeros."""
+    return _made(shape, dtype, dist, grid, session, ("fill", 0))
+
+
+def ones(shape: Any, dtype: Any = None, *, dist: Any = None, grid: Any = None, session: Session | None = None) -> DistArray:
+    """Make an array of ones."""
+    return _made(shape, dtype, dist, grid, session, ("fill", 1))
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, dist: Any = None, grid: Any = None, session: Session | None = None) -> DistArray:
+    """Make an array of one value; the dtype is the value's by default."""
+    if isinstance(fill_value, DistArray):
+        return _filled_from(empty(shape, dtype or fill_value.dtype, dist=dist, grid=grid), fill_value)
+    value = np.asarray(fill_value)
+    kind = numeric(value.dtype if dtype is None else dtype)
+    if value.ndim:
+        at = need(session)
+        return _filled_from(empty(shape, kind, dist=dist, grid=grid, session=at), value)
+    scalar = np.full(1, fill_value, kind)[0]  # NumPy refuses what cannot be stored
+    how = ("fill", Typed(kind.str, scalar.item()))
+    return _made(shape, kind, dist, grid, session, how)
+
+
+def _filled_from(made: DistArray, value: Any) -> DistArray:
+    made[...] = value
+    return made
+
+
+def _like(prototype: Any, dtype: Any, shape: Any, dist: Any, how: tuple[Any, ...]) -> DistArray:
+    """Make an array like another: its shape and dtype, and its elements where the other's are."""
+    if not isinstance(prototype, DistArray):
+        prototype = np.asarray(prototype)
+        return _made(shape or prototype.shape, dtype or prototype.dtype, dist, None, None, how)
+    extents = prototype.shape if shape is None else _shape(shape)
+    at = prototype.session
+    if dist is None and extents == prototype.shape:
+        layout = follow(prototype.placed, at.size)[0]
+    else:
+        layout = layout_for(extents, at, dist)
+    return create(at, extents, numeric(prototype.dtype if dtype is None else dtype), layout, how)
+
+
+def empty_like(prototype: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, dist: Any = None) -> DistArray:
+    """Make an array with undefined content that lies like another."""
+    return _like(prototype, dtype, shape, dist, ("empty",))
+
+
+def zeros_like(prototype: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, dist: Any = None) -> DistArray:
+    """Make an array of zeros that lies like another."""
+    return _like(prototype, dtype, shape, dist, ("fill", 0))
+
+
+def ones_like(prototype: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, dist: Any = None) -> DistArray:
+    """Make an array of ones that lies like another."""
+    return _like(prototype, dtype, shape, dist, ("fill", 1))
+
+
+def full_like(prototype: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, dist: Any = None) -> DistArray:
+    """Make an array of one value that lies like another."""
+    return _filled_from(_like(prototype, dtype, shape, dist, ("empty",)), fill_value)
+
+
+def arange(
+    start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, dist: Any = None, grid: Any = None, session: Session | None = None
+) -> DistArray:
+    """Make evenly spaced numbers in ``[start, stop)``, bit for bit as ``numpy.arange``."""
+    if stop is None:
+        start, stop = 0, start
+    # NumPy computes the first two numbers and goes on with their difference.
+    first = np.arange(start, start + 2 * step, step, dtype=dtype)[:2] if step else np.arange(0, 1, step)
+    kind = numeric(np.arange(start, stop, step, dtype=dtype)[:0].dtype if _short(start, stop, step) else first.dtype)
+    n = max(0, ceil((stop - start) / step))
+    low = first.astype(kind)[0].item()
+    gap = (first.astype(kind)[1] - first.astype(kind)[0]).item()
+    return _made((n,), kind, dist, grid, session, ("index", 0, low, gap))
+
+
+def _short(start: Any, stop: Any, step: Any) -> bool:
+    return abs(stop - start) <= 1000 * abs(step)
+
+
+def linspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, *, dist: Any = None, grid: Any = None, session: Session | None = None
+) -> Any:
+    """Make ``num`` evenly spaced numbers from ``start`` to ``stop``, as ``numpy.linspace``."""
+    n = operator.index(num)
+    if n < 0:
+        raise ValueError(f"Number of samples, {n}, must be non-negative.")
+    parts = n - 1 if endpoint else n
+    sample = np.linspace(start, stop, min(n, 2), dtype=dtype)
+    working = np.result_type(start, stop, float(n))
+    delta = np.subtract(stop, start, dtype=working)
+    step = delta / parts if parts > 0 else np.nan
+    y = arange(n, dtype=working, dist=dist, grid=grid, session=session)
+    y = (y / parts * delta if step == 0 else y * step) if parts > 0 else y * delta
+    y = y + start
+    if endpoint and n > 1:
+        y[-1] = stop
+    if sample.dtype.kind in "iu":
+        y = elementwise("floor", y)
+    y = y.astype(sample.dtype, copy=False)
+    return (y, step) if retstep else y
+
+
+def indices(dimensions: Sequence[int], dtype: Any = int, *, dist: Any = None, grid: Any = None, session: Session | None = None) -> tuple[DistArray, ...]:
+    """Return, for each axis, the array of global indices along it."""
+    shape = _shape(dimensions)
+    return tuple(
+        _made(shape, dtype, dist, grid, session, ("index", d, 0, 1)) for d in range(len(shape))
+    )
+
+
+def fromfunction(
+    function: Callable[..., Any], shape: Any, *, dtype: Any = float, dist: Any = None, grid: Any = None, session: Session | None = None, **kwargs: Any
+) -> Any:
+    """Call a function with the arrays of global indices, as ``numpy.fromfunction``.
+
+    The function runs in the notebook, on distributed index arrays: what it computes runs on the
+    engines.
+    """
+    return function(*indices(_shape(shape), dtype, dist=dist, grid=grid, session=session), **kwargs)
+
+
+def eye(
+    N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, dist: Any = None, grid: Any = None, session: Session | None = None
+) -> DistArray:
+    """Make a 2-D array with ones on a diagonal and zeros elsewhere."""
+    shape = _shape((N, N if M is None else M))
+    row, column = indices(shape, dist=dist, grid=grid, session=session)
+    return elementwise("equal", row + operator.index(k), column).astype(numeric(dtype))  # type: ignore[no-any-return]
+
+
+def identity(n: int, dtype: Any = None, **layout: Any) -> DistArray:
+    """Make the identity matrix."""
+    return eye(n, dtype=float if dtype is None else dtype, **layout)
+
+
+def from_parts(parts: Any, *, session: Session | None = None) -> DistArray:
+    """Make an array of parts, one for each engine, joined along the first axis.
+
+    Parameters
+    ----------
+    parts : list of array_like, or str
+        One array for each engine (lengths may differ, and be 0), or the name of a variable that
+        each engine has in its ``%px`` namespace; then the elements are copied where they are.
+
+    Notes
+    -----
+    The layout is irregular along axis 0 (block where the lengths agree with it).
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.from_parts([[1, 2, 3], [4]])
+    <DistArray (4,) int64, ('irregular', (0, 3, 4)) on 2 engines, 0.0 MiB>
+    """
+    at = need(session)
+    if isinstance(parts, str):
+        found = at.describe(parts)
+        for rank, (shape, kind) in enumerate(found):
+            if shape is None:
+                raise TypeError(
+                    explain(f"variable {parts!r} on rank {rank}", kind, "a NumPy array", "set it with %px")
+                )
+        shapes = [tuple(shape) for shape, _ in found]
+        kinds = [np.dtype(kind) for _, kind in found]
+        return _joined(at, shapes, kinds, ("local", parts), None)
+    arrays = [np.asarray(p) for p in parts]
+    return _joined(at, [a.shape for a in arrays], [a.dtype for a in arrays], None, arrays)
+
+
+def _joined(at: Session, shapes: list[Any], kinds: list[np.dtype], how: Any, arrays: Any) -> DistArray:
+    """Make the array of parts with these shapes and dtypes."""
+    good = len(shapes) == at.size and all(s and s[1:] == shapes[0][1:] for s in shapes)
+    if not good or len(set(kinds)) > 1:
+        raise ValueError(
+            explain(
+                "parts",
+                [f"{s} {k}" for s, k in zip(shapes, kinds, strict=True)],
+                f"{at.size} arrays that agree but for the length of axis 0",
+                "give one for each engine",
+            )
+        )
+    cuts = [0]
+    for s in shapes:
+        cuts.append(cuts[-1] + s[0])
+    shape = (cuts[-1], *shapes[0][1:])
+    layout = make_layout(shape, at.size, ("irregular", tuple(cuts)))
+    kind = numeric(kinds[0])
+    if how is None:
+        slot = at.attach([np.array(a, kind, order="C", copy=True) for a in arrays])
+        how = ("data", slot)
+    return create(at, shape, kind, layout, how)
+
+
+FUNCTIONS.update(
+    {np.empty_like: empty_like, np.zeros_like: zeros_like, np.ones_like: ones_like}
+)

@@ -1,0 +1,705 @@
+"""Start MPI engines, or connect to running ones; end those started here, whatever happens.
+
+``start_engines`` starts one process, the *watchdog*: this file, run as a script. The watchdog
+starts the controller and ``mpiexec`` as its own children, waits until it is told to stop or until
+its parent, the *owner*, is gone, and ends all that it started::
+
+    owner (notebook)
+    +-- watchdog
+        +-- controller (hub and schedulers)
+        +-- mpiexec -- engines -- nannies
+
+So there is one way to end, and no moment at which a process has no one who would end it.
+Everything that ipyparallel writes goes to one temporary folder, which goes with the processes.
+POSIX only.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import ipyparallel
+
+if __name__ != "__main__":  # the watchdog runs without the package and what it needs
+    from distnb.errors import EngineError, explain
+
+__all__ = ["Engines", "connect_client", "running_default_cluster", "start_engines"]
+
+#: What runs as an engine; the watchdog knows engines by it.
+ENGINE = [sys.executable, "-m", "ipyparallel.engine"]
+CONTROLLER = [sys.executable, "-m", "ipyparallel.controller"]
+
+#: Engines register at the second beat, hence a short period (ms). Missing ones are given the 30 s
+#: they have by default: nannies tell of a death at once, and a lost engine never comes back.
+HEARTBEAT = ["--HeartMonitor.period=500", "--HeartMonitor.max_heartmonitor_misses=60"]
+
+#: Environment variables of the owner that would mislead the engines: it may be a rank itself, or
+#: an engine. ``PMIX_MCA_`` are settings and stay.
+FOREIGN = re.compile(r"PMI_|PMIX_(?!MCA_)|OMPI_COMM_WORLD_|HYDI_|IPP_(?!ENABLE_CURVE$)")
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+ROOT_CONFIRMED = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
+
+#: Settings for one host, by family of MPI: no listeners on the network, more ranks than cores
+#: allowed, ranks free to use all cores (they have threads), no error per shared window.
+#: Two spellings where Open MPI 5 renamed them.
+SETTINGS: dict[str, dict[str, str]] = {
+    "mpich": {"UCX_TLS": "posix,self,cma"},
+    "openmpi": {
+        "UCX_TLS": "posix,self,cma",
+        "OMPI_MCA_btl": "^tcp,ofi",  # ofi takes 1 s to start
+        "OMPI_MCA_osc": "^ucx",
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "PRTE_MCA_hwloc_default_binding_policy": "none",
+        "OMPI_MCA_hwloc_base_binding_policy": "none",
+    },
+    "other": {},
+}
+
+GRACE = 0.7
+"""Seconds that engines, and then mpiexec, have to end by themselves."""
+
+
+# Starting and stopping ------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Engines:
+    """A running ipyparallel cluster of MPI engines that distnb started.
+
+    The id of an engine is its rank. The engines end with the process that started them, at the
+    latest; a forked child of it cannot stop them.
+    """
+
+    client: ipyparallel.Client
+    """A connected client; ``client.ids == list(range(n))``."""
+    n: int
+    """The number of engines."""
+    _watchdog: _Watchdog = field(repr=False)
+
+    def stop(self) -> None:
+        """End all processes and remove all files of the cluster; the second time, do nothing."""
+        if self._watchdog.stopped or os.getpid() != self._watchdog.owner:
+            return
+        atexit.unregister(self.stop)
+        # Before the engines go, or the client would report their deaths.
+        self.client.close(linger=0)
+        self._watchdog.stop()
+
+
+def start_engines(n: int, *, mpiexec: str | None = None, timeout: float = 60.0) -> Engines:
+    """Start MPI engines on this machine and connect to them.
+
+    Parameters
+    ----------
+    n : int
+        How many engines. More than cores is allowed.
+    mpiexec : str, optional
+        The MPI launcher; by default the one installed with this Python, else the first on PATH.
+    timeout : float, default 60.0
+        Seconds after which engines that are not ready are given up.
+
+    Returns
+    -------
+    Engines
+        The engines, ready for work. They end with this process, however it ends.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no launcher.
+    EngineError
+        The engines ended early, or are not ranks of one MPI job. The reason is in the message.
+    TimeoutError
+        The engines were not ready in time.
+
+    Examples
+    --------
+    >>> engines = start_engines(2)                                           # doctest: +SKIP
+    >>> engines.client[:].apply_sync(os.getpid)                              # doctest: +SKIP
+    [4711, 4712]
+    >>> engines.stop()                                                       # doctest: +SKIP
+    """
+    _check_count(n)
+    launcher = find_mpiexec(mpiexec)
+    environment = engine_environment(os.environ, mpi_family(launcher), int(n))
+    watchdog = _Watchdog.start(launcher, int(n), environment, timeout)
+    try:
+        client = _connect_engines(watchdog, int(n))
+    except BaseException:
+        watchdog.stop()
+        raise
+    engines = Engines(client, int(n), watchdog)
+    atexit.register(engines.stop)
+    return engines
+
+
+def _check_count(n: object) -> None:
+    """Refuse what is not a number of engines."""
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise TypeError(explain("engines", repr(n), "an integer >= 1", "pass n=4"))
+    if int(n) < 1:
+        raise ValueError(explain("engines", n, "an integer >= 1", "pass n=4"))
+
+
+@dataclass(eq=False)
+class _Watchdog:
+    """The owner's side of the watchdog process."""
+
+    process: subprocess.Popen[bytes]
+    folder: Path
+    deadline: float
+    mpiexec: str
+    owner: int = field(default_factory=os.getpid)
+    stopped: bool = False
+
+    @classmethod
+    def start(cls, mpiexec: str, n: int, environment: dict[str, str], timeout: float) -> _Watchdog:
+        """Start the watchdog, which starts everything else."""
+        folder = Path(tempfile.mkdtemp(prefix="distnb-"))
+        task = {
+            "owner": os.getpid(),
+            "folder": str(folder),
+            "commands": _commands(folder, mpiexec, n, timeout),
+        }
+        with open(folder / "watchdog.log", "wb") as log:
+            process = subprocess.Popen(
+                # Isolated, without site-packages: starts in 40 ms, and no package can break it.
+                [sys.executable, "-I", "-S", __file__, json.dumps(task)],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                # Ctrl-C and a kernel's interrupt go to the whole group of the owner.
+                start_new_session=True,
+            )
+        return cls(process, folder, time.monotonic() + timeout, mpiexec)
+
+    def pause(self, progress: str) -> None:
+        """Wait a moment; raise if the engines have ended, or are late."""
+        ended = _read(self.folder / "ended")
+        if not ended and self.process.poll() is not None:
+            ended = f"the watchdog ended with code {self.process.returncode}"
+        if ended:
+            do = f"the last lines of their output may tell why:\n{self.output()}"
+            raise EngineError(explain("starting engines", ended, "running engines", do))
+        if time.monotonic() > self.deadline:
+            do = f"pass a longer timeout=, or see the last lines of output:\n{self.output()}"
+            raise TimeoutError(explain("starting engines", progress, "all in time", do))
+        time.sleep(0.01)
+
+    def output(self) -> str:
+        """Return the last lines that the engines and mpiexec wrote, else those of the others."""
+        texts = (_read(self.folder / name) for name in ("mpiexec.log", "controller.log"))
+        text = next(filter(None, texts), "") or _read(self.folder / "watchdog.log")
+        return "\n".join(f"  {line}" for line in text.splitlines()[-20:]) or "  (no output)"
+
+    def stop(self) -> None:
+        """End everything, and wait until it has ended."""
+        self.stopped = True
+        self.process.terminate()
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()  # its children then get SIGTERM from the kernel
+            self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)  # if the watchdog could not
+
+
+def _commands(folder: Path, mpiexec: str, n: int, timeout: float) -> dict[str, list[str]]:
+    """Return what the watchdog runs."""
+    common = [
+        f"--profile-dir={folder}",
+        f"--ipython-dir={folder}",
+        f"--cluster-id={folder.name}",
+        "--log-level=ERROR",
+    ]
+    # The controller answers on loopback only; its name need not resolve to anything.
+    controller = [*CONTROLLER, *common, *HEARTBEAT, "--nodb", "--location=127.0.0.1"]
+    waits = [f"--timeout={timeout}", f"--IPEngine.wait_for_url_file={timeout}"]
+    engine = [*ENGINE, "--mpi", *common, *waits, f"--file={folder / 'engine.json'}"]
+    return {"controller": controller, "mpiexec": [mpiexec, "-n", str(n), *engine]}
+
+
+def _connect_engines(watchdog: _Watchdog, n: int) -> ipyparallel.Client:
+    """Return a client of the engines once all are ready."""
+    import ipyparallel  # 0.3 s, while the processes start
+
+    while not (info := _load(_connection_file(watchdog.folder, watchdog.folder.name))):
+        watchdog.pause("no controller")
+    while True:
+        client = ipyparallel.Client(info, timeout=max(1.0, watchdog.deadline - time.monotonic()))
+        try:
+            if _all_registered(watchdog, client, n):
+                _check_world(watchdog, client, n)
+                return client
+        except BaseException:
+            client.close(linger=0)
+            raise
+        client.close(linger=0)
+
+
+def _all_registered(watchdog: _Watchdog, client: ipyparallel.Client, n: int) -> bool:
+    """Wait until the client knows n engines; tell when a new client should ask again.
+
+    A client is not told of engines that register in the instant between its question and its
+    subscription.
+    """
+    soon = time.monotonic() + 5
+    while len(client.ids) < n:
+        if time.monotonic() > soon:
+            return False
+        watchdog.pause(f"{len(client.ids)} of {n} engines")
+    return True
+
+
+def _check_world(watchdog: _Watchdog, client: ipyparallel.Client, n: int) -> None:
+    """Refuse engines that are not ranks 0 to n - 1 of one world.
+
+    This is also the first round trip: after it the engines have finished starting.
+    """
+    asked = client[list(range(n))].pull(["mpi_rank", "mpi_size"], block=False)
+    while not (asked.ready() and asked.successful()):
+        watchdog.pause(f"{n} engines that do not answer")
+    places = [tuple(place) for place in asked.get()]
+    if places != [(rank, n) for rank in range(n)]:
+        do = (
+            f"{watchdog.mpiexec} and mpi4py seem to belong to different MPIs: "
+            "pass mpiexec= of the MPI that mpi4py uses, or install distnb[mpich]"
+        )
+        expected = f"ranks 0 to {n - 1} of {n}"
+        raise EngineError(explain("(rank, size) of the engines", places, expected, do))
+
+
+def _connection_file(profile: Path, cluster_id: str | None) -> Path:
+    """Return the path of the file by which clients find a controller."""
+    middle = f"-{cluster_id}" if cluster_id else ""
+    return profile / "security" / f"ipcontroller{middle}-client.json"
+
+
+def _read(path: Path) -> str:
+    """Return the text of a file, or nothing."""
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _load(path: Path) -> dict[str, Any]:
+    """Return the content of a JSON file; nothing if it is missing or half written."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+# The MPI --------------------------------------------------------------------------------------
+
+
+def find_mpiexec(asked: str | None = None) -> str:
+    """Return the absolute path of the MPI launcher.
+
+    The one installed beside this Python comes first: a Jupyter kernel runs by absolute path and
+    often has another environment's PATH.
+    """
+    beside = [
+        os.path.dirname(sys.executable),
+        os.path.join(sys.prefix, "bin"),
+        sysconfig.get_path("scripts"),
+        sysconfig.get_path("scripts", "posix_user"),
+    ]
+    path = os.pathsep.join([*beside, os.environ.get("PATH", os.defpath)])
+    found = shutil.which(asked or "mpiexec", path=path)
+    if found is None:
+        do = "pip install distnb[mpich], or pass mpiexec= with the launcher of your MPI"
+        got = f"no executable {asked!r}" if asked else "no mpiexec beside Python or on PATH"
+        raise FileNotFoundError(explain("MPI launcher", got, "mpiexec", do))
+    return os.path.abspath(found)
+
+
+@functools.cache
+def mpi_family(mpiexec: str) -> str:
+    """Return "mpich", "openmpi" or "other": whose launcher this is."""
+    try:
+        run = subprocess.run(
+            [mpiexec, "--version"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=10,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return "other"  # starting it will tell what is wrong
+    text = run.stdout.decode(errors="replace").lower()
+    if "intel" in text:
+        return "other"
+    if "hydra" in text or "mpich" in text:
+        return "mpich"
+    return "openmpi" if re.search(r"open.?mpi|open.?rte|prrte|prterun", text) else "other"
+
+
+def engine_environment(outer: Mapping[str, str], family: str, n: int) -> dict[str, str]:
+    """Return the environment of n engines; what the user has set stays."""
+    settings = SETTINGS[family] | _root_settings(outer, family)
+    # OPENBLAS_ and MKL_ would win over an OMP_NUM_THREADS that the user has set.
+    threads = outer.get(THREADS[0], str(max(1, len(_cores()) // n)))
+    settings |= dict.fromkeys(THREADS, threads)
+    environment = {name: value for name, value in outer.items() if not FOREIGN.match(name)}
+    environment = settings | environment
+    environment["PYTHONPATH"] = os.pathsep.join(_python_path(environment.get("PYTHONPATH")))
+    return environment
+
+
+def _cores() -> range | set[int]:
+    """Return the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return os.sched_getaffinity(0)
+    return range(os.cpu_count() or 1)
+
+
+def _python_path(outer: str | None) -> list[str]:
+    """Return PYTHONPATH with the folder of distnb first, so that engines run the same distnb.
+
+    A site-packages folder is left out: PYTHONPATH comes before the standard library, which some
+    packages would then hide. Engines find it by themselves, and have the working directory first.
+    """
+    home = str(Path(__file__).absolute().parents[2])
+    installed = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    return [*([] if home in installed else [home]), *([outer] if outer else [])]
+
+
+def _root_settings(outer: Mapping[str, str], family: str) -> dict[str, str]:
+    """Return what lets root run Open MPI, if the user wants that; else refuse.
+
+    Open MPI itself would refuse too, but only after a while and in other words.
+    """
+    if family != "openmpi" or os.geteuid() != 0:
+        return {}
+    if outer.get("DISTNB_ALLOW_ROOT") == "1":
+        return dict.fromkeys(ROOT_CONFIRMED, "1")
+    if all(outer.get(name) == "1" for name in ROOT_CONFIRMED):
+        return {}
+    do = (
+        "run as another user, or install distnb[mpich] instead of distnb[openmpi], "
+        "or set DISTNB_ALLOW_ROOT=1 if you accept that a mistake can damage the system"
+    )
+    raise PermissionError(explain("user", "root with Open MPI", "an ordinary user", do))
+
+
+# Clusters started by others -------------------------------------------------------------------
+
+START_ONE = "start one with `ipcluster start -n 4 --engines=MPI`"
+
+
+def connect_client(
+    profile: str | None = None,
+    cluster_id: str | None = None,
+    client: ipyparallel.Client | None = None,
+) -> ipyparallel.Client:
+    """Connect to a cluster that was started by ``ipcluster start --engines=MPI``.
+
+    Parameters
+    ----------
+    profile : str, optional
+        IPython profile of the cluster, if not the default one.
+    cluster_id : str, optional
+        Id of the cluster, if it was started with ``--cluster-id``.
+    client : ipyparallel.Client, optional
+        A client that is connected already; it is checked and returned.
+
+    Returns
+    -------
+    ipyparallel.Client
+        A client with at least one engine. It is the caller's to close.
+
+    Raises
+    ------
+    ConnectionError
+        No such cluster was started, it is gone, or it has no engines.
+
+    Examples
+    --------
+    >>> client = connect_client(profile="mpi")                               # doctest: +SKIP
+    """
+    if client is None:
+        client = _connect(profile, cluster_id)
+    if not client.ids:
+        do = f"wait until ipcluster reports that they have started, or {START_ONE}"
+        raise ConnectionError(explain("engines of the cluster", 0, "at least 1", do))
+    return client
+
+
+def _connect(profile: str | None, cluster_id: str | None) -> ipyparallel.Client:
+    """Return a client of the cluster of a profile."""
+    import ipyparallel
+
+    path = _connection_file(_profile_folder(profile), cluster_id)
+    what = f"cluster {cluster_id or 'default'!r} of profile {profile or 'default'!r}"
+    info = _load(path)
+    if not info:
+        got = f"no connection file {path}"
+        raise ConnectionError(explain(what, got, "a running cluster", START_ONE))
+    # With ssh the ports are elsewhere, and the client makes the tunnels.
+    if not info.get("ssh") and not _answers(info, timeout=2.0):
+        got = f"no answer at {info.get('interface')}"
+        do = f"{START_ONE}, or remove what an ended one left: {path}"
+        raise ConnectionError(explain(what, got, "a running cluster", do))
+    try:
+        return ipyparallel.Client(info)
+    except (OSError, TimeoutError, ValueError) as error:
+        got = f"{type(error).__name__}: {error}"
+        raise ConnectionError(explain(what, got, "a connection", "restart it")) from error
+
+
+def running_default_cluster() -> bool:
+    """Tell whether a cluster of the default profile can be reached.
+
+    Quick in every case, and not misled by files that an ended controller has left.
+    """
+    return _answers(_load(_connection_file(_profile_folder(None), None)), timeout=0.2)
+
+
+def _profile_folder(profile: str | None) -> Path:
+    """Return the folder of an IPython profile, without importing IPython."""
+    base = os.environ.get("IPYTHONDIR") or Path.home() / ".ipython"
+    return Path(base).expanduser() / f"profile_{profile or 'default'}"
+
+
+def _answers(info: dict[str, Any], timeout: float) -> bool:
+    """Tell whether ZeroMQ sockets listen on the ports of a connection file.
+
+    All of them are tried: after a controller died, others may have got some of its ports.
+    """
+    scheme, _, host = str(info.get("interface", "")).partition("://")
+    names = ("registration", "control", "mux", "task", "iopub", "notification", "broadcast")
+    ports = [info[name] for name in names if isinstance(info.get(name), int)]
+    if scheme != "tcp" or not ports:
+        return False
+    if host in ("*", "0.0.0.0"):
+        location = info.get("location")
+        host = "127.0.0.1" if location == socket.gethostname() else str(location)
+    deadline = time.monotonic() + timeout
+    return all(_speaks_zeromq(host, port, deadline) for port in ports)
+
+
+def _speaks_zeromq(host: str, port: int, deadline: float) -> bool:
+    """Tell whether a listener greets as ZeroMQ does: the first of 10 bytes is ff, the last 7f."""
+    greeting = b""
+    with contextlib.suppress(OSError):
+        left = max(0.01, deadline - time.monotonic())
+        with socket.create_connection((host, port), timeout=left) as connection:
+            while len(greeting) < 10:
+                connection.settimeout(max(0.01, deadline - time.monotonic()))
+                if not (more := connection.recv(10 - len(greeting))):
+                    break
+                greeting += more
+    return len(greeting) == 10 and greeting[0] == 0xFF and greeting[9] == 0x7F
+
+
+# The watchdog: what follows runs in a process of its own, with the standard library only ------
+
+
+def _watch(owner: int, folder: Path, commands: dict[str, list[str]]) -> None:
+    """Run the commands until told to stop, or until the owner is gone; then end all of them."""
+    wait, told = _signals()
+    _adopt_orphans()
+    names: dict[int, str] = {}
+    keep = []  # an unused Popen would wait for its process by itself
+    try:
+        for name, command in commands.items():
+            keep.append(_spawn(command, folder / f"{name}.log"))
+            names[keep[-1].pid] = name
+        # A process whose parent dies gets another parent at once.
+        while os.getppid() == owner and not told:
+            for pid, code in _reap():
+                if pid in names:
+                    (folder / "ended").write_text(f"{names[pid]} ended with code {code}")
+            wait(0.25 if _publish(folder) else 0.02)
+    except OSError as error:
+        (folder / "ended").write_text(str(error))
+        while os.getppid() == owner and not told:
+            wait(0.25)
+    finally:
+        _end_all(wait, next((pid for pid, name in names.items() if name == "mpiexec"), None))
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _signals() -> tuple[Any, list[int]]:
+    """Return a function that waits until a signal or a time, and a list that SIGTERM fills."""
+    told: list[int] = []
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer)
+    signal.signal(signal.SIGTERM, lambda number, frame: told.append(number))
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+
+    def wait(seconds: float) -> None:
+        if select.select([reader], [], [], seconds)[0]:
+            os.read(reader, 4096)
+
+    return wait, told
+
+
+def _adopt_orphans() -> None:
+    """Become the parent of all processes below whose parent ends (Linux), so that none is lost."""
+    _prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
+
+
+def _end_with_watchdog() -> None:
+    """Ask, in a child, for SIGTERM when the watchdog is killed (Linux)."""
+    _prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+
+
+def _prctl(option: int, value: int) -> None:
+    """Call prctl where there is one; the rest works without, but less surely."""
+    with contextlib.suppress(ImportError, OSError, AttributeError):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(option, ctypes.c_ulong(value), *[ctypes.c_ulong(0)] * 3)
+
+
+def _spawn(command: list[str], log: Path) -> subprocess.Popen[bytes]:
+    """Start a command in a session of its own, with its output in a file."""
+    with open(log, "wb") as output:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            preexec_fn=_end_with_watchdog,  # noqa: PLW1509 - there are no threads here
+        )
+
+
+def _publish(folder: Path) -> bool:
+    """Give the engines the connection file when it is complete; tell whether they have it.
+
+    They start together with the controller, and would read a file that it is still writing.
+    """
+    published = folder / "engine.json"
+    if published.exists():
+        return True
+    (written,) = list(folder.glob("security/*-engine.json")) or [published]
+    if not _load(written):
+        return False
+    written.replace(published)
+    return True
+
+
+def _reap() -> Iterator[tuple[int, int]]:
+    """Yield process id and exit code of children that have ended, adopted ones included."""
+    with contextlib.suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            yield ended[0], os.waitstatus_to_exitcode(ended[1])
+
+
+class _Process(NamedTuple):
+    """A running process."""
+
+    pid: int
+    parent: int
+    command: str
+
+
+def _end_all(wait: Any, mpiexec: int | None) -> None:
+    """Ask the engines to end, then mpiexec; kill what is left then, and its shared memory."""
+    below = _descendants()
+    segments = {path for process in below for path in _segments(process.pid)}
+    marked = " ".join(ENGINE) + " "
+    engines = [process.pid for process in below if process.command.startswith(marked)]
+    for asked in (engines, [mpiexec]):
+        deadline = time.monotonic() + GRACE
+        if mpiexec and _has_child(mpiexec):
+            for pid in filter(None, asked):
+                _kill(pid, signal.SIGTERM)
+        # The controller stays till the end: without it nannies would wait 3 s to report a death.
+        while mpiexec and _has_child(mpiexec) and time.monotonic() < deadline:
+            wait(0.05)
+    deadline = time.monotonic() + 3
+    # No children at all is certain; a list of processes can miss one that just gets a new parent.
+    while _has_child() and time.monotonic() < deadline:
+        for process in _descendants():
+            _kill(process.pid, signal.SIGKILL)
+        wait(0.01)
+    for path in segments:
+        path.unlink(missing_ok=True)
+
+
+def _has_child(pid: int = -1) -> bool:
+    """Tell whether a child, or any child, still runs."""
+    try:
+        while os.waitpid(pid, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _kill(pid: int, number: int) -> None:
+    """Send a signal to a process that may be gone."""
+    with contextlib.suppress(OSError):
+        os.kill(pid, number)
+
+
+def _segments(pid: int) -> set[Path]:
+    """Return the shared memory that killed ranks of a process would leave behind (Linux)."""
+    maps = _read(Path(f"/proc/{pid}/maps"))
+    return {Path(path) for path in re.findall(r"/dev/shm/(?:mpich_shm|sm_segment)\S*", maps)}
+
+
+def _descendants() -> list[_Process]:
+    """Return the processes below this one, those that have ended but are not yet reaped included."""
+    below: list[_Process] = []
+    everyone = list(_processes())
+    parents = {os.getpid()}
+    while parents:
+        found = [process for process in everyone if process.parent in parents]
+        below += found
+        parents = {process.pid for process in found}
+    return below
+
+
+def _processes() -> Iterator[_Process]:
+    """Yield all processes of the system."""
+    if not sys.platform.startswith("linux"):
+        run = subprocess.run(
+            ["ps", "-A", "-o", "pid=,ppid=,command="], capture_output=True, check=False
+        )
+        for line in run.stdout.decode(errors="replace").splitlines():
+            pid, parent, *command = line.split(maxsplit=2)
+            yield _Process(int(pid), int(parent), *command or [""])
+        return
+    for folder in Path("/proc").glob("[0-9]*"):
+        # "pid (name) state parent ..."; the name may hold spaces and parentheses.
+        fields = _read(folder / "stat").rpartition(")")[2].split()
+        command = _read(folder / "cmdline").replace("\0", " ")
+        if fields:
+            yield _Process(int(folder.name), int(fields[1]), command)
+
+
+if __name__ == "__main__":
+    _task = json.loads(sys.argv[1])
+    _watch(_task["owner"], Path(_task["folder"]), _task["commands"])

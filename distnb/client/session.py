@@ -1,0 +1,462 @@
+"""A session: one client, its engines, and all arrays that live on them."""
+
+from __future__ import annotations
+
+import builtins
+import linecache
+import os
+import sys
+import time
+import uuid
+import warnings
+from collections import deque
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distnb.client.recorder import Recorder
+from distnb.client.transport import Transport
+from distnb.config import config
+from distnb.errors import EngineError, LostArrayError, SessionError, explain
+from distnb.events import Account, CommandTime, Report, summarise
+from distnb.layout import Ints, Layout, Placed
+from distnb.protocol import (
+    Batch,
+    Bind,
+    Clocks,
+    Command,
+    Create,
+    Describe,
+    Failure,
+    Fetch,
+    Free,
+    Operand,
+    Reply,
+    encode,
+)
+from distnb.transfer import plan_parts
+
+__all__ = ["Base", "Session"]
+
+#: Batches that may be on their way before the client waits for the oldest.
+_IN_FLIGHT = 16
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+
+
+class Base:
+    """The owner of memory on the engines; dropping the last reference frees it."""
+
+    __slots__ = ("__weakref__", "dtype", "handle", "layout", "lost", "nbytes", "session", "shape")
+
+    def __init__(self, session: Session, shape: Ints, dtype: np.dtype, layout: Layout) -> None:
+        self.session = session
+        self.handle = session.new_handle()
+        self.shape = shape
+        self.dtype = dtype
+        self.layout = layout
+        self.lost = False
+        self.nbytes = 0
+        self.nbytes = session.reserve(shape, dtype, layout)
+
+    def __del__(self) -> None:
+        session = self.session
+        if self.nbytes >= 0 and not session.closed:
+            session.release(self)
+
+
+class _Sent(NamedTuple):
+    """A batch on its way: its ticket and what is needed to explain its reply."""
+
+    number: int
+    ticket: Any
+    commands: tuple[Command, ...]
+
+
+class _Window(NamedTuple):
+    """The start of a measured window."""
+
+    at: float
+    accounts: list[Account]
+    recorded: int
+    batches: int
+    first_record: int
+
+
+class Session:
+    """A session on the engines behind a transport.
+
+    Sessions are made by :func:`distnb.start`, :func:`distnb.connect`, :func:`distnb.spmd` and
+    :func:`distnb.inprocess`. A session is a context manager; leaving it closes it.
+
+    Attributes
+    ----------
+    size : int
+        Number of engines.
+    closed : bool
+        Whether it has been closed.
+    """
+
+    def __init__(self, transport: Transport, owner: Any = None) -> None:
+        self.transport = transport
+        self.size = transport.size
+        self.closed = False
+        self.name = uuid.uuid4().hex[:8]
+        self.batches = 0
+        self.bytes_out = 0
+        self.sites: list[tuple[str, int]] = []
+        self._site_of: dict[tuple[str, int], int] = {}
+        self._owner = owner
+        self._handles = 0
+        self._epoch = 0
+        self._slots = 0
+        self._reserved = 0
+        self._values: dict[int, list[Any]] = {}
+        self._sent: deque[_Sent] = deque()
+        self._records: list[tuple[_Sent, list[Any]]] | None = None
+        self._bases: dict[int, Any] = {}
+        self._error: BaseException | None = None
+        self._recorder = Recorder(self.size, self.send, transport.concurrent)
+        self._node_memory = min((a["memory"] for a in transport.about if a["memory"]), default=0)
+
+    # -- recording ---------------------------------------------------------------------------
+
+    def new_handle(self) -> int:
+        """Return a number for a new base."""
+        self.check_open()
+        self._handles += 1
+        return self._handles
+
+    def check_open(self) -> None:
+        """Raise SessionError if the session is closed; raise what an engine reported meanwhile."""
+        if self.closed:
+            raise SessionError(
+                explain("session", "a closed one", "an open one", "call dnb.start() and make new arrays")
+            )
+        if self._error is not None:
+            self._raise_pending()
+
+    def record(self, command: Command) -> None:
+        """Add a command to the pending batch."""
+        self.check_open()
+        self._recorder.add(command)
+
+    def attach(self, parts: list[np.ndarray]) -> int:
+        """Add a buffer for each rank to the pending batch; return its slot."""
+        return self._recorder.attach(parts)
+
+    def site(self) -> int:
+        """Return the number of the user's source line that is running."""
+        frame = sys._getframe(1)
+        while frame is not None:
+            name = frame.f_code.co_filename
+            if not name.startswith(_HERE) and not name.startswith(_NUMPY):
+                break
+            frame = frame.f_back  # type: ignore[assignment]
+        key = (name, frame.f_lineno) if frame is not None else ("", 0)
+        found = self._site_of.get(key)
+        if found is None:
+            found = self._site_of[key] = len(self.sites)
+            self.sites.append(key)
+        return found
+
+    def line(self, site: int) -> str:
+        """Return a source line as a person reads it."""
+        name, number = self.sites[site]
+        text = linecache.getline(name, number).strip()
+        ipython = sys.modules.get("IPython")
+        shell = ipython.get_ipython() if ipython is not None else None
+        label = shell.compile.format_code_name(name) if shell is not None else None
+        where = label[1] if label else os.path.basename(name)
+        return f"{where} line {number}: {text}" if text else f"{where} line {number}"
+
+    # -- memory ------------------------------------------------------------------------------
+
+    def reserve(self, shape: Ints, dtype: np.dtype, layout: Layout) -> int:
+        """Count a base against the engines' memory; refuse what cannot fit."""
+        need = layout.largest_part(shape) * dtype.itemsize
+        room = self.room()
+        if room is not None and need > room:
+            raise MemoryError(
+                explain(
+                    f"array of shape {shape} and {dtype}",
+                    f"{_mib(need)} on an engine",
+                    f"at most {_mib(room)}",
+                    "delete arrays, use more engines, or raise dnb.config.memory_share",
+                )
+            )
+        self._reserved += need
+        return need
+
+    def room(self) -> int | None:
+        """Return the bytes that another base may take on an engine (None if unknown)."""
+        if not self._node_memory:
+            return None
+        share = self._node_memory * config.memory_share / max(1, self._engines_per_node())
+        return max(0, int(share) - self._reserved)
+
+    def _engines_per_node(self) -> int:
+        hosts = [a["host"] for a in self.transport.about]
+        return max(hosts.count(h) for h in set(hosts))
+
+    def release(self, base: Base) -> None:
+        """Free a base whose last reference went."""
+        self._reserved -= base.nbytes
+        self._recorder.delete(base.handle)
+        self._bases.pop(base.handle, None)
+
+    # -- sending and waiting -------------------------------------------------------------------
+
+    def send(self) -> None:
+        """Send what is pending, without waiting for it."""
+        with self._recorder.lock:
+            commands, buffers = self._recorder.take()
+            if not commands or self.closed:
+                return
+            self.batches += 1
+            message = encode(Batch(self.batches, self._epoch, commands))
+            self.bytes_out += len(message)
+            numbered = tuple(c for c in commands if not isinstance(c, Free))
+            try:
+                ticket = self.transport.submit(message, buffers)
+            except EngineError as error:
+                self._error = error
+                return
+            self._sent.append(_Sent(self.batches, ticket, numbered))
+        if len(self._sent) > _IN_FLIGHT:
+            self._collect_oldest()
+
+    def flush(self) -> None:
+        """Send what is pending and wait until the engines have done it.
+
+        Raises what an engine raised, once, with its real type.
+        """
+        if self.closed:
+            return
+        self.send()
+        while self._sent:
+            self._collect_oldest()
+        self._raise_pending()
+
+    def _collect_oldest(self) -> None:
+        with self._recorder.lock:
+            if not self._sent:
+                return
+            sent = self._sent[0]
+            try:
+                replies = self.transport.collect(sent.ticket)
+            except KeyboardInterrupt:
+                self._interrupt()
+                raise
+            except EngineError as error:
+                self._sent.clear()
+                self._error = error
+                return
+            self._sent.popleft()
+            self._take_in(sent, replies)
+
+    def _take_in(self, sent: _Sent, replies: list[Reply]) -> None:
+        """Keep the values, times and failures of a batch."""
+        for reply in replies:
+            for slot, value in reply.values.items():
+                self._values.setdefault(slot, [None] * self.size)[reply.rank] = value
+            for index, kind in reply.warnings:
+                self._warn(sent.commands[index], kind)
+        if self._records is not None:
+            self._records.append((sent, [r.times for r in sorted(replies, key=lambda r: r.rank)]))
+        lost = {handle for reply in replies for handle in reply.lost}
+        for handle in lost:
+            base = self._bases.get(handle)
+            base = base() if base is not None else None
+            if base is not None:
+                base.lost = True
+        failures = [f for reply in replies for f in reply.failures]
+        if failures and self._error is None:
+            self._error = self._explain(sent, failures)
+
+    def watch(self, base: Base) -> None:
+        """Remember a base (weakly), to be told if its content gets lost."""
+        import weakref
+
+        self._bases[base.handle] = weakref.ref(base)
+
+    def _raise_pending(self) -> None:
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+    def _warn(self, command: Command, kind: str) -> None:
+        what = getattr(command, "op", type(command).__name__.lower())
+        line = self.line(getattr(command, "site", 0))
+        warnings.warn(f"{kind} encountered in {what} ({line})", RuntimeWarning, stacklevel=5)
+
+    def _explain(self, sent: _Sent, failures: list[Failure]) -> BaseException:
+        """Build the one exception for the first command that failed."""
+        first = min(f.index for f in failures)
+        same = sorted((f for f in failures if f.index == first), key=lambda f: f.rank)
+        failure, command = same[0], sent.commands[first]
+        ranks = ", ".join(str(f.rank) for f in same)
+        what = getattr(command, "op", None) or type(command).__name__.lower()
+        shapes = "; ".join(f"rank {f.rank}: {list(f.shapes)}" for f in same)
+        error = _exception(failure)
+        error.add_note(
+            f"raised on rank{'s' if len(same) > 1 else ''} {ranks} of {self.size} in {what!r}\n"
+            f"local shapes: {shapes}\n"
+            f"recorded at {self.line(getattr(command, 'site', 0))}\n"
+            "arrays that do not depend on it are unharmed\n"
+            f"traceback of rank {failure.rank}:\n{failure.traceback}"
+        )
+        return error
+
+    def _interrupt(self) -> None:
+        """Make the engines give up, take in what they say, and start a new epoch."""
+        self.transport.interrupt()
+        self._epoch += 1
+        while self._sent:
+            sent = self._sent.popleft()
+            try:
+                replies = self.transport.collect(sent.ticket)
+            except EngineError as error:
+                self._error = error
+                self._sent.clear()
+                return
+            self._take_in(sent, replies)
+
+    # -- values ------------------------------------------------------------------------------
+
+    def ask(self, make: Any) -> list[Any]:
+        """Record the command ``make(slot)``, flush, and return each rank's value of the slot."""
+        self._slots += 1
+        slot = self._slots
+        self.record(make(slot))
+        self.flush()
+        return self._values.pop(slot, [None] * self.size)
+
+    def gather(self, operand: Operand, placed: Placed, dtype: np.dtype) -> np.ndarray:
+        """Return a view's elements in the notebook; each engine sends its part directly."""
+        site = self.site()
+        parts = self.ask(lambda slot: Fetch(slot, operand, site))
+        out = np.empty(placed.view.shape, dtype)
+        for rank, data in enumerate(parts):
+            if data is None:
+                continue
+            if data.shape == out.shape:
+                out[...] = data
+                continue
+            part = plan_parts(rank, placed)
+            if part is None:
+                continue
+            for chunk, place in zip(part.chunks, part.places, strict=True):
+                _at(out, chunk.shape, place)[...] = _at(data, chunk.shape, chunk.message)
+        return out
+
+    def describe(self, name: str) -> list[tuple[Any, ...]]:
+        """Return shape and dtype of a ``%px`` variable on each engine."""
+        return self.ask(lambda slot: Describe(slot, name))
+
+    def bind(self, names: Iterable[tuple[str, Operand]]) -> None:
+        """Make arrays reachable from ``%px`` under their notebook names."""
+        self.record(Bind(tuple(names)))
+        self.send()
+
+    # -- time --------------------------------------------------------------------------------
+
+    def start_window(self) -> _Window:
+        """Begin to measure; returns what :meth:`end_window` needs."""
+        accounts = self.ask(Clocks)
+        self._records = []
+        return _Window(
+            time.perf_counter(), accounts, self._recorder.recorded, self.batches, len(self.sites)
+        )
+
+    def end_window(self, window: _Window) -> Report:
+        """End measuring; return where the time went since :meth:`start_window`."""
+        commands = self._recorder.recorded - window.recorded
+        accounts = self.ask(Clocks)
+        wall = time.perf_counter() - window.at
+        records, self._records = self._records or [], None
+        rows = []
+        for sent, times in records:
+            for i, command in enumerate(sent.commands):
+                if isinstance(command, Clocks | Bind):
+                    continue
+                name = getattr(command, "op", type(command).__name__.lower())
+                if isinstance(command, Create):
+                    name = f"create ({command.how[0]})"
+                ranks = [CommandTime(*(int(v) for v in t[i])) for t in times]
+                rows.append((name, self.line(getattr(command, "site", 0)), ranks))
+        engines = tuple(b.since(a) for a, b in zip(window.accounts, accounts, strict=True))
+        return Report(wall, engines, summarise(rows), commands, self.batches - window.batches)
+
+    # -- closing -----------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Free everything on the engines; stop them if this session started them. Idempotent."""
+        if self.closed:
+            return
+        try:
+            if self._error is None:
+                self.flush()
+        finally:
+            self.closed = True
+            self._recorder.close()
+            try:
+                self.transport.close()
+            except Exception:  # engines that are gone need no goodbye
+                pass
+            if self._owner is not None:
+                self._owner.stop()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else f"{self.size} engine{'s' * (self.size != 1)}"
+        return f"<distnb session: {state}, {self.transport.kind}>"
+
+
+def _exception(failure: Failure) -> BaseException:
+    """Return an exception of the engine's type, or its nearest builtin base."""
+    places: Sequence[Any] = (builtins, np.exceptions, np.linalg)
+    for kind in failure.kinds:
+        for place in places:
+            cls = getattr(place, kind, None)
+            if isinstance(cls, type) and issubclass(cls, Exception) and cls is not Exception:
+                try:
+                    return cls(failure.message)
+                except TypeError:  # an exception with arguments of its own
+                    continue
+    return EngineError(f"{failure.kinds[0]}: {failure.message}")
+
+
+def _at(block: np.ndarray, shape: Ints, ref: Any) -> np.ndarray:
+    size = block.itemsize
+    return np.ndarray(
+        shape, block.dtype, block, ref.offset * size, tuple(s * size for s in ref.strides)
+    )
+
+
+def _mib(n: int) -> str:
+    return f"{n / 2**20:,.1f} MiB"
+
+
+def lost_error(shape: Ints) -> LostArrayError:
+    """Return the error for reading an array whose content is gone."""
+    return LostArrayError(
+        explain(
+            f"array of shape {shape}",
+            "no content: a command that writes it failed or was interrupted",
+            "a good array",
+            "make it again, or assign all of it",
+        )
+    )
+
+
+def elements(shape: Ints) -> int:
+    """Return the number of elements."""
+    return prod(shape)

@@ -1,0 +1,59 @@
+"""All settings in one place; each is also an environment variable ``DISTNB_<NAME>``.
+
+>>> from distnb import config
+>>> config.gather_budget
+1073741824
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+
+__all__ = ["Config", "config"]
+
+
+@dataclass
+class Config:
+    """Settings of distnb, read from the environment once, changed by assignment."""
+
+    gather_budget: int = 1 << 30
+    """Bytes that an implicit gather (``np.asarray(x)``, printing) may bring to the notebook."""
+    flush_size: int = 512
+    """Commands that may wait before a batch is sent."""
+    flush_idle: float = 0.003
+    """Seconds without a new command after which what waits is sent."""
+    engines: int = 0
+    """Engines that the first array starts when no session was chosen; 0 for one a core."""
+    memory_share: float = 0.9
+    """Share of a node's available memory that arrays may fill before creation is refused."""
+    pool_bytes: int = 1 << 28
+    """Bytes of freed blocks that an engine keeps for reuse."""
+    timeout: float = 0.0
+    """Seconds to wait for engines before a value read fails; 0 waits until interrupted."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse names that are not settings, and values of another kind."""
+        known = {f.name: f.type for f in fields(self)}
+        if name not in known:
+            raise AttributeError(
+                f"setting: got {name!r}, expected one of {sorted(known)}; see distnb.Config"
+            )
+        kind = {"int": int, "float": float}[str(known[name])]
+        number = kind(value)  # type: ignore[arg-type]
+        if number < 0:
+            raise ValueError(f"setting {name}: got {value}, expected a number >= 0; pass another")
+        super().__setattr__(name, number)
+
+    @classmethod
+    def from_environment(cls) -> Config:
+        """Return the settings with what the environment says."""
+        found = cls()
+        for f in fields(cls):
+            text = os.environ.get(f"DISTNB_{f.name.upper()}")
+            if text is not None:
+                setattr(found, f.name, float(text) if str(f.type) == "float" else int(text))
+        return found
+
+
+config = Config.from_environment()

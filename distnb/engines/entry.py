@@ -1,0 +1,152 @@
+"""Where transports enter an engine: attach a session, run its batches, detach.
+
+The client names these functions by string; what it sends are batches (:mod:`distnb.protocol`).
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+
+from distnb.engines.comm import Comm, MPIComm, SoloComm, thread_comms
+from distnb.engines.worker import Worker
+from distnb.protocol import PROTOCOL
+
+__all__ = ["attach", "detach", "inprocess", "run", "spmd"]
+
+_WORKERS: dict[str, Worker] = {}
+
+
+def attach(session: str, pool_bytes: int) -> dict[str, Any]:
+    """Join this engine to a session; collective over all engines of the MPI world.
+
+    Returns what the client needs to know of the engine: rank, size, pid, host, memory, versions.
+    """
+    import mpi4py
+
+    mpi4py.rc.threads = False
+    from mpi4py import MPI
+
+    world = MPI.COMM_WORLD
+    info = _about(world.Get_rank(), world.Get_size())
+    info["mpi"] = MPI.Get_library_version().split("\n")[0].split(",")[0].strip("\0 ")
+    _WORKERS[session] = Worker(MPIComm(world.Dup()), _user_namespace(), pool_bytes)
+    return info
+
+
+def world() -> tuple[int, int]:
+    """Return this engine's rank and the size of its MPI world, before anything collective."""
+    from mpi4py import MPI
+
+    return MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size()
+
+
+def run(session: str, message: bytes, buffers: list[np.ndarray]) -> list[Any]:
+    """Run a batch; the arrays of the reply stand apart, so that they travel without a copy."""
+    reply = _WORKERS[session].run(message, buffers)
+    arrays = [(k, v) for k, v in reply.values.items() if isinstance(v, np.ndarray)]
+    rest = {k: v for k, v in reply.values.items() if not isinstance(v, np.ndarray)}
+    shapes = [(k, v.shape) for k, v in arrays]
+    return [reply._replace(values=rest), shapes, *(v.reshape(-1) for _, v in arrays)]
+
+
+def detach(session: str) -> None:
+    """Drop a session's arrays and its communicator (collective)."""
+    worker = _WORKERS.pop(session, None)
+    if worker is not None:
+        worker.close()
+
+
+def worker(session: str) -> Worker:
+    """Return the worker of a session on this engine (for tests and debugging in ``%px``)."""
+    return _WORKERS[session]
+
+
+def spmd(pool_bytes: int) -> tuple[Worker, dict[str, Any], Any]:
+    """Make this process a rank of a session of all ranks of the MPI world (collective).
+
+    Returns the worker, what :func:`attach` returns, and a function that gives every rank's reply
+    to all ranks.
+    """
+    from mpi4py import MPI
+
+    from distnb.engines.exchange import wait_until
+
+    comm = MPI.COMM_WORLD.Dup()
+    side = MPI.COMM_WORLD.Dup()
+    info = _about(comm.Get_rank(), comm.Get_size())
+    info["mpi"] = MPI.Get_library_version().split("\n")[0].split(",")[0].strip("\0 ")
+    made = Worker(MPIComm(comm), {}, pool_bytes)
+
+    def share(reply: Any) -> list[Any]:
+        # Every rank got here alive; wait politely for the slowest, then exchange.
+        wait_until(side.Ibarrier().Test)
+        return side.allgather(reply)  # type: ignore[no-any-return]
+
+    return made, info, share
+
+
+def inprocess(n: int, pool_bytes: int) -> list[tuple[Worker, dict[str, Any]]]:
+    """Return workers for ``n`` ranks in this process, without MPI."""
+    comms: list[Comm] = [SoloComm()] if n == 1 else list(thread_comms(n))
+    made = []
+    for comm in comms:
+        info = _about(comm.rank, n)
+        info["mpi"] = "none (threads of this process)" if n > 1 else "none (this process)"
+        made.append((Worker(comm, {}, pool_bytes), info))
+    return made
+
+
+def serve(worker: Worker, inbox: Any, outbox: Any) -> None:
+    """Run batches from a queue until None comes (the loop of a thread that is an engine)."""
+    while (item := inbox.get()) is not None:
+        try:
+            outbox.put(worker.run(*item))
+        except BaseException as error:
+            outbox.put(error)
+    worker.close()
+
+
+def start_thread(worker: Worker, inbox: Any, outbox: Any) -> threading.Thread:
+    """Start a thread that is an engine."""
+    thread = threading.Thread(
+        target=serve, args=(worker, inbox, outbox), name=f"distnb-engine-{worker.comm.rank}", daemon=True
+    )
+    thread.start()
+    return thread
+
+
+def _about(rank: int, size: int) -> dict[str, Any]:
+    return {
+        "rank": rank,
+        "size": size,
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "memory": _available_memory(),
+        "protocol": PROTOCOL,
+        "numpy": np.__version__,
+    }
+
+
+def _available_memory() -> int:
+    """Return the bytes of memory that can be had on this node, 0 if unknown."""
+    try:
+        with open("/proc/meminfo") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 0
+
+
+def _user_namespace() -> dict[str, Any]:
+    """Return the namespace in which ``%px`` runs on this engine (an own one without IPython)."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell.user_ns if shell is not None else {}

@@ -1,0 +1,152 @@
+"""The messages of one command: posted first, polled, and completed whatever happens.
+
+Every command knows from its plan which messages it owes and expects. A rank that fails sends an
+*empty* message for each one it still owes and takes in each one it still expects, so no partner
+ever waits for it, and an empty message tells the partner that the data will not come.
+
+An engine never blocks inside MPI: it polls, yielding for 2 ms and then sleeping 200 us at a time,
+which costs no measurable latency and keeps every wait interruptible.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from time import perf_counter_ns
+
+import numpy as np
+
+from distnb.engines.comm import Comm, Request
+from distnb.events import TRANSFER, WAITING, Clock
+
+__all__ = ["Exchange", "PeerFailed", "wait_until"]
+
+_SPIN_NS = 2_000_000
+_SLEEP_S = 200e-6
+#: MPI guarantees tags up to 32767; both MPIs allow many more, and reuse only needs to be late.
+TAGS_PER_COMMAND = 16
+TAG_LIMIT = 1 << 15
+
+Key = tuple[int, int]  # (peer, tag within the command)
+
+
+class PeerFailed(Exception):
+    """A partner could not send its data: this command fails here too, for no reason of its own."""
+
+
+def wait_until(ready: Callable[[], bool]) -> None:
+    """Poll until ``ready()``; interruptible between polls."""
+    start = perf_counter_ns()
+    while not ready():
+        if perf_counter_ns() - start < _SPIN_NS:
+            os.sched_yield()
+        else:
+            time.sleep(_SLEEP_S)
+
+
+class Exchange:
+    """The messages of one command on one rank.
+
+    Parameters
+    ----------
+    comm, clock
+        The rank's communicator and clock.
+    number : int
+        Number of the command, the same on all ranks; becomes part of every tag.
+    owed, expected : iterables of (peer, tag)
+        All messages that this rank sends and receives in this command; tags below 16.
+    """
+
+    def __init__(
+        self, comm: Comm, clock: Clock, number: int, owed: list[Key], expected: list[Key]
+    ) -> None:
+        self._comm = comm
+        self._clock = clock
+        self._base = number * TAGS_PER_COMMAND % TAG_LIMIT
+        self._owed = set(owed)
+        self._expected = set(expected)
+        self._posted: list[Request] = []
+
+    def send(self, peer: int, tag: int, data: np.ndarray) -> None:
+        """Post a send of contiguous, not empty data that will not change any more."""
+        before = self._clock.switch(TRANSFER)
+        self._posted.append(self._comm.send(data, peer, self._base + tag))
+        self._owed.discard((peer, tag))
+        self._clock.messages += 1
+        self._clock.bytes += data.nbytes
+        self._clock.switch(before)
+
+    def try_receive(self, peer: int, tag: int, into: np.ndarray) -> bool:
+        """Receive a message into ``into`` if it has arrived; raise PeerFailed if it is empty."""
+        incoming = self._comm.probe(peer, self._base + tag)
+        if incoming is None:
+            return False
+        before = self._clock.switch(TRANSFER)
+        good = incoming.nbytes == into.nbytes
+        wait_until(incoming.receive(into if good else None).test)
+        self._expected.discard((peer, tag))
+        self._clock.switch(before)
+        if not good:
+            raise PeerFailed(f"rank {peer} could not send its part")
+        return True
+
+    def receive(self, peer: int, tag: int, into: np.ndarray) -> None:
+        """Wait for a message."""
+        before = self._clock.switch(WAITING)
+        try:
+            wait_until(lambda: self.try_receive(peer, tag, into))
+        finally:
+            self._clock.switch(before)
+
+    def arrivals(self, wanted: dict[int, tuple[int, int, np.ndarray]]) -> Iterator[int]:
+        """Yield the keys of ``wanted`` (key -> peer, tag, buffer) in the order they arrive."""
+        pending = dict(wanted)
+        arrived: list[int] = []
+
+        def poll() -> bool:
+            arrived.extend(k for k, (p, t, b) in pending.items() if self.try_receive(p, t, b))
+            return bool(arrived)
+
+        while pending:
+            before = self._clock.switch(WAITING)
+            try:
+                wait_until(poll)
+            finally:
+                self._clock.switch(before)
+            for key in arrived:
+                del pending[key]
+                yield key
+            arrived.clear()
+
+    def finish(self) -> None:
+        """Wait until everything sent has left."""
+        before = self._clock.switch(WAITING)
+        for request in self._posted:
+            wait_until(request.test)
+        self._posted.clear()
+        self._clock.switch(before)
+
+    def fail(self) -> None:
+        """Complete the communication without data: empty messages for those still owed."""
+        nothing = np.empty(0, np.uint8)
+        for peer, tag in sorted(self._owed):
+            self._posted.append(self._comm.send(nothing, peer, self._base + tag))
+        self._owed.clear()
+        for peer, tag in sorted(self._expected):
+            self._drop(peer, tag)
+        self._expected.clear()
+        self.finish()
+
+    def _drop(self, peer: int, tag: int) -> None:
+        def arrived() -> bool:
+            incoming = self._comm.probe(peer, self._base + tag)
+            if incoming is None:
+                return False
+            into = np.empty(incoming.nbytes, np.uint8) if incoming.nbytes else None
+            wait_until(incoming.receive(into).test)
+            return True
+
+        before = self._clock.switch(WAITING)
+        wait_until(arrived)
+        self._clock.switch(before)

@@ -1,0 +1,114 @@
+"""A distributed array as one engine sees it: what ``%px`` reaches under the array's own name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from distnb.engines.comm import Comm
+from distnb.engines.store import Store, window
+from distnb.layout import Placed
+from distnb.protocol import Operand
+from distnb.slices import Section
+from distnb.transfer import part_of
+
+__all__ = ["LocalArray"]
+
+
+class LocalArray:
+    """This engine's part of a distributed array or view.
+
+    Attributes
+    ----------
+    local : ndarray
+        The elements that lie here. A writable look at the engine's memory where they are one
+        strided block (always so for block layouts), else a read-only copy.
+    global_slices : tuple
+        For each axis, where they are in the whole array: a slice, or an index array.
+    layout : str
+        The layout of the array's base.
+    comm : mpi4py.MPI.Comm or None
+        The session's communicator. Whoever communicates on it must do so on all engines.
+    """
+
+    def __init__(self, name: str, store: Store, operand: Operand, comm: Comm) -> None:
+        self._name = name
+        self._store = store
+        self._operand = operand
+        self._comm = comm
+
+    @property
+    def _placed(self) -> Placed:
+        return self._store.placed(self._operand)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the whole array."""
+        return self._operand.view.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Element type."""
+        return self._store.bases[self._operand.base].dtype
+
+    @property
+    def layout(self) -> str:
+        """The layout, spelled."""
+        return self._placed.layout.spell()
+
+    @property
+    def comm(self) -> Any:
+        """The MPI communicator of the session (None without MPI)."""
+        return getattr(self._comm, "raw", None)
+
+    @property
+    def global_slices(self) -> tuple[Any, ...]:
+        """Where the local elements are in the whole array, one index for each axis."""
+        owned = self._placed.owned(self._store.rank)
+        if owned is None:
+            return tuple(slice(0, 0) for _ in self.shape)
+        return tuple(_index(sections) for sections in owned)
+
+    @property
+    def local(self) -> np.ndarray:
+        """The local elements."""
+        base = self._store.get(self._operand.base)
+        placed, rank = self._placed, self._store.rank
+        owned = placed.owned(rank)
+        if owned is None or base.block is None:
+            return np.empty(tuple(0 for _ in self.shape), base.dtype)
+        part = part_of(rank, placed, owned)
+        if len(part.chunks) == 1 and part.chunks[0].shape == part.shape:
+            chunk = part.chunks[0]
+            return window(base.block, chunk.shape, chunk.memory.offset, chunk.memory.strides)
+        if self._operand.view.is_whole(base.shape):
+            return base.block
+        found = np.empty(part.shape, base.dtype)
+        for chunk in part.chunks:
+            to = window(found, chunk.shape, chunk.message.offset, chunk.message.strides)
+            to[...] = window(base.block, chunk.shape, chunk.memory.offset, chunk.memory.strides)
+        found.flags.writeable = False
+        return found
+
+    def __repr__(self) -> str:
+        rank, size = self._comm.rank, self._comm.size
+        return (
+            f"<local part of {self._name} on rank {rank} of {size}: "
+            f"{self.local.shape} of {self.shape} {self.dtype}, {self.layout}>"
+        )
+
+
+def _index(sections: tuple[Section, ...]) -> Any:
+    if len(sections) == 1:
+        s = sections[0]
+        if s.count == 1:
+            return slice(s.start, s.start + s.block)
+        if s.block == 1:
+            return slice(s.start, s.start + (s.count - 1) * s.period + 1, s.period)
+    return np.concatenate(
+        [
+            (np.arange(s.count)[:, None] * s.period + np.arange(s.block)).reshape(-1) + s.start
+            for s in sections
+        ]
+    )

@@ -1,0 +1,208 @@
+"""Reductions: each rank reduces its part, partial results meet in a tree, everyone gets a copy.
+
+A partial result is an array over the kept axes. Partial results combine in the order of the ranks,
+in a binomial tree over the ranks that hold something, and travel back down the same way (as in
+Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH",
+2005); so the order of operations depends on the number of ranks, never on timing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from distnb import ops
+from distnb.engines.exchange import Exchange
+from distnb.engines.store import window
+from distnb.events import COMPUTE, Clock
+from distnb.layout import Ints, Placed
+from distnb.protocol import Reduce
+from distnb.slices import Section
+from distnb.transfer import ReducePiece, group, plan_reduce
+
+__all__ = ["Tree", "Work", "run"]
+
+_UP, _DOWN = 0, 1
+
+
+class Tree:
+    """A binomial tree over a list of members, seen from one of them; the first is the root."""
+
+    def __init__(self, members: list[int], me: int) -> None:
+        i, n = members.index(me), len(members)
+        self.children: list[int] = []
+        bit = 1
+        while bit < n and not i & bit:
+            if i + bit < n:
+                self.children.append(members[i + bit])
+            bit <<= 1
+        self.parent = members[i - (i & -i)] if i else None
+
+
+class Work:
+    """What one rank does in a reduction: its pieces, and its places in the two trees."""
+
+    def __init__(self, command: Reduce, placed: Placed, rank: int) -> None:
+        self.command = command
+        self.view_shape = placed.view.shape
+        self.local = plan_reduce(rank, placed, command.axes)
+        members = group(placed, command.axes, rank)
+        holders = [r for r in members if placed.owned(r) is not None]
+        rest = [r for r in members if r not in holders]
+        # Where nobody holds anything each member has the identity, and nothing is sent.
+        self.member = bool(members)
+        self.up = Tree(holders, rank) if rank in holders else None
+        self.down = Tree(holders + rest, rank) if holders and members else None
+
+    @property
+    def owed(self) -> list[tuple[int, int]]:
+        """Messages this rank sends: its partial result up, the result down."""
+        up = [(self.up.parent, _UP)] if self.up and self.up.parent is not None else []
+        return up + [(r, _DOWN) for r in (self.down.children if self.down else [])]
+
+    @property
+    def expected(self) -> list[tuple[int, int]]:
+        """Messages this rank takes in."""
+        up = [(r, _UP) for r in (self.up.children if self.up else [])]
+        down = self.down.parent if self.down else None
+        return up + ([(down, _DOWN)] if down is not None else [])
+
+
+def run(
+    work: Work, block: np.ndarray | None, out: np.ndarray | None, exchange: Exchange, clock: Clock
+) -> None:
+    """Reduce a rank's block and leave the result in ``out``, the rank's part of it."""
+    if not work.member or out is None or out.size == 0:
+        return
+    kind = _Positions(work) if ops.REDUCTIONS[work.command.op].ufunc is None else _Values(work)
+    before = clock.switch(COMPUTE)
+    partial = kind.local(block, out.shape)
+    clock.switch(before)
+    if work.up is not None:
+        other = np.empty_like(partial)
+        for child in work.up.children:
+            exchange.receive(child, _UP, other)
+            before = clock.switch(COMPUTE)
+            kind.combine(partial, other)
+            clock.switch(before)
+        if work.up.parent is not None:
+            exchange.send(work.up.parent, _UP, partial)
+    if work.down is not None:
+        if work.down.parent is not None:
+            partial = np.empty_like(partial)
+            exchange.receive(work.down.parent, _DOWN, partial)
+        for child in work.down.children:
+            exchange.send(child, _DOWN, partial)
+    out[...] = kind.result(partial)
+
+
+class _Values:
+    """Partial results of a ufunc."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.ufunc: Any = ops.REDUCTIONS[work.command.op].ufunc
+        self.dtype = np.dtype(work.command.dtype)
+        # Logical operations take any dtype and give bool: asking for bool would be a cast.
+        logical = self.ufunc.__name__.startswith("logical")
+        self.options = {} if logical else {"dtype": self.dtype}
+
+    def local(self, block: np.ndarray | None, shape: Ints) -> np.ndarray:
+        """Reduce the pieces of this rank, each in its place of the partial result."""
+        if self.work.local is None or block is None:
+            return self.identity(shape)
+        found = np.empty(self.work.local[0], self.dtype)
+        seen: set[int] = set()
+        for piece in self.work.local[1]:
+            data = window(block, piece.shape, piece.memory.offset, piece.memory.strides)
+            value = self.ufunc.reduce(data, axis=piece.axes, **self.options)
+            place = window(found, piece.partial_shape, piece.partial.offset, piece.partial.strides)
+            if piece.partial.offset in seen:
+                self.ufunc(place, value, out=place, casting="unsafe")
+            else:
+                place[...] = value
+                seen.add(piece.partial.offset)
+        return found
+
+    def identity(self, shape: Ints) -> np.ndarray:
+        """Return the result where there is nothing to reduce (NumPy refused if there is none)."""
+        found = np.empty(shape, self.dtype)
+        if self.ufunc.identity is not None:
+            found[...] = self.ufunc.identity
+        return found
+
+    def combine(self, partial: np.ndarray, other: np.ndarray) -> None:
+        self.ufunc(partial, other, out=partial, casting="unsafe")
+
+    def result(self, partial: np.ndarray) -> np.ndarray:
+        return partial
+
+
+class _Positions:
+    """Partial results of argmin and argmax: the best value and its position in the view."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.function = ops.REDUCTIONS[work.command.op].function
+        self.better: Any = np.less if work.command.op == "argmin" else np.greater
+        #: positions along the reduced axes count in C order
+        self.scale = _scales(work.view_shape, work.command.axes)
+
+    def local(self, block: np.ndarray | None, shape: Ints) -> np.ndarray:
+        if self.work.local is None or block is None:
+            return np.empty(shape, np.dtype([("value", np.uint8), ("at", np.intp)]))
+        kept, pieces = self.work.local
+        found = np.empty(kept, np.dtype([("value", block.dtype), ("at", np.intp)]))
+        seen: set[int] = set()
+        for piece in pieces:
+            value = self._piece(piece, block)
+            place = window(found, piece.partial_shape, piece.partial.offset, piece.partial.strides)
+            if piece.partial.offset in seen:
+                self.combine(place, value)
+            else:
+                place[...] = value
+                seen.add(piece.partial.offset)
+        return found
+
+    def _piece(self, piece: ReducePiece, block: np.ndarray) -> np.ndarray:
+        data = window(block, piece.shape, piece.memory.offset, piece.memory.strides)
+        kept = [a for a in range(data.ndim) if a not in piece.axes]
+        moved = data.transpose(kept + list(piece.axes))
+        flat = moved.reshape(moved.shape[: len(kept)] + (-1,))
+        at = self.function(flat, axis=-1)
+        found = np.empty(at.shape, np.dtype([("value", block.dtype), ("at", np.intp)]))
+        found["value"] = np.take_along_axis(flat, at[..., None], axis=-1)[..., 0]
+        found["at"] = _positions(piece.sections, self.work.command.axes, self.scale)[at]
+        return found
+
+    def combine(self, partial: np.ndarray, other: np.ndarray) -> None:
+        """Keep the better value; of equal ones the first; a NaN beats everything."""
+        a, b = partial["value"], other["value"]
+        nan_a, nan_b = a != a, b != b  # noqa: PLR0124
+        first = other["at"] < partial["at"]
+        tie = (a == b) | (nan_a & nan_b)
+        take = (self.better(b, a) & ~nan_a) | (nan_b & ~nan_a) | (tie & first)
+        np.copyto(partial, other, where=take)
+
+    def result(self, partial: np.ndarray) -> np.ndarray:
+        return partial["at"]
+
+
+def _scales(shape: Ints, axes: Ints) -> dict[int, int]:
+    """Return the weight of each reduced axis in a position."""
+    scale, found = 1, {}
+    for d in reversed(axes):
+        found[d] = scale
+        scale *= shape[d]
+    return found
+
+
+def _positions(sections: tuple[Section, ...], axes: Ints, scale: dict[int, int]) -> np.ndarray:
+    """Return the position of each element of a piece along its reduced axes, in its C order."""
+    found = np.zeros(1, np.intp)
+    for d in axes:
+        s = sections[d]
+        index = (np.arange(s.count)[:, None] * s.period + np.arange(s.block)).reshape(-1) + s.start
+        found = (found[:, None] + index * scale[d]).reshape(-1)
+    return found

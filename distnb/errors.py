@@ -1,0 +1,61 @@
+"""The exceptions of distnb.
+
+Every exception is also the builtin (or NumPy) type that a NumPy user would catch::
+
+    DistnbError
+    +-- SessionError (RuntimeError)     no session, a closed one, or arrays of two sessions
+    +-- LayoutError (ValueError)        a layout that cannot be
+    +-- GatherError (MemoryError)       an implicit gather over the byte budget
+    +-- LostArrayError (RuntimeError)   the array depends on a command that failed
+    +-- EngineError (RuntimeError)      an engine or the cluster is gone
+
+What an engine raises is raised again in the notebook with its own type (``MemoryError``,
+``FloatingPointError``, ...), once, with the ranks, the operation and the line that asked for it.
+
+Messages read ``what: got X, expected Y; do Z``.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "DistnbError",
+    "EngineError",
+    "GatherError",
+    "LayoutError",
+    "LostArrayError",
+    "SessionError",
+    "explain",
+]
+
+
+class DistnbError(Exception):
+    """Base of all exceptions that only distnb raises."""
+
+
+class SessionError(DistnbError, RuntimeError):
+    """There is no usable session, or arrays belong to different ones."""
+
+
+class LayoutError(DistnbError, ValueError):
+    """A layout cannot be built from what was asked."""
+
+
+class GatherError(DistnbError, MemoryError):
+    """An implicit gather would bring more bytes to the notebook than the budget allows."""
+
+
+class LostArrayError(DistnbError, RuntimeError):
+    """The array's content was lost because a command that makes it failed on an engine."""
+
+
+class EngineError(DistnbError, RuntimeError):
+    """An engine, or the whole cluster, cannot be reached any more."""
+
+
+def explain(what: str, got: object, expected: object, do: str) -> str:
+    """Return a message in the one form that all of distnb uses.
+
+    >>> explain("engines", -1, "an integer >= 1", "pass n=4")
+    'engines: got -1, expected an integer >= 1; pass n=4'
+    """
+    return f"{what}: got {got}, expected {expected}; {do}"

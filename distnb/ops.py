@@ -1,0 +1,246 @@
+"""The op table: one row per operation, and the pure rules for the spec of its result.
+
+Elementwise rows come from NumPy itself: every ufunc without a core signature, plus a few NumPy
+functions that behave like one. A row says only what NumPy cannot. Dtypes, and the exceptions for
+wrong ones, are asked from NumPy by running the operation on empty stand-ins: NumPy is the oracle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distnb.layout import Ints, Layout, Placed, default_layout, follow
+
+__all__ = [
+    "CREATIONS",
+    "ELEMENTWISE",
+    "REDUCTIONS",
+    "UFUNC_REDUCTIONS",
+    "Elementwise",
+    "Reduction",
+    "elementwise_layout",
+    "reduction_layout",
+    "result_dtypes",
+    "standin",
+]
+
+
+class Elementwise(NamedTuple):
+    """An operation on elements that meet by broadcasting: ``run(*ins, out=outs, where=, ...)``."""
+
+    name: str
+    nin: int
+    nout: int
+    run: Callable[..., Any]
+
+
+class Reduction(NamedTuple):
+    """A reduction: ``function`` is NumPy's; ``ufunc`` combines partial results.
+
+    Without a ufunc the partial results are pairs (value, position): argmin and argmax.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    ufunc: np.ufunc | None
+
+
+def _copy(x: Any, out: tuple[Any, ...], where: Any = True, casting: str = "unsafe") -> None:
+    np.copyto(out[0], x, where=where, casting=casting)  # type: ignore[arg-type]
+
+
+def _where(c: Any, x: Any, y: Any, out: tuple[Any, ...], where: Any = True) -> None:
+    np.copyto(out[0], y, where=where, casting="unsafe")
+    np.copyto(out[0], x, where=np.logical_and(np.not_equal(c, 0), where), casting="unsafe")
+
+
+def _real(x: Any, out: tuple[Any, ...], where: Any = True) -> None:
+    np.copyto(out[0], np.real(x), where=where)
+
+
+def _imag(x: Any, out: tuple[Any, ...], where: Any = True) -> None:
+    np.copyto(out[0], np.imag(x), where=where)
+
+
+def _round(x: Any, decimals: Any, out: tuple[Any, ...], where: Any = True) -> None:
+    np.copyto(out[0], np.round(x, decimals), where=where)
+
+
+def _ufuncs() -> dict[str, Elementwise]:
+    """Read the rows of all of NumPy's elementwise ufuncs (gufuncs have a core signature)."""
+    found = {}
+    for name in dir(np):
+        f = getattr(np, name)
+        if isinstance(f, np.ufunc) and f.signature is None:
+            found[f.__name__] = Elementwise(f.__name__, f.nin, f.nout, f)
+    return found
+
+
+#: name -> row of every elementwise operation.
+ELEMENTWISE: dict[str, Elementwise] = _ufuncs() | {
+    row.name: row
+    for row in (
+        Elementwise("copy", 1, 1, _copy),
+        Elementwise("where", 3, 1, _where),
+        Elementwise("real", 1, 1, _real),
+        Elementwise("imag", 1, 1, _imag),
+        Elementwise("round", 2, 1, _round),
+        Elementwise("clip", 3, 1, np.clip),
+    )
+}
+
+#: name -> row of every reduction that the engines know.
+REDUCTIONS: dict[str, Reduction] = {
+    row.name: row
+    for row in (
+        Reduction("sum", np.sum, np.add),
+        Reduction("prod", np.prod, np.multiply),
+        Reduction("min", np.min, np.minimum),
+        Reduction("max", np.max, np.maximum),
+        Reduction("any", np.any, np.logical_or),
+        Reduction("all", np.all, np.logical_and),
+        Reduction("fmin.reduce", np.fmin.reduce, np.fmin),
+        Reduction("fmax.reduce", np.fmax.reduce, np.fmax),
+        Reduction("logical_xor.reduce", np.logical_xor.reduce, np.logical_xor),
+        Reduction("bitwise_or.reduce", np.bitwise_or.reduce, np.bitwise_or),
+        Reduction("bitwise_and.reduce", np.bitwise_and.reduce, np.bitwise_and),
+        Reduction("bitwise_xor.reduce", np.bitwise_xor.reduce, np.bitwise_xor),
+        Reduction("gcd.reduce", np.gcd.reduce, np.gcd),
+        Reduction("lcm.reduce", np.lcm.reduce, np.lcm),
+        Reduction("argmin", np.argmin, None),
+        Reduction("argmax", np.argmax, None),
+    )
+}
+
+#: ufunc name -> reduction, for ``np.add.reduce`` and its like.
+UFUNC_REDUCTIONS = {row.ufunc.__name__: row for row in REDUCTIONS.values() if row.ufunc}
+
+#: ways to fill a new base, with the names of their arguments (see ``protocol.Create``).
+CREATIONS: dict[str, tuple[str, ...]] = {
+    "empty": (),
+    "fill": ("value",),
+    "index": ("axis", "start", "step"),
+    "random": ("kind", "seed", "stream", "args"),
+    "data": ("slot",),
+    "local": ("name",),
+}
+
+
+def standin(x: Any) -> Any:
+    """Return an empty array in place of a dtype; anything else (a scalar) is itself."""
+    return np.empty(0, x) if isinstance(x, np.dtype) else x
+
+
+def result_dtypes(op: str, ins: Sequence[Any], options: dict[str, Any]) -> tuple[np.dtype, ...]:
+    """Return the dtypes of the results; raises what NumPy raises.
+
+    Parameters
+    ----------
+    op : str
+        A name in :data:`ELEMENTWISE`.
+    ins : sequence
+        A dtype for each array, and the scalars themselves (Python's are weak, and out of range
+        ones raise OverflowError, as in NumPy 2).
+    options : dict
+        The ufunc's ``dtype`` and ``casting``.
+
+    Examples
+    --------
+    >>> result_dtypes("add", [np.dtype("float32"), 2], {})
+    (dtype('float32'),)
+    """
+    if all(isinstance(x, np.dtype) for x in ins):
+        return _dtypes_of_arrays(op, tuple(ins), tuple(sorted(options.items())))
+    return _ask(op, ins, options)
+
+
+def result_dtypes_into(op: str, ins: tuple[Any, ...], options: tuple) -> tuple[np.dtype, ...]:
+    """Return the dtypes of the results when ``options['out']`` names those of given outputs."""
+    found = dict(options)
+    into = found.pop("out")
+    outs = tuple(None if d is None else np.empty(0, d) for d in into)
+    results = ELEMENTWISE[op].run(*(standin(x) for x in ins), out=outs, **found)
+    results = results if isinstance(results, tuple) else (results,)
+    return tuple(r.dtype for r in results)
+
+
+@lru_cache(maxsize=4096)
+def _dtypes_of_arrays(op: str, ins: tuple[np.dtype, ...], options: tuple) -> tuple[np.dtype, ...]:
+    return _ask(op, ins, dict(options))
+
+
+def _ask(op: str, ins: Sequence[Any], options: dict[str, Any]) -> tuple[np.dtype, ...]:
+    row = ELEMENTWISE[op]
+    empties = [standin(x) for x in ins]
+    if isinstance(row.run, np.ufunc):
+        found = row.run(*empties, **options)
+    else:
+        found = _FUNCTIONS[op](*empties)
+    outs = found if isinstance(found, tuple) else (found,)
+    return tuple(np.asarray(o).dtype for o in outs)
+
+
+#: How NumPy spells the rows that are no ufuncs.
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "copy": np.copy,
+    "where": np.where,
+    "real": np.real,
+    "imag": np.imag,
+    "round": lambda x, decimals: np.round(x, decimals),
+    "clip": np.clip,
+}
+
+
+@lru_cache(maxsize=8192)
+def elementwise_layout(operands: tuple[tuple[int, Placed], ...], shape: Ints, size: int) -> Layout:
+    """Return the layout of an elementwise result.
+
+    The result stays where the largest operand is: the first with the most elements before
+    broadcasting, and among equals the one that is split over most engines, then held by most.
+
+    Parameters
+    ----------
+    operands : tuple of (int, Placed)
+        Elements before broadcasting, and the operand broadcast to ``shape``.
+    """
+    if not operands:
+        return default_layout(shape, size)
+
+    def weight(item: tuple[int, Placed]) -> tuple[int, int, int]:
+        n, placed = item
+        return n, placed.layout.split, placed.layout.copies
+
+    leader = max(operands, key=weight)[1]
+    return follow(leader, size)[0]
+
+
+@lru_cache(maxsize=2048)
+def reduction_layout(operand: Placed, axes: Ints, size: int) -> tuple[Layout, bool]:
+    """Return the layout of a reduction's result, and whether the operand can be reduced in place.
+
+    Kept axes stay split as they are; every engine along a reduced axis gets a copy. Where the
+    view's owners cannot be written as a layout (a strided view of a cyclic axis), the operand is
+    first copied to the layout that :func:`distnb.layout.follow` gives.
+    """
+    return follow(operand, size, axes)
+
+
+def reduced_shape(shape: Ints, axes: Ints, keepdims: bool) -> Ints:
+    """Return the shape after a reduction.
+
+    >>> reduced_shape((2, 3, 4), (1,), True)
+    (2, 1, 4)
+    """
+    if keepdims:
+        return tuple(1 if d in axes else n for d, n in enumerate(shape))
+    return tuple(n for d, n in enumerate(shape) if d not in axes)
+
+
+def nbytes(shape: Ints, dtype: np.dtype) -> int:
+    """Return the bytes of an array."""
+    return prod(shape) * dtype.itemsize

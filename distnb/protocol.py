@@ -1,0 +1,213 @@
+"""What travels between the client and the engines: commands, batches and replies.
+
+Commands are data: tuples of numbers, strings and tuples, and the frozen classes of the layout
+vocabulary. They are encoded with pickle's compact format, but decoded by an unpickler that can
+build the classes listed here and nothing else, so a message cannot carry code.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from typing import Any, NamedTuple
+
+from distnb import axes, layout
+from distnb.layout import Ints, Layout, View
+
+__all__ = [
+    "PROTOCOL",
+    "Apply",
+    "Batch",
+    "Bind",
+    "Clocks",
+    "Command",
+    "Create",
+    "Describe",
+    "Failure",
+    "Fetch",
+    "Free",
+    "Operand",
+    "Reduce",
+    "Reply",
+    "Typed",
+    "decode",
+    "encode",
+]
+
+#: Version of the messages; client and engines must agree.
+PROTOCOL = 1
+
+
+class Operand(NamedTuple):
+    """A view of a base on the engines."""
+
+    base: int
+    view: View
+
+
+class Typed(NamedTuple):
+    """A NumPy scalar: it has a dtype of its own, unlike a Python number, which is weak."""
+
+    dtype: str
+    value: Any
+
+
+class Create(NamedTuple):
+    """Make a base. ``how`` is a row of ``ops.CREATIONS`` with its arguments.
+
+    ``('empty',)``, ``('fill', value)``, ``('index', axis, start, step)``: the global index along
+    an axis, scaled; ``('random', kind, key, args)``; ``('data', slot)``: buffer ``slot`` of the
+    message holds this rank's part; ``('local', name)``.
+    """
+
+    base: int
+    shape: Ints
+    dtype: str
+    layout: Layout
+    how: tuple[Any, ...]
+    site: int
+
+
+class Apply(NamedTuple):
+    """Apply an elementwise operation to operands of one shape (already broadcast).
+
+    ``ins`` holds Operands, Typed scalars and Python scalars; ``where`` a mask or None; ``options``
+    the ufunc's ``casting`` and ``dtype``.
+    """
+
+    op: str
+    outs: tuple[Operand, ...]
+    ins: tuple[Any, ...]
+    where: Operand | None
+    options: tuple[tuple[str, str], ...]
+    site: int
+
+
+class Reduce(NamedTuple):
+    """Reduce a view along ``axes`` into a new base, whose axes are the kept ones in order."""
+
+    op: str
+    out: int
+    operand: Operand
+    axes: Ints
+    dtype: str
+    site: int
+
+
+class Fetch(NamedTuple):
+    """Send this rank's part of a view with the reply, as value ``slot``."""
+
+    slot: int
+    operand: Operand
+    site: int
+
+
+class Free(NamedTuple):
+    """Drop bases."""
+
+    bases: Ints
+
+
+class Bind(NamedTuple):
+    """Give arrays names in the engines' user namespace, for ``%px``; drop the names before."""
+
+    names: tuple[tuple[str, Operand], ...]
+
+
+class Clocks(NamedTuple):
+    """Send the engine's time account with the reply, as value ``slot``."""
+
+    slot: int
+
+
+class Describe(NamedTuple):
+    """Send the shape and dtype of a variable of the user namespace as value ``slot``."""
+
+    slot: int
+    name: str
+
+
+Command = Create | Apply | Reduce | Fetch | Free | Bind | Clocks | Describe
+
+
+class Batch(NamedTuple):
+    """The commands of one flush, in program order.
+
+    ``epoch`` rises after an abort: engines then take a fresh communicator, so that no message of
+    an abandoned command can meet one of a later command.
+    """
+
+    number: int
+    epoch: int
+    commands: tuple[Command, ...]
+
+
+class Failure(NamedTuple):
+    """What went wrong in one command on one rank.
+
+    ``kinds`` are the names of the exception's class and its bases, the nearest first, and
+    ``shapes`` the local shapes of the arrays involved.
+    """
+
+    index: int  # type: ignore[assignment]  # not tuple.index
+    rank: int
+    kinds: tuple[str, ...]
+    message: str
+    traceback: str
+    shapes: tuple[Ints | None, ...]
+
+
+class Reply(NamedTuple):
+    """What one rank answers to a batch.
+
+    ``lost``: bases whose content is undefined after a failure. ``warnings``: (command index, text)
+    of floating point warnings. ``values``: slot -> array, bytes or None. ``times``: one row for
+    each command as in :mod:`distnb.events`.
+    """
+
+    rank: int
+    failures: tuple[Failure, ...]
+    lost: Ints
+    warnings: tuple[tuple[int, str], ...]
+    values: dict[int, Any]
+    times: Any
+    aborted: bool
+
+
+_ALLOWED: dict[tuple[str, str], Any] = {
+    (cls.__module__, cls.__qualname__): cls
+    for cls in (
+        *(Operand, Typed, Create, Apply, Reduce, Fetch, Free, Bind, Clocks, Describe, Batch, Failure),
+        *(layout.Layout, layout.Grid, layout.View),
+        *axes.KINDS.values(),
+        complex,
+    )
+}
+
+
+class _DataUnpickler(pickle.Unpickler):
+    """Builds the classes of the protocol and nothing else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module == "copyreg" and name in ("__newobj__", "_reconstructor"):
+            return super().find_class(module, name)
+        found = _ALLOWED.get((module, name))
+        if found is None:
+            raise pickle.UnpicklingError(
+                f"message: got {module}.{name}, expected commands of distnb; send data only"
+            )
+        return found
+
+
+def encode(message: object) -> bytes:
+    """Return a message as bytes.
+
+    >>> decode(encode(Batch(1, 0, (Free((7,)),))))
+    Batch(number=1, epoch=0, commands=(Free(bases=(7,)),))
+    """
+    return pickle.dumps(message, protocol=5)
+
+
+def decode(data: bytes) -> Any:
+    """Return the message that :func:`encode` made; raise UnpicklingError on anything else."""
+    return _DataUnpickler(io.BytesIO(data)).load()

@@ -1,0 +1,514 @@
+"""Engines start, stop, and never outlive the process that started them.
+
+Processes are found by a mark in their environment, which all of a cluster's processes inherit.
+"""
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from distnb.client import launch
+
+ROOT = Path(__file__).resolve().parents[2]
+LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+MARK = "DISTNB_TEST_MARK"
+
+
+@pytest.fixture(autouse=True)
+def allow_root(monkeypatch):
+    """Let containers, where tests run as root, use Open MPI."""
+    monkeypatch.setenv("DISTNB_ALLOW_ROOT", "1")
+
+
+@pytest.fixture
+def mark(monkeypatch):
+    """A mark on the processes that a test starts; none may be left at its end."""
+    name = uuid.uuid4().hex
+    monkeypatch.setenv(MARK, name)
+    yield name
+    eventually(lambda: not marked(name), 5)
+    left = marked(name)
+    for pid in left:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    assert left == {}
+
+
+@pytest.fixture
+def scratch(monkeypatch, tmp_path):
+    """Folders of its own for temporary files and for IPython."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "t"))
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    (tmp_path / "t").mkdir()
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def engines():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DISTNB_ALLOW_ROOT", "1")
+        running = launch.start_engines(2)
+    yield running
+    running.stop()
+
+
+def marked(name):
+    """Return command lines of running processes with a mark, by pid."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if f"{MARK}={name}".encode() in (folder / "environ").read_bytes():
+                found[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
+    found.pop(os.getpid(), None)
+    return found
+
+
+def eventually(condition, seconds):
+    """Wait until a condition holds; tell whether it does."""
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return condition()
+
+
+def script(body, *before):
+    """Return the command of an owner that starts two engines, says so, and runs a body."""
+    code = """
+        import os, signal, sys, time
+        from distnb.client import launch
+        engines = launch.start_engines(2)
+        print("ready", flush=True)
+    """
+    return [*before, sys.executable, "-c", textwrap.dedent(code) + textwrap.dedent(body)]
+
+
+def environment():
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def run(command):
+    return subprocess.run(
+        command, env=environment(), capture_output=True, text=True, timeout=30, check=False
+    )
+
+
+# Starting and stopping
+
+
+def place():
+    """What an engine sees."""
+    import os
+    import sys
+
+    from mpi4py import MPI
+
+    import distnb.errors
+
+    world = MPI.COMM_WORLD
+    return world.rank, world.size, sys.executable, os.getcwd(), distnb.errors.__file__
+
+
+@pytest.mark.timeout(60)
+def test_engine_ids_are_ranks_of_one_world(engines):
+    from distnb import errors
+
+    assert engines.client.ids == [0, 1]
+    same = sys.executable, os.getcwd(), errors.__file__
+    assert engines.client[:].apply_sync(place) == [(0, 2, *same), (1, 2, *same)]
+
+
+@LINUX
+@pytest.mark.timeout(60)
+def test_ranks_do_not_listen_on_the_network(engines):
+    def own_listeners():
+        import os
+        from pathlib import Path
+
+        def sockets(pid):
+            found = set()
+            for name in os.listdir(f"/proc/{pid}/fd"):
+                path = f"/proc/{pid}/fd/{name}"
+                found.add(os.readlink(path) if os.path.lexists(path) else "")
+            return found
+
+        rows = [
+            line.split()
+            for name in ("tcp", "tcp6")
+            for line in Path(f"/proc/net/{name}").read_text().splitlines()
+        ]
+        listening = {f"socket:[{row[9]}]": row[1] for row in rows if row[3] == "0A"}
+        # What is inherited belongs to the launcher.
+        own = sockets("self") - sockets(os.getppid())
+        return [listening[name].split(":")[0] for name in own & set(listening)]
+
+    loopback = "0100007F"
+    for addresses in engines.client[:].apply_sync(own_listeners):
+        assert set(addresses) == {loopback}
+
+
+@LINUX
+@pytest.mark.timeout(60)
+def test_start_without_mpiexec_on_path_and_stop_twice(mark, scratch, monkeypatch, capsys):
+    monkeypatch.setenv("PATH", "/nowhere")
+    start = time.perf_counter()
+    engines = launch.start_engines(2)
+    ready = time.perf_counter()
+    assert len(marked(mark)) >= 6  # watchdog, controller, mpiexec, 2 engines and nannies
+    begin = time.perf_counter()
+    engines.stop()
+    stopped = time.perf_counter()
+    assert marked(mark) == {}
+    assert list((scratch / "t").iterdir()) == []
+    profile = scratch / "ipython" / "profile_default"  # made by any use of IPython
+    assert not list(profile.glob("security/*"))
+    assert not list(profile.glob("log/*"))
+    engines.stop()
+    with capsys.disabled():
+        print(f" [2 engines: ready in {ready - start:.2f} s, stopped in {stopped - begin:.2f} s] ")
+
+
+@LINUX
+@pytest.mark.timeout(60)
+def test_stop_ends_engines_that_wait_for_each_other(mark, scratch):
+    def deadlock():
+        from mpi4py import MPI
+
+        MPI.COMM_WORLD.Recv(bytearray(1), source=1 - MPI.COMM_WORLD.rank)
+
+    engines = launch.start_engines(2)
+    segments = {path for pid in marked(mark) for path in launch._segments(pid)}
+    engines.client[:].apply_async(deadlock)
+    time.sleep(0.3)
+    engines.stop()
+    assert marked(mark) == {}
+    assert list((scratch / "t").iterdir()) == []
+    assert segments
+    assert [path for path in segments if path.exists()] == []
+
+
+@LINUX
+@pytest.mark.timeout(60)
+def test_nothing_is_printed_and_a_forked_child_stops_nothing(mark):
+    body = """
+        if os.fork() == 0:
+            engines.stop()
+            sys.exit()  # with the hooks of atexit
+        os.wait()
+        assert engines.client[:].apply_sync(lambda: 1) == [1, 1]
+        engines.stop()
+    """
+    done = run(script(body))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ready\n", "")
+    assert marked(mark) == {}
+
+
+# The end of the owner
+
+ENDS = {
+    "SIGKILL": "os.kill(os.getpid(), signal.SIGKILL)",
+    "SIGTERM": "os.kill(os.getpid(), signal.SIGTERM)",
+    "sys.exit": "sys.exit()",
+    "os._exit": "os._exit(1)",
+    "exception": "1 / 0",
+}
+
+
+@LINUX
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("end", ENDS)
+def test_nothing_outlives_the_owner(mark, scratch, end):
+    done = run(script(ENDS[end]))
+    assert done.stdout == "ready\n"
+    assert (done.stderr == "") != (end == "exception")
+    assert eventually(lambda: not marked(mark), 5)
+    assert list((scratch / "t").iterdir()) == []
+
+
+@LINUX
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("after", [0.15, 0.5, 1.0])
+def test_nothing_outlives_an_owner_that_dies_while_starting(mark, scratch, after):
+    with subprocess.Popen(script(""), env=environment(), stdout=subprocess.DEVNULL) as owner:
+        assert eventually(lambda: len(marked(mark)) > 1, 10)
+        time.sleep(after)
+        owner.kill()
+    assert eventually(lambda: not marked(mark), 5)
+    assert list((scratch / "t").iterdir()) == []
+
+
+@LINUX
+@pytest.mark.timeout(60)
+def test_an_interrupted_start_leaves_nothing(mark, scratch):
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.8)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            launch.start_engines(2)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert marked(mark) == {}
+    assert list((scratch / "t").iterdir()) == []
+
+
+@LINUX
+@pytest.mark.timeout(60)
+def test_an_owner_may_be_a_rank_itself(mark, monkeypatch):
+    mpiexec = launch.find_mpiexec()
+    for name in launch.ROOT_CONFIRMED:
+        monkeypatch.setenv(name, "1")
+    done = run(script("engines.stop()", mpiexec, "-n", "1"))
+    assert (done.returncode, done.stdout) == (0, "ready\n")
+
+
+@LINUX
+@pytest.mark.timeout(60)
+def test_in_a_kernel(mark):
+    manager = pytest.importorskip("jupyter_client").KernelManager(kernel_name="python3")
+    manager.start_kernel(env=environment())
+    client = manager.client()
+    client.start_channels()
+
+    def execute(code):
+        printed = []
+
+        def output(message):
+            content = message["content"]
+            printed.extend(content.get("traceback", []))
+            printed.append(content.get("text", ""))
+            printed.append(content.get("data", {}).get("text/plain", ""))
+
+        client.execute_interactive(code, timeout=30, output_hook=output)
+        return "".join(printed)
+
+    try:
+        client.wait_for_ready(timeout=30)
+        begin = "from distnb.client import launch; engines = launch.start_engines(2)"
+        assert execute(begin) == ""
+        manager.interrupt_kernel()  # reaches the kernel's whole group, not the engines
+        shown = execute("%px print(mpi_rank, mpi_size)")
+        assert "0 2" in shown
+        assert "1 2" in shown
+    except queue.Empty:
+        pytest.fail("the kernel does not answer")
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+        manager.cleanup_resources()
+
+
+# What can go wrong
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("n", [True, 2.0, "2", None])
+def test_n_is_an_integer(n):
+    with pytest.raises(TypeError, match=r"^engines: got .*, expected an integer >= 1; pass"):
+        launch.start_engines(n)
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("n", [0, -1])
+def test_n_is_positive(n):
+    with pytest.raises(ValueError, match=rf"^engines: got {n}, expected an integer >= 1; pass"):
+        launch.start_engines(n)
+
+
+def fake(folder, body):
+    """Return the path of a launcher that is a shell script."""
+    path = folder / "mpiexec"
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+@LINUX
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_launcher_that_ends_tells_why(mark, scratch, code):
+    mpiexec = fake(scratch, f"echo 'no slots on this moon' >&2; exit {code}")
+    begin = time.monotonic()
+    with pytest.raises(RuntimeError, match="no slots on this moon") as raised:
+        launch.start_engines(2, mpiexec=mpiexec)
+    assert f"got mpiexec ended with code {code}, expected" in str(raised.value)
+    assert time.monotonic() - begin < 5
+    assert marked(mark) == {}
+    assert list((scratch / "t").iterdir()) == []
+
+
+@LINUX
+@pytest.mark.timeout(20)
+def test_a_launcher_that_cannot_run(mark, scratch):
+    mpiexec = fake(scratch, "")
+    Path(mpiexec).write_text("#!/nowhere/sh\n")
+    with pytest.raises(RuntimeError, match="No such file"):
+        launch.start_engines(2, mpiexec=mpiexec)
+    assert marked(mark) == {}
+
+
+@LINUX
+@pytest.mark.timeout(20)
+def test_a_launcher_that_hangs(mark, scratch):
+    mpiexec = fake(scratch, '[ "$1" = --version ] || { echo waiting; trap "" TERM; sleep 600; }')
+    with pytest.raises(TimeoutError, match=r"(?s)got 0 of 2 engines, expected.*waiting"):
+        launch.start_engines(2, mpiexec=mpiexec, timeout=1.5)
+    assert marked(mark) == {}
+    assert list((scratch / "t").iterdir()) == []
+
+
+@LINUX
+@pytest.mark.timeout(20)
+def test_engines_of_separate_worlds_are_refused(mark, scratch):
+    # What a launcher does whose MPI is not that of mpi4py.
+    mpiexec = fake(scratch, '[ "$1" = --version ] && exit; shift 2; "$@" & "$@"')
+    with pytest.raises(RuntimeError, match=r"ranks 0 to 1 of 2; .* belong to different MPIs"):
+        launch.start_engines(2, mpiexec=mpiexec)
+    assert marked(mark) == {}
+
+
+def test_no_launcher(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr("sysconfig.get_path", lambda *names: str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"expected mpiexec; pip install distnb\[mpich\]"):
+        launch.find_mpiexec()
+    with pytest.raises(FileNotFoundError, match=r"got no executable 'mpirun_rsh', expected"):
+        launch.find_mpiexec("mpirun_rsh")
+    fake(tmp_path, "")
+    assert launch.find_mpiexec() == str(tmp_path / "mpiexec")
+
+
+# The environment of the engines
+
+
+def test_root_is_refused_by_open_mpi(monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    with pytest.raises(PermissionError, match=r"^user: got root .* DISTNB_ALLOW_ROOT=1"):
+        launch.engine_environment({}, "openmpi", 2)
+    allowed = launch.engine_environment({"DISTNB_ALLOW_ROOT": "1"}, "openmpi", 2)
+    confirmed = dict.fromkeys(launch.ROOT_CONFIRMED, "1")
+    assert confirmed.items() <= allowed.items()
+    assert launch.engine_environment(confirmed, "openmpi", 2)
+    assert launch.engine_environment({}, "mpich", 2)
+
+
+def test_what_the_user_has_set_stays():
+    plain = launch.engine_environment({}, "mpich", 10**6)
+    assert plain["UCX_TLS"] == "posix,self,cma"
+    assert {plain[name] for name in launch.THREADS} == {"1"}
+    outer = {"UCX_TLS": "all", "OMP_NUM_THREADS": "3", "MKL_NUM_THREADS": "2", "HOME": "/h"}
+    changed = launch.engine_environment(outer, "mpich", 10**6)
+    assert outer.items() <= changed.items()
+    assert changed["OPENBLAS_NUM_THREADS"] == "3"  # it would win over OMP_NUM_THREADS
+
+
+def test_an_outer_mpi_or_cluster_is_not_inherited():
+    stays = {"PMIX_MCA_gds": "hash", "IPP_ENABLE_CURVE": "1", "OMPI_MCA_pml": "ob1"}
+    goes = {"PMI_RANK": "1", "PMIX_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2", "IPP_CLUSTER_ID": "x"}
+    inner = launch.engine_environment(stays | goes, "mpich", 2)
+    assert stays.items() <= inner.items()
+    assert not goes.keys() & inner.keys()
+
+
+def test_python_path_starts_with_distnb(monkeypatch):
+    inner = launch.engine_environment({"PYTHONPATH": "/mine"}, "other", 2)
+    assert inner["PYTHONPATH"] == os.pathsep.join([str(ROOT), "/mine"])
+    # As in an installed distnb: the engines find it there by themselves.
+    monkeypatch.setattr("sysconfig.get_path", lambda *names: str(ROOT))
+    assert launch.engine_environment({"PYTHONPATH": "/mine"}, "other", 2)["PYTHONPATH"] == "/mine"
+
+
+# Clusters that others started
+
+PORTS = ("registration", "control", "mux", "task", "iopub", "notification", "broadcast")
+
+
+def connection_file(folder, port):
+    """Write the connection file of a default cluster, with one port for everything."""
+    path = folder / "ipython" / "profile_default" / "security" / "ipcontroller-client.json"
+    path.parent.mkdir(parents=True)
+    info = {"interface": "tcp://127.0.0.1", "location": socket.gethostname(), "ssh": ""}
+    path.write_text(json.dumps(info | dict.fromkeys(PORTS, port)))
+
+
+def quickly_running():
+    begin = time.perf_counter()
+    running = launch.running_default_cluster()
+    assert time.perf_counter() - begin < 0.3
+    return running
+
+
+@pytest.mark.timeout(10)
+def test_no_default_cluster(scratch):
+    assert not quickly_running()
+    with pytest.raises(ConnectionError, match=r"got no connection file .*; start one with `ipcl"):
+        launch.connect_client()
+    with pytest.raises(ConnectionError, match=r"^cluster 'b' of profile 'a': got no connection"):
+        launch.connect_client("a", "b")
+
+
+@pytest.mark.timeout(10)
+def test_the_file_of_a_dead_controller(scratch):
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        connection_file(scratch, closed.getsockname()[1])
+    assert not quickly_running()
+    with pytest.raises(ConnectionError, match=r"got no answer at tcp://127.0.0.1, expected"):
+        launch.connect_client()
+
+
+@pytest.mark.timeout(10)
+def test_a_port_that_another_program_has_got(scratch):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        connection_file(scratch, silent.getsockname()[1])
+        assert not quickly_running()
+
+
+@LINUX
+@pytest.mark.timeout(60)
+def test_a_cluster_that_the_user_started(mark, scratch):
+    command = [sys.executable, "-m", "ipyparallel.controller", "--HeartMonitor.period=100"]
+    with (
+        open(scratch / "log", "w") as log,
+        subprocess.Popen(command, env=environment(), stdout=log, stderr=log) as controller,
+    ):
+        try:
+            assert eventually(launch.running_default_cluster, 10)
+            with pytest.raises(ConnectionError, match=r"^engines of the cluster: got 0, expected"):
+                launch.connect_client()
+            launch.start_engines(2).stop()  # must leave the user's cluster alone
+            assert quickly_running()
+            command[2] = "ipyparallel.engine"
+            with subprocess.Popen(command[:3], env=environment(), stdout=log, stderr=log) as engine:
+                assert eventually(connected, 10)
+                engine.terminate()
+        finally:
+            controller.terminate()
+    assert eventually(lambda: not marked(mark), 5)
+    assert not quickly_running()
+
+
+def connected():
+    """Tell whether the default cluster has an engine."""
+    try:
+        client = launch.connect_client()
+    except ConnectionError:
+        return False
+    with contextlib.closing(client):
+        assert launch.connect_client(client=client) is client
+        return client[:].apply_sync(lambda: 1) == [1]

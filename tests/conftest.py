@@ -1,0 +1,9 @@
+"""What all tests share: hypothesis profiles; ``HYPOTHESIS_PROFILE=ci`` repeats its examples."""
+
+import os
+
+from hypothesis import settings
+
+settings.register_profile("default", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

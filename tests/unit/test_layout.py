@@ -1,0 +1,750 @@
+"""Layouts, views, and what a rank holds of a view: against sets of indices and against NumPy."""
+
+import re
+from functools import reduce
+from itertools import combinations, product
+from math import isqrt, prod
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from distnb.axes import Block, BlockCyclic, Cyclic, Irregular, Whole
+from distnb.errors import LayoutError
+from distnb.layout import (
+    AxisMap,
+    Grid,
+    Layout,
+    Placed,
+    View,
+    default_layout,
+    follow,
+    make_layout,
+    on_engine,
+    replicated,
+    strides_of,
+)
+from distnb.slices import interval, section
+from distnb.testing import (
+    assemble,
+    axis_kinds,
+    grids,
+    indices_of,
+    layouts,
+    local_parts,
+    placed,
+    shapes,
+    view_of,
+    views,
+)
+
+SIZES = st.integers(1, 7)
+
+
+def numbered(shape):
+    """Return an array of a shape whose elements are all different."""
+    return np.arange(prod(shape)).reshape(shape)
+
+
+def holders(operand, size):
+    """Return, for each index of a view, the ranks that hold it, by the sections of each rank."""
+    found = {index: [] for index in np.ndindex(operand.view.shape)}
+    for rank in range(size):
+        owned = operand.owned(rank)
+        if owned is not None:
+            for index in product(*map(indices_of, owned)):
+                found[index].append(rank)
+    return found
+
+
+# Grids
+
+
+def test_strides_are_those_of_numpy():
+    for shape in [(), (3,), (2, 3), (4, 1, 5), (2, 3, 4, 5)]:
+        assert strides_of(shape) == tuple(s // 8 for s in np.empty(shape, np.int64).strides)
+
+
+def check_grid(grid):
+    """Ranks are counted row by row; coordinates and ranks are inverse; other ranks have none."""
+    ranks = [grid.rank(c) for c in np.ndindex(grid.sizes)]
+    assert list(grid.ranks()) == ranks == sorted(set(ranks))
+    assert len(ranks) == grid.size
+    coords = {rank: grid.coords(rank) for rank in range(-3, max(ranks) + 10)}
+    assert {r: c for r, c in coords.items() if c is not None} == dict(
+        zip(ranks, np.ndindex(grid.sizes), strict=True)
+    )
+
+
+@pytest.mark.parametrize("sizes", [(), (1,), (5,), (2, 3), (3, 1), (1, 4), (2, 1, 3), (2, 3, 2)])
+@pytest.mark.parametrize("first", [0, 3])
+def test_grid_small(sizes, first):
+    """Every grid, and every part of it in which some dimensions are held still."""
+    whole = Grid.of(sizes, first)
+    assert list(whole.ranks()) == list(range(first, first + prod(sizes)))
+    for number in range(len(sizes) + 1):
+        for still in combinations(range(len(sizes)), number):
+            for coords in np.ndindex(*(sizes[g] for g in still)):
+                check_grid(held_still(whole, dict(zip(still, coords, strict=True))))
+
+
+def held_still(grid, still):
+    """Return the part of a grid at some coordinates."""
+    kept = [g for g in range(len(grid.sizes)) if g not in still]
+    first = grid.first + sum(c * grid.strides[g] for g, c in still.items())
+    return Grid(first, *(tuple(of[g] for g in kept) for of in (grid.sizes, grid.strides)))
+
+
+@given(st.integers(1, 40).flatmap(grids))
+def test_grid(grid):
+    check_grid(grid)
+
+
+# Layouts
+
+
+@given(st.data(), shapes(3), SIZES)
+def test_parts_cover_the_base_each_element_as_often_as_there_are_copies(data, shape, size):
+    layout = data.draw(layouts(shape, size))
+    base = Placed(shape, layout, View.whole(shape))
+    array = numbered(shape)
+    parts = local_parts(array, base, size)
+    assert np.array_equal(assemble(parts, base, fill=-1), array)
+    held = [part.size for part in parts if part is not None]
+    assert sum(held) == layout.copies * array.size
+    assert max(held) <= layout.largest_part(shape)
+    assert len(held) == layout.grid.size == layout.split * layout.copies
+    for rank in range(size):
+        assert (layout.local_shape(shape, rank) is None) == (rank not in set(layout.grid.ranks()))
+
+
+@given(st.data(), shapes(3), SIZES)
+def test_largest_part_is_reached(data, shape, size):
+    """On a full grid the bound is a part's size (axes are independent of one another)."""
+    layout = data.draw(layouts(shape, size))
+    sizes = [prod(layout.local_shape(shape, rank)) for rank in layout.grid.ranks()]
+    assert max(sizes) == layout.largest_part(shape)
+
+
+@given(st.data(), shapes(3), SIZES)
+def test_layouts_are_values(data, shape, size):
+    a, b = data.draw(layouts(shape, size)), data.draw(layouts(shape, size))
+    again = Layout(Grid(a.grid.first, a.grid.sizes, a.grid.strides), a.axes, a.dims)
+    assert again == a
+    assert hash(again) == hash(a)
+    assert len({a, b, again}) == 1 + (a != b)
+
+
+@pytest.mark.parametrize("ndim", range(4))
+def test_replicated_puts_all_on_every_rank(ndim):
+    shape = (2, 3, 4)[:ndim]
+    layout = replicated(ndim, 3)
+    assert [layout.local_shape(shape, r) for r in range(4)] == [shape] * 3 + [None]
+    assert (layout.copies, layout.split, layout.spell()) == (3, 1, "replicated on 3")
+
+
+@pytest.mark.parametrize("ndim", range(4))
+def test_on_engine_puts_all_on_one_rank(ndim):
+    shape = (2, 3, 4)[:ndim]
+    layout = on_engine(ndim, 2)
+    assert [layout.local_shape(shape, r) for r in range(4)] == [None, None, shape, None]
+    assert (layout.copies, layout.split, layout.spell()) == (1, 1, "on engine 2")
+
+
+def test_parts_count_the_coordinates_of_each_axis():
+    layout = Layout(Grid.of((2, 3, 2)), (Whole(), Block(), Cyclic()), (-1, 1, 0))
+    assert [layout.parts(a) for a in range(3)] == [1, 3, 2]
+    assert (layout.copies, layout.split) == (2, 6)
+
+
+SPELLED = [
+    (("block",), None, "block x * on 6 engines"),
+    (("*", "cyclic"), None, "* x cyclic on 6 engines"),
+    (("block", ("cyclic", 2)), (3, 2), "block x ('cyclic', 2) on 3x2 engines"),
+    ((("irregular", (0, 1, 8)),), None, "('irregular', (0, 1, 8)) x * on 2 engines"),
+    ("replicated", None, "replicated on 6"),
+    (("engine", 4), None, "on engine 4"),
+]
+
+
+@pytest.mark.parametrize(("dist", "grid", "words"), SPELLED)
+def test_spell_says_how_the_base_is_split(dist, grid, words):
+    assert make_layout((8, 8), 6, dist, grid).spell() == words
+
+
+def test_spell_tells_of_copies():
+    layout = Layout(Grid.of((2, 3)), (Block(),), (1,))
+    assert layout.spell() == "block on 2x3 engines, 2 copies"
+
+
+# The default
+
+
+def expected_default(shape, size):
+    """Return which axis the documented rule splits, or None for copies."""
+    if prod(shape) < 2:
+        return None
+    long_enough = [a for a, n in enumerate(shape) if n >= size]
+    return long_enough[0] if long_enough else list(shape).index(max(shape))
+
+
+@pytest.mark.parametrize("size", range(1, 8))
+def test_default_layout_follows_its_rule(size):
+    """Blocks along the first long enough, else the longest axis; copies of 0 or 1 elements."""
+    for ndim in range(4):
+        for shape in product((0, 1, 2, 3, 5, 8), repeat=ndim):
+            axis = expected_default(shape, size)
+            found = default_layout(shape, size)
+            assert found == make_layout(shape, size)
+            if axis is None:
+                assert found == replicated(ndim, size)
+            else:
+                assert found.grid == Grid.of((size,))
+                assert [a for a, d in enumerate(found.dims) if d == 0] == [axis]
+                assert [type(a) for a in found.axes] == [
+                    Block if a == axis else Whole for a in range(ndim)
+                ]
+
+
+# Asking for a layout
+
+
+ACCEPTED = [
+    # shape, size, dist, grid -> sizes of the grid, kinds, dims
+    ((8, 9), 4, "block", None, (4,), (Block(), Whole()), (0, -1)),
+    ((8, 9), 4, "cyclic", None, (4,), (Cyclic(), Whole()), (0, -1)),
+    ((8, 9), 4, ("cyclic", 3), None, (4,), (BlockCyclic(3), Whole()), (0, -1)),
+    ((8, 9), 4, ["cyclic", 3], None, (4,), (BlockCyclic(3), Whole()), (0, -1)),
+    ((8, 9), 4, ("cyclic", "cyclic"), None, (2, 2), (Cyclic(), Cyclic()), (0, 1)),
+    ((8, 9), 4, ("*", "block"), None, (4,), (Whole(), Block()), (-1, 0)),
+    ((8, 9), 4, (None, "block"), None, (4,), (Whole(), Block()), (-1, 0)),
+    ((8, 9), 4, ["*", "block"], None, (4,), (Whole(), Block()), (-1, 0)),
+    ((8, 9), 4, ("block", "block"), None, (2, 2), (Block(), Block()), (0, 1)),
+    ((8, 9), 4, ("block", "block"), (1, 3), (1, 3), (Block(), Block()), (0, 1)),
+    ((8, 9), 4, ("block", "block"), [1, 3], (1, 3), (Block(), Block()), (0, 1)),
+    ((8, 9), 4, "block", 3, (3,), (Block(), Whole()), (0, -1)),
+    ((8, 9), 4, "block", (3,), (3,), (Block(), Whole()), (0, -1)),
+    ((8, 9), 4, ("*", "block"), 3, (3,), (Whole(), Block()), (-1, 0)),
+    ((8, 9), 4, None, (3,), (3,), (Block(), Whole()), (0, -1)),
+    ((8, 9), 4, None, (2, 2), (2, 2), (Block(), Block()), (0, 1)),
+    ((8, 9), 4, Cyclic(), None, (4,), (Cyclic(), Whole()), (0, -1)),
+    ((8, 9), 4, (Block(), BlockCyclic(2)), None, (2, 2), (Block(), BlockCyclic(2)), (0, 1)),
+    ((8,), 4, ("irregular", (0, 1, 8)), None, (2,), (Irregular((0, 1, 8)),), (0,)),
+    ((8,), 4, ("irregular", [0, 1, 8]), 2, (2,), (Irregular((0, 1, 8)),), (0,)),
+    ((8,), 4, (("irregular", (0, 1, 8)),), None, (2,), (Irregular((0, 1, 8)),), (0,)),
+    (
+        *((8, 9), 7, (("irregular", (0, 1, 8)), "block"), None),
+        *((2, 3), (Irregular((0, 1, 8)), Block()), (0, 1)),
+    ),
+    (
+        *((8, 9), 4, (("cyclic", 2), ("cyclic", 3)), None),
+        *((2, 2), (BlockCyclic(2), BlockCyclic(3)), (0, 1)),
+    ),
+    (
+        *((8, 9, 8), 8, ("block", "*", "block"), None),
+        *((4, 2), (Block(), Whole(), Block()), (0, -1, 1)),
+    ),
+]
+
+
+@pytest.mark.parametrize(("shape", "size", "dist", "grid", "sizes", "axes", "dims"), ACCEPTED)
+def test_make_layout_accepts(shape, size, dist, grid, sizes, axes, dims):
+    found = make_layout(shape, size, dist, grid)
+    assert found == Layout(Grid.of(sizes), axes, dims)
+    assert make_layout(shape, size, found) is found
+
+
+@pytest.mark.parametrize("dist", ["replicated", "*", ("*",), ("*", "*"), (None, None), ()])
+def test_an_array_that_is_split_nowhere_is_replicated(dist):
+    assert make_layout((3, 4), 5, dist) == replicated(2, 5)
+
+
+@pytest.mark.parametrize("dist", [None, "replicated", ()])
+def test_a_scalar_is_replicated(dist):
+    assert make_layout((), 5, dist) == replicated(0, 5)
+
+
+@pytest.mark.parametrize("dist", [("engine", 3), ["engine", 3]])
+@pytest.mark.parametrize("shape", [(), (3,), (3, 4), (0,)])
+def test_an_array_on_one_engine(dist, shape):
+    assert make_layout(shape, 5, dist) == on_engine(len(shape), 3)
+
+
+WAYS = "'*', 'block', 'cyclic', ('cyclic', k) or ('irregular', cuts)"
+ENGINE = "expected a number from 0 to 3; pass ('engine', r)"
+GRID = "positive numbers with a product of at most 4; give the engines along each split axis"
+ON_8 = Layout(Grid.of((8,)), (Block(),), (0,))
+REFUSED = [
+    # dist, grid -> message, for an array of shape (8, 8) on 4 engines
+    (("engine", 4), None, f"engine: got 4, {ENGINE}"),
+    (("engine", -1), None, f"engine: got -1, {ENGINE}"),
+    (("engine", True), None, f"engine: got True, {ENGINE}"),
+    (("engine", 1.0), None, f"engine: got 1.0, {ENGINE}"),
+    (("engine", "1"), None, f"engine: got '1', {ENGINE}"),
+    (("block",) * 3, None, "dist: got 3 words, expected at most 2; give one word for each axis"),
+    ("blok", None, f"way to split an axis: got 'blok', expected {WAYS}; use one of these for each"),
+    (("block", 3), None, f"way to split an axis: got 3, expected {WAYS}; use one of these for"),
+    (("*", "replicated"), None, f"way to split an axis: got 'replicated', expected {WAYS}; use"),
+    (("cyclic", 0), None, "block size of a cyclic axis: got 0, expected an integer >= 1; pass k"),
+    (("*", ("cyclic", 2.5)), None, "block size of a cyclic axis: got 2.5, expected an integer"),
+    ("block", (2, 2), f"grid: got (2, 2), expected 1 {GRID}"),
+    (("block", "block"), (4,), f"grid: got (4,), expected 2 {GRID}"),
+    (("block", "block"), (2, 3), f"grid: got (2, 3), expected 2 {GRID}"),
+    (("block", "block"), (0, 3), f"grid: got (0, 3), expected 2 {GRID}"),
+    (("block", "block"), (-1, -3), f"grid: got (-1, -3), expected 2 {GRID}"),
+    (("block", "block"), (1.0, 2), f"grid: got (1.0, 2), expected 2 {GRID}"),
+    ("block", 5, f"grid: got (5,), expected 1 {GRID}"),
+    (None, (5,), f"grid: got (5,), expected 1 {GRID}"),
+    (None, (1, 1, 1), "dist: got 3 words, expected at most 2; give one word for each axis"),
+    (
+        *(("irregular", (0, 1, 2, 3, 4, 8)), None),
+        "cuts of irregular axes: got [5] parts, expected at most 4; give fewer cuts",
+    ),
+    (
+        *(("block", ("irregular", (0, 1, 2, 3, 4, 8))), None),
+        "cuts of irregular axes: got [0, 5] parts, expected at most 4; give fewer cuts",
+    ),
+    (
+        *(("irregular", (0, 2, 7)), None),
+        "cuts of an irregular axis: got (0, 2, 7), expected 3 numbers that rise from 0 to 8; "
+        "give one cut more than there are parts",
+    ),
+    (
+        *(("irregular", (0, 2, 8)), (3,)),
+        "cuts of an irregular axis: got (0, 2, 8), expected 4 numbers that rise from 0 to 8; "
+        "give one cut more than there are parts",
+    ),
+    (ON_8, None, "layout: got 1 axes, expected 2; pass one for the shape"),
+    (
+        Layout(Grid.of((8,)), (Block(), Whole()), (0, -1)),
+        None,
+        f"layout: got a grid of {Grid.of((8,))}, expected ranks below 4; use fewer engines",
+    ),
+    (
+        *(Layout(Grid.of((2,)), (Irregular((0, 2, 7)), Whole()), (0, -1)), None),
+        "cuts of an irregular axis: got (0, 2, 7), expected 3 numbers that rise from 0 to 8; "
+        "give one cut more than there are parts",
+    ),
+]
+
+
+@pytest.mark.parametrize(("dist", "grid", "message"), REFUSED)
+def test_make_layout_says_what_was_wrong(dist, grid, message):
+    """Errors read ``what: got X, expected Y; do Z``."""
+    with pytest.raises(LayoutError) as caught:
+        make_layout((8, 8), 4, dist, grid)
+    assert str(caught.value).startswith(message)
+    assert re.fullmatch(r"[a-z ]+: got .+, expected .+; .+", str(caught.value))
+
+
+@given(st.data(), shapes(3), SIZES)
+def test_a_layout_is_accepted_as_it_is(data, shape, size):
+    layout = data.draw(layouts(shape, size))
+    assert make_layout(shape, size, layout) is layout
+
+
+@pytest.mark.xfail(reason="no cuts: IndexError", raises=IndexError)
+def test_no_cuts_are_refused():
+    with pytest.raises(LayoutError):
+        make_layout((8,), 4, ("irregular", ()))
+
+
+@pytest.mark.xfail(reason="an int as grid is accepted with dist= only: TypeError", raises=TypeError)
+def test_a_number_is_a_grid_without_dist():
+    assert make_layout((8, 9), 4, None, 3) == make_layout((8, 9), 4, "block", 3)
+
+
+@pytest.mark.xfail(reason="grid= is ignored in silence", raises=pytest.fail.Exception)
+@pytest.mark.parametrize("dist", ["replicated", ("engine", 0), "*"])
+def test_a_grid_for_an_array_that_is_not_split_is_refused(dist):
+    with pytest.raises(LayoutError):
+        make_layout((8, 9), 4, dist, (2,))
+
+
+@pytest.mark.xfail(reason="NumPy's integers are not taken for integers", raises=LayoutError)
+@pytest.mark.parametrize(
+    ("dist", "grid"),
+    [
+        (("cyclic", np.int64(3)), None),
+        (("engine", np.int64(1)), None),
+        ("block", (np.int64(2),)),
+        (("irregular", np.array([0, 2, 8])), None),
+    ],
+)
+def test_numpy_integers_are_integers(dist, grid):
+    assert make_layout((8, 9), 4, dist, grid).grid.size <= 4
+
+
+# Near-square grids
+
+
+def squarest(size, a, b):
+    """Return the smallest longest side of the blocks over all grids of two dimensions."""
+    return min(max(a / g, b / (size // g)) for g in range(1, size + 1) if size % g == 0)
+
+
+@pytest.mark.parametrize("size", range(1, 65))
+def test_a_grid_of_a_square_array_is_as_square_as_can_be(size):
+    """All engines are used, and no other two factors are closer to each other."""
+    a, b = make_layout((5040, 5040), size, ("block", "block")).grid.sizes
+    best = max(f for f in range(1, isqrt(size) + 1) if size % f == 0)
+    assert (max(a, b), min(a, b)) == (size // best, best)
+
+
+@given(st.integers(1, 64), st.lists(st.integers(1, 10**4), min_size=1, max_size=3))
+def test_a_grid_uses_all_engines(size, shape):
+    grid = make_layout(tuple(shape), size, ("cyclic",) * len(shape)).grid
+    assert grid == Grid.of(grid.sizes)
+    assert grid.size == size
+
+
+@given(st.integers(1, 64), st.integers(100, 10**4), st.integers(100, 10**4))
+def test_a_grid_follows_the_lengths_of_the_axes(size, a, b):
+    """The longest side of a block is at most twice that of the best grid."""
+    p, q = make_layout((a, b), size, ("block", "block")).grid.sizes
+    assert max(a / p, b / q) <= 2 * squarest(size, a, b)
+
+
+# Views
+
+
+def assert_same_elements(base, view, expected):
+    """Assert that a View takes the elements of a base that NumPy's view takes."""
+    found = view_of(base, view)
+    assert found.shape == expected.shape == view.shape
+    assert np.array_equal(found, expected)
+
+
+def index_axis(draw, view, array, d):
+    i = draw(st.integers(0, view.shape[d] - 1))
+    return view.fix(d, i), array[(slice(None),) * d + (i,)]
+
+
+def slice_axis(draw, view, array, d):
+    cut = draw(st.slices(view.shape[d]))
+    taken = range(view.shape[d])[cut]
+    found = view.take(d, taken.start, taken.step, len(taken))
+    return found, array[(slice(None),) * d + (cut,)]
+
+
+def insert_axis(draw, view, array, d):
+    return view.insert(d), np.expand_dims(array, d)
+
+
+def permute_axes(draw, view, array, d):
+    order = draw(st.permutations(range(array.ndim)))
+    return view.transpose(order), array.transpose(order)
+
+
+def stretch(draw, view, array, d):
+    shape = tuple(draw(st.sampled_from([0, 1, 2, 4])) if n == 1 else n for n in view.shape)
+    shape = tuple(draw(st.lists(st.integers(1, 2), max_size=1))) + shape
+    return view.broadcast(shape), np.broadcast_to(array, shape)
+
+
+STEPS = [
+    # a step of the view algebra, and on which axes it can be taken
+    (index_axis, lambda view: [d for d, n in enumerate(view.shape) if n]),
+    (slice_axis, lambda view: list(range(len(view.shape)))),
+    (insert_axis, lambda view: list(range(len(view.shape) + 1)) if len(view.shape) < 5 else []),
+    (permute_axes, lambda view: [0] if view.shape else []),
+    (stretch, lambda view: [0] if len(view.shape) < 5 else []),
+]
+
+
+@settings(max_examples=300)
+@given(st.data(), shapes(3, 5))
+def test_view_algebra_is_that_of_numpy(data, shape):
+    """Any chain of indexing, slicing, transposing and broadcasting takes NumPy's elements."""
+    base = numbered(shape)
+    view, array = View.whole(shape), base
+    for _ in range(data.draw(st.integers(1, 6))):
+        step, places = data.draw(st.sampled_from(STEPS))
+        where = places(view)
+        if where:
+            view, array = step(data.draw, view, array, data.draw(st.sampled_from(where)))
+            assert_same_elements(base, view, array)
+
+
+@given(st.data(), shapes(3))
+def test_view_algebra_starts_from_any_view(data, shape):
+    """The same from views with holes, flips and fixed indices."""
+    base, view = data.draw(views(shape))
+    base = numbered(base)
+    array = view_of(base, view)
+    step, places = data.draw(st.sampled_from(STEPS))
+    where = places(view)
+    assume(where)
+    assert_same_elements(base, *step(data.draw, view, array, data.draw(st.sampled_from(where))))
+
+
+@pytest.mark.parametrize("n", range(6))
+def test_slices_of_slices_small(n):
+    """Every slice of every slice of an axis takes NumPy's elements."""
+    base = np.arange(n)
+    steps = [s for s in range(-3, 4) if s]
+    ranges = {range(n)[slice(a, b, s)] for a in range(n + 1) for b in range(n + 1) for s in steps}
+    for outer in ranges:
+        view = View.whole((n,)).take(0, outer.start, outer.step, len(outer))
+        for step in steps:
+            inner = range(len(outer))[::step]
+            of_both = view.take(0, inner.start, inner.step, len(inner))
+            assert_same_elements(base, of_both, base[list(outer)][::step])
+
+
+def test_equal_views_are_equal_values():
+    """Indexing in one order or another gives the same view, so that plans are found again."""
+    whole = View.whole((4, 5, 6))
+    assert whole.fix(0, 1).fix(1, 2) == whole.fix(2, 2).fix(0, 1)
+    assert whole.transpose((2, 0, 1)).transpose((1, 2, 0)) == whole
+    assert whole.take(1, 0, 1, 5) == whole
+    assert len({whole, whole.transpose((0, 1, 2)), whole.broadcast((4, 5, 6))}) == 1
+
+
+@given(st.data(), shapes(3))
+def test_is_whole_is_true_of_the_whole_only(data, shape):
+    base, view = data.draw(views(shape))
+    assert View.whole(base).is_whole(base)
+    array = numbered(base)
+    same = shape == base and np.array_equal(view_of(array, view), array)
+    assert not view.is_whole(base) or same
+
+
+# One axis of a view on one split axis of its base
+
+
+def views_of_axis(n):
+    """Enumerate (start, step, extent) of views of an axis of length ``n``."""
+    for step in (-4, -3, -2, -1, 1, 2, 3, 4, 6):
+        for start in range(n):
+            most = len(range(start, n if step > 0 else -1, step))
+            yield from {(start, step, m) for m in (0, 1, 2, most - 1, most) if 0 <= m <= most}
+
+
+def kinds_small(n, p):
+    yield from (Block(), Cyclic(), BlockCyclic(2), BlockCyclic(3))
+    yield Irregular((0, *sorted((3 * c * c) % (n + 1) for c in range(1, p)), n))
+
+
+MAPS = [
+    AxisMap(axis, n, p, 0, *view)
+    for n, p in [(1, 2), (5, 2), (7, 3), (13, 3), (16, 2), (9, 5), (3, 7)]
+    for axis in kinds_small(n, p)
+    for view in views_of_axis(n)
+]
+
+
+@st.composite
+def axis_maps(draw, n_max=60, p_max=7):
+    n, p = draw(st.integers(1, n_max)), draw(st.integers(2, p_max))
+    step = draw(st.integers(-12, 12).filter(bool))
+    start = draw(st.integers(0, n - 1))
+    extent = draw(st.integers(0, len(range(start, n if step > 0 else -1, step))))
+    return AxisMap(draw(axis_kinds(n, p)), n, p, 0, start, step, extent)
+
+
+def parts_of(m):
+    """Return sections to split: all of the view, pieces of it, and what other layouts own."""
+    n = m.extent
+    found = [s for c in range(m.p) for s in m.owned(c)]
+    found += [*interval(0, n), *interval(n // 3, n - 1), *interval(n // 2, min(n, n // 2 + 1))]
+    for other in (Cyclic(), BlockCyclic(2), BlockCyclic(3)):
+        found += [s for p in (2, m.p) for s in other.sections(n, p, n % p)]
+    return set(found)
+
+
+def check_owned(m):
+    """The owned sections partition the view's indices, ordered, each with its owner."""
+    owners = [m.axis.owner(m.n, m.p, m.start + m.step * i) for i in range(m.extent)]
+    assert [m.owner(i) for i in range(m.extent)] == owners
+    for c in range(m.p):
+        mine = m.owned(c)
+        assert list(mine) == sorted(mine)
+        listed = indices_of(mine)
+        assert len(listed) == len(set(listed))
+        assert set(listed) == {i for i, owner in enumerate(owners) if owner == c}
+
+
+def check_split(m):
+    """A split covers its section exactly once, each part with its owner; the owners were asked."""
+    for s in parts_of(m):
+        pairs = m.split(s)
+        listed = [i for part, _ in pairs for i in indices_of([part])]
+        assert sorted(listed) == sorted(indices_of([s]))
+        assert all(m.owner(i) == c for part, c in pairs for i in indices_of([part]))
+        candidates = list(m.candidates(s))
+        assert candidates == sorted(set(candidates))
+        assert {c for _, c in pairs} <= set(candidates) <= set(range(m.p))
+
+
+def check_locate(m):
+    """Every part of a split lies in its owner's memory at one start with two steps."""
+    for s in parts_of(m):
+        for part, _ in m.split(s):
+            at, inner, outer = m.locate(part)
+            for run in range(part.count):
+                for t in range(part.block):
+                    i = part.start + run * part.period + t
+                    local = m.axis.to_local(m.n, m.p, m.start + m.step * i)
+                    assert local == at + run * outer + t * inner
+
+
+AXIS_MAP_LAWS = [check_owned, check_split, check_locate]
+
+
+@pytest.mark.parametrize("law", AXIS_MAP_LAWS)
+def test_axis_map_small(law):
+    """Each law, for every kind of axis under every small view."""
+    for m in MAPS:
+        law(m)
+
+
+@settings(max_examples=300)
+@given(axis_maps())
+def test_axis_map(m):
+    """Each law, for drawn axes and views."""
+    for law in AXIS_MAP_LAWS:
+        law(m)
+
+
+@pytest.mark.parametrize("step", [1, -1])
+@pytest.mark.parametrize("k", [4, 8])
+def test_a_shifted_cyclic_view_asks_two_coordinates_only(step, k):
+    p, blocks = 16, 10
+    n = p * k * blocks
+    m = AxisMap(BlockCyclic(k), n, p, 0, 1 if step > 0 else n - 2, step, n - 1)
+    (s,) = section(0, k, p * k, blocks)
+    assert len(m.candidates(s)) == 2
+
+
+# A view of a base with a layout
+
+
+@settings(max_examples=200)
+@given(st.data(), shapes(3, 5), SIZES)
+def test_every_index_is_held_by_its_owner_and_as_many_copies_as_are_free(data, shape, size):
+    operand = data.draw(placed(shape, size))
+    copies = prod(operand.layout.grid.sizes[g] for g in operand.free)
+    counts = dict.fromkeys(range(size), 0)
+    for index, ranks in holders(operand, size).items():
+        assert len(ranks) == copies
+        assert operand.owner(index) == ranks[0]
+        for rank in ranks:
+            counts[rank] += 1
+    assert counts == {rank: operand.held(rank) for rank in range(size)}
+
+
+@settings(max_examples=200)
+@given(st.data(), shapes(3, 5), SIZES)
+def test_a_rank_holds_of_a_view_what_it_owns_of_the_base(data, shape, size):
+    operand = data.draw(placed(shape, size))
+    base = Placed(operand.shape, operand.layout, View.whole(operand.shape))
+    number = view_of(numbered(operand.shape), operand.view)
+    of_base = list(holders(base, size).values())
+    for index, ranks in holders(operand, size).items():
+        assert ranks == of_base[number[index]]
+
+
+@settings(max_examples=200)
+@given(st.data(), shapes(2, 5), SIZES)
+def test_the_source_of_an_element_holds_it_and_is_oneself_if_possible(data, shape, size):
+    operand = data.draw(placed(shape, size))
+    for index, ranks in holders(operand, size).items():
+        where = dict(operand.pinned)
+        pairs = zip(operand.maps, index, strict=True)
+        where.update((m.gdim, m.owner(i)) for m, i in pairs if m is not None)
+        for near in range(size):
+            source = operand.source(where, near)
+            assert source == near if near in ranks else source in ranks
+
+
+@given(st.data(), shapes(3), SIZES)
+def test_local_shape_is_that_of_the_base(data, shape, size):
+    operand = data.draw(placed(shape, size))
+    for rank in range(size + 2):
+        assert operand.local_shape(rank) == operand.layout.local_shape(operand.shape, rank)
+
+
+@given(st.data(), shapes(3), SIZES)
+def test_placed_are_values(data, shape, size):
+    operand = data.draw(placed(shape, size))
+    again = Placed(operand.shape, operand.layout, View(*operand.view))
+    assert again == operand
+    assert hash(again) == hash(operand)
+
+
+# Results that stay where a view is
+
+
+def followed(operand, size):
+    layout, exact = follow(operand, size)
+    return Placed(operand.view.shape, layout, View.whole(operand.view.shape)), exact
+
+
+def check_follow(operand, size):
+    """An exact result has the view's owners; any result has a layout that fits and balances."""
+    result, exact = followed(operand, size)
+    result.layout.check(result.shape)
+    held = holders(result, size)
+    assert all(held.values()), "elements that nobody holds"
+    if exact:
+        assert held == holders(operand, size)
+    n = prod(result.shape)
+    if result.layout.copies == 1 and n > 1 and result.layout != default_layout(result.shape, size):
+        assert max(result.held(rank) for rank in range(size)) <= 2 * -(-n // size)
+    return exact
+
+
+@settings(max_examples=300)
+@given(st.data(), shapes(3, 7), SIZES)
+def test_follow(data, shape, size):
+    check_follow(data.draw(placed(shape, size)), size)
+
+
+@pytest.mark.parametrize("size", range(1, 8))
+def test_follow_small(size):
+    """Every view of one axis, for each kind; views of blocks in order are followed exactly."""
+    for n in (1, 4, 9, 14):
+        for axis in kinds_small(n, size):
+            layout = Layout(Grid.of((size,)), (axis,), (0,))
+            for start, step, extent in views_of_axis(n):
+                operand = Placed((n,), layout, View((extent,), ((0, start, step),)))
+                exact = check_follow(operand, size)
+                fair = max(1, 2 * -(-extent // size))
+                balanced = extent < 2 or max(map(operand.held, range(size))) <= fair
+                in_order = step > 0 and not axis.period(size)
+                if balanced and (in_order or (start, step, extent) == (0, 1, n)):
+                    assert exact, operand
+
+
+@given(st.data(), shapes(3), SIZES)
+def test_follow_of_a_whole_base_is_its_layout(data, shape, size):
+    layout = data.draw(layouts(shape, size))
+    found, exact = follow(Placed(shape, layout, View.whole(shape)), size)
+    if found != default_layout(shape, size):
+        assert exact
+        assert found.grid == layout.grid
+        assert [(a, d) for a, d in zip(found.axes, found.dims, strict=True) if d >= 0] == [
+            (a, d)
+            for a, d in zip(layout.axes, layout.dims, strict=True)
+            if d >= 0 and layout.grid.sizes[d] > 1
+        ]
+
+
+@settings(max_examples=200)
+@given(st.data(), shapes(3, 5), SIZES)
+def test_follow_without_some_axes_keeps_the_owners_of_the_others(data, shape, size):
+    """Of a reduced view, whoever holds some of what adds up to an element holds the element."""
+    operand = data.draw(placed(shape, size))
+    dropped = tuple(sorted(data.draw(st.sets(st.integers(0, len(shape) - 1))))) if shape else ()
+    assume(dropped)
+    kept = tuple(n for d, n in enumerate(shape) if d not in dropped)
+    layout, exact = follow(operand, size, dropped)
+    layout.check(kept)
+    result = holders(Placed(kept, layout, View.whole(kept)), size)
+    assert all(result.values())
+    if exact:
+        for index, ranks in holders(operand, size).items():
+            rest = tuple(i for d, i in enumerate(index) if d not in dropped)
+            assert set(ranks) <= set(result[rest])
