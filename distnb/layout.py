@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -128,6 +128,7 @@ class Layout:
             for a, (axis, n) in enumerate(zip(self.axes, shape, strict=True))
         )
 
+    @lru_cache(maxsize=1024)  # noqa: B019 - layouts are small values
     def largest_part(self, shape: Ints) -> int:
         """Return an upper bound of the number of elements that any rank holds."""
         return prod(
@@ -319,10 +320,11 @@ class View(NamedTuple):
     dims: tuple[tuple[int, int, int], ...]
     fixed: tuple[tuple[int, int], ...] = ()
 
-    @classmethod
-    def whole(cls, shape: Ints) -> View:
+    @staticmethod
+    @lru_cache(maxsize=1024)
+    def whole(shape: Ints) -> View:
         """Return the view of a whole base."""
-        return cls(shape, tuple((a, 0, 1) for a in range(len(shape))))
+        return View(shape, tuple((a, 0, 1) for a in range(len(shape))))
 
     def transpose(self, order: Sequence[int]) -> View:
         """Return the view with its axes in another order."""
@@ -521,6 +523,12 @@ class Placed:
     def local_shape(self, rank: int) -> Ints | None:
         """Return the shape of the base's part on a rank."""
         return self.layout.local_shape(self.shape, rank)
+
+    @staticmethod
+    @lru_cache(maxsize=4096)
+    def whole(shape: Ints, layout: Layout) -> Placed:
+        """Return the placement of a whole base (the same object every time)."""
+        return Placed(shape, layout, View.whole(shape))
 
     def held(self, rank: int) -> int:
         """Return how many elements of the view a rank holds."""

@@ -240,16 +240,17 @@ def memory_of(buffer: np.ndarray, shape: Ints, ref: Ref) -> np.ndarray:
     return np.ndarray(shape, buffer.dtype, buffer, ref.offset * item, strides)
 
 
-def _owned_indices(placed: Placed, rank: int) -> list[list[int]] | None:
-    """Return the indices of the base that a rank owns on each axis, by the axes' definition."""
+def _owned_index(placed: Placed, rank: int) -> tuple[Any, ...] | None:
+    """Return what indexes a rank's part of a base, by the definition of the axes."""
     layout = placed.layout
     coords = layout.grid.coords(rank)
     if coords is None:
         return None
-    return [
+    owned = [
         indices_of(axis.sections(n, layout.parts(a), coords[d] if d >= 0 else 0))
         for a, (axis, n, d) in enumerate(zip(layout.axes, placed.shape, layout.dims, strict=True))
     ]
+    return (*np.ix_(*owned), ...)  # the dots keep a 0-d part an array
 
 
 def local_parts(array: np.ndarray, placed: Placed, size: int) -> list[LocalPart]:
@@ -275,8 +276,8 @@ def local_parts(array: np.ndarray, placed: Placed, size: int) -> list[LocalPart]
     """
     parts: list[LocalPart] = []
     for rank in range(size):
-        owned = _owned_indices(placed, rank)
-        part = None if owned is None else array[np.ix_(*owned)].copy(order="C")
+        here = _owned_index(placed, rank)
+        part = None if here is None else array[here].copy(order="C")
         shape = None if part is None else part.shape
         assert shape == placed.local_shape(rank), (rank, shape, placed.local_shape(rank))
         parts.append(part)
@@ -301,10 +302,9 @@ def assemble(parts: Sequence[LocalPart], placed: Placed, fill: Any = 0) -> np.nd
     array = np.full(placed.shape, fill, dtype)
     seen = np.zeros(placed.shape, bool)
     for rank, part in enumerate(parts):
-        owned = _owned_indices(placed, rank)
-        if owned is None or part is None:
+        here = _owned_index(placed, rank)
+        if here is None or part is None:
             continue
-        here = np.ix_(*owned)
         old = seen[here]
         np.testing.assert_array_equal(part[old], array[here][old], f"copy on rank {rank}")
         array[here] = part

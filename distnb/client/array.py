@@ -154,7 +154,9 @@ class DistArray(np.lib.mixins.NDArrayOperatorsMixin):
     def placed(self) -> Placed:
         """View, base shape and layout in one."""
         if self._placed is None:
-            self._placed = Placed(self._base.shape, self._base.layout, self._view)
+            shape, layout = self._base.shape, self._base.layout
+            whole = self._view.is_whole(shape)
+            self._placed = Placed.whole(shape, layout) if whole else Placed(shape, layout, self._view)
         return self._placed
 
     @property
@@ -529,8 +531,12 @@ def layout_for(shape: Shape, session: Session, dist: Any, grid: Any = None) -> L
     return make_layout(shape, session.size, dist, grid)
 
 
+#: What operations take besides distributed arrays.
+_UNDERSTOOD = (DistArray, np.ndarray, np.generic, list, tuple, *_SCALARS)
+
+
 def _understood(x: Any) -> bool:
-    return isinstance(x, (DistArray, np.ndarray, np.generic, list, tuple, *_SCALARS))
+    return isinstance(x, _UNDERSTOOD)
 
 
 def index_view(view: View, key: Any) -> tuple[View, bool]:
@@ -757,6 +763,8 @@ def _result_dtypes(
 def _broadcast_shape(operands: Sequence[Any], outs: Sequence[Any]) -> Shape:
     shapes = [x.shape for x in operands if isinstance(x, DistArray)]
     given = [o.shape for o in outs if o is not None]
+    if shapes and not given and shapes.count(shapes[0]) == len(shapes):
+        return shapes[0]
     try:
         shape = np.broadcast_shapes(*shapes)
         if not shapes:

@@ -44,10 +44,6 @@ if __name__ != "__main__":  # the watchdog runs without the package and what it 
 
 __all__ = ["Engines", "connect_client", "running_default_cluster", "start_engines"]
 
-#: What runs as an engine; the watchdog knows engines by it.
-ENGINE = [sys.executable, "-m", "ipyparallel.engine"]
-CONTROLLER = [sys.executable, "-m", "ipyparallel.controller"]
-
 #: Engines register at the second beat, hence a short period (ms). Missing ones are given the 30 s
 #: they have by default: nannies tell of a death at once, and a lost engine never comes back.
 HEARTBEAT = ["--HeartMonitor.period=500", "--HeartMonitor.max_heartmonitor_misses=60"]
@@ -102,9 +98,11 @@ class Engines:
         if self._watchdog.stopped or os.getpid() != self._watchdog.owner:
             return
         atexit.unregister(self.stop)
-        # Before the engines go, or the client would report their deaths.
-        self.client.close(linger=0)
-        self._watchdog.stop()
+        try:
+            # Before the engines go, or the client would report their deaths.
+            self.client.close(linger=0)
+        finally:
+            self._watchdog.stop()
 
 
 def start_engines(n: int, *, mpiexec: str | None = None, timeout: float = 60.0) -> Engines:
@@ -177,11 +175,8 @@ class _Watchdog:
     def start(cls, mpiexec: str, n: int, environment: dict[str, str], timeout: float) -> _Watchdog:
         """Start the watchdog, which starts everything else."""
         folder = Path(tempfile.mkdtemp(prefix="distnb-"))
-        task = {
-            "owner": os.getpid(),
-            "folder": str(folder),
-            "commands": _commands(folder, mpiexec, n, timeout),
-        }
+        commands = _commands(folder, mpiexec, n, timeout)
+        task = {"owner": os.getpid(), "folder": str(folder), "commands": commands}
         with open(folder / "watchdog.log", "wb") as log:
             process = subprocess.Popen(
                 # Isolated, without site-packages: starts in 40 ms, and no package can break it.
@@ -235,10 +230,13 @@ def _commands(folder: Path, mpiexec: str, n: int, timeout: float) -> dict[str, l
         "--log-level=ERROR",
     ]
     # The controller answers on loopback only; its name need not resolve to anything.
-    controller = [*CONTROLLER, *common, *HEARTBEAT, "--nodb", "--location=127.0.0.1"]
+    controller = ["-m", "ipyparallel.controller", "--nodb", "--location=127.0.0.1", *HEARTBEAT]
+    engine = ["-m", "ipyparallel.engine", "--mpi", f"--file={folder / 'engine.json'}"]
     waits = [f"--timeout={timeout}", f"--IPEngine.wait_for_url_file={timeout}"]
-    engine = [*ENGINE, "--mpi", *common, *waits, f"--file={folder / 'engine.json'}"]
-    return {"controller": controller, "mpiexec": [mpiexec, "-n", str(n), *engine]}
+    return {
+        "controller": [sys.executable, *controller, *common],
+        "mpiexec": [mpiexec, "-n", str(n), sys.executable, *engine, *waits, *common],
+    }
 
 
 def _connect_engines(watchdog: _Watchdog, n: int) -> ipyparallel.Client:
@@ -342,29 +340,22 @@ def find_mpiexec(asked: str | None = None) -> str:
 def mpi_family(mpiexec: str) -> str:
     """Return "mpich", "openmpi" or "other": whose launcher this is."""
     try:
-        run = subprocess.run(
-            [mpiexec, "--version"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=10,
-            check=False,
+        text = subprocess.check_output(
+            [mpiexec, "--version"], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=10
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except (OSError, subprocess.SubprocessError):
         return "other"  # starting it will tell what is wrong
-    text = run.stdout.decode(errors="replace").lower()
-    if "intel" in text:
-        return "other"
-    if "hydra" in text or "mpich" in text:
-        return "mpich"
-    return "openmpi" if re.search(r"open.?mpi|open.?rte|prrte|prterun", text) else "other"
+    if re.search(rb"(?i)open.?mpi|open.?rte|prrte|prterun", text):
+        return "openmpi"
+    # Intel's launcher is a Hydra too, with other settings.
+    return "mpich" if re.search(rb"(?i)hydra|mpich", text) and b"Intel" not in text else "other"
 
 
 def engine_environment(outer: Mapping[str, str], family: str, n: int) -> dict[str, str]:
     """Return the environment of n engines; what the user has set stays."""
     settings = SETTINGS[family] | _root_settings(outer, family)
     # OPENBLAS_ and MKL_ would win over an OMP_NUM_THREADS that the user has set.
-    threads = outer.get(THREADS[0], str(max(1, len(_cores()) // n)))
+    threads = outer.get(THREADS[0], str(max(1, _cores() // n)))
     settings |= dict.fromkeys(THREADS, threads)
     environment = {name: value for name, value in outer.items() if not FOREIGN.match(name)}
     environment = settings | environment
@@ -372,11 +363,11 @@ def engine_environment(outer: Mapping[str, str], family: str, n: int) -> dict[st
     return environment
 
 
-def _cores() -> range | set[int]:
-    """Return the cores that this process may use."""
+def _cores() -> int:
+    """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
-        return os.sched_getaffinity(0)
-    return range(os.cpu_count() or 1)
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _python_path(outer: str | None) -> list[str]:
@@ -445,6 +436,9 @@ def connect_client(
     """
     if client is None:
         client = _connect(profile, cluster_id)
+    if not hasattr(client, "ids"):
+        got = type(client).__name__
+        raise TypeError(explain("client", got, "an ipyparallel.Client", "pass client=Client()"))
     if not client.ids:
         do = f"wait until ipcluster reports that they have started, or {START_ONE}"
         raise ConnectionError(explain("engines of the cluster", 0, "at least 1", do))
@@ -520,30 +514,31 @@ def _speaks_zeromq(host: str, port: int, deadline: float) -> bool:
 
 # The watchdog: what follows runs in a process of its own, with the standard library only ------
 
+CHILD_SUBREAPER, PARENT_DEATH_SIGNAL = 36, 1
+"""Options of Linux's prctl."""
+
 
 def _watch(owner: int, folder: Path, commands: dict[str, list[str]]) -> None:
     """Run the commands until told to stop, or until the owner is gone; then end all of them."""
     wait, told = _signals()
-    _adopt_orphans()
-    names: dict[int, str] = {}
-    keep = []  # an unused Popen would wait for its process by itself
+    _prctl(CHILD_SUBREAPER, 1)  # orphans below become children, so that none is lost
+    running: dict[str, subprocess.Popen[bytes]] = {}
+    published = False
     try:
-        for name, command in commands.items():
-            keep.append(_spawn(command, folder / f"{name}.log"))
-            names[keep[-1].pid] = name
+        try:
+            for name, command in commands.items():
+                running[name] = _spawn(command, folder / f"{name}.log")
+        except OSError as error:
+            (folder / "ended").write_text(str(error))
         # A process whose parent dies gets another parent at once.
         while os.getppid() == owner and not told:
-            for pid, code in _reap():
-                if pid in names:
-                    (folder / "ended").write_text(f"{names[pid]} ended with code {code}")
-            wait(0.25 if _publish(folder) else 0.02)
-    except OSError as error:
-        (folder / "ended").write_text(str(error))
-        while os.getppid() == owner and not told:
-            wait(0.25)
+            _reap(running, folder)
+            published = published or _publish(folder)
+            wait(0.25 if published else 0.02)
     finally:
-        _end_all(wait, next((pid for pid, name in names.items() if name == "mpiexec"), None))
-        shutil.rmtree(folder, ignore_errors=True)
+        mpiexec = running["mpiexec"].pid if "mpiexec" in running else 0
+        _end_all(wait, mpiexec, " ".join(commands["mpiexec"][3:]))
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _signals() -> tuple[Any, list[int]]:
@@ -563,16 +558,6 @@ def _signals() -> tuple[Any, list[int]]:
     return wait, told
 
 
-def _adopt_orphans() -> None:
-    """Become the parent of all processes below whose parent ends (Linux), so that none is lost."""
-    _prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
-
-
-def _end_with_watchdog() -> None:
-    """Ask, in a child, for SIGTERM when the watchdog is killed (Linux)."""
-    _prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
-
-
 def _prctl(option: int, value: int) -> None:
     """Call prctl where there is one; the rest works without, but less surely."""
     with contextlib.suppress(ImportError, OSError, AttributeError):
@@ -590,7 +575,8 @@ def _spawn(command: list[str], log: Path) -> subprocess.Popen[bytes]:
             stdout=output,
             stderr=output,
             start_new_session=True,
-            preexec_fn=_end_with_watchdog,  # noqa: PLW1509 - there are no threads here
+            # For the case that the watchdog itself is killed. There are no threads here.
+            preexec_fn=lambda: _prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM),  # noqa: PLW1509
         )
 
 
@@ -609,11 +595,14 @@ def _publish(folder: Path) -> bool:
     return True
 
 
-def _reap() -> Iterator[tuple[int, int]]:
-    """Yield process id and exit code of children that have ended, adopted ones included."""
+def _reap(running: dict[str, subprocess.Popen[bytes]], folder: Path) -> None:
+    """Take note of children that have ended, adopted ones included."""
+    names = {process.pid: name for name, process in running.items()}
     with contextlib.suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-            yield ended[0], os.waitstatus_to_exitcode(ended[1])
+            if name := names.get(ended[0]):
+                code = os.waitstatus_to_exitcode(ended[1])
+                (folder / "ended").write_text(f"{name} ended with code {code}")
 
 
 class _Process(NamedTuple):
@@ -624,23 +613,21 @@ class _Process(NamedTuple):
     command: str
 
 
-def _end_all(wait: Any, mpiexec: int | None) -> None:
+def _end_all(wait: Any, mpiexec: int, engine: str) -> None:
     """Ask the engines to end, then mpiexec; kill what is left then, and its shared memory."""
     below = _descendants()
     segments = {path for process in below for path in _segments(process.pid)}
-    marked = " ".join(ENGINE) + " "
-    engines = [process.pid for process in below if process.command.startswith(marked)]
+    engines = [process.pid for process in below if process.command == engine]
     for asked in (engines, [mpiexec]):
         deadline = time.monotonic() + GRACE
-        if mpiexec and _has_child(mpiexec):
-            for pid in filter(None, asked):
-                _kill(pid, signal.SIGTERM)
+        for pid in asked if _has_child(mpiexec) else []:
+            _kill(pid, signal.SIGTERM)
         # The controller stays till the end: without it nannies would wait 3 s to report a death.
-        while mpiexec and _has_child(mpiexec) and time.monotonic() < deadline:
+        while _has_child(mpiexec) and time.monotonic() < deadline:
             wait(0.05)
     deadline = time.monotonic() + 3
     # No children at all is certain; a list of processes can miss one that just gets a new parent.
-    while _has_child() and time.monotonic() < deadline:
+    while _has_child(-1) and time.monotonic() < deadline:
         for process in _descendants():
             _kill(process.pid, signal.SIGKILL)
         wait(0.01)
@@ -648,14 +635,14 @@ def _end_all(wait: Any, mpiexec: int | None) -> None:
         path.unlink(missing_ok=True)
 
 
-def _has_child(pid: int = -1) -> bool:
-    """Tell whether a child, or any child, still runs."""
+def _has_child(pid: int) -> bool:
+    """Tell whether a child (-1 for any, 0 for none) still runs."""
     try:
-        while os.waitpid(pid, os.WNOHANG)[0]:
+        while pid and os.waitpid(pid, os.WNOHANG)[0]:
             pass
     except ChildProcessError:
         return False
-    return True
+    return bool(pid)
 
 
 def _kill(pid: int, number: int) -> None:
@@ -671,7 +658,7 @@ def _segments(pid: int) -> set[Path]:
 
 
 def _descendants() -> list[_Process]:
-    """Return the processes below this one, those that have ended but are not yet reaped included."""
+    """Return the processes below this one."""
     below: list[_Process] = []
     everyone = list(_processes())
     parents = {os.getpid()}
@@ -685,12 +672,9 @@ def _descendants() -> list[_Process]:
 def _processes() -> Iterator[_Process]:
     """Yield all processes of the system."""
     if not sys.platform.startswith("linux"):
-        run = subprocess.run(
-            ["ps", "-A", "-o", "pid=,ppid=,command="], capture_output=True, check=False
-        )
-        for line in run.stdout.decode(errors="replace").splitlines():
+        for line in os.popen("ps -A -o pid=,ppid=,command="):
             pid, parent, *command = line.split(maxsplit=2)
-            yield _Process(int(pid), int(parent), *command or [""])
+            yield _Process(int(pid), int(parent), "".join(command).strip())
         return
     for folder in Path("/proc").glob("[0-9]*"):
         # "pid (name) state parent ..."; the name may hold spaces and parentheses.

@@ -11,7 +11,9 @@ import uuid
 import warnings
 from collections import deque
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import prod
+from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,7 +121,7 @@ class Session:
         self._bases: dict[int, Any] = {}
         self._error: BaseException | None = None
         self._recorder = Recorder(self.size, self.send, transport.concurrent)
-        self._node_memory = min((a["memory"] for a in transport.about if a["memory"]), default=0)
+        self._share = _share_of_node(transport.about)
 
     # -- recording ---------------------------------------------------------------------------
 
@@ -149,13 +151,10 @@ class Session:
 
     def site(self) -> int:
         """Return the number of the user's source line that is running."""
-        frame = sys._getframe(1)
-        while frame is not None:
-            name = frame.f_code.co_filename
-            if not name.startswith(_HERE) and not name.startswith(_NUMPY):
-                break
-            frame = frame.f_back  # type: ignore[assignment]
-        key = (name, frame.f_lineno) if frame is not None else ("", 0)
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and _is_library(frame.f_code.co_filename):
+            frame = frame.f_back
+        key = (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)
         found = self._site_of.get(key)
         if found is None:
             found = self._site_of[key] = len(self.sites)
@@ -192,14 +191,9 @@ class Session:
 
     def room(self) -> int | None:
         """Return the bytes that another base may take on an engine (None if unknown)."""
-        if not self._node_memory:
+        if not self._share:
             return None
-        share = self._node_memory * config.memory_share / max(1, self._engines_per_node())
-        return max(0, int(share) - self._reserved)
-
-    def _engines_per_node(self) -> int:
-        hosts = [a["host"] for a in self.transport.about]
-        return max(hosts.count(h) for h in set(hosts))
+        return max(0, int(self._share * config.memory_share) - self._reserved)
 
     def release(self, base: Base) -> None:
         """Free a base whose last reference went."""
@@ -439,6 +433,18 @@ def _at(block: np.ndarray, shape: Ints, ref: Any) -> np.ndarray:
     return np.ndarray(
         shape, block.dtype, block, ref.offset * size, tuple(s * size for s in ref.strides)
     )
+
+
+def _share_of_node(about: list[dict[str, Any]]) -> int:
+    """Return the memory that each engine may count on when all of its node's use as much."""
+    hosts = [a["host"] for a in about]
+    return min((a["memory"] // hosts.count(a["host"]) for a in about if a["memory"]), default=0)
+
+
+@lru_cache(maxsize=4096)
+def _is_library(filename: str) -> bool:
+    """Tell whether code is distnb's or NumPy's own, not the user's."""
+    return filename.startswith((_HERE, _NUMPY))
 
 
 def _mib(n: int) -> str:

@@ -22,18 +22,21 @@ from math import pi, prod
 import numpy as np
 
 from distnb.errors import explain
-from distnb.slices import Sections, interval, total
+from distnb.slices import Section, Sections, interval, total
 
 __all__ = ["DISTRIBUTIONS", "Runs", "fill", "runs_of", "words_of"]
 
 #: Indices worked at once. Their six words of 64 bits fit in the second-level cache of a core.
-TILE = 16384
+TILE = 8192
 
 #: What to multiply by, and how the key is bumped from round to round (Salmon et al., table 2).
 _MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
 _BUMPS = 0x9E3779B9, 0xBB67AE85
 _ROUNDS = 10
 _LOW = 0xFFFFFFFF
+
+#: Starts of some runs, and their stops (or lengths).
+Batch = tuple[np.ndarray, np.ndarray]
 
 
 def fill(
@@ -81,7 +84,9 @@ def fill(
             words = _philox(index, seed, stream, scratch[..., : index.size])
             distribution(words, tile, *args)
     if at != out.size:
-        raise ValueError(explain("random numbers", f"{at} indices", out.size, "report this as a bug"))
+        raise ValueError(
+            explain("random numbers", f"{at} indices", out.size, "report this as a bug")
+        )
 
 
 # Words
@@ -292,41 +297,92 @@ class Runs:
     """Runs of flat global indices; see :func:`runs_of`. Nothing is stored for each run."""
 
     def __init__(self, shape: tuple[int, ...], sections: tuple[Sections, ...]) -> None:
-        shape, sections = (1, *shape), (interval(0, 1), *map(_joined, sections))
+        shape = shape or (1,)
+        sections = tuple(map(_joined, sections)) or (interval(0, 1),)
         last = len(shape) - 1
-        while last > 0 and sections[last] == interval(0, shape[last]):
+        while last and sections[last] == interval(0, shape[last]):
             last -= 1
         strides = [prod(shape[d + 1 :]) for d in range(last + 1)]
-        self._outer = list(zip(sections[:last], strides, strict=False))
+        self._outer = list(zip(sections[:last], strides[:last], strict=True))
         self._last, self._inner = sections[last], strides[last]
-        self._counts = (*map(total, sections[:last]), sum(s.count for s in self._last))
+        self._counts = (*map(total, sections[:last]), sum(s.count for s in sections[last]))
         self._number = prod(self._counts) if self._inner else 0
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         for starts, stops in self.batches(TILE):
             yield from zip(starts.tolist(), stops.tolist(), strict=True)
 
-    def batches(self, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def batches(self, size: int) -> Iterator[Batch]:
         """Yield the starts and the stops of the next runs, at most ``size`` of them."""
         for lo in range(0, self._number, size):
-            *places, run = _unravel(np.arange(lo, min(lo + size, self._number)), self._counts)
+            numbers = np.arange(lo, min(lo + size, self._number))
+            *places, run = np.unravel_index(numbers, self._counts)
             starts, lengths = _runs_at(self._last, run)
-            starts = starts * self._inner
+            starts *= self._inner
             for (sections, stride), place in zip(self._outer, places, strict=True):
                 starts += _indices_at(sections, place) * stride
             yield starts, starts + lengths * self._inner
 
 
 def _joined(sections: Sections) -> Sections:
-    """Join intervals that touch, such as a cyclic axis on one engine and its tail."""
-    found: list = []
+    """Join intervals that touch, such as all of a cyclic axis but the tail, and that tail."""
+    found: list[Section] = []
     for s in sections:
-        if found and s.count == found[-1].count == 1 and found[-1].start + found[-1].block == s.start:
+        if found and s.count == found[-1].count == 1 and sum(found[-1][:2]) == s.start:
             found[-1:] = interval(found[-1].start, s.start + s.block)
         else:
             found.append(s)
     return tuple(found)
 
 
-def _unravel(flat: np.ndarray, counts: tuple[int, ...]) -> tuple[np.ndarray, ...]:
-    return np.unravel_index(flat, counts)
+def _runs_at(sections: Sections, numbers: np.ndarray) -> Batch:
+    """Return the starts and the lengths of the runs with these numbers."""
+    rows, rest = _locate([s.count for s in sections], numbers)
+    start, block, period, _ = np.array(sections).T
+    return start[rows] + rest * period[rows], block[rows]
+
+
+def _indices_at(sections: Sections, places: np.ndarray) -> np.ndarray:
+    """Return the indices with these places in the local order."""
+    rows, rest = _locate([s.block * s.count for s in sections], places)
+    start, block, period, _ = np.array(sections).T
+    run = rest // block[rows]
+    return start[rows] + run * period[rows] + (rest - run * block[rows])
+
+
+def _locate(sizes: list[int], places: np.ndarray) -> tuple[np.ndarray | int, np.ndarray]:
+    """Return in which of consecutive parts each place is, and how far into it."""
+    if len(sizes) == 1:  # most often; dividing by one number is fast
+        return 0, places
+    ends = np.cumsum(sizes)
+    rows = np.searchsorted(ends, places, "right")
+    return rows, places - (ends - sizes)[rows]
+
+
+def _tiles(index_runs: Iterable[tuple[int, int]]) -> Iterator[np.ndarray]:
+    """Yield the indices of the runs, in order, as uint64 arrays of at most TILE.
+
+    Many short runs share a tile; a long one fills many. The arrays are valid until the next.
+    """
+    steps = np.arange(TILE, dtype=np.int64)
+    index = np.empty(TILE, np.int64)
+    batches = index_runs.batches(TILE) if isinstance(index_runs, Runs) else _batches(index_runs)
+    for starts, stops in batches:
+        ends = np.cumsum(stops - starts)
+        begins = ends - (stops - starts)
+        for lo in range(0, int(ends[-1]), TILE):
+            hi = min(lo + TILE, int(ends[-1]))
+            first, last = np.searchsorted(ends, (lo, hi - 1), "right")
+            here = slice(first, last + 1)
+            # The index at place lo + t of the batch is start + (lo + t - begin) of its run.
+            shift = starts[here] - begins[here] + lo
+            if last > first:
+                shift = np.repeat(shift, np.minimum(ends[here], hi) - np.maximum(begins[here], lo))
+            yield np.add(steps[: hi - lo], shift, out=index[: hi - lo]).view(np.uint64)
+
+
+def _batches(index_runs: Iterable[tuple[int, int]]) -> Iterator[Batch]:
+    runs = iter(index_runs)
+    while some := list(islice(runs, TILE)):
+        starts, stops = np.array(some, np.int64).T
+        yield starts, stops

@@ -79,8 +79,8 @@ class Picture:
         The first blocks in units of blocks, where the real ones are too many to draw; else empty.
     window : None or pair of range
         What the view touches along rows and columns; None if the view is the whole base.
-    copies : bool
-        Whether the engines of a box each hold all of it.
+    replicated : bool
+        Whether several engines each hold all of it.
     notes : tuple of str
         What the picture cannot say.
     """
@@ -90,7 +90,7 @@ class Picture:
     boxes: tuple[Box, ...]
     corner: tuple[Box, ...]
     window: tuple[range, range] | None
-    copies: bool
+    replicated: bool
     notes: tuple[str, ...]
 
 
@@ -114,10 +114,8 @@ def picture(
     cut = [_spans(placed, a, most) for a, most in zip(shown, limit, strict=True)]
     boxes = _boxes(placed, shown, cut) if prod(placed.shape) else ()
     corner: tuple[Box, ...] = ()
-    if any(
-        len(s.coords) > 1 and _period(placed, a) for a, t in zip(shown, cut, strict=True) for s in t
-    ):
-        corner = _boxes(placed, shown, [_corner(placed, a) for a in shown]) if boxes else ()
+    if boxes and any(_in_turn(placed, a, t) for a, t in zip(shown, cut, strict=True)):
+        corner = _boxes(placed, shown, [_corner(placed, a) for a in shown])
     notes = list(_notes(placed, shown, cut))
     if more := [len(b.engines) - 1 for b in boxes if len(_intervals(b.engines)) > 2]:
         notes.append(f"+{more[0]} means: and {more[0]} more engines")
@@ -127,7 +125,7 @@ def picture(
         boxes=boxes,
         corner=corner,
         window=None if placed.view.is_whole(placed.shape) else _window(placed, shown),
-        copies=placed.layout.copies > 1,
+        replicated=placed.layout.copies > 1 and placed.layout.split == 1,
         notes=tuple(notes),
     )
 
@@ -137,9 +135,8 @@ def spans(axis: Axis, n: int, p: int, most: int) -> list[Span]:
 
     Neighbouring blocks share a stretch where there are more; of a periodic axis, all do.
     """
-    period = axis.period(p)
-    count = -(-n // (period // p)) if period else p
-    if n and p > 1 and period and count > most:
+    period = axis.period(p) if p > 1 else 0
+    if period and (count := -(-n // (period // p))) > most:
         return [Span(0, n, tuple(range(min(p, count))), count)]
     found = list(_runs(axis, n, p))
     return [
@@ -165,6 +162,11 @@ def _spans(placed: Placed, a: int, most: int) -> list[Span]:
 
 def _period(placed: Placed, a: int) -> int:
     return placed.layout.axes[a].period(placed.layout.parts(a)) if a >= 0 else 0
+
+
+def _in_turn(placed: Placed, a: int, cut: list[Span]) -> bool:
+    """Tell whether an axis is dealt in turn, in more blocks than are drawn."""
+    return _period(placed, a) > 0 and any(len(span.coords) > 1 for span in cut)
 
 
 def _corner(placed: Placed, a: int) -> list[Span]:
@@ -210,7 +212,7 @@ def _boxes(placed: Placed, shown: tuple[int, int], cut: Sequence[list[Span]]) ->
     grid, gdims = placed.layout.grid, placed.layout.dims
     coords = _hidden(placed, shown)
     shared = any(len(c) > 1 for c in coords)
-    turns = [bool(_period(placed, a)) for a in shown]
+    shared |= any(_in_turn(placed, a, t) for a, t in zip(shown, cut, strict=True))
     known: dict[tuple[Ints, Ints], tuple[Ints, bool]] = {}
     found = []
     for r, c in product(*cut):
@@ -219,8 +221,7 @@ def _boxes(placed: Placed, shown: tuple[int, int], cut: Sequence[list[Span]]) ->
                 if a >= 0 and gdims[a] >= 0:
                     coords[gdims[a]] = span.coords
             ranks = tuple(sorted(grid.rank(at) for at in product(*coords)))
-            mixed = any(t and len(s.coords) > 1 for t, s in zip(turns, (r, c), strict=True))
-            known[r.coords, c.coords] = ranks, shared or mixed
+            known[r.coords, c.coords] = ranks, shared
         found.append(Box((r.lo, r.hi), (c.lo, c.hi), *known[r.coords, c.coords]))
     return tuple(found)
 
@@ -267,10 +268,14 @@ def _notes(placed: Placed, shown: tuple[int, int], cut: Sequence[list[Span]]) ->
     )
     if count > drawn > 0:
         yield f"{count:,} blocks, drawn as {drawn:,}" if drawn > 1 else f"{count:,} blocks"
-    if min(shown) >= 0 and not 1 / 4 <= _ratio(*(placed.shape[a] for a in shown)) <= 2:
+    if (
+        prod(placed.shape)
+        and min(shown) >= 0
+        and not 1 / 4 <= _ratio(*(placed.shape[a] for a in shown)) <= 2
+    ):
         yield "rows and columns are to different scales"
     for a, t in zip(shown, cut, strict=True):
-        if any(len(s.coords) > 1 for s in t) and _period(placed, a):
+        if _in_turn(placed, a, t):
             p = layout.parts(a)
             yield f"axis {a}: blocks of {_period(placed, a) // p:,} dealt in turn to {p}"
     if layout.copies > 1 and layout.split > 1:
@@ -333,7 +338,8 @@ def _slice(start: int, step: int, n: int, length: int) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """Return text of at most ``most`` characters, with dots where it was cut."""
+    """Return text on one line of at most ``most`` characters, with dots where it was cut."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
@@ -389,7 +395,7 @@ def bar(share: float, width: int = 16) -> str:
     """Return a bar in eighths of a character.
 
     >>> bar(0.25), bar(0.02)
-    ('████', '▎')
+    ('████', '▍')
     """
     full, eighths = divmod(round(share * width * 8), 8)
     return "█" * full + (" ▏▎▍▌▋▊▉"[eighths] if eighths else "")
@@ -409,19 +415,25 @@ def aligned(table: Sequence[Sequence[str]], left: int = 0) -> list[str]:
 
 
 class _Row(NamedTuple):
-    """One line of the table: engines, what they hold of the base, elements of the view."""
+    """One line of the table: its words, and the mean of elements on its engines."""
 
-    ranks: Sequence[int]
-    local: str
-    held: int
+    cells: tuple[str, ...]
+    mean: float
 
 
-def _rows(placed: Placed, held: dict[int, int], most: int) -> list[_Row]:
+_HEAD = ("engine", "local shape", "elements", "bytes", "share")
+
+
+def _rows(placed: Placed, facts: _Facts, most: int) -> list[_Row]:
     found = []
-    for ranks in grouped(sorted(held), most):
+    for ranks in grouped(sorted(facts.held), most):
         shapes = {placed.local_shape(r) for r in ranks}
         local = " x ".join(map(str, shapes.pop() or ())) or "()" if len(shapes) == 1 else "differ"
-        found.append(_Row(ranks, local, sum(held[r] for r in ranks)))
+        held = sum(facts.held[r] for r in ranks)
+        share = f"{100 * held / facts.size if facts.size else 0:.1f} %"
+        size = size_text(held * facts.item)
+        cells = (numbers(ranks), shorten(local, 40), f"{held:,}", size, share)
+        found.append(_Row(cells, held / len(ranks)))
     return found
 
 
@@ -432,6 +444,7 @@ class _Facts(NamedTuple):
     layout: str
     held: dict[int, int]
     size: int
+    item: int
     finding: str
 
 
@@ -449,7 +462,7 @@ def _facts(placed: Placed, dtype: Any) -> _Facts:
         memory = size_text(prod(placed.shape) * placed.layout.copies * item)
         base = f"base {shorten(str(placed.shape), 80)}, {memory} in memory"
         layout = f"{shorten(spell_view(placed), 120)} of {base}: {layout}"
-    return _Facts(head, layout, held, size, finding)
+    return _Facts(head, layout, held, size, item, finding)
 
 
 def _together(count: int, rows: int) -> str:
@@ -465,23 +478,20 @@ def describe(placed: Placed, dtype: Any) -> str:
     >>> from distnb.layout import Placed, View, make_layout
     >>> print(describe(Placed((5,), make_layout((5,), 2), View.whole((5,))), "f8"))
     (5,) float64, 40 B: block on 2 engines
-    engine  local shape  elements  bytes  share
-         0            3         3   24 B  60.0 %  ████████████
-         1            2         2   16 B  40.0 %  ████████
+    engine  local shape  elements  bytes   share  of the most
+         0            3         3   24 B  60.0 %  ████████████████
+         1            2         2   16 B  40.0 %  ██████████▋
     imbalance 1.20 (max/mean of elements), most on engine 0
     """
-    facts, item = _facts(placed, dtype), np.dtype(dtype).itemsize
-    rows = _rows(placed, facts.held, ROWS)
-    table = [("engine", "local shape", "elements", "bytes", "share", "")]
-    for ranks, local, held in rows:
-        share = held / facts.size if facts.size else 0.0
-        cells = (numbers(ranks), shorten(local, 40), f"{held:,}", size_text(held * item))
-        table.append((*cells, f"{100 * share:.1f} %", bar(share / len(ranks))))
+    facts = _facts(placed, dtype)
+    rows = _rows(placed, facts, ROWS)
+    most = max(row.mean for row in rows) or 1
+    table = [(*_HEAD, "of the most"), *((*cells, bar(mean / most)) for cells, mean in rows)]
     whole = placed.view.is_whole(placed.shape)
     head = [f"{facts.head}: {facts.layout}"] if whole else [facts.head, facts.layout]
     more = []
     if len(rows) < len(facts.held):
-        more.append(_together(len(facts.held), len(rows)) + ", its bar their mean")
+        more.append(_together(len(facts.held), len(rows)))
     return "\n".join([*head, *aligned(table), *more, facts.finding])
 
 
@@ -520,18 +530,8 @@ def table_html(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _page(placed: Placed, dtype: Any, title: str, limits: Sequence[Range], most: int) -> str:
-    facts, item = _facts(placed, dtype), np.dtype(dtype).itemsize
-    rows = _rows(placed, facts.held, most)
-    cells = [
-        (
-            numbers(ranks),
-            shorten(local, 40),
-            f"{held:,}",
-            size_text(held * item),
-            f"{100 * held / facts.size if facts.size else 0:.1f} %",
-        )
-        for ranks, local, held in rows
-    ]
+    facts = _facts(placed, dtype)
+    rows = _rows(placed, facts, most)
     pic = _legible(placed, None, limits, (320, 200))
     notes = [shorten(note, 160) for note in pic.notes]
     if len(rows) < len(facts.held):
@@ -540,7 +540,7 @@ def _page(placed: Placed, dtype: Any, title: str, limits: Sequence[Range], most:
     return (
         f"<div><p>{name}{escape(facts.head)}<br/>{escape(facts.layout)}</p>"
         '<div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">'
-        + table_html(("engine", "local shape", "elements", "bytes", "share"), cells)
+        + table_html(_HEAD, (row.cells for row in rows))
         + f"<div>{_Svg(pic).draw(facts, notes)}"
         + "".join(f"<br/><small>{escape(note)}</small>" for note in notes)
         + f"</div></div><p>{escape(facts.finding)}</p></div>"
@@ -659,8 +659,9 @@ def _tint(box: Box) -> str:
 
 def _label(pic: Picture, box: Box) -> str:
     """Return the engine numbers of a box, in short."""
-    if pic.copies and len(pic.boxes) == 1 and not pic.corner:
-        return f"on every engine: {numbers(box.engines)}"
+    if pic.replicated:
+        every = box.engines == tuple(range(len(box.engines)))  # else a part of the engines
+        return f"on {'every engine: ' if every else 'engines '}{numbers(box.engines)}"
     few = len(_intervals(box.engines)) <= 2
     return numbers(box.engines) if few else f"{box.engines[0]} +{len(box.engines) - 1}"
 
@@ -730,30 +731,35 @@ def plot(
     strip = _shown(placed, axes)[0] < 0
     limits = ((1, 64), (1, 32), (1, 16), (1, 8)) if strip else ((20, 20), (12, 12), (8, 8), (5, 5))
     pic = _legible(placed, axes, limits, (360, 300))
-    side = None
+    lines, side = _heading(placed, dtype, pic), None
     if ax is None:
-        ax, side = _figure(pic)
+        ax, side = _figure(pic, len(lines))
     _draw_boxes(ax, pic, pic.boxes, *_points(ax, pic.shape, _to_scale(pic) and not strip))
     if pic.window is not None:
         _draw_view(ax, pic)
     _draw_axes(ax, pic)
     if side:
         _draw_corner(side, pic)
-    name = "" if dtype is None else f" {shorten(str(np.dtype(dtype)), 40)}"
-    kind = "" if pic.window is None else "base "
-    head = f"{kind}{shorten(str(placed.shape), 80)}{name}: {placed.layout.spell()}"
-    lines = [line for text in (head, *pic.notes) for line in wrap(shorten(text, 200), 80)]
-    ax.set_title("\n".join(lines), loc="left", fontsize=9)
+    ax.set_title("\n".join(lines), loc="left", fontsize=9, parse_math=False)
     return ax
 
 
-def _figure(pic: Picture) -> tuple[Any, Any]:
+def _heading(placed: Placed, dtype: Any, pic: Picture) -> list[str]:
+    """Return the lines of the title."""
+    name = "" if dtype is None else f" {shorten(str(np.dtype(dtype)), 40)}"
+    kind = "" if pic.window is None else "base "
+    head = f"{kind}{shorten(str(placed.shape), 80)}{name}: {placed.layout.spell()}"
+    return [line for text in (head, *pic.notes) for line in wrap(shorten(text, 200), 80)]
+
+
+def _figure(pic: Picture, lines: int) -> tuple[Any, Any]:
     """Return the axes of a new figure: for the picture, and for the first blocks if need be."""
     from matplotlib import pyplot
 
-    size = (6.0 + bool(pic.corner), _frame(pic, 5.0, 4.2)[1] + 0.9 + 0.17 * len(pic.notes))
+    beside = bool(pic.corner)
+    size = (6.0 + beside, _frame(pic, 5.0, 4.2)[1] + 0.7 + 0.3 * beside + 0.17 * lines)
     figure = pyplot.figure(figsize=size, layout="constrained")
-    if pic.corner:
+    if beside:
         return tuple(figure.subplots(1, 2, width_ratios=(3.5, 1)))
     return figure.subplots(), None
 

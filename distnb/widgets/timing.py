@@ -132,9 +132,8 @@ class TimeReport:
             size = (7.0, 1.4 + 0.3 * min(len(found), 24))
             ax = pyplot.subplots(figsize=size, layout="constrained")[1]
         _draw(ax, found)
-        ax.set_title(
-            "\n".join([_head(self._report), _finding(self._report)]), loc="left", fontsize=9
-        )
+        title = "\n".join([_head(self._report), _finding(self._report)])
+        ax.set_title(title, loc="left", fontsize=9, pad=24, parse_math=False)  # above the legend
         return ax
 
 

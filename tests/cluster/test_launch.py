@@ -503,6 +503,12 @@ def test_a_cluster_that_the_user_started(mark, scratch):
     assert not quickly_running()
 
 
+@pytest.mark.timeout(10)
+def test_a_client_is_a_client():
+    with pytest.raises(TypeError, match=r"^client: got list, expected an ipyparallel.Client"):
+        launch.connect_client(client=[])
+
+
 def connected():
     """Tell whether the default cluster has an engine."""
     try:

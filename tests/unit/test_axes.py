@@ -221,9 +221,7 @@ def test_spell_is_what_the_user_writes(case):
     axis, n, p = case
     again = parse_axis(ast.literal_eval(axis.spell()))
     assert again == axis or (axis == BlockCyclic(1) and again == Cyclic())
-    assert [again.sections(n, p, c) for c in range(p)] == [
-        axis.sections(n, p, c) for c in range(p)
-    ]
+    assert [again.sections(n, p, c) for c in range(p)] == [axis.sections(n, p, c) for c in range(p)]
 
 
 WORDS = [

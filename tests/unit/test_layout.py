@@ -1,7 +1,6 @@
 """Layouts, views, and what a rank holds of a view: against sets of indices and against NumPy."""
 
 import re
-from functools import reduce
 from itertools import combinations, product
 from math import isqrt, prod
 

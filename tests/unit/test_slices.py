@@ -54,7 +54,8 @@ def check(found, wanted):
 def run_of(s, i):
     """Return the number of the run of a section in which an index lies."""
     run, into = divmod(i - s.start, s.period)
-    assert 0 <= run < s.count and into < s.block
+    assert 0 <= run < s.count
+    assert into < s.block
     return run
 
 
@@ -65,7 +66,7 @@ def run_ends(s):
 
 
 def within_runs(found, s):
-    """Tell whether each run lies in one run of ``s``, all in the same or at multiples of its period.
+    """Tell whether each run lies in one run of ``s``: all in one, or at multiples of its period.
 
     Of a section whose period is a multiple of that of ``s`` two runs are enough to tell.
     """
@@ -98,7 +99,9 @@ def test_section_is_the_set_it_names_in_canonical_form(block, count):
 
 def test_equal_sets_have_equal_sections():
     seen = {}
-    for start, (block, gap, count) in product(range(3), product(range(1, 5), range(4), range(1, 5))):
+    for start, (block, gap, count) in product(
+        range(3), product(range(1, 5), range(4), range(1, 5))
+    ):
         (s,) = section(start, block, block + gap, count)
         key = frozenset(members(s))
         assert seen.setdefault(key, s) == s

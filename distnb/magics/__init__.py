@@ -1,0 +1,164 @@
+"""``%load_ext distnb``: thin magics over the client, and what happens at the end of a cell."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
+from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+
+from distnb.client import current
+from distnb.client.array import DistArray, Placement
+from distnb.client.session import Session
+from distnb.errors import DistnbError
+from distnb.widgets.status import Status
+from distnb.widgets.timing import TimeReport
+
+__all__ = ["DistnbMagics", "load", "unload"]
+
+
+@magics_class
+class DistnbMagics(Magics):
+    """The magics of distnb."""
+
+    @magic_arguments()
+    @argument("action", nargs="?", default="status", help="start, connect, status or stop")
+    @argument("-n", type=int, default=None, help="engines to start (default: one for each core)")
+    @argument("--profile", default=None, help="ipyparallel profile to connect to")
+    @argument("--cluster-id", default=None, help="ipyparallel cluster to connect to")
+    @line_magic
+    def distnb(self, line: str) -> Any:
+        """Start or connect to engines, show their status, or stop."""
+        args = parse_argstring(self.distnb, line)
+        try:
+            if args.action == "start":
+                current.start(args.n)
+            elif args.action == "connect":
+                current.connect(args.profile, args.cluster_id)
+            elif args.action == "stop":
+                return _stop()
+            elif args.action != "status":
+                raise UsageError(f"%distnb: got {args.action!r}, expected start, connect, status or stop")
+        except (DistnbError, OSError, ValueError) as error:
+            raise UsageError(f"%distnb {args.action}: {error}") from error
+        follow_cells(self.shell)
+        return Status(current.active())
+
+    @line_magic
+    def distlayout(self, line: str) -> Any:
+        """Show who holds what of an array: ``%distlayout A`` (or any expression)."""
+        if not line.strip():
+            raise UsageError("%distlayout: got nothing, expected an array; for example %distlayout A")
+        found = self.shell.ev(line)
+        if isinstance(found, Placement):
+            return found
+        if not isinstance(found, DistArray):
+            raise UsageError(
+                f"%distlayout: got {type(found).__name__}, expected a distributed array; "
+                "make one with distnb.asarray"
+            )
+        return found.layout
+
+    @magic_arguments()
+    @argument("-o", dest="name", default=None, help="store the report under this name")
+    @argument("-q", dest="quiet", action="store_true", help="do not show the report")
+    @cell_magic
+    @no_var_expand
+    def disttime(self, line: str, cell: str) -> Any:
+        """Run a cell and report where its time went, engine by engine and line by line."""
+        args = parse_argstring(self.disttime, line)
+        session = current.session()
+        window = session.start_window()
+        result = self.shell.run_cell(cell)
+        report = TimeReport(session.end_window(window))
+        if args.name:
+            self.shell.user_ns[args.name] = report
+        if not result.success:  # IPython has shown the traceback; the report still helps
+            self.shell.display_pub  # noqa: B018 - the shell may be headless
+        return None if args.quiet else report
+
+
+def _stop() -> Status:
+    session = current.active()
+    if session is not None:
+        session.close()
+    return Status(current.active())
+
+
+class _Cells:
+    """What distnb does around the cells of a shell."""
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        shell.events.register("post_run_cell", self.after)
+
+    def after(self, result: Any = None) -> None:
+        """End of a cell: send what is pending, wait for it, and show what went wrong."""
+        session = current.active()
+        if session is None:
+            return
+        try:
+            session.flush()
+        except KeyboardInterrupt:
+            raise
+        except Exception:
+            self.shell.showtraceback(sys.exc_info())
+
+    def remove(self) -> None:
+        """Undo everything."""
+        self.shell.events.unregister("post_run_cell", self.after)
+
+
+_CELLS: dict[int, _Cells] = {}
+
+
+def follow_cells(shell: Any) -> None:
+    """Let ``%px`` of the current session see the notebook's arrays under their names."""
+    session = current.active()
+    client = getattr(session.transport, "client", None) if session is not None else None
+    if client is None or getattr(client, "_distnb_session", None) is session:
+        return
+    client._distnb_session = session
+    send = client.send_execute_request
+
+    def send_after_flush(*args: Any, **kwargs: Any) -> Any:
+        """Send the pending batch and the arrays' names before code that runs on the engines."""
+        if client._distnb_session is not None and not client._distnb_session.closed:
+            client._distnb_session.bind(_arrays(shell, client._distnb_session))
+        return send(*args, **kwargs)
+
+    client.send_execute_request = send_after_flush
+
+
+def _arrays(shell: Any, session: Session) -> list[Any]:
+    """Return (name, operand) of the notebook's arrays."""
+    return [
+        (name, value.operand)
+        for name, value in list(shell.user_ns.items())
+        if isinstance(value, DistArray)
+        and value.session is session
+        and not value._base.lost
+        and not name.startswith("_")
+    ]
+
+
+def load(shell: Any) -> None:
+    """Register the magics in a shell; harmless when done twice."""
+    if id(shell) in _CELLS:
+        return
+    shell.register_magics(DistnbMagics)
+    _CELLS[id(shell)] = _Cells(shell)
+
+
+def unload(shell: Any) -> None:
+    """Take the magics and the cell hook away."""
+    cells = _CELLS.pop(id(shell), None)
+    if cells is not None:
+        cells.remove()
+        for name in ("distnb", "distlayout"):
+            shell.magics_manager.magics["line"].pop(name, None)
+        shell.magics_manager.magics["cell"].pop("disttime", None)
+
+

@@ -1,0 +1,42 @@
+"""The status of a session, as text and as a table."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+__all__ = ["Status"]
+
+
+class Status:
+    """A session's engines: rank, process, host, memory; and how they are reached.
+
+    Read once, when made; nothing is asked from the engines.
+    """
+
+    def __init__(self, session: Any) -> None:
+        self.text = "no session: %distnb start, or dnb.start()"
+        self.rows: list[tuple[str, ...]] = []
+        if session is None:
+            return
+        room = session.room()
+        left = "" if room is None else f", room for {room / 2**30:.1f} GiB on each"
+        self.text = (
+            f"{session.size} engines by {session.transport.kind}, "
+            f"{session.batches} batches sent ({session.bytes_out / 1e6:.2f} MB){left}"
+        )
+        self.rows = [
+            (str(a["rank"]), str(a["pid"]), str(a["host"]), str(a["mpi"]), f"NumPy {a['numpy']}")
+            for a in session.transport.about
+        ]
+
+    def __repr__(self) -> str:
+        return "\n".join([self.text, *("  rank " + "  ".join(row) for row in self.rows)])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{h}</th>" for h in ("rank", "process", "host", "MPI", "NumPy"))
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in self.rows
+        )
+        return f"<p>{escape(self.text)}</p><table><tr>{head}</tr>{body}</table>"
