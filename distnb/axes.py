@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import pairwise
 
 from distnb.errors import LayoutError, explain
 from distnb.slices import Sections, interval, section
@@ -109,14 +110,14 @@ class Irregular(Axis):
         return self.cuts[c], self.cuts[c + 1]
 
     def largest(self, n: int, p: int) -> int:
-        return max(b - a for a, b in zip(self.cuts, self.cuts[1:], strict=False))
+        return max(b - a for a, b in pairwise(self.cuts))
 
     def owner(self, n: int, p: int, i: int) -> int:
         return bisect_right(self.cuts, i) - 1
 
     def check(self, n: int, p: int) -> None:
         cuts = self.cuts
-        ordered = all(a <= b for a, b in zip(cuts, cuts[1:], strict=False))
+        ordered = all(a <= b for a, b in pairwise(cuts))
         if len(cuts) != p + 1 or cuts[0] != 0 or cuts[-1] != n or not ordered:
             raise LayoutError(
                 explain(
@@ -212,7 +213,7 @@ def parse_axis(word: object) -> Axis:
             if name == "irregular":
                 return Irregular(tuple(int(x) for x in arg))
             return BlockCyclic(arg)
-        if name in ("*", "block") and not args or name == "cyclic" and args in ((), (1,), [1]):
+        if (name in ("*", "block") and not args) or (name == "cyclic" and args in ((), (1,), [1])):
             return KINDS[name]()
     except (TypeError, ValueError):
         pass

@@ -40,7 +40,7 @@ class Config:
                 f"setting: got {name!r}, expected one of {sorted(known)}; see distnb.Config"
             )
         kind = {"int": int, "float": float}[str(known[name])]
-        number = kind(value)  # type: ignore[arg-type]
+        number = kind(value)
         if number < 0:
             raise ValueError(f"setting {name}: got {value}, expected a number >= 0; pass another")
         super().__setattr__(name, number)

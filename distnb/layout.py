@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from math import prod
 from typing import NamedTuple
 
-from distnb.axes import Axis, Block, BlockCyclic, Irregular, Whole, parse_axis
+from distnb.axes import Axis, Block, Irregular, Whole, parse_axis
 from distnb.errors import LayoutError, explain
 from distnb.slices import Section, Sections, intersect, interval, preimage, total
 
@@ -225,7 +225,9 @@ def _check_given(layout: Layout, shape: Ints, size: int) -> None:
         )
     if max(layout.grid.ranks()) >= size:
         raise LayoutError(
-            explain("layout", f"a grid of {layout.grid}", f"ranks below {size}", "use fewer engines")
+            explain(
+                "layout", f"a grid of {layout.grid}", f"ranks below {size}", "use fewer engines"
+            )
         )
     layout.check(shape)
 
@@ -280,7 +282,9 @@ def _grid_sizes(size: int, lengths: list[int], axes: list[Axis], grid: object) -
     rest = size // max(1, prod(f for f in fixed if f))
     if prod(f for f in fixed if f) > size:
         raise LayoutError(
-            explain("cuts of irregular axes", f"{fixed} parts", f"at most {size}", "give fewer cuts")
+            explain(
+                "cuts of irregular axes", f"{fixed} parts", f"at most {size}", "give fewer cuts"
+            )
         )
     chosen = dict(zip(free, _near_square(rest, [lengths[i] for i in free]), strict=True))
     return tuple(f or chosen[i] for i, f in enumerate(fixed))
@@ -334,7 +338,9 @@ class View(NamedTuple):
     def take(self, d: int, start: int, step: int, n: int) -> View:
         """Return the view of indices ``start + step*i``, i below n, along axis ``d``."""
         axis, base_start, base_step = self.dims[d]
-        moved = (axis, base_start + base_step * start, base_step * step) if axis >= 0 else (-1, 0, 0)
+        moved = (
+            (axis, base_start + base_step * start, base_step * step) if axis >= 0 else (-1, 0, 0)
+        )
         return self._replace(
             shape=self.shape[:d] + (n,) + self.shape[d + 1 :],
             dims=self.dims[:d] + (moved,) + self.dims[d + 1 :],
@@ -413,7 +419,10 @@ class AxisMap(NamedTuple):
         """Return the coordinates that may own something of ``s``."""
         period = self.axis.period(self.p)
         if period == 0:
-            ends = [self.owner(s.start), self.owner(s.start + (s.count - 1) * s.period + s.block - 1)]
+            ends = [
+                self.owner(s.start),
+                self.owner(s.start + (s.count - 1) * s.period + s.block - 1),
+            ]
             return range(min(ends), max(ends) + 1)
         same = s.count == 1 or s.period * self.step % period == 0
         if not same or abs(self.step) * (s.block - 1) + 1 >= period:

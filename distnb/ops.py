@@ -159,7 +159,9 @@ def result_dtypes(op: str, ins: Sequence[Any], options: dict[str, Any]) -> tuple
     return _ask(op, ins, options)
 
 
-def result_dtypes_into(op: str, ins: tuple[Any, ...], options: tuple) -> tuple[np.dtype, ...]:
+def result_dtypes_into(
+    op: str, ins: tuple[Any, ...], options: tuple[tuple[str, Any], ...]
+) -> tuple[np.dtype, ...]:
     """Return the dtypes of the results when ``options['out']`` names those of given outputs."""
     found = dict(options)
     into = found.pop("out")
@@ -170,7 +172,9 @@ def result_dtypes_into(op: str, ins: tuple[Any, ...], options: tuple) -> tuple[n
 
 
 @lru_cache(maxsize=4096)
-def _dtypes_of_arrays(op: str, ins: tuple[np.dtype, ...], options: tuple) -> tuple[np.dtype, ...]:
+def _dtypes_of_arrays(
+    op: str, ins: tuple[np.dtype, ...], options: tuple[tuple[str, Any], ...]
+) -> tuple[np.dtype, ...]:
     return _ask(op, ins, dict(options))
 
 

@@ -177,7 +177,20 @@ class Reply(NamedTuple):
 _ALLOWED: dict[tuple[str, str], Any] = {
     (cls.__module__, cls.__qualname__): cls
     for cls in (
-        *(Operand, Typed, Create, Apply, Reduce, Fetch, Free, Bind, Clocks, Describe, Batch, Failure),
+        *(
+            Operand,
+            Typed,
+            Create,
+            Apply,
+            Reduce,
+            Fetch,
+            Free,
+            Bind,
+            Clocks,
+            Describe,
+            Batch,
+            Failure,
+        ),
         *(layout.Layout, layout.Grid, layout.View),
         *axes.KINDS.values(),
         complex,

@@ -112,9 +112,11 @@ def _steps(s: Section, span: _Span) -> Ints:
     return (span.outer,) if s.block == 1 else (span.outer, span.inner)
 
 
-def _ref(source: int, base: int, strides: Ints, sections: Iterable[Section], spans: Iterable[_Span]) -> Ref:
+def _ref(
+    source: int, base: int, strides: Ints, sections: Iterable[Section], spans: Iterable[_Span]
+) -> Ref:
     """Combine one span for each axis into an offset and strides."""
-    offset, steps = base, []
+    offset, steps = base, list[int]()
     for s, span, stride in zip(sections, spans, strides, strict=True):
         offset += span.start * stride
         steps.extend(step * stride for step in _steps(s, span))
@@ -130,7 +132,8 @@ class _Memory:
         self.dims = view.dims
         shape = placed.local_shape(rank)
         if shape is None:  # nothing here: such an operand is only ever read from messages
-            self.strides, self.base = (), 0
+            self.strides: Ints = ()
+            self.base = 0
             return
         strides = strides_of(shape)
         self.strides = tuple(strides[a] if a >= 0 else 0 for a, _, _ in view.dims)
@@ -168,7 +171,11 @@ class _Packed:
         for whole in self.sections[d]:
             run, into = divmod(s.start - whole.start, whole.period)
             if 0 <= run < whole.count and into < whole.block:
-                outer = s.period // whole.period * whole.block if s.period % whole.period == 0 else s.period
+                outer = (
+                    s.period // whole.period * whole.block
+                    if s.period % whole.period == 0
+                    else s.period
+                )
                 return _Span(at + run * whole.block + into, 1, outer)
             at += whole.block * whole.count
         raise AssertionError(f"section {s} is not in the message {self.sections[d]}")
@@ -191,12 +198,14 @@ def _meet(a: Sections, b: Sections) -> Sections:
     return tuple(sorted(p for x in a for y in b for p in intersect(x, y)))
 
 
-def _message_sections(out: tuple[Sections, ...], operand: Placed, where: dict[int, int]) -> tuple[Sections, ...]:
+def _message_sections(
+    out: tuple[Sections, ...], operand: Placed, where: dict[int, int]
+) -> tuple[Sections, ...]:
     """Return what of an operand at grid coordinates ``where`` the owner of ``out`` needs.
 
     Sender and receiver call this with the same arguments, so they agree on the order.
     """
-    found = []
+    found: list[Sections] = []
     for d, (mine, m) in enumerate(zip(out, operand.maps, strict=True)):
         if operand.view.dims[d][0] < 0:
             found.append((_FIRST,))
@@ -378,7 +387,9 @@ class ReducePiece(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def plan_reduce(rank: int, placed: Placed, dropped: Ints) -> tuple[Ints, tuple[ReducePiece, ...]] | None:
+def plan_reduce(
+    rank: int, placed: Placed, dropped: Ints
+) -> tuple[Ints, tuple[ReducePiece, ...]] | None:
     """Plan the local part of a reduction over the axes ``dropped`` of a view.
 
     Returns the shape of this rank's partial result (the kept axes, in local order) and the pieces
@@ -392,7 +403,7 @@ def plan_reduce(rank: int, placed: Placed, dropped: Ints) -> tuple[Ints, tuple[R
     packed = _Packed(0, tuple(owned[d] for d in kept))
     pieces = []
     for sections in product(*owned):
-        axes, at = [], 0
+        axes, at = list[int](), 0
         for d, s in enumerate(sections):
             n = len(_extents(s))
             if d in dropped:

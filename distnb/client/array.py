@@ -54,7 +54,9 @@ class Placement:
         shape = self.placed.view.shape
         fits = len(index) == len(shape)
         if not fits or any(not 0 <= i < n for i, n in zip(index, shape, strict=True)):
-            raise IndexError(explain("index", index, f"one within {shape}", "give one number an axis"))
+            raise IndexError(
+                explain("index", index, f"one within {shape}", "give one number an axis")
+            )
         return self.placed.owner(tuple(index))
 
     def elements(self) -> tuple[int, ...]:
@@ -156,7 +158,9 @@ class DistArray(np.lib.mixins.NDArrayOperatorsMixin):
         if self._placed is None:
             shape, layout = self._base.shape, self._base.layout
             whole = self._view.is_whole(shape)
-            self._placed = Placed.whole(shape, layout) if whole else Placed(shape, layout, self._view)
+            self._placed = (
+                Placed.whole(shape, layout) if whole else Placed(shape, layout, self._view)
+            )
         return self._placed
 
     @property
@@ -199,10 +203,16 @@ class DistArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def item(self, *index: Any) -> Any:
         """Return one element as a Python scalar."""
-        one = self[index[0] if len(index) == 1 and isinstance(index[0], tuple) else index] if index else self
+        one = (
+            self[index[0] if len(index) == 1 and isinstance(index[0], tuple) else index]
+            if index
+            else self
+        )
         if isinstance(one, DistArray) and one.size != 1:
             raise ValueError(
-                explain("array for a scalar", f"{one.size} elements", "1", "index one, or reduce it")
+                explain(
+                    "array for a scalar", f"{one.size} elements", "1", "index one, or reduce it"
+                )
             )
         return one.to_numpy().item()
 
@@ -256,7 +266,9 @@ class DistArray(np.lib.mixins.NDArrayOperatorsMixin):
     def _scalar(self) -> Any:
         if self.ndim:
             raise TypeError(
-                explain("array for a scalar", f"shape {self.shape}", "()", "use .item() or index it")
+                explain(
+                    "array for a scalar", f"shape {self.shape}", "()", "use .item() or index it"
+                )
             )
         return self.to_numpy()[()]
 
@@ -323,7 +335,9 @@ class DistArray(np.lib.mixins.NDArrayOperatorsMixin):
         for d in axes:
             if self.shape[d] != 1:
                 raise ValueError(
-                    explain(f"axis {d} to squeeze", f"length {self.shape[d]}", "1", "choose another")
+                    explain(
+                        f"axis {d} to squeeze", f"length {self.shape[d]}", "1", "choose another"
+                    )
                 )
         view = self._view
         for d in sorted(axes, reverse=True):
@@ -392,7 +406,9 @@ class DistArray(np.lib.mixins.NDArrayOperatorsMixin):
             if ops.ELEMENTWISE.get(ufunc.__name__, (None,) * 4)[3] is ufunc:
                 return elementwise(ufunc.__name__, *inputs, **kwargs)
         if method == "reduce" and ufunc.__name__ in ops.UFUNC_REDUCTIONS and len(inputs) == 1:
-            return reduce(ops.UFUNC_REDUCTIONS[ufunc.__name__].name, *inputs, **_reduce_options(kwargs))
+            return reduce(
+                ops.UFUNC_REDUCTIONS[ufunc.__name__].name, *inputs, **_reduce_options(kwargs)
+            )
         raise TypeError(
             explain(
                 "operation on distributed arrays",
@@ -525,7 +541,9 @@ def layout_for(shape: Shape, session: Session, dist: Any, grid: Any = None) -> L
             same = len(dist.placed.view.shape) == len(shape)
             if not same:
                 raise ValueError(
-                    explain("layout", f"{dist.placed.view.shape}", f"one for {shape}", "pass another")
+                    explain(
+                        "layout", f"{dist.placed.view.shape}", f"one for {shape}", "pass another"
+                    )
                 )
         dist = follow(dist.placed, session.size)[0]
     return make_layout(shape, session.size, dist, grid)
@@ -551,7 +569,9 @@ def index_view(view: View, key: Any) -> tuple[View, bool]:
         raise IndexError("an index can only have a single ellipsis ('...')")
     if used > ndim:
         raise IndexError(
-            explain("index", f"{used} indices", f"at most {ndim} for shape {view.shape}", "drop some")
+            explain(
+                "index", f"{used} indices", f"at most {ndim} for shape {view.shape}", "drop some"
+            )
         )
     has_ellipsis = any(k is Ellipsis for k in items)
     if not has_ellipsis:
@@ -567,10 +587,12 @@ def index_view(view: View, key: Any) -> tuple[View, bool]:
             view, d = view.take(d, start, step, len(range(start, stop, step))), d + 1
         else:
             view = view.fix(d, _position(k, view.shape[d], d))
-    element = not has_ellipsis and used == ndim and all(
-        k is not None and not isinstance(k, slice) for k in items[:-1]
+    element = (
+        not has_ellipsis
+        and used == ndim
+        and all(k is not None and not isinstance(k, slice) for k in items[:-1])
     )
-    return view, element and used > 0 or (ndim == 0 and key == ())
+    return view, (element and used > 0) or (ndim == 0 and key == ())
 
 
 def _slice(k: slice, n: int) -> tuple[int, int, int]:
@@ -601,7 +623,9 @@ def _position(k: Any, n: int, d: int) -> int:
 # -- making arrays -----------------------------------------------------------------------------
 
 
-def create(session: Session, shape: Shape, dtype: np.dtype, layout: Layout, how: tuple[Any, ...]) -> DistArray:
+def create(
+    session: Session, shape: Shape, dtype: np.dtype, layout: Layout, how: tuple[Any, ...]
+) -> DistArray:
     """Record the creation of a base; return the array of all of it."""
     base = Base(session, shape, dtype, layout)
     session.watch(base)
@@ -684,7 +708,11 @@ def elementwise(
     session = arrays[0].session
     like = max(arrays, key=lambda a: a.size)
     ins = [_operand(x, session, like) for x in inputs]
-    mask = None if where is True else as_dist(np.asarray(where) if isinstance(where, bool) else where, session, like)
+    mask = (
+        None
+        if where is True
+        else as_dist(np.asarray(where) if isinstance(where, bool) else where, session, like)
+    )
     if mask is not None and mask.dtype != bool:
         raise TypeError(explain("where", mask.dtype, "bool", "pass a mask"))
     for o in outs:
@@ -723,7 +751,9 @@ def _outs(out: Any, nout: int) -> tuple[Any, ...]:
     for o in outs:
         if o is not None and not isinstance(o, DistArray):
             raise TypeError(
-                explain("out", type(o).__name__, "a DistArray", "assign to x[...] of a distnb array")
+                explain(
+                    "out", type(o).__name__, "a DistArray", "assign to x[...] of a distnb array"
+                )
             )
         if o is not None and not o._writeable:
             raise ValueError("output array is read-only")
@@ -773,7 +803,9 @@ def _broadcast_shape(operands: Sequence[Any], outs: Sequence[Any]) -> Shape:
     except ValueError:
         shown = " and ".join(str(s) for s in (*shapes, *given))
         raise ValueError(
-            explain("shapes", shown, "shapes that broadcast together", "align or slice the operands")
+            explain(
+                "shapes", shown, "shapes that broadcast together", "align or slice the operands"
+            )
         ) from None
     if not fits or len(set(given)) > 1:
         raise ValueError(
@@ -783,7 +815,11 @@ def _broadcast_shape(operands: Sequence[Any], outs: Sequence[Any]) -> Shape:
 
 
 def _results(
-    session: Session, ins: Sequence[Any], outs: Sequence[Any], dtypes: Sequence[np.dtype], shape: Shape
+    session: Session,
+    ins: Sequence[Any],
+    outs: Sequence[Any],
+    dtypes: Sequence[np.dtype],
+    shape: Shape,
 ) -> tuple[DistArray, ...]:
     """Return the arrays that the engines compute into: the given ones, or new ones.
 
@@ -819,9 +855,7 @@ def _record_apply(
 ) -> None:
     shape = outs[0].shape
     session = outs[0].session
-    commands = [
-        broadcast(x, shape).operand if isinstance(x, DistArray) else x for x in ins
-    ]
+    commands = [broadcast(x, shape).operand if isinstance(x, DistArray) else x for x in ins]
     where = None if mask is None else broadcast(mask, shape).operand
     written = tuple(_written(o) for o in outs)
     session.record(Apply(op, written, tuple(commands), where, options, session.site()))
@@ -943,6 +977,8 @@ def _masked(op: str, x: DistArray, where: Any, initial: Any) -> DistArray:
 def _reduced_into(found: DistArray, out: Any) -> DistArray:
     (out,) = _outs(out, 1)
     if out.shape != found.shape:
-        raise ValueError(explain("out", f"shape {out.shape}", f"{found.shape}", "pass a matching one"))
+        raise ValueError(
+            explain("out", f"shape {out.shape}", f"{found.shape}", "pass a matching one")
+        )
     _record_apply("copy", (out,), (as_dist(found, out.session),), None, ())
     return out  # type: ignore[no-any-return]

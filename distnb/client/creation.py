@@ -59,7 +59,13 @@ def _shape(shape: Any) -> Ints:
 
 
 def array(
-    data: Any, dtype: Any = None, *, dist: Any = None, grid: Any = None, copy: bool = True, session: Session | None = None
+    data: Any,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    copy: bool = True,
+    session: Session | None = None,
 ) -> DistArray:
     """Make a distributed array from array-like data.
 
@@ -110,36 +116,76 @@ def _from_dist(data: DistArray, dtype: Any, dist: Any, grid: Any, copy: bool) ->
     return found.copy() if copy and found is data else found
 
 
-def asarray(data: Any, dtype: Any = None, *, dist: Any = None, grid: Any = None, session: Session | None = None) -> DistArray:
+def asarray(
+    data: Any,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+) -> DistArray:
     """Make a distributed array, or return the data itself if it is one already; see ``array``."""
     return array(data, dtype, dist=dist, grid=grid, copy=False, session=session)
 
 
-def _made(shape: Any, dtype: Any, dist: Any, grid: Any, session: Session | None, how: tuple[Any, ...]) -> DistArray:
+def _made(
+    shape: Any, dtype: Any, dist: Any, grid: Any, session: Session | None, how: tuple[Any, ...]
+) -> DistArray:
     at, extents = need(session), _shape(shape)
     kind = numeric(float if dtype is None else dtype)
     return create(at, extents, kind, layout_for(extents, at, dist, grid), how)
 
 
-def empty(shape: Any, dtype: Any = None, *, dist: Any = None, grid: Any = None, session: Session | None = None) -> DistArray:
+def empty(
+    shape: Any,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+) -> DistArray:
     """Make an array with undefined content."""
     return _made(shape, dtype, dist, grid, session, ("empty",))
 
 
-def zeros(shape: Any, dtype: Any = None, *, dist: Any = None, grid: Any = None, session: Session | None = None) -> DistArray:
+def zeros(
+    shape: Any,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+) -> DistArray:
     """Make an array of zeros."""
     return _made(shape, dtype, dist, grid, session, ("fill", 0))
 
 
-def ones(shape: Any, dtype: Any = None, *, dist: Any = None, grid: Any = None, session: Session | None = None) -> DistArray:
+def ones(
+    shape: Any,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+) -> DistArray:
     """Make an array of ones."""
     return _made(shape, dtype, dist, grid, session, ("fill", 1))
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, dist: Any = None, grid: Any = None, session: Session | None = None) -> DistArray:
+def full(
+    shape: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+) -> DistArray:
     """Make an array of one value; the dtype is the value's by default."""
     if isinstance(fill_value, DistArray):
-        return _filled_from(empty(shape, dtype or fill_value.dtype, dist=dist, grid=grid), fill_value)
+        return _filled_from(
+            empty(shape, dtype or fill_value.dtype, dist=dist, grid=grid), fill_value
+        )
     value = np.asarray(fill_value)
     kind = numeric(value.dtype if dtype is None else dtype)
     if value.ndim:
@@ -169,35 +215,81 @@ def _like(prototype: Any, dtype: Any, shape: Any, dist: Any, how: tuple[Any, ...
     return create(at, extents, numeric(prototype.dtype if dtype is None else dtype), layout, how)
 
 
-def empty_like(prototype: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, dist: Any = None) -> DistArray:
+def empty_like(
+    prototype: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    dist: Any = None,
+) -> DistArray:
     """Make an array with undefined content that lies like another."""
     return _like(prototype, dtype, shape, dist, ("empty",))
 
 
-def zeros_like(prototype: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, dist: Any = None) -> DistArray:
+def zeros_like(
+    prototype: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    dist: Any = None,
+) -> DistArray:
     """Make an array of zeros that lies like another."""
     return _like(prototype, dtype, shape, dist, ("fill", 0))
 
 
-def ones_like(prototype: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, dist: Any = None) -> DistArray:
+def ones_like(
+    prototype: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    dist: Any = None,
+) -> DistArray:
     """Make an array of ones that lies like another."""
     return _like(prototype, dtype, shape, dist, ("fill", 1))
 
 
-def full_like(prototype: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, dist: Any = None) -> DistArray:
+def full_like(
+    prototype: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    dist: Any = None,
+) -> DistArray:
     """Make an array of one value that lies like another."""
     return _filled_from(_like(prototype, dtype, shape, dist, ("empty",)), fill_value)
 
 
 def arange(
-    start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, dist: Any = None, grid: Any = None, session: Session | None = None
+    start: Any,
+    stop: Any = None,
+    step: Any = 1,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
 ) -> DistArray:
     """Make evenly spaced numbers in ``[start, stop)``, bit for bit as ``numpy.arange``."""
     if stop is None:
         start, stop = 0, start
     # NumPy computes the first two numbers and goes on with their difference.
-    first = np.arange(start, start + 2 * step, step, dtype=dtype)[:2] if step else np.arange(0, 1, step)
-    kind = numeric(np.arange(start, stop, step, dtype=dtype)[:0].dtype if _short(start, stop, step) else first.dtype)
+    first = (
+        np.arange(start, start + 2 * step, step, dtype=dtype)[:2] if step else np.arange(0, 1, step)
+    )
+    kind = numeric(
+        np.arange(start, stop, step, dtype=dtype)[:0].dtype
+        if _short(start, stop, step)
+        else first.dtype
+    )
     n = max(0, ceil((stop - start) / step))
     low = first.astype(kind)[0].item()
     gap = (first.astype(kind)[1] - first.astype(kind)[0]).item()
@@ -209,7 +301,16 @@ def _short(start: Any, stop: Any, step: Any) -> bool:
 
 
 def linspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, *, dist: Any = None, grid: Any = None, session: Session | None = None
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
 ) -> Any:
     """Make ``num`` evenly spaced numbers from ``start`` to ``stop``, as ``numpy.linspace``."""
     n = operator.index(num)
@@ -231,7 +332,14 @@ def linspace(
     return (y, step) if retstep else y
 
 
-def indices(dimensions: Sequence[int], dtype: Any = int, *, dist: Any = None, grid: Any = None, session: Session | None = None) -> tuple[DistArray, ...]:
+def indices(
+    dimensions: Sequence[int],
+    dtype: Any = int,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+) -> tuple[DistArray, ...]:
     """Return, for each axis, the array of global indices along it."""
     shape = _shape(dimensions)
     return tuple(
@@ -240,7 +348,14 @@ def indices(dimensions: Sequence[int], dtype: Any = int, *, dist: Any = None, gr
 
 
 def fromfunction(
-    function: Callable[..., Any], shape: Any, *, dtype: Any = float, dist: Any = None, grid: Any = None, session: Session | None = None, **kwargs: Any
+    function: Callable[..., Any],
+    shape: Any,
+    *,
+    dtype: Any = float,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+    **kwargs: Any,
 ) -> Any:
     """Call a function with the arrays of global indices, as ``numpy.fromfunction``.
 
@@ -251,7 +366,14 @@ def fromfunction(
 
 
 def eye(
-    N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, dist: Any = None, grid: Any = None, session: Session | None = None
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: Any = float,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
 ) -> DistArray:
     """Make a 2-D array with ones on a diagonal and zeros elsewhere."""
     shape = _shape((N, N if M is None else M))
@@ -290,7 +412,12 @@ def from_parts(parts: Any, *, session: Session | None = None) -> DistArray:
         for rank, (shape, kind) in enumerate(found):
             if shape is None:
                 raise TypeError(
-                    explain(f"variable {parts!r} on rank {rank}", kind, "a NumPy array", "set it with %px")
+                    explain(
+                        f"variable {parts!r} on rank {rank}",
+                        kind,
+                        "a NumPy array",
+                        "set it with %px",
+                    )
                 )
         shapes = [tuple(shape) for shape, _ in found]
         kinds = [np.dtype(kind) for _, kind in found]
@@ -299,7 +426,9 @@ def from_parts(parts: Any, *, session: Session | None = None) -> DistArray:
     return _joined(at, [a.shape for a in arrays], [a.dtype for a in arrays], None, arrays)
 
 
-def _joined(at: Session, shapes: list[Any], kinds: list[np.dtype], how: Any, arrays: Any) -> DistArray:
+def _joined(
+    at: Session, shapes: list[Any], kinds: list[np.dtype], how: Any, arrays: Any
+) -> DistArray:
     """Make the array of parts with these shapes and dtypes."""
     good = len(shapes) == at.size and all(s and s[1:] == shapes[0][1:] for s in shapes)
     if not good or len(set(kinds)) > 1:
@@ -323,6 +452,4 @@ def _joined(at: Session, shapes: list[Any], kinds: list[np.dtype], how: Any, arr
     return create(at, shape, kind, layout, how)
 
 
-FUNCTIONS.update(
-    {np.empty_like: empty_like, np.zeros_like: zeros_like, np.ones_like: ones_like}
-)
+FUNCTIONS.update({np.empty_like: empty_like, np.zeros_like: zeros_like, np.ones_like: ones_like})

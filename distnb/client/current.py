@@ -63,7 +63,9 @@ def start(n: int | None = None) -> Session:
         raise
 
 
-def connect(profile: str | None = None, cluster_id: str | None = None, client: Any = None) -> Session:
+def connect(
+    profile: str | None = None, cluster_id: str | None = None, client: Any = None
+) -> Session:
     """Use engines that were started with ``ipcluster start --engines=MPI``.
 
     Parameters

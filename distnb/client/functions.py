@@ -64,11 +64,15 @@ def _make_elementwise(row: ops.Elementwise) -> _Function:
             inputs = inputs[: row.nin]
         if len(inputs) != row.nin:
             raise TypeError(
-                explain(f"{row.name}()", f"{len(inputs)} arguments", f"{row.nin}", "pass the others")
+                explain(
+                    f"{row.name}()", f"{len(inputs)} arguments", f"{row.nin}", "pass the others"
+                )
             )
         for x in inputs:
             if not _understood(x):
-                raise TypeError(explain(f"{row.name}()", type(x).__name__, "array-like", "convert it"))
+                raise TypeError(
+                    explain(f"{row.name}()", type(x).__name__, "array-like", "convert it")
+                )
         return elementwise(row.name, *_first_array(*inputs), **options)
 
     summary = (row.run.__doc__ or "").split("\n\n")
@@ -171,7 +175,9 @@ def _var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tr
         square = rest.real * rest.real + rest.imag * rest.imag
     else:
         square = elementwise("multiply", rest, rest)
-    squares = reduce("sum", square, axes, None if working is None else square.dtype, None, keep, None, where)
+    squares = reduce(
+        "sum", square, axes, None if working is None else square.dtype, None, keep, None, where
+    )
     n = _count(x, axes, where, keep)
     free = max(n - ddof, 0) if isinstance(n, int) else elementwise("maximum", n - ddof, 0)
     return _finish(elementwise("divide", squares, free), _result_dtype(np.var, x, dtype), out)
@@ -206,7 +212,9 @@ def _where(condition: Any, x: Any, y: Any) -> DistArray:
 
 
 @_public("clip", np.clip)
-def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **limits: Any) -> DistArray:
+def _clip(
+    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **limits: Any
+) -> DistArray:
     """Limit the elements to an interval."""
     low, high = limits.get("min", a_min), limits.get("max", a_max)
     x = _array(a)
@@ -243,12 +251,16 @@ def _copyto(dst: DistArray, src: Any, casting: str = "same_kind", where: Any = T
     kind = src.dtype if hasattr(src, "dtype") else np.asarray(src).dtype
     weak = isinstance(src, bool | int | float | complex)
     if not weak and not np.can_cast(kind, dst.dtype, casting):  # type: ignore[arg-type]
-        raise TypeError(f"Cannot cast from {kind!r} to {dst.dtype!r} according to the rule {casting!r}")
+        raise TypeError(
+            f"Cannot cast from {kind!r} to {dst.dtype!r} according to the rule {casting!r}"
+        )
     _assign(dst, src, None if where is True else as_dist(where, dst.session, dst))
 
 
 @_public("allclose", np.allclose)
-def _allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+def _allclose(
+    a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> bool:
     """Tell whether all elements agree within tolerances (reads one value)."""
     x, y = _first_array(a, b)
     near = elementwise("less_equal", abs(x - y), atol + rtol * abs(_array(y)))
@@ -338,7 +350,9 @@ def _broadcast_to(array: Any, shape: Any, subok: bool = False) -> DistArray:
         good = False
     if not good:
         raise ValueError(
-            explain("broadcast_to", f"shape {x.shape}", f"one that stretches to {wanted}", "reshape")
+            explain(
+                "broadcast_to", f"shape {x.shape}", f"one that stretches to {wanted}", "reshape"
+            )
         )
     return x._look(x._view.broadcast(wanted), writeable=False)
 
@@ -363,10 +377,7 @@ def _views_meet(a: DistArray, b: DistArray) -> bool:
     """Views meet when the index sets of each base axis do (they are products of them)."""
     if a.size == 0 or b.size == 0:
         return False
-    return all(
-        intersect(x, y)
-        for x, y in zip(_footprint(a), _footprint(b), strict=True)
-    )
+    return all(intersect(x, y) for x, y in zip(_footprint(a), _footprint(b), strict=True))
 
 
 def _footprint(a: DistArray) -> list[Any]:

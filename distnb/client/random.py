@@ -40,7 +40,9 @@ class Generator:
         self._session = session
         self._stream = 0
 
-    def _draw(self, kind: str, args: tuple[Any, ...], size: Any, dtype: Any, dist: Any, grid: Any) -> DistArray:
+    def _draw(
+        self, kind: str, args: tuple[Any, ...], size: Any, dtype: Any, dist: Any, grid: Any
+    ) -> DistArray:
         session = need(self._session)
         shape = () if size is None else _shape(size)
         layout = layout_for(shape, session, dist, grid)
@@ -49,35 +51,71 @@ class Generator:
         self._stream += 1
         return made
 
-    def random(self, size: Any = None, dtype: Any = float, *, dist: Any = None, grid: Any = None) -> DistArray:
+    def random(
+        self, size: Any = None, dtype: Any = float, *, dist: Any = None, grid: Any = None
+    ) -> DistArray:
         """Draw floats uniformly from [0, 1)."""
         return self._draw("uniform", (0.0, 1.0), size, _floating(dtype), dist, grid)
 
-    def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None, *, dist: Any = None, grid: Any = None) -> DistArray:
+    def uniform(
+        self,
+        low: float = 0.0,
+        high: float = 1.0,
+        size: Any = None,
+        *,
+        dist: Any = None,
+        grid: Any = None,
+    ) -> DistArray:
         """Draw floats uniformly from [low, high)."""
         return self._draw("uniform", (float(low), float(high)), size, float, dist, grid)
 
-    def standard_normal(self, size: Any = None, dtype: Any = float, *, dist: Any = None, grid: Any = None) -> DistArray:
+    def standard_normal(
+        self, size: Any = None, dtype: Any = float, *, dist: Any = None, grid: Any = None
+    ) -> DistArray:
         """Draw floats from the standard normal distribution."""
         return self._draw("normal", (0.0, 1.0), size, _floating(dtype), dist, grid)
 
-    def normal(self, loc: float = 0.0, scale: float = 1.0, size: Any = None, *, dist: Any = None, grid: Any = None) -> DistArray:
+    def normal(
+        self,
+        loc: float = 0.0,
+        scale: float = 1.0,
+        size: Any = None,
+        *,
+        dist: Any = None,
+        grid: Any = None,
+    ) -> DistArray:
         """Draw floats from a normal distribution."""
         if scale < 0:
-            raise ValueError(explain("scale", scale, "a number >= 0", "pass the standard deviation"))
+            raise ValueError(
+                explain("scale", scale, "a number >= 0", "pass the standard deviation")
+            )
         return self._draw("normal", (float(loc), float(scale)), size, float, dist, grid)
 
-    def exponential(self, scale: float = 1.0, size: Any = None, *, dist: Any = None, grid: Any = None) -> DistArray:
+    def exponential(
+        self, scale: float = 1.0, size: Any = None, *, dist: Any = None, grid: Any = None
+    ) -> DistArray:
         """Draw floats from an exponential distribution with mean ``scale``."""
         if scale < 0:
             raise ValueError(explain("scale", scale, "a number >= 0", "pass the mean"))
         return self._draw("exponential", (float(scale),), size, float, dist, grid)
 
     def integers(
-        self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False, *, dist: Any = None, grid: Any = None
+        self,
+        low: int,
+        high: int | None = None,
+        size: Any = None,
+        dtype: Any = np.int64,
+        endpoint: bool = False,
+        *,
+        dist: Any = None,
+        grid: Any = None,
     ) -> DistArray:
         """Draw integers from [low, high), or [low, high] with ``endpoint``."""
-        first, last = (0, operator.index(low)) if high is None else (operator.index(low), operator.index(high))
+        first, last = (
+            (0, operator.index(low))
+            if high is None
+            else (operator.index(low), operator.index(high))
+        )
         stop = last + bool(endpoint)
         kind = numeric(dtype)
         if kind.kind not in "iub":
@@ -85,7 +123,9 @@ class Generator:
         lowest, highest = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
         if first >= stop or first < lowest or stop - 1 > highest:
             raise ValueError(
-                explain("range", f"[{first}, {stop})", f"a filled one within {kind}", "widen or swap it")
+                explain(
+                    "range", f"[{first}, {stop})", f"a filled one within {kind}", "widen or swap it"
+                )
             )
         return self._draw("integers", (first, stop), size, kind, dist, grid)
 

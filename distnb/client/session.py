@@ -135,7 +135,9 @@ class Session:
         """Raise SessionError if the session is closed; raise what an engine reported meanwhile."""
         if self.closed:
             raise SessionError(
-                explain("session", "a closed one", "an open one", "call dnb.start() and make new arrays")
+                explain(
+                    "session", "a closed one", "an open one", "call dnb.start() and make new arrays"
+                )
             )
         if self._error is not None:
             self._raise_pending()

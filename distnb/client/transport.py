@@ -18,7 +18,7 @@ from distnb.config import config
 from distnb.errors import EngineError, SessionError, explain
 from distnb.protocol import PROTOCOL, Reply
 
-__all__ = ["InProcess", "IPyParallel", "Spmd", "Transport"]
+__all__ = ["IPyParallel", "InProcess", "Spmd", "Transport"]
 
 _ENTRY = "distnb.engines.entry"
 Buffers = Sequence[list[np.ndarray]]
@@ -216,7 +216,9 @@ class IPyParallel(Transport):
         versions = {a["protocol"] for a in self.about}
         if versions != {PROTOCOL}:
             raise SessionError(
-                explain("distnb on the engines", f"protocol {versions}", f"{PROTOCOL}", "reinstall it")
+                explain(
+                    "distnb on the engines", f"protocol {versions}", f"{PROTOCOL}", "reinstall it"
+                )
             )
 
     def submit(self, message: bytes, buffers: Buffers) -> list[Any]:
@@ -252,7 +254,10 @@ class IPyParallel(Transport):
         if alive < self.size:
             return EngineError(
                 explain(
-                    "engines", f"{alive} alive", f"{self.size}", "start new ones; the arrays are lost"
+                    "engines",
+                    f"{alive} alive",
+                    f"{self.size}",
+                    "start new ones; the arrays are lost",
                 )
             )
         return EngineError(f"engines: got {error!r}, expected a reply; see the engines' logs")

@@ -45,18 +45,21 @@ def _owned(base: Base, rank: int) -> tuple[Sections, ...] | None:
     return Placed(base.shape, base.layout, View.whole(base.shape)).owned(rank)
 
 
-def _fill_index(
-    base: Base, block: np.ndarray, rank: int, axis: int, start: Any, step: Any
-) -> None:
+def _fill_index(base: Base, block: np.ndarray, rank: int, axis: int, start: Any, step: Any) -> None:
     """Fill with ``start + step*i`` for the global index i along ``axis``, as NumPy's arange does."""
     owned = _owned(base, rank)
     if owned is None:
         return
-    runs = [np.arange(s.count)[:, None] * s.period + np.arange(s.start, s.start + s.block) for s in owned[axis]]
+    runs = [
+        np.arange(s.count)[:, None] * s.period + np.arange(s.start, s.start + s.block)
+        for s in owned[axis]
+    ]
     index = np.concatenate([r.reshape(-1) for r in runs])
     values = index if (start, step) == (0, 1) else start + index * step
-    block[...] = np.asarray(values).astype(base.dtype).reshape(
-        tuple(-1 if a == axis else 1 for a in range(block.ndim))
+    block[...] = (
+        np.asarray(values)
+        .astype(base.dtype)
+        .reshape(tuple(-1 if a == axis else 1 for a in range(block.ndim)))
     )
 
 
@@ -78,7 +81,12 @@ def adopt(buffers: list[np.ndarray], slot: int, command: Create, rank: int) -> n
     raw = buffers[slot]
     if raw.nbytes != prod(shape) * dtype.itemsize:
         raise ValueError(
-            explain("data of an array", f"{raw.nbytes} bytes", f"{shape} {dtype}", "report this as a bug")
+            explain(
+                "data of an array",
+                f"{raw.nbytes} bytes",
+                f"{shape} {dtype}",
+                "report this as a bug",
+            )
         )
     block = np.ndarray(shape, dtype, raw) if raw.nbytes else np.empty(shape, dtype)
     return block if block.flags.writeable and block.flags.aligned else block.copy()

@@ -34,7 +34,9 @@ def attach(session: str, pool_bytes: int) -> dict[str, Any]:
 
     world = MPI.COMM_WORLD
     info = _about(world.Get_rank(), world.Get_size())
-    info["mpi"] = MPI.Get_library_version().split("\n")[0].split(",")[0].strip("\0 ")
+    info["mpi"] = " ".join(
+        MPI.Get_library_version().split("\n")[0].split(",")[0].replace("\0", "").split()
+    )
     _WORKERS[session] = Worker(MPIComm(world.Dup()), _user_namespace(), pool_bytes)
     return info
 
@@ -80,13 +82,15 @@ def spmd(pool_bytes: int) -> tuple[Worker, dict[str, Any], Any]:
     comm = MPI.COMM_WORLD.Dup()
     side = MPI.COMM_WORLD.Dup()
     info = _about(comm.Get_rank(), comm.Get_size())
-    info["mpi"] = MPI.Get_library_version().split("\n")[0].split(",")[0].strip("\0 ")
+    info["mpi"] = " ".join(
+        MPI.Get_library_version().split("\n")[0].split(",")[0].replace("\0", "").split()
+    )
     made = Worker(MPIComm(comm), {}, pool_bytes)
 
     def share(reply: Any) -> list[Any]:
         # Every rank got here alive; wait politely for the slowest, then exchange.
         wait_until(side.Ibarrier().Test)
-        return side.allgather(reply)  # type: ignore[no-any-return]
+        return side.allgather(reply)
 
     return made, info, share
 
@@ -115,7 +119,10 @@ def serve(worker: Worker, inbox: Any, outbox: Any) -> None:
 def start_thread(worker: Worker, inbox: Any, outbox: Any) -> threading.Thread:
     """Start a thread that is an engine."""
     thread = threading.Thread(
-        target=serve, args=(worker, inbox, outbox), name=f"distnb-engine-{worker.comm.rank}", daemon=True
+        target=serve,
+        args=(worker, inbox, outbox),
+        name=f"distnb-engine-{worker.comm.rank}",
+        daemon=True,
     )
     thread.start()
     return thread

@@ -44,7 +44,9 @@ class Executor:
             return self._create(command, buffers)
         if isinstance(command, Reduce):
             return self._reduce(number, command)
-        return self._fetch(command)
+        if isinstance(command, Fetch):
+            return self._fetch(command)
+        raise TypeError(f"command: got {type(command).__name__}, expected one that computes")
 
     def _check(self, command: Command) -> None:
         if self.fault is not None:
@@ -82,7 +84,9 @@ class Executor:
     def _reduce(self, number: int, command: Reduce) -> None:
         placed = self.store.placed(command.operand)
         work = reductions.Work(command, placed, self.store.rank)
-        self._with_messages(number, command, work.owed, work.expected, lambda x: self._reducing(x, work))
+        self._with_messages(
+            number, command, work.owed, work.expected, lambda x: self._reducing(x, work)
+        )
 
     def _reducing(self, exchange: Exchange, work: reductions.Work) -> None:
         base = self.store.get(work.command.operand.base)
@@ -207,7 +211,9 @@ class _Kernel:
         self.masked = command.where is not None
         self.scalars = [_scalar(x) for x in command.ins]
 
-    def __call__(self, piece: Piece, outs: list[Any], blocks: list[Any], received: list[Any]) -> None:
+    def __call__(
+        self, piece: Piece, outs: list[Any], blocks: list[Any], received: list[Any]
+    ) -> None:
         windows = iter(
             [
                 _at(blocks[j] if r.source == LOCAL else received[r.source], piece.shape, r)

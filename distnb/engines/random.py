@@ -80,7 +80,7 @@ def fill(
     for index in _tiles(index_runs):
         tile = out[at : at + index.size]
         at += index.size
-        if tile.size == index.size:
+        if tile.size == index.size:  # else the error below
             words = _philox(index, seed, stream, scratch[..., : index.size])
             distribution(words, tile, *args)
     if at != out.size:
@@ -148,7 +148,7 @@ def _schedule(seed: int) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
 
 
 def _uniform(words: np.ndarray, out: np.ndarray, low: float, high: float) -> None:
-    """``low + (high - low)*u`` with u in [0, 1): as in NumPy, rounding may give ``high`` itself."""
+    """``low + (high - low)*u``, u in [0, 1); as NumPy warns, rounding may give ``high`` itself."""
     u = _float_target(out)
     bits = min(53, np.finfo(out.dtype).nmant + 1)  # all that leave u below 1 in the dtype of out
     _unit(words[0], bits, out=u)
@@ -186,10 +186,11 @@ def _integers(words: np.ndarray, out: np.ndarray, low: int, high: int) -> None:
     """Integers in [low, high), ``high - low <= 2**64``, for any integer dtype and bool.
 
     A random fraction of b bits times n = high - low, rounded down (Lemire, "Fast random integer
-    generation in an interval", 2019) without his rejection, which would make the cost of an index
-    depend on chance. Hence each value has a probability within 2**-b of 1/n, exactly 1/n if n is
-    a power of two. b is 64 for n <= 2**32 and 128 above, where with 64 bits some of the values
-    could be twice as likely as others: probabilities are off by at most n * 2**-b <= 2**-32 of 1/n.
+    generation in an interval", 2019), without his rejection: an index has no spare words. Hence
+    the probability of a value is not 1/n but within 2**-b of it (exact if n is a power of two),
+    a relative bias of at most n * 2**-b. With b = 64 that is 2**-32 at most for n <= 2**32, but
+    near n = 2**64 some values would be twice as likely as others; above 2**32 all 128 bits are
+    used, and it is at most 2**-64.
     """
     n = int(high) - int(low)
     if n <= 1 << 32:

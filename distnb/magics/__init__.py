@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+from IPython.display import display
 
 from distnb.client import current
 from distnb.client.array import DistArray, Placement
@@ -40,7 +43,9 @@ class DistnbMagics(Magics):
             elif args.action == "stop":
                 return _stop()
             elif args.action != "status":
-                raise UsageError(f"%distnb: got {args.action!r}, expected start, connect, status or stop")
+                raise UsageError(
+                    f"%distnb: got {args.action!r}, expected start, connect, status or stop"
+                )
         except (DistnbError, OSError, ValueError) as error:
             raise UsageError(f"%distnb {args.action}: {error}") from error
         follow_cells(self.shell)
@@ -50,7 +55,9 @@ class DistnbMagics(Magics):
     def distlayout(self, line: str) -> Any:
         """Show who holds what of an array: ``%distlayout A`` (or any expression)."""
         if not line.strip():
-            raise UsageError("%distlayout: got nothing, expected an array; for example %distlayout A")
+            raise UsageError(
+                "%distlayout: got nothing, expected an array; for example %distlayout A"
+            )
         found = self.shell.ev(line)
         if isinstance(found, Placement):
             return found
@@ -71,13 +78,25 @@ class DistnbMagics(Magics):
         args = parse_argstring(self.disttime, line)
         session = current.session()
         window = session.start_window()
-        result = self.shell.run_cell(cell)
+        with _no_traceback(self.shell):  # this cell's own error is raised below, once
+            result = self.shell.run_cell(cell)
         report = TimeReport(session.end_window(window))
         if args.name:
             self.shell.user_ns[args.name] = report
-        if not result.success:  # IPython has shown the traceback; the report still helps
-            self.shell.display_pub  # noqa: B018 - the shell may be headless
+        if not result.success:
+            display(report)
+            result.raise_error()
         return None if args.quiet else report
+
+
+@contextmanager
+def _no_traceback(shell: Any) -> Iterator[None]:
+    show = shell.showtraceback
+    shell.showtraceback = lambda *args, **kwargs: None
+    try:
+        yield
+    finally:
+        shell.showtraceback = show
 
 
 def _stop() -> Status:
@@ -99,6 +118,7 @@ class _Cells:
         session = current.active()
         if session is None:
             return
+        follow_cells(self.shell)
         try:
             session.flush()
         except KeyboardInterrupt:
@@ -160,5 +180,3 @@ def unload(shell: Any) -> None:
         for name in ("distnb", "distlayout"):
             shell.magics_manager.magics["line"].pop(name, None)
         shell.magics_manager.magics["cell"].pop("disttime", None)
-
-

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 from statistics import median
 from textwrap import wrap
@@ -256,23 +256,17 @@ def _window(placed: Placed, shown: tuple[int, int]) -> tuple[range, range]:
 
 def _notes(placed: Placed, shown: tuple[int, int], cut: Sequence[list[Span]]) -> Iterator[str]:
     """Say what the picture cannot show."""
-    layout, view = placed.layout, placed.view
-    if not view.is_whole(placed.shape):
+    layout, whole = placed.layout, placed.view.is_whole(placed.shape)
+    if not whole:
         yield f"a view of it: {spell_view(placed)}"
-    still = dict(view.fixed)
+    still = dict(placed.view.fixed)
     for a in range(len(placed.shape)):
         if a not in shown:
             yield f"axis {a} is not shown" + _share(placed, a, still.get(a))
-    count, drawn = (
-        prod(n) for n in zip(*((sum(s.runs for s in t), len(t)) for t in cut), strict=True)
-    )
+    count, drawn = (prod(sum(s.runs for s in t) for t in cut), prod(len(t) for t in cut))
     if count > drawn > 0:
         yield f"{count:,} blocks, drawn as {drawn:,}" if drawn > 1 else f"{count:,} blocks"
-    if (
-        prod(placed.shape)
-        and min(shown) >= 0
-        and not 1 / 4 <= _ratio(*(placed.shape[a] for a in shown)) <= 2
-    ):
+    if prod(placed.shape) and not _to_scale(tuple(placed.shape[a] for a in shown if a >= 0)):
         yield "rows and columns are to different scales"
     for a, t in zip(shown, cut, strict=True):
         if _in_turn(placed, a, t):
@@ -282,8 +276,13 @@ def _notes(placed: Placed, shown: tuple[int, int], cut: Sequence[list[Span]]) ->
         yield f"the engines of a block each hold a copy: {layout.copies} copies"
     if none := [r for r in layout.grid.ranks() if 0 in (placed.local_shape(r) or ())]:
         yield f"nothing on {_who(none)}"
-    elif none := [r for r in layout.grid.ranks() if not placed.held(r)]:
+    elif not whole and (none := [r for r in layout.grid.ranks() if not placed.held(r)]):
         yield f"nothing of the view on {_who(none)}"
+
+
+def _to_scale(shape: Ints) -> bool:
+    """Tell whether rows and columns can have one scale without the picture becoming a thread."""
+    return len(shape) < 2 or 1 / 4 <= _ratio(*shape) <= 2
 
 
 def _ratio(rows: int, cols: int) -> float:
@@ -344,9 +343,15 @@ def shorten(text: str, most: int) -> str:
 
 
 def grouped(items: Sequence, most: int) -> list[Sequence]:
-    """Return neighbours together in at most ``most`` groups of one size (the last may be short)."""
-    size = max(1, -(-len(items) // most))
-    return [items[i : i + size] for i in range(0, len(items), size)]
+    """Return neighbours together in at most ``most`` groups of one size (the last may be short).
+
+    >>> grouped(range(10), 4)
+    [range(0, 5), range(5, 10)]
+    """
+    n = len(items)
+    least = max(1, -(-n // most))
+    size = next((s for s in range(least, 2 * least) if n % s == 0), least)
+    return [items[i : i + size] for i in range(0, n, size)]
 
 
 def numbers(ranks: Sequence[int]) -> str:
@@ -465,8 +470,13 @@ def _facts(placed: Placed, dtype: Any) -> _Facts:
     return _Facts(head, layout, held, size, item, finding)
 
 
-def _together(count: int, rows: int) -> str:
-    return f"{count:,} engines in {rows} rows: each row is the sum of {-(-count // rows)} engines"
+def together(count: int, rows: int, what: str) -> list[str]:
+    """Say that engines share rows, if they do, and which ``what`` of them a row is."""
+    if rows == count:
+        return []
+    size = len(grouped(range(count), rows)[0])
+    each = f"{size}" if count % size == 0 else f"up to {size}"
+    return [f"{count:,} engines in {rows} rows: each row is the {what} of {each}"]
 
 
 def describe(placed: Placed, dtype: Any) -> str:
@@ -489,9 +499,7 @@ def describe(placed: Placed, dtype: Any) -> str:
     table = [(*_HEAD, "of the most"), *((*cells, bar(mean / most)) for cells, mean in rows)]
     whole = placed.view.is_whole(placed.shape)
     head = [f"{facts.head}: {facts.layout}"] if whole else [facts.head, facts.layout]
-    more = []
-    if len(rows) < len(facts.held):
-        more.append(_together(len(facts.held), len(rows)))
+    more = together(len(facts.held), len(rows), "sum")
     return "\n".join([*head, *aligned(table), *more, facts.finding])
 
 
@@ -534,8 +542,7 @@ def _page(placed: Placed, dtype: Any, title: str, limits: Sequence[Range], most:
     rows = _rows(placed, facts, most)
     pic = _legible(placed, None, limits, (320, 200))
     notes = [shorten(note, 160) for note in pic.notes]
-    if len(rows) < len(facts.held):
-        notes.append(_together(len(facts.held), len(rows)))
+    notes += together(len(facts.held), len(rows), "sum")
     name = f"<b>{escape(shorten(title, 100))}</b> " if title else ""
     return (
         f"<div><p>{name}{escape(facts.head)}<br/>{escape(facts.layout)}</p>"
@@ -676,15 +683,19 @@ def _legible(
     axes: int | Sequence[int] | None,
     limits: Sequence[Range],
     frame: tuple[float, float],
+    lying: bool = False,
 ) -> Picture:
-    """Return the picture with the most boxes whose numbers can be read, most of them."""
+    """Return the picture with the most boxes whose numbers can be read, on half of the area."""
     for limit in limits:
         pic = picture(placed, axes, limit)
-        width, height = _frame(pic, *frame)
-        x, y = (full / max(1, n) for full, n in zip((width, height), pic.shape[::-1], strict=True))
-        fits = [(_label(pic, box), _extent(box)) for box in pic.boxes]
-        sizes = [max(fit(t, w * x, h * y), fit(t, h * y, w * x)) for t, (h, w) in fits]
-        if median(sizes or [9]) >= 6:
+        sides = zip(_frame(pic, *frame), pic.shape[::-1], strict=True)
+        x, y = (full / max(1, n) for full, n in sides)
+        area = 0
+        for box in pic.boxes:
+            text, (h, w) = _label(pic, box), _extent(box)
+            if fit(text, w * x, h * y) >= 6 or (lying and fit(text, h * y, w * x) >= 6):
+                area += h * w
+        if 2 * area >= prod(pic.shape):
             break
     return pic
 
@@ -730,11 +741,11 @@ def plot(
     """
     strip = _shown(placed, axes)[0] < 0
     limits = ((1, 64), (1, 32), (1, 16), (1, 8)) if strip else ((20, 20), (12, 12), (8, 8), (5, 5))
-    pic = _legible(placed, axes, limits, (360, 300))
+    pic = _legible(placed, axes, limits, (360, 300), lying=True)
     lines, side = _heading(placed, dtype, pic), None
     if ax is None:
         ax, side = _figure(pic, len(lines))
-    _draw_boxes(ax, pic, pic.boxes, *_points(ax, pic.shape, _to_scale(pic) and not strip))
+    _draw_boxes(ax, pic, pic.boxes, *_points(ax, pic.shape, _to_scale(pic.shape) and not strip))
     if pic.window is not None:
         _draw_view(ax, pic)
     _draw_axes(ax, pic)
@@ -771,10 +782,6 @@ def _points(ax: Any, shape: tuple[int, int], equal: bool) -> tuple[float, float]
     return (min(x, y), min(x, y)) if equal else (x, y)
 
 
-def _to_scale(pic: Picture) -> bool:
-    return min(pic.axes) < 0 or 1 / 4 <= _ratio(*pic.shape) <= 2
-
-
 def _draw_boxes(ax: Any, pic: Picture, boxes: Sequence[Box], x: float, y: float) -> None:
     """Draw rectangles, and engine numbers where these can be read, all upright or on their side."""
     from matplotlib.patches import Rectangle
@@ -793,13 +800,14 @@ def _draw_boxes(ax: Any, pic: Picture, boxes: Sequence[Box], x: float, y: float)
     lying = [fit(text, h * y, w * x) for text, (h, w) in fits]
     lie = median(lying or [0]) > 1.2 * median(upright or [0])
     sizes = lying if lie else upright
+    usual = max(6, median(sizes or [0]))
     for box, (text, _), size in zip(boxes, fits, sizes, strict=True):
         if size < 4:
             continue
         at = (sum(box.cols) / 2, sum(box.rows) / 2)
         paper = None if _tint(box) else {"fc": ax.get_facecolor(), "ec": "none", "pad": 1.5}
         style = {"ha": "center", "va": "center", "rotation": 90 * lie, "bbox": paper}
-        ax.text(*at, text, fontsize=min(size, median(sizes)), **style)
+        ax.text(*at, text, fontsize=min(size, usual), **style)
 
 
 def _draw_view(ax: Any, pic: Picture) -> None:
@@ -838,7 +846,7 @@ def _draw_axes(ax: Any, pic: Picture) -> None:
     (rows, cols), (n, m) = pic.axes, pic.shape
     ax.set_xlim(0, max(1, m))
     ax.set_ylim(max(1, n), 0)
-    if _to_scale(pic) and min(pic.axes) >= 0:
+    if _to_scale(pic.shape) and min(pic.axes) >= 0:
         ax.set_aspect("equal")
     if not pic.boxes:
         ax.text(0.5, 0.5, "no elements", ha="center", va="center", transform=ax.transAxes)
@@ -849,8 +857,9 @@ def _draw_axes(ax: Any, pic: Picture) -> None:
         if number < 0:
             axis.set_ticks([])
             continue
-        if len(edges) <= 9:
-            axis.set_ticks(sorted(edges))
+        ticks = sorted(edges)
+        if all(b - a > ticks[-1] / 16 for a, b in pairwise(ticks)):
+            axis.set_ticks(ticks)
         axis.set_label_text(f"axis {number}", fontsize=9)
         axis.set_major_formatter("{x:,.0f}")
         axis.set_tick_params(labelsize=8)

@@ -18,6 +18,7 @@ from distnb.widgets.layout import (
     numbers,
     shorten,
     table_html,
+    together,
 )
 
 __all__ = ["TimeReport"]
@@ -109,7 +110,11 @@ class TimeReport:
         if report.engines:
             found = rows(report, ROWS)
             lines += aligned([_ENGINE_HEAD, *map(_engine_cells, _with_mean(found, report))])
-            lines += [_legend(), *_grouping(report, found), _finding(report)]
+            lines += [
+                _legend(),
+                *together(len(report.engines), len(found), "mean"),
+                _finding(report),
+            ]
         if report.ops:
             lines += ["", *aligned([_OP_HEAD, *_op_cells(report, OPS)], left=2)]
         return "\n".join(lines)
@@ -171,15 +176,6 @@ def _legend() -> str:
     return "ms and % of the engine's window; " + "  ".join(
         f"{style.mark} {CLASSES[c]}" for c, style in STYLES.items()
     )
-
-
-def _grouping(report: Report, found: list[Row]) -> list[str]:
-    count = len(report.engines)
-    if len(found) == count:
-        return []
-    return [
-        f"{count:,} engines in {len(found)} rows: each is the mean of {found[0].engines} engines"
-    ]
 
 
 def _with_mean(found: list[Row], report: Report) -> list[Row]:
@@ -255,7 +251,11 @@ def _page(report: Report, bars: int, most: int, ops: int) -> str:
         tables.append(table_html(_ENGINE_HEAD[:-1], cells))
     if report.ops:
         tables.append(table_html(_OP_HEAD, _op_cells(report, ops)))
-    notes = ["ms and % of the engine's window", *_grouping(report, found)] if found else []
+    notes = (
+        ["ms and % of the engine's window", *together(len(report.engines), len(found), "mean")]
+        if found
+        else []
+    )
     return (
         f"<div><p>{escape(_head(report))}</p>{_svg(report, rows(report, bars))}"
         + "".join(tables)
@@ -280,7 +280,7 @@ def _svg(report: Report, found: list[Row]) -> str:
         if i % every == 0
     )
     shares = ", ".join(f"{CLASSES[c]} {100 * report.share(c):.1f} %" for c in STYLES)
-    notes = [_finding(report), *_grouping(report, found)]
+    notes = [_finding(report), *together(len(report.engines), len(found), "mean")]
     return (
         f'<svg role="img" xmlns="http://www.w3.org/2000/svg" width="{left + width + 4}" '
         f'height="{top + pitch * len(found) + 4}" font-family="sans-serif" font-size="10">'

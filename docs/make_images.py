@@ -1,0 +1,114 @@
+"""Draw the pictures of these pages into ``docs/images``.
+
+``python docs/make_images.py`` draws the layouts on engines in its own process. The picture of the
+time report starts two MPI engines; ``--layouts`` leaves it out. Commit what it writes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib import pyplot
+
+import distnb as dnb
+from distnb.widgets import TimeReport
+
+FOLDER = Path(__file__).parent / "images"
+SHAPE = (16, 16)
+ENGINES = 4
+
+#: File name -> panels of a title and the ``dist=`` and ``grid=`` of a 16 x 16 array.
+LAYOUTS: dict[str, dict[str, dict[str, Any]]] = {
+    "one-axis": {
+        "dist='block'\n(the default)": {"dist": "block"},
+        "dist='cyclic'": {"dist": "cyclic"},
+        "dist=('cyclic', 2)": {"dist": ("cyclic", 2)},
+        "dist=('irregular',\n(0, 1, 5, 13, 16))": {"dist": ("irregular", (0, 1, 5, 13, 16))},
+    },
+    "two-axes": {
+        "dist=('*', 'block')": {"dist": ("*", "block")},
+        "dist=('block', 'block')": {"dist": ("block", "block")},
+        "dist=('block', 'block'),\ngrid=(1, 4)": {"dist": ("block", "block"), "grid": (1, 4)},
+        "dist=(('cyclic', 2),\n('cyclic', 4))": {"dist": (("cyclic", 2), ("cyclic", 4))},
+    },
+    "copies": {
+        "dist='replicated'": {"dist": "replicated"},
+        "dist=('engine', 2)": {"dist": ("engine", 2)},
+        "dist='block', grid=2": {"dist": "block", "grid": 2},
+    },
+}
+#: Title -> view of a 16 x 16 array A.
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "A[1:-1, 1:-1]": lambda a: a[1:-1, 1:-1],
+    "A[::2, ::-5]": lambda a: a[::2, ::-5],
+    "A[1:-1, :-2].T": lambda a: a[1:-1, :-2].T,
+    "A[6]": lambda a: a[6],
+}
+
+
+def main(arguments: list[str]) -> None:
+    """Draw all pictures."""
+    matplotlib.use("agg")
+    FOLDER.mkdir(exist_ok=True)
+    with dnb.inprocess(ENGINES):
+        for name, panels in LAYOUTS.items():
+            arrays = {title: dnb.zeros(SHAPE, **how) for title, how in panels.items()}
+            if name == "copies":
+                arrays |= {"sum(axis=0) of a\n2 x 2 grid": dnb.zeros(SHAPE, dist=("block",) * 2).sum(0)}
+            draw(name, arrays)
+        base = dnb.zeros(SHAPE)
+        draw("views", {title: view(base) for title, view in VIEWS.items()})
+        draw("overview", overview())
+    if "--layouts" not in arguments:
+        draw_time()
+
+
+def overview() -> dict[str, Any]:
+    """Return the arrays of the picture in the README."""
+    a = dnb.zeros(SHAPE)
+    return {
+        "A = dnb.zeros((16, 16))": a,
+        "A[1:-1, 1:-1]": a[1:-1, 1:-1],
+        "dist=('block', 'block')": dnb.zeros(SHAPE, dist=("block", "block")),
+        "dist=(('cyclic', 2),\n('cyclic', 4))": dnb.zeros(SHAPE, dist=(("cyclic", 2), ("cyclic", 4))),
+    }
+
+
+def draw(name: str, arrays: dict[str, Any]) -> None:
+    """Draw who owns what of some arrays, side by side."""
+    size = (2.7 * len(arrays), 3.2)
+    figure, panels = pyplot.subplots(1, len(arrays), figsize=size, layout="constrained")
+    for ax, (title, array) in zip(panels, arrays.items(), strict=True):
+        array.layout.plot(ax=ax)
+        ax.set_title(title, loc="left", fontsize=10, family="monospace")
+    save(name, figure)
+
+
+def draw_time() -> None:
+    """Run a stencil on two engines and draw where the time went."""
+    with dnb.start(n=2) as session:
+        a = dnb.random.default_rng(1).random((2048, 2048))
+        t = a[1:-1, 1:-1].copy()
+        session.flush()
+        window = session.start_window()
+        for _ in range(10):
+            t[:] = 0.2 * (a[1:-1, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:] + a[:-2, 1:-1] + a[2:, 1:-1])
+            a[1:-1, 1:-1] = t
+        session.flush()
+        report = TimeReport(session.end_window(window))
+    print(report)
+    save("time", report.plot().figure)
+
+
+def save(name: str, figure: Any) -> None:
+    """Write a picture, without a date, so that it changes only when its content does."""
+    figure.savefig(FOLDER / f"{name}.png", dpi=110, metadata={"Software": None})
+    pyplot.close(figure)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,56 @@
+"""One suite for all transports: ``DISTNB_TEST_SESSION`` says which session the tests run in.
+
+``inprocess:N``, ``start:N`` (engines that are started), ``connect`` or ``connect:ID`` (engines of
+a running cluster), or ``spmd`` (this process is one rank of ``mpiexec``). By default the tests run
+in this process with 1, 2, 3 and 4 engines.
+"""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+
+import distnb as dnb
+from tests.contract import support
+
+KINDS = os.environ.get("DISTNB_TEST_SESSION", "inprocess:1 inprocess:2 inprocess:3 inprocess:4")
+
+# All ranks must run the same examples: nothing may depend on a clock, on chance or on a file.
+settings.register_profile(
+    "together",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+settings.register_profile(
+    "contract", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+if KINDS == "spmd":
+    settings.load_profile("together")
+elif "HYPOTHESIS_PROFILE" not in os.environ:
+    settings.load_profile("contract")
+
+
+@pytest.fixture(scope="session", params=KINDS.split())
+def session(request):
+    """The session in which all tests run; it is the current one."""
+    with support.open_session(request.param) as found:
+        yield found
+
+
+@pytest.fixture
+def second(session):
+    """Another session on engines of the same kind; the first is the current one again afterwards."""
+    with support.another(session) as found:
+        yield found
+    assert dnb.session() is session
+
+
+@pytest.fixture(autouse=True)
+def quiet_engines(request):
+    """Fail a test that leaves an error behind, which would surface in the next one."""
+    yield
+    if "session" in request.fixturenames:
+        request.getfixturevalue("session").flush()

@@ -1,0 +1,294 @@
+"""What the contract tests share: sessions, data, views of both kinds, comparisons."""
+
+import builtins
+import contextlib
+import os
+import warnings
+
+import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
+
+import distnb as dnb
+from distnb import testing
+
+#: Scale of the number of hypothesis examples and of the sizes of the tables.
+SCALE = float(os.environ.get("DISTNB_TEST_EXAMPLES", "1"))
+
+DTYPES = [np.dtype(d) for d in testing.DTYPES]
+INTEGERS = [d for d in DTYPES if d.kind in "iu"]
+INEXACT = [d for d in DTYPES if d.kind in "fc"]
+
+
+def examples(n):
+    """Return hypothesis settings for about ``n`` examples."""
+    return settings(max_examples=max(2, round(n * SCALE)))
+
+
+# -- sessions ----------------------------------------------------------------------------------
+
+
+def open_session(kind):
+    """Return the session that a word like ``inprocess:3`` names."""
+    name, _, more = kind.partition(":")
+    if name == "inprocess":
+        return dnb.inprocess(int(more))
+    if name == "start":
+        return dnb.start(int(more))
+    if name == "connect":
+        return dnb.connect(cluster_id=more or None)
+    if name == "spmd":
+        return dnb.spmd()
+    raise ValueError(f"DISTNB_TEST_SESSION: got {kind!r}, expected inprocess:N, start:N, connect, spmd")
+
+
+def another(session):
+    """Return a further session on engines of the same kind."""
+    if session.transport.kind == "SPMD":
+        return dnb.spmd()
+    if session.transport.kind == "ipyparallel":
+        return dnb.connect(client=session.transport.client)
+    return dnb.inprocess(session.size)
+
+
+def on_engines(session, expression):
+    """Return the value on each engine of an expression in ``worker``, the engine's worker."""
+    session.flush()
+    transport = session.transport
+    if transport.kind == "SPMD":
+        return transport._share(eval(expression, {"worker": transport.worker}))
+    if transport.kind == "ipyparallel":
+        import ipyparallel
+
+        entry = "__import__('importlib').import_module('distnb.engines.entry')"
+        call = f"(lambda worker: lambda: {expression})({entry}.worker({transport._session!r}))"
+        return transport._view.apply_sync(ipyparallel.Reference(call))
+    return [eval(expression, {"worker": w}) for w in transport.workers]
+
+
+@contextlib.contextmanager
+def setting(**values):
+    """Change settings of distnb for a while."""
+    before = {name: getattr(dnb.config, name) for name in values}
+    try:
+        for name, value in values.items():
+            setattr(dnb.config, name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(dnb.config, name, value)
+
+
+@contextlib.contextmanager
+def measured(session):
+    """Yield a list that gets the report of the window when it ends."""
+    found = []
+    window = session.start_window()
+    yield found
+    found.append(session.end_window(window))
+
+
+# -- data --------------------------------------------------------------------------------------
+
+_SPECIAL = {
+    "b": [True, False, False, True],
+    "i": [0, 1, -1, 2, -2, 3, 7, 100, "max", "min"],
+    "u": [0, 1, 2, 3, 5, 7, 100, 8, "max", 4],
+    "f": [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -3.25, 1e-3, "max", "tiny", "inf", "-inf", "nan"],
+    "c": [0, 1, 1j, -1 - 1j, 0.5 + 2j, 3 - 0.25j, "inf", "nan", complex(2, -0.0), -2.5],
+}
+
+
+def special(dtype, n):
+    """Return ``n`` values of a dtype, the extreme ones among them."""
+    dtype = np.dtype(dtype)
+    limits = np.iinfo(dtype) if dtype.kind in "iu" else None
+    limits = np.finfo(dtype) if dtype.kind in "fc" else limits
+    found = []
+    for value in _SPECIAL[dtype.kind]:
+        if isinstance(value, str):
+            value = getattr(limits, value) if hasattr(limits, value) else float(value)
+        found.append(value)
+    with np.errstate(all="ignore"):
+        return np.resize(np.array(found, dtype), n)
+
+
+def numbered(shape, dtype=np.float64, first=1):
+    """Return an array whose elements are all different (if the dtype has as many values)."""
+    n = int(np.prod(shape))
+    flat = np.arange(first, first + n)
+    if np.dtype(dtype) == bool:
+        return (flat % 3 == 0).reshape(shape)
+    if np.dtype(dtype).kind == "c":
+        return (flat + 1j * (flat % 7)).astype(dtype).reshape(shape)
+    return flat.astype(dtype).reshape(shape)
+
+
+# -- views -------------------------------------------------------------------------------------
+
+
+def take(x, view):
+    """Return the view of an array, NumPy's or distributed, by indexing it as a user does."""
+    key = [slice(None)] * x.ndim
+    for axis, index in view.fixed:
+        key[axis] = index
+    for n, (axis, start, step) in zip(view.shape, view.dims, strict=True):
+        if axis >= 0:
+            stop = start + step * n
+            key[axis] = slice(start, stop if stop >= 0 else None, step) if n else slice(0, 0)
+    x = x[(*key, ...)]
+    order = [axis for axis, _, _ in view.dims if axis >= 0]
+    x = x.transpose([sorted(order).index(axis) for axis in order])
+    x = x[(*(slice(None) if axis >= 0 else None for axis, _, _ in view.dims), ...)]
+    return x if x.shape == view.shape else np.broadcast_to(x, view.shape)
+
+
+@st.composite
+def operands(draw, shape, size, dtype=None, elements=None, broadcast=True):
+    """Draw an operand twice: NumPy's base and view, and the distributed ones."""
+    operand = draw(testing.placed(shape, size, broadcast))
+    kind = draw(testing.dtypes()) if dtype is None else np.dtype(dtype)
+    offset = draw(st.integers(0, 50))
+    base = numbered(operand.shape, kind, offset) if elements is None else elements(operand.shape, kind)
+    return base, dnb.array(base, dist=operand.layout), operand.view
+
+
+def pair(draw, *args, **options):
+    """Draw an operand; return NumPy's view, the distributed view, and both bases."""
+    base, dist, view = draw(operands(*args, **options))
+    return take(base, view), take(dist, view), base, dist
+
+
+# -- comparison --------------------------------------------------------------------------------
+
+
+def same(actual, expected, rtol=0.0):
+    """Raise AssertionError unless a distributed result is NumPy's in type, dtype, shape, values."""
+    assert isinstance(actual, dnb.DistArray), type(actual)
+    values = actual.to_numpy()
+    alike(values, expected, rtol)
+    assert actual.dtype == values.dtype
+    assert actual.shape == values.shape
+
+
+def alike(values, expected, rtol=0.0):
+    """Compare two NumPy results; parts of complex numbers one by one."""
+    expected = np.asarray(expected)
+    assert values.dtype == expected.dtype, (values.dtype, expected.dtype)
+    assert values.shape == expected.shape, (values.shape, expected.shape)
+    if values.tobytes() == expected.tobytes():
+        return
+    parts = ("real", "imag") if expected.dtype.kind == "c" else ("real",)
+    for part in parts:
+        a, b = getattr(values, part), getattr(expected, part)
+        if rtol:
+            np.testing.assert_allclose(a, b, rtol, 0, equal_nan=True)
+        else:
+            np.testing.assert_array_equal(a, b)
+
+
+def public(error):
+    """Return the nearest class of an exception that a user can name."""
+    places = (builtins, np.exceptions, np.linalg)
+    for cls in type(error).__mro__:
+        if any(getattr(place, cls.__name__, None) is cls for place in places):
+            return cls
+    raise AssertionError(error)
+
+
+@contextlib.contextmanager
+def no_warnings():
+    """Ignore floating point warnings, NumPy's and those that come from engines."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", RuntimeWarning)
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+        yield
+
+
+def outcome(function):
+    """Return (result, None) or (None, exception) of a call."""
+    with no_warnings():
+        try:
+            return function(), None
+        except Exception as error:
+            return None, error
+
+
+def agree(numpys, ours, rtol=0.0):
+    """Two calls give the same result, or raise the same type of exception."""
+    expected, error = outcome(numpys)
+    actual, other = outcome(ours)
+    if error is None and other is None:
+        with no_warnings():
+            check(actual, expected, rtol)
+        return
+    if error is None:
+        raise AssertionError(f"raised {other!r}, expected {expected!r}") from other
+    if other is None:
+        raise AssertionError(f"returned {actual!r}, expected {error!r}")
+    assert isinstance(other, public(error)), f"raised {other!r}, expected {error!r}"
+
+
+def check(actual, expected, rtol=0.0):
+    """Compare a result that may be a tuple, or a plain Python object."""
+    if isinstance(expected, tuple):
+        assert isinstance(actual, tuple)
+        assert len(actual) == len(expected)
+        for a, b in zip(actual, expected, strict=True):
+            check(a, b, rtol)
+    elif isinstance(expected, np.ndarray | np.generic):
+        same(actual, expected, rtol)
+    else:
+        assert actual == expected
+
+
+class Ledger:
+    """Compares many small results at the cost of a few reads.
+
+    Each result is assigned into a row of an array that holds all results of its dtype and shape,
+    and the arrays are read at the end.
+    """
+
+    def __init__(self, rtol=0.0, rows=256):
+        self.rtol = rtol
+        self.rows = rows
+        self.books = {}
+
+    def add(self, actual, expected, label):
+        """Note that ``actual`` must be ``expected``; dtype and shape are compared at once."""
+        expected = np.asarray(expected)
+        assert isinstance(actual, dnb.DistArray), (label, type(actual))
+        assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape), (
+            f"{label}: got {actual.dtype} {actual.shape}, expected {expected.dtype} {expected.shape}"
+        )
+        key = expected.dtype, expected.shape
+        if key not in self.books:
+            whole = dnb.zeros((self.rows, *expected.shape), expected.dtype, dist=self._dist(expected))
+            self.books[key] = (whole, [], [])
+        whole, wanted, labels = self.books[key]
+        whole[len(wanted)] = actual
+        wanted.append(expected)
+        labels.append(label)
+        if len(wanted) == self.rows:
+            self._close(key)
+
+    @staticmethod
+    def _dist(expected):
+        return ("*", "block") if expected.ndim else "replicated"
+
+    def _close(self, key):
+        whole, wanted, labels = self.books.pop(key)
+        with no_warnings():
+            found = whole.to_numpy()
+        for values, expected, label in zip(found, wanted, labels, strict=False):
+            try:
+                alike(np.asarray(values), expected, self.rtol)
+            except AssertionError as error:
+                raise AssertionError(f"{label}: {error}") from None
+
+    def close(self):
+        """Compare what is left."""
+        for key in list(self.books):
+            self._close(key)
+
+

@@ -1,0 +1,443 @@
+"""Random numbers depend on the seed, the stream and the global index, and are random enough."""
+
+from itertools import islice, pairwise, product
+from math import cos, log, pi, prod, sqrt
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from distnb.axes import BlockCyclic
+from distnb.engines import random
+from distnb.engines.random import DISTRIBUTIONS, TILE, fill, runs_of, words_of
+from distnb.slices import Section, interval
+from distnb.testing import axis_kinds, indices_of
+
+LOW = 2**32 - 1
+ONES = 2**64 - 1
+#: Every distribution, with arguments that exercise its arithmetic, and a dtype.
+CASES = [
+    ("uniform", (0.0, 1.0), "f8"),
+    ("uniform", (-3.0, 0.1), "f8"),
+    ("uniform", (0.0, 1.0), "f4"),
+    ("normal", (0.0, 1.0), "f8"),
+    ("normal", (1.5, 0.3), "f4"),
+    ("exponential", (2.0,), "f8"),
+    ("exponential", (1.0,), "f4"),
+    ("integers", (-5, 12), "i4"),
+    ("integers", (-(2**62), 2**63), "i8"),
+    ("integers", (0, 2**64), "u8"),
+    ("integers", (0, 2), "?"),
+]
+all_cases = pytest.mark.parametrize(("kind", "args", "dtype"), CASES)
+
+
+def draw(kind, args, dtype, runs, n, seed=7, stream=3):
+    out = np.empty(n, dtype)
+    fill(kind, seed, stream, args, runs, out)
+    return out
+
+
+def numbers(n, kind="uniform", args=(0.0, 1.0), dtype="f8", seed=7, stream=3):
+    return draw(kind, args, dtype, [(0, n)], n, seed, stream)
+
+
+# Philox
+
+
+def philox(counter, key):
+    """Encrypt one counter: the paper's definition, in Python's integers."""
+    (c0, c1, c2, c3), (k0, k1) = counter, key
+    for _ in range(10):
+        p0, p1 = 0xD2511F53 * c0, 0xCD9E8D57 * c2
+        c0, c1, c2, c3 = p1 >> 32 ^ c1 ^ k0, p1 & LOW, p0 >> 32 ^ c3 ^ k1, p0 & LOW
+        k0, k1 = k0 + 0x9E3779B9 & LOW, k1 + 0xBB67AE85 & LOW
+    return c0, c1, c2, c3
+
+
+def split_words(rows, at=0):
+    """Return the four words of one index."""
+    return tuple(half for row in rows[:, at].tolist() for half in (row >> 32, row & LOW))
+
+
+# The vectors that the authors publish with their code (Random123, kat_vectors, philox4x32 10).
+KNOWN = [
+    ("0 0 0 0", "0 0", "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+    (
+        "ffffffff ffffffff ffffffff ffffffff",
+        "ffffffff ffffffff",
+        "408f276d 41c83b0e a20bc7c6 6d5451fd",
+    ),
+    (
+        "243f6a88 85a308d3 13198a2e 03707344",
+        "a4093822 299f31d0",
+        "d16cfe09 94fdcceb 5001e420 24126ea1",
+    ),
+]
+
+
+@pytest.mark.parametrize(("counter", "key", "answer"), KNOWN)
+def test_known_answers(counter, key, answer):
+    c, k, a = (tuple(int(x, 16) for x in text.split()) for text in (counter, key, answer))
+    assert philox(c, k) == a
+    index = np.array([c[0] | c[1] << 32], np.uint64)
+    assert split_words(words_of(index, k[0] | k[1] << 32, c[2] | c[3] << 32)) == a
+
+
+@given(st.lists(st.integers(0, ONES), min_size=1), st.integers(0, ONES), st.integers(0, ONES))
+def test_words_are_those_of_the_definition(indices, seed, stream):
+    rows = words_of(np.array(indices, np.uint64), seed, stream)
+    key = seed & LOW, seed >> 32
+    for at, i in enumerate(indices):
+        counter = i & LOW, i >> 32, stream & LOW, stream >> 32
+        assert split_words(rows, at) == philox(counter, key)
+
+
+# One number for each index, however they are computed
+
+
+@st.composite
+def partitions(draw, n_max=3 * TILE):
+    """Draw runs that partition [0, n), in any order: some long, many short, some empty."""
+    n = draw(st.integers(0, n_max))
+    step = draw(st.sampled_from((1, 2, 17, 1000, TILE, n_max)))
+    offset = draw(st.integers(0, step - 1))
+    cuts = {0, n, *range(offset, n, step), *draw(st.lists(st.integers(0, n), max_size=5))}
+    ordered = sorted([*cuts, *draw(st.lists(st.sampled_from(sorted(cuts)), max_size=3))])
+    runs = list(pairwise(ordered))
+    draw(st.randoms(use_true_random=False)).shuffle(runs)
+    return n, runs
+
+
+@all_cases
+def test_any_partition_gives_the_same_numbers(kind, args, dtype):
+    whole = numbers(3 * TILE, kind, args, dtype)
+
+    @settings(max_examples=25)
+    @given(partitions())
+    def check(partition):
+        n, runs = partition
+        order = np.concatenate([np.arange(a, b) for a, b in runs]) if runs else np.arange(0)
+        found = draw(kind, args, dtype, iter(runs), n)
+        np.testing.assert_array_equal(found, whole[order], strict=True)
+
+    check()
+
+
+@all_cases
+@pytest.mark.parametrize("tile", [1, 7, 100, 65536])
+def test_the_size_of_tiles_does_not_matter(kind, args, dtype, tile, monkeypatch):
+    n = 1000 if tile < 100 else 20000
+    expected = numbers(n, kind, args, dtype)
+    monkeypatch.setattr(random, "TILE", tile)
+    np.testing.assert_array_equal(numbers(n, kind, args, dtype), expected, strict=True)
+
+
+@pytest.mark.parametrize("start", [2**32 - 3, 2**40, 2**63 - 11])
+def test_indices_beyond_32_bits(start):
+    found = draw("integers", (0, 2**64), "u8", [(start, start + 10)], 10)
+    key, stream = (7, 0), 3
+    for i, x in zip(range(start, start + 10), found.tolist(), strict=True):
+        w0, w1, *_ = philox((i & LOW, i >> 32, stream, 0), key)
+        assert x == w0 << 32 | w1
+
+
+def aligned(n, shift, spare=16):
+    """Return n doubles that start ``8*shift`` bytes after an address that is a multiple of 128."""
+    raw = np.zeros(n + 2 * spare)
+    first = -raw.ctypes.data % 128 // 8
+    return raw[first + shift : first + shift + n]
+
+
+@pytest.mark.parametrize("f", [np.log, np.cos, np.sqrt])
+def test_numpy_gives_a_value_the_same_bits_wherever_it_lies(f):
+    """What the laws above need of NumPy, whose loops treat the ends of an array on their own."""
+    rng = np.random.default_rng(5)
+    # u in (0, 1] for log, an angle for cos, and a positive number for sqrt.
+    x = rng.random(5000) * (2 * pi if f is np.cos else 1) + (0 if f is np.cos else 2.0**-53)
+    alone = np.concatenate([f(x[i : i + 1]) for i in range(x.size)])
+    np.testing.assert_array_equal(f(x), alone)
+    for n, shift, start in product(
+        (1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 1000), range(16), (0, 1)
+    ):
+        here = aligned(n, shift)
+        here[:] = x[start : start + n]
+        f(here, out=here)
+        np.testing.assert_array_equal(here, alone[start : start + n])
+
+
+# Runs
+
+
+@st.composite
+def parts(draw):
+    """Draw the shape of an array, and one coordinate's sections of each axis."""
+    shape, sections = [], []
+    for _ in range(draw(st.integers(0, 4))):
+        n, p = draw(st.integers(0, 9)), draw(st.integers(1, 3))
+        axis = draw(axis_kinds(n, p))
+        shape.append(n)
+        sections.append(axis.sections(n, p, draw(st.integers(0, p - 1))))
+    return tuple(shape), tuple(sections)
+
+
+def flat_indices(shape, sections):
+    """Enumerate the indices of a part: by NumPy, on an array of all indices."""
+    every = np.arange(prod(shape)).reshape(shape)
+    owned = [np.array(indices_of(s), int) for s in sections]
+    return every[np.ix_(*owned)].reshape(-1) if shape else every.reshape(-1)
+
+
+@given(parts())
+def test_runs_cover_a_part_in_its_order(part):
+    runs = list(runs_of(*part))
+    assert all(a < b for a, b in runs)
+    assert [i for a, b in runs for i in range(a, b)] == flat_indices(*part).tolist()
+
+
+@given(parts(), st.sampled_from(CASES), st.booleans())
+def test_any_layout_gives_the_same_numbers(part, case, as_tuples):
+    shape, _ = part
+    kind, args, dtype = case
+    expected = numbers(prod(shape), kind, args, dtype)[flat_indices(*part)]
+    runs = runs_of(*part)
+    found = draw(kind, args, dtype, iter(runs) if as_tuples else runs, expected.size)
+    np.testing.assert_array_equal(found, expected, strict=True)
+
+
+@given(st.integers(1, 60), st.integers(1, 5), st.integers(1, 7), st.integers(1, 12))
+def test_the_parts_of_engines_make_the_whole(n, p, k, columns):
+    whole = numbers(n * columns, "normal").reshape(n, columns)
+    for c in range(p):
+        rows = BlockCyclic(k).sections(n, p, c)
+        local = np.empty((BlockCyclic(k).size(n, p, c), columns))
+        runs = runs_of((n, columns), (rows, interval(0, columns)))
+        fill("normal", 7, 3, (0.0, 1.0), runs, local.reshape(-1))
+        np.testing.assert_array_equal(local, whole[indices_of(rows)])
+
+
+WHOLE = interval(0, 5)
+
+
+@pytest.mark.parametrize(
+    ("shape", "sections", "runs"),
+    [
+        ((), (), [(0, 1)]),
+        ((5,), (WHOLE,), [(0, 5)]),
+        ((4, 5), (interval(1, 3), WHOLE), [(5, 15)]),
+        ((4, 5), (interval(0, 2), interval(1, 3)), [(1, 3), (6, 8)]),
+        ((2, 5, 5), (interval(0, 2), WHOLE, WHOLE), [(0, 50)]),
+        ((2, 4, 5), (interval(0, 2), interval(0, 1), WHOLE), [(0, 5), (20, 25)]),
+        ((7,), ((Section(1, 2, 4, 2),),), [(1, 3), (5, 7)]),
+        ((2, 5), (interval(0, 2), BlockCyclic(2).sections(5, 1, 0)), [(0, 10)]),
+        ((2, 0), (interval(0, 2), ()), []),
+        ((0, 5), ((), WHOLE), []),
+        ((4, 5), ((), WHOLE), []),
+    ],
+)
+def test_runs_are_as_long_as_whole_axes_allow(shape, sections, runs):
+    assert list(runs_of(shape, sections)) == runs
+
+
+def test_runs_are_not_stored():
+    n = 2**40
+    runs = runs_of((n, 2), ((Section(1, 1, 2, n // 2),), interval(1, 2)))
+    assert list(islice(runs, 3)) == [(3, 4), (7, 8), (11, 12)]
+
+
+# Edges
+
+
+@all_cases
+def test_empty_and_single(kind, args, dtype):
+    assert draw(kind, args, dtype, [], 0).size == 0
+    assert draw(kind, args, dtype, [(4, 4), (9, 9)], 0).size == 0
+    assert draw(kind, args, dtype, [(5, 6)], 1)[0] == numbers(10, kind, args, dtype)[5]
+
+
+@pytest.mark.parametrize("runs", [[], [(0, 9)], [(0, 11)], [(0, 10), (0, 2 * TILE)]])
+def test_runs_that_do_not_fit_are_an_error(runs):
+    with pytest.raises(ValueError, match="random numbers: got"):
+        draw("uniform", (0.0, 1.0), "f8", runs, 10)
+
+
+def extreme(word, kind, args, dtype):
+    """Return the number that a distribution makes of four times one word of 64 bits."""
+    out = np.empty(1, dtype)
+    DISTRIBUTIONS[kind](np.full((2, 1), word, np.uint64), out, *args)
+    return out[0]
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "g"])
+def test_extremes_of_floats(dtype):
+    bits = min(53, np.finfo(dtype).nmant + 1)
+    near = {"rel": 2.0 ** (2 - bits)}
+    assert extreme(0, "uniform", (0.0, 1.0), dtype) == 0
+    assert extreme(ONES, "uniform", (0.0, 1.0), dtype) == 1 - 2.0**-bits
+    assert extreme(0, "uniform", (2.0, 3.0), dtype) == 2
+    assert extreme(0, "normal", (0.0, 1.0), dtype) == pytest.approx(sqrt(106 * log(2)), **near)
+    assert extreme(ONES, "normal", (1.0, 1.0), dtype) == 1
+    assert extreme(0, "exponential", (1.0,), dtype) == pytest.approx(53 * log(2), **near)
+    least = extreme(ONES, "exponential", (1.0,), dtype)
+    assert least == 0
+    assert not np.signbit(least)
+
+
+#: How many integers: any number, mostly next to where the arithmetic changes.
+SPANS = st.one_of(
+    st.integers(1, 2**64),
+    *(st.integers(max(1, n - 2), min(n + 2, 2**64)) for n in (1, 2**32, 2**33, 2**64)),
+)
+
+
+@given(st.integers(0, ONES), st.integers(0, ONES), SPANS, st.data())
+@example(ONES, 0, 2**32, None)
+@example(0xFFFFFFFF_00000000, ONES, 2**32 + 1, None)
+def test_integers_are_the_product_rounded_down(first, second, n, data):
+    lowest, highest = max(-(2**63), -n), 2**63 - n if n <= 2**63 else 0
+    low = data.draw(st.integers(lowest, highest)) if data else 0
+    dtype = "u8" if low >= 0 else "i8"
+    fraction, bits = (first, 64) if n <= 2**32 else (first << 64 | second, 128)
+    expected = np.array([low + (fraction * n >> bits)]).astype(dtype)
+    out = np.empty(1, dtype)
+    DISTRIBUTIONS["integers"](np.array([[first], [second]], np.uint64), out, low, low + n)
+    assert out[0] == expected[0]
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
+def test_integers_span_their_dtype(dtype):
+    info = np.iinfo(dtype)
+    low, high = int(info.min), int(info.max) + 1
+    assert extreme(0, "integers", (low, high), dtype) == info.min
+    assert extreme(ONES, "integers", (low, high), dtype) == info.max
+    assert extreme(ONES, "integers", (high - 1, high), dtype) == info.max
+    found = numbers(4000, "integers", (low, high), dtype).astype(float)
+    assert abs(found.mean() - (low + high) / 2) < (high - low) / 12
+
+
+def test_integers_in_a_range():
+    found = numbers(5000, "integers", (-3, 4), "i8")
+    assert set(found.tolist()) == set(range(-3, 4))
+    booleans = numbers(5000, "integers", (0, 2), "?")
+    assert 2300 < booleans.sum() < 2700
+
+
+@pytest.mark.parametrize(("dtype", "bits"), [("f2", 11), ("f4", 24), ("f8", 53)])
+def test_uniform_numbers_are_the_first_bits(dtype, bits):
+    first, _ = words_of(np.arange(50, dtype=np.uint64), 7, 3).tolist()
+    expected = [(w >> 64 - bits) / 2**bits for w in first]
+    assert numbers(50, "uniform", (0.0, 1.0), dtype).tolist() == expected
+
+
+def test_normal_is_box_and_mullers_transform():
+    found = numbers(50, "normal", (10.0, 2.0))
+    for x, a, b in zip(
+        found, *words_of(np.arange(50, dtype=np.uint64), 7, 3).tolist(), strict=True
+    ):
+        u, v = ((a >> 11) + 1) / 2**53, (b >> 11) / 2**53
+        assert x == pytest.approx(10 + 2 * sqrt(-2 * log(u)) * cos(2 * pi * v), rel=1e-13)
+
+
+def test_numbers_of_earlier_versions():
+    """A notebook's numbers should not change when distnb does: break this only on purpose."""
+    np.testing.assert_array_equal(numbers(3), UNIFORM)
+    np.testing.assert_array_equal(numbers(3, "integers", (0, 1000), "i8"), INTEGERS)
+    np.testing.assert_allclose(numbers(3, "normal"), NORMAL, rtol=1e-14)
+    np.testing.assert_allclose(numbers(3, "exponential", (1.0,)), EXPONENTIAL, rtol=1e-14)
+
+
+UNIFORM = [0.5925802497947082, 0.5873946432163641, 0.3728947683512127]
+INTEGERS = [592, 587, 372]
+NORMAL = [0.5333479456877848, 0.9297860380680332, -0.4421433504547794]
+EXPONENTIAL = [0.523268972452893, 0.5320583797410451, 0.986459021525135]
+
+
+# Statistics: of fixed numbers, so that they cannot fail by chance. Bounds are at about p = 1e-5.
+
+N = 10**6
+SIGMAS = 4.5
+
+
+def kolmogorov(x, cdf):
+    """Return sqrt(n) times the greatest distance of the empirical distribution from ``cdf``."""
+    steps = np.arange(x.size + 1) / x.size
+    at = cdf(np.sort(x))
+    return sqrt(x.size) * max((steps[1:] - at).max(), (at - steps[:-1]).max())
+
+
+def normal_cdf(x):
+    return np.fromiter(map(NormalDist().cdf, x.tolist()), float, x.size)
+
+
+CONTINUOUS = [  # arguments, mean, variance, fourth central moment, distribution function
+    ("uniform", (0.0, 1.0), 1 / 2, 1 / 12, 1 / 80, lambda x: x),
+    ("uniform", (-2.0, 4.0), 1.0, 3.0, 16.2, lambda x: (x + 2) / 6),
+    ("normal", (0.0, 1.0), 0.0, 1.0, 3.0, normal_cdf),
+    ("normal", (5.0, 2.0), 5.0, 4.0, 48.0, lambda x: normal_cdf((x - 5) / 2)),
+    ("exponential", (0.5,), 0.5, 0.25, 9 / 16, lambda x: 1 - np.exp(-2 * x)),
+]
+
+
+@pytest.mark.parametrize(("kind", "args", "mean", "variance", "fourth", "cdf"), CONTINUOUS)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_moments_and_distribution(kind, args, mean, variance, fourth, cdf, dtype):
+    x = numbers(N, kind, args, dtype)
+    assert x.dtype == dtype
+    x = x.astype(float)
+    assert abs(x.mean() - mean) < SIGMAS * sqrt(variance / N)
+    assert abs(((x - mean) ** 2).mean() - variance) < SIGMAS * sqrt((fourth - variance**2) / N)
+    assert kolmogorov(x, cdf) < 2.47
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 2), (-3, 4), (0, 1000), (10**12, 10**12 + 100)])
+def test_integers_are_equally_frequent(low, high):
+    counts = np.bincount(numbers(N, "integers", (low, high), "i8") - low)
+    n = high - low
+    assert counts.size == n
+    chi2 = ((counts - N / n) ** 2).sum() * n / N
+    assert abs(chi2 - (n - 1)) < SIGMAS * sqrt(2 * (n - 1)) + 10  # its tail is not quite normal
+
+
+def test_integers_of_a_wide_range_have_no_favourites():
+    """With 64 bits a multiple of 3 would come up every other time."""
+    found = numbers(N, "integers", (0, 3 * 2**62), "u8")
+    counts = np.bincount(found % 3)
+    np.testing.assert_allclose(counts / N, 1 / 3, atol=SIGMAS * sqrt(2 / 9 / N))
+
+
+def test_every_bit_is_fair():
+    rows = words_of(np.arange(N // 4, dtype=np.uint64), 7, 3)
+    for row, bit in product(rows, range(64)):
+        ones = int((row >> np.uint64(bit) & np.uint64(1)).sum())
+        assert abs(ones - N // 8) < SIGMAS * sqrt(N / 16)
+
+
+def correlation(x, y):
+    return abs(np.corrcoef(x, y)[0, 1]) * sqrt(x.size)
+
+
+@pytest.mark.parametrize("kind", ["uniform", "normal"])
+@pytest.mark.parametrize("lag", [1, 2, 3, 64, 1024, TILE, 65536])
+def test_indices_are_not_correlated(kind, lag):
+    x = numbers(N, kind)
+    assert correlation(x[:-lag], x[lag:]) < SIGMAS
+    assert correlation(x[:-lag] ** 2, x[lag:] ** 2) < SIGMAS
+
+
+@pytest.mark.parametrize("kind", ["uniform", "normal"])
+@pytest.mark.parametrize(
+    ("seed", "stream"),
+    [(7, 2), (7, 4), (8, 3), (6, 3), (3, 7), (7 + 2**32, 3), (7, 3 + 2**32), (7 ^ 2**63, 3)],
+)
+def test_streams_and_seeds_are_not_correlated(kind, seed, stream):
+    x, y = numbers(N, kind), numbers(N, kind, seed=seed, stream=stream)
+    assert correlation(x, y) < SIGMAS
+    assert correlation(x[1:], y[:-1]) < SIGMAS
+    assert correlation(x[:-1], y[1:]) < SIGMAS
+
+
+def test_the_two_rows_of_words_are_not_correlated():
+    a, b = words_of(np.arange(N, dtype=np.uint64), 7, 3).astype(float)
+    assert correlation(a, b) < SIGMAS

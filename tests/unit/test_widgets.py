@@ -1,0 +1,695 @@
+"""The static views: what they say is right, complete, small, escaped; what they draw is who owns."""
+
+import copy
+import pickle
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from itertools import product
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from distnb.axes import Block, BlockCyclic, Cyclic, Irregular
+from distnb.errors import LayoutError
+from distnb.events import CLASSES, COMPUTE, IDLE, Account, CommandTime, OpTime, Report
+from distnb.layout import Grid, Layout, Placed, View, make_layout, on_engine, replicated
+from distnb.slices import elements
+from distnb.widgets import TimeReport, blocks, describe, picture, plot, to_html
+from distnb.widgets import layout as drawing
+from distnb.widgets import timing
+
+SVG = "{http://www.w3.org/2000/svg}"
+BUDGET = 10_000
+MARKS = 420  # 400 blocks, and what marks a view
+
+
+@pytest.fixture
+def pyplot():
+    """Matplotlib without a display; leaves no figure open."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    yield pyplot
+    pyplot.close("all")
+
+
+def place(shape, size, dist=None, grid=None, view=lambda v: v):
+    return Placed(shape, make_layout(shape, size, dist, grid), view(View.whole(shape)))
+
+
+def copies(shape, ranks):
+    """Block rows on a grid whose second dimension holds copies."""
+    layout = make_layout(shape, ranks[0])
+    return Placed(shape, Layout(Grid.of(ranks), layout.axes, layout.dims), View.whole(shape))
+
+
+SUB_GRID = Layout(Grid(1, (2,), (2,)), (Block(),), (0,))  # engines 1 and 3
+
+CASES = {
+    "0-d": place((), 3),
+    "0-d on one engine": place((), 3, ("engine", 1)),
+    "1-d": place((1000,), 4),
+    "cyclic": place((20,), 3, "cyclic"),
+    "many cyclic": place((10**6,), 4, "cyclic"),
+    "block-cyclic": place((20,), 3, ("cyclic", 3)),
+    "irregular": place((20,), 4, (("irregular", (0, 2, 2, 19, 20)),)),
+    "2-d": place((10, 12), 6, ("block", "block")),
+    "2-d cyclic": place((4096, 4096), 4, (("cyclic", 64), ("cyclic", 64))),
+    "2-d many": place((1000, 1000), 400, ("block", "block")),
+    "3-d": place((16, 20, 12), 8, ("block", "cyclic", "block")),
+    "4-d": place((4, 5, 6, 7), 6, ("*", "block", "*", ("cyclic", 2))),
+    "replicated": place((30, 40), 4, "replicated"),
+    "one engine": place((30, 40), 4, ("engine", 2)),
+    "copies": copies((20, 30), (2, 3)),
+    "sub-grid": Placed((9,), SUB_GRID, View.whole((9,))),
+    "fewer engines": place((8, 8), 9, ("block", "block"), (2, 3)),
+    "empty parts": place((3,), 8),
+    "no elements": place((0, 5), 4, "block"),
+    "inner": place((8, 9), 4, ("block", "block"), None, lambda v: v.take(0, 1, 1, 6)),
+    "steps and flips": place(
+        (9, 9), 4, ("cyclic", "block"), None, lambda v: v.take(0, 1, 3, 3).take(1, 8, -2, 5)
+    ),
+    "transposed": place((8, 20), 4, ("block", "block"), None, lambda v: v.transpose((1, 0))),
+    "fixed": place((8, 8), 4, ("block", "block"), None, lambda v: v.fix(0, 3)),
+    "fixed to 0-d": place((8, 8), 4, ("block", "block"), None, lambda v: v.fix(0, 3).fix(0, 1)),
+    "broadcast": place((8,), 4, None, None, lambda v: v.broadcast((5, 8))),
+    "broadcast from 1": place((1, 8), 4, ("*", "block"), None, lambda v: v.broadcast((5, 8))),
+    "new axis": place((8,), 4, None, None, lambda v: v.insert(0)),
+    "empty view": place((8, 8), 4, ("block", "block"), None, lambda v: v.take(0, 0, 1, 0)),
+    "thin": place((10**6, 3), 4),
+}
+ALL = pytest.mark.parametrize("placed", CASES.values(), ids=CASES)
+
+LARGE = {
+    "block-cyclic of 1": place((10**6, 10**6), 16, ("cyclic", "cyclic")),
+    "many engines": place((10**5, 10**5), 1024, ("block", "block")),
+    "many engines, cyclic": place((10**5, 10**5), 1024, ("block", ("cyclic", 3))),
+    "hidden": place((40, 40, 40, 40), 625, ("block", "cyclic", "block", "cyclic")),
+    "copies": copies((10**4, 10), (20, 20)),
+    "cuts": place((10**6,), 1000, (("irregular", (*range(1000), 10**6)),)),
+    "20 axes": place((2,) * 20, 64, ("block",) * 6),
+}
+
+
+# -- What is drawn is who owns ---------------------------------------------------------------------
+
+
+def holders(placed):
+    """Enumerate who holds what, the slow way: element of the view -> ranks."""
+    found = {}
+    for rank in placed.layout.grid.ranks():
+        owned = placed.owned(rank)
+        for index in product(*map(elements, owned)) if owned is not None else ():
+            found.setdefault(index, set()).add(rank)
+    return found
+
+
+def base_index(view, index):
+    at = dict(view.fixed)
+    at.update((a, start + step * i) for (a, start, step), i in zip(view.dims, index, strict=True))
+    return at
+
+
+def cells(box):
+    return product(range(*box.rows), range(*box.cols))
+
+
+def check_tiling(pic):
+    count = [c for box in pic.boxes for c in cells(box)]
+    assert len(count) == len(set(count)) == (prod(pic.shape) if pic.boxes else 0)
+
+
+def check_owners(placed, axes=None, limit=(20, 20)):
+    """Every box names exactly those that hold something of it (of the view, on hidden axes)."""
+    pic = picture(placed, axes, limit)
+    check_tiling(pic)
+    assert pic.boxes == blocks(placed, axes, limit)
+    where = {c: box for box in pic.boxes for c in cells(box)}
+    found = {box: set() for box in pic.boxes}
+    touched = set()
+    for index, ranks in holders(placed).items():
+        at = base_index(placed.view, index)
+        cell = tuple(at[a] if a >= 0 else 0 for a in pic.axes)
+        touched.add(cell)
+        found[where[cell]] |= ranks
+        assert placed.owner(index) in where[cell].engines
+        if not where[cell].shared and len(where[cell].engines) == 1:
+            assert where[cell].engines == (placed.owner(index),)
+    if pic.window is None:
+        assert all(set(box.engines) == ranks for box, ranks in found.items())
+    else:
+        assert all(set(box.engines) >= ranks for box, ranks in found.items())
+        assert touched == set(product(*pic.window))
+
+
+@st.composite
+def placements(draw):
+    shape = tuple(draw(st.lists(st.integers(0, 7), max_size=3)))
+    size = draw(st.integers(1, 6))
+    words = ("*", "block", "cyclic", ("cyclic", 2), ("cyclic", 3))
+    dist = tuple(draw(st.sampled_from(words)) for _ in shape)
+    layout = make_layout(shape, size, dist or None)
+    layout = draw(st.sampled_from([layout, replicated(len(shape), size), on_engine(len(shape), 2)]))
+    view = View.whole(shape)
+    for _ in range(draw(st.integers(0, 3))):
+        view = draw(st.sampled_from([stepped, flipped, fixed, turned, stretched]))(view, draw)
+    return Placed(shape, layout, view)
+
+
+def stepped(view, draw):
+    if not view.shape:
+        return view
+    d = draw(st.integers(0, len(view.shape) - 1))
+    step = draw(st.integers(1, 3))
+    start = draw(st.integers(0, view.shape[d]))
+    return view.take(d, start, step, draw(st.integers(0, -(-(view.shape[d] - start) // step))))
+
+
+def flipped(view, draw):
+    if not view.shape:
+        return view
+    d = draw(st.integers(0, len(view.shape) - 1))
+    return view.take(d, max(0, view.shape[d] - 1), -1, view.shape[d])
+
+
+def fixed(view, draw):
+    free = [d for d, n in enumerate(view.shape) if n]
+    if not free:
+        return view
+    d = draw(st.sampled_from(free))
+    return view.fix(d, draw(st.integers(0, view.shape[d] - 1)))
+
+
+def turned(view, draw):
+    return view.transpose(draw(st.permutations(range(len(view.shape)))))
+
+
+def stretched(view, draw):
+    return view.insert(0).broadcast((draw(st.integers(1, 2)), *view.shape))
+
+
+@given(placements(), st.tuples(st.integers(1, 5), st.integers(1, 5)))
+def test_boxes_name_the_owners(placed, limit):
+    check_owners(placed)
+    check_owners(placed, limit=limit)
+    assert len(blocks(placed, limit=limit)) <= prod(limit)
+
+
+@given(placements(), st.data())
+def test_boxes_of_chosen_axes_name_the_owners(placed, data):
+    can = [d for d, (a, _, _) in enumerate(placed.view.dims) if a >= 0]
+    if can:
+        axes = data.draw(st.permutations(can))[: data.draw(st.integers(1, 2))]
+        check_owners(placed, axes)
+        shown = tuple(placed.view.dims[d][0] for d in axes)
+        assert picture(placed, axes).axes == (-1, *shown)[-2:]
+
+
+KINDS = (Block(), Cyclic(), BlockCyclic(2), BlockCyclic(3))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=repr)
+def test_spans_cut_an_axis_where_the_owner_changes(kind):
+    for n, p, most in product(range(9), range(1, 5), range(1, 7)):
+        check_spans(kind, n, p, most)
+
+
+def test_spans_of_irregular_axes():
+    for cuts in product(range(6), repeat=3):
+        if list(cuts) == sorted(cuts):
+            for most in range(1, 5):
+                check_spans(Irregular((0, *cuts, 5)), 5, 4, most) if cuts[-1] <= 5 else None
+
+
+def check_spans(kind, n, p, most):
+    found = drawing.spans(kind, n, p, most)
+    assert len(found) <= most
+    assert [i for s in found for i in range(s.lo, s.hi)] == list(range(n))
+    for s in found:
+        owners = [kind.owner(n, p, i) for i in range(s.lo, s.hi)]
+        assert set(s.coords) == set(owners)
+        changes = sum(a != b for a, b in zip(owners, owners[1:], strict=False))
+        assert s.runs == changes + 1
+
+
+@ALL
+def test_boxes_agree_with_owner_at_sample_points(placed):
+    where = picture(placed)
+    view = placed.view
+    rng = np.random.default_rng(0)
+    for _ in range(20 if prod(view.shape) else 0):
+        index = tuple(int(rng.integers(n)) for n in view.shape)
+        at = base_index(view, index)
+        r, c = (at[a] if a >= 0 else 0 for a in where.axes)
+        (box,) = (b for b in where.boxes if r in range(*b.rows) and c in range(*b.cols))
+        assert placed.owner(index) in box.engines
+        assert not where.window or (r in where.window[0] and c in where.window[1])
+
+
+@pytest.mark.parametrize("name", ["many cyclic", "2-d cyclic", "3-d"])
+def test_first_blocks_are_shown_where_all_are_too_many(name):
+    placed = CASES[name]
+    pic = picture(placed, limit=(3, 3))
+    assert pic.corner
+    for box in pic.corner:
+        at = dict.fromkeys(range(len(placed.shape)), 0)
+        for a, (i, _) in zip(pic.axes, (box.rows, box.cols), strict=True):
+            if a >= 0:
+                p = placed.layout.parts(a)
+                size = placed.layout.axes[a].period(p) // p or -(-placed.shape[a] // p)
+                at[a] = i * size
+        assert placed.owner(tuple(at.values())) in box.engines
+
+
+def test_the_default_axes_are_the_longest_that_are_split():
+    assert picture(place((4, 5, 6, 7), 6, ("*", "block", "*", "block"))).axes == (1, 3)
+    assert picture(place((4, 9, 6), 2, ("block",))).axes == (0, 1)
+    assert picture(CASES["transposed"]).axes == (1, 0)
+    assert picture(CASES["fixed"]).axes == (0, 1)
+    assert picture(CASES["broadcast"]).axes == (-1, 0)
+    assert picture(CASES["0-d"]).axes == (-1, -1)
+
+
+@pytest.mark.parametrize("axes", [(0,), 3, (0, 1, 2), (), ("x",), (1, 1), (1, -2)])
+def test_axes_that_cannot_be_shown(axes):
+    placed = place((8, 9), 4, None, None, lambda v: v.insert(0))  # axis 0 is new
+    with pytest.raises(LayoutError, match=r"axes: got .*, expected one or two of \[1, 2\]; choose"):
+        picture(placed, axes)
+
+
+@given(placements())
+def test_a_view_is_spelled_as_an_index(placed):
+    text = drawing.spell_view(placed)
+    base = np.arange(prod(placed.shape)).reshape(placed.shape)
+    seen = eval(re.match(r"base\[.*?\]", text)[0], {"base": base})
+    if order := re.search(r"axes in order \((.*?)\)", text):
+        seen = seen.transpose(eval(f"[{order[1]}]"))
+    strides, view = np.array(base.strides, int) // base.itemsize, placed.view
+    kept = [d for d, (a, _, _) in enumerate(view.dims) if a >= 0]
+    start = sum(strides[a] * i for a, i in view.fixed)
+    want = np.full([view.shape[d] for d in kept], start)
+    for k, d in enumerate(kept):
+        a, first, step = view.dims[d]
+        steps = strides[a] * (first + step * np.arange(view.shape[d]))
+        want = want + steps.reshape([-1 if k == j else 1 for j in range(len(kept))])
+    np.testing.assert_array_equal(seen, want)
+    for d, (a, _, _) in enumerate(view.dims):
+        assert (a < 0) == bool(re.search(rf"axis {d} (is new|repeats {view.shape[d]} times)", text))
+
+
+# -- Text ------------------------------------------------------------------------------------------
+
+GOLDEN = """\
+(7, 4) float64, 224 B: block x * on 3 engines
+engine  local shape  elements  bytes   share  of the most
+     0        3 x 4        12   96 B  42.9 %  ████████████████
+     1        2 x 4         8   64 B  28.6 %  ██████████▋
+     2        2 x 4         8   64 B  28.6 %  ██████████▋
+imbalance 1.29 (max/mean of elements), most on engine 0"""
+
+GOLDEN_VIEW = """\
+(6,) float32, 24 B
+base[7:1:-1] of base (8,), 32 B in memory: block on 4 engines
+engine  local shape  elements  bytes   share  of the most
+     0            2         0    0 B   0.0 %
+     1            2         2    8 B  33.3 %  ████████████████
+     2            2         2    8 B  33.3 %  ████████████████
+     3            2         2    8 B  33.3 %  ████████████████
+imbalance 1.33 (max/mean of elements), most on engine 1"""
+
+
+def test_golden_text():
+    assert describe(place((7, 4), 3), float) == GOLDEN
+    flipped_view = place((8,), 4, view=lambda v: v.take(0, 7, -1, 6))
+    assert describe(flipped_view, "f4") == GOLDEN_VIEW
+
+
+def text_rows(text, first="engine"):
+    """Return the cells of the table that begins with ``first``."""
+    lines = text.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(first))
+    rows = []
+    for line in lines[start + 1 :]:
+        if not re.match(r" *(\d|mean)", line) or line.startswith(("64 eng", "200 eng")):
+            break
+        rows.append(re.split(r"  +", line.strip()))
+    return rows
+
+
+@ALL
+def test_text_has_every_engine_and_its_elements(placed):
+    rows = text_rows(describe(placed, "f8"))
+    ranks = sorted(placed.layout.grid.ranks())
+    if len(ranks) <= 16:
+        assert [int(row[0]) for row in rows] == ranks
+        assert [int(row[2].replace(",", "")) for row in rows] == [placed.held(r) for r in ranks]
+    total = sum(int(row[2].replace(",", "")) for row in rows)
+    assert total == sum(placed.held(r) for r in ranks)
+
+
+@pytest.mark.parametrize("size", [64, 67, 200])
+def test_text_adds_up_many_engines(size):
+    text = describe(place((1000,), size), "f8")
+    rows = [line.split() for line in text.splitlines()[2:-2]]
+    assert len(rows) <= 16
+    assert sum(int(row[2]) for row in rows) == 1000
+    each = {64: "4", 67: "up to 5", 200: "20"}[size]
+    assert f"{size} engines in {len(rows)} rows: each row is the sum of {each}\n" in text
+    held = [place((1000,), size).held(r) for r in range(size)]
+    assert f"imbalance {max(held) * size / 1000:.2f}" in text
+
+
+# -- The page --------------------------------------------------------------------------------------
+
+
+def parse(page):
+    assert len(page.encode()) <= BUDGET
+    assert "<script" not in page
+    assert "<style" not in page
+    return ET.fromstring(page)
+
+
+def table(root, n=0):
+    body = root.findall(".//table")[n].find("tbody")
+    return [["".join(cell.itertext()) for cell in row] for row in body]
+
+
+def check_svg(root):
+    svg = root.find(f".//{SVG}svg")
+    assert svg.get("role") == "img"
+    assert svg.find(f"{SVG}title").text
+    assert svg.find(f"{SVG}desc").text
+    width, height = float(svg.get("width")), float(svg.get("height"))
+    for path in svg.findall(f"{SVG}path"):
+        for x, y in re.findall(r"M([-\d.]+) ([-\d.]+)", path.get("d")):
+            assert 0 <= float(x) <= width
+            assert 0 <= float(y) <= height
+    return svg
+
+
+def marks(svg):
+    return sum(path.get("d").count("M") for path in svg.findall(f"{SVG}path"))
+
+
+@ALL
+def test_page_is_well_formed_and_complete(placed):
+    root = parse(to_html(placed, "f8", "an array"))
+    svg = check_svg(root)
+    ranks = sorted(placed.layout.grid.ranks())
+    rows = table(root)
+    total = sum(int(row[2].replace(",", "")) for row in rows)
+    assert total == sum(placed.held(r) for r in ranks)
+    if len(ranks) <= 16:
+        assert [row[0] for row in rows] == [str(r) for r in ranks]
+        assert [row for row in rows] == [row[:5] for row in text_rows(describe(placed, "f8"))]
+    assert marks(svg) <= MARKS
+    assert "an array" in root.find(".//b").text
+
+
+@pytest.mark.parametrize("placed", LARGE.values(), ids=LARGE)
+def test_large_layouts_stay_small(placed, pyplot):
+    check_svg(parse(to_html(placed, "f8", "<" * 10_000)))
+    ax = plot(placed, "f8")
+    assert len(ax.patches) <= MARKS
+    assert len(ax.texts) <= MARKS
+    assert len(describe(placed, "f8").splitlines()) <= 20
+    assert len(blocks(placed)) <= 400
+
+
+def test_every_block_has_its_engine_number():
+    svg = check_svg(parse(to_html(CASES["2-d"], "f8")))
+    texts = [text.text for text in svg.iter(f"{SVG}text")]
+    assert set("012345") <= set(texts)
+    for name, words in {"replicated": "on every engine: 0-3", "no elements": "no elements"}.items():
+        svg = check_svg(parse(to_html(CASES[name], "f8")))
+        assert words in [text.text for text in svg.iter(f"{SVG}text")]
+
+
+def test_copies_on_a_part_of_the_engines_are_not_on_every_engine():
+    layout = Layout(Grid(1, (2,), (2,)), (Block(),), (-1,))
+    page = to_html(Placed((4,), layout, View.whole((4,))), "f8")
+    assert "on engines 1,3" in page
+    assert "every" not in page
+
+
+EVIL = '<script>alert("1")</script>&\'\x00\n$'
+
+
+def test_pages_escape_what_users_name():
+    for title in (EVIL, "<" * 200, "&" * 200):
+        root = parse(to_html(CASES["2-d"], "f8", title))
+        assert root.find(".//b").text.startswith(title[:8])
+    fields = np.dtype([("<script>", "f8"), ("$a$", "i4")])
+    root = parse(to_html(CASES["2-d"], fields))
+    assert "<script>" in "".join(root.itertext())
+    op = OpTime(EVIL, EVIL * 100, 1, (CommandTime(1, 2, 3, 4, 5, 6),))
+    root = parse(TimeReport(report(1, (op,)))._repr_html_())
+    assert "<script>" in "".join(root.itertext())
+
+
+def test_tints_and_bars_can_be_read():
+    for tint in drawing.TINTS:
+        for paper, ink in (((255, 255, 255), (33, 33, 33)), ((17, 17, 17), (224, 224, 224))):
+            mixed = [
+                drawing.OPACITY * t + (1 - drawing.OPACITY) * p
+                for t, p in zip(rgb(tint), paper, strict=True)
+            ]
+            assert contrast(mixed, ink) >= 4.5
+    inks = {"white": (255, 255, 255), "black": (0, 0, 0)}
+    for c, style in timing.STYLES.items():
+        if c != IDLE:
+            assert contrast(rgb(style.colour), inks[style.text]) >= 4.5
+
+
+def rgb(colour):
+    return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+
+
+def contrast(a, b):
+    """Return the contrast ratio of the Web Content Accessibility Guidelines."""
+
+    def luminance(colour):
+        parts = [c / 255 for c in colour]
+        line = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return 0.2126 * line[0] + 0.7152 * line[1] + 0.0722 * line[2]
+
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+# -- The plot --------------------------------------------------------------------------------------
+
+
+@ALL
+def test_plot_draws_every_box(placed, pyplot):
+    ax = plot(placed, "f8")
+    ax.figure.canvas.draw()
+    pic = picture(placed, limit=(20, 64 if picture(placed).axes[0] < 0 else 20))
+    assert len(ax.patches) <= MARKS
+    drawn = {tuple(float(x) for x in patch.get_bbox().extents) for patch in ax.patches}
+    for box in pic.boxes:
+        assert (box.cols[0], box.rows[0], box.cols[1], box.rows[1]) in drawn
+    title = " ".join(ax.get_title(loc="left").split())
+    assert str(placed.shape) in title
+    if pic.window is not None:
+        assert f"a view of it: {drawing.spell_view(placed)}" in title
+
+
+def test_plot_on_given_axes(pyplot):
+    _, (left, right) = pyplot.subplots(1, 2)
+    assert plot(CASES["2-d cyclic"], ax=left) is left
+    assert plot(CASES["3-d"], ax=right, axes=(2, 0)) is right
+    assert right.get_ylabel() == "axis 2"
+    assert right.get_xlabel() == "axis 0"
+    assert "axis 1 is not shown" in right.get_title(loc="left")
+    assert len(left.figure.axes) == 2
+
+
+def test_plot_prints_numbers_and_hatches(pyplot):
+    assert [t.get_text() for t in plot(CASES["2-d"]).texts] == list("012345")
+    everywhere = plot(CASES["replicated"])
+    assert everywhere.texts[0].get_text() == "on every engine: 0-3"
+    assert everywhere.patches[0].get_hatch()
+    view = plot(CASES["inner"])
+    assert [p.get_hatch() is None for p in view.patches] == [True] * 4 + [False] * 2 + [True]
+    assert not plot(CASES["2-d"]).patches[0].get_hatch()
+
+
+def test_importing_the_views_is_cheap():
+    code = "import sys, distnb.widgets; assert not {'matplotlib', 'ipywidgets'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# -- Time ------------------------------------------------------------------------------------------
+
+
+def report(n, ops=(), seed=0, wall=0.05):
+    """Return a report of n engines whose account is closed."""
+    rng = np.random.default_rng(seed)
+    engines = []
+    for _ in range(n):
+        cuts = sorted(int(x) for x in rng.integers(0, int(wall * 1e9) + 1, 4))
+        spent = [b - a for a, b in zip([0, *cuts], [*cuts, int(wall * 1e9)], strict=True)]
+        engines.append(Account(sum(spent), tuple(spent), 3, 1000))
+    return Report(wall, tuple(engines), tuple(ops), 17, 2)
+
+
+def operations(count, n=2, line="cell 3:1  B = A[1:] + A[:-1]"):
+    rng = np.random.default_rng(1)
+    return tuple(
+        OpTime(
+            f"op{i}",
+            line,
+            i + 1,
+            tuple(CommandTime(*(int(x) for x in rng.integers(0, 10**7, 6))) for _ in range(n)),
+        )
+        for i in range(count)
+    )
+
+
+GOLDEN_TIME = """\
+wall 10.00 ms on 2 engines: 3 commands in 1 batch
+engine       compute       waiting      transfer      overhead          idle    sum  accounted
+     0  5.00  50.0 %  1.25  12.5 %  0.00   0.0 %  1.25  12.5 %  2.50  25.0 %  10.00    100.0 %  \
+████████//::····
+     1  2.50  25.0 %  2.50  25.0 %  1.25  12.5 %  1.25  12.5 %  2.00  20.0 %   9.50     95.0 %  \
+████////==::···
+  mean  3.75  37.5 %  1.88  18.8 %  0.62   6.2 %  1.25  12.5 %  2.25  22.5 %   9.75     97.5 %  \
+██████///=::····
+ms and % of the engine's window; █ compute  / waiting  = transfer  : overhead  · idle
+imbalance 1.33 (max/mean of compute), most on engine 0
+
+op   line      calls  max ms  mean ms  imbalance  messages    MB
+add  cell 3:1      2    6.00     4.50       1.33         3  3.00"""
+
+
+def test_golden_time():
+    us = 1000
+    engines = (
+        Account(10_000 * us, (5000 * us, 1250 * us, 0, 1250 * us, 2500 * us), 0, 0),
+        # Half a millisecond is missing here: the account must say so.
+        Account(10_000 * us, (2500 * us, 2500 * us, 1250 * us, 1250 * us, 2000 * us), 0, 0),
+    )
+    ranks = (
+        CommandTime(4000 * us, 1000 * us, 0, 1000 * us, 1, 10**6),
+        CommandTime(2000 * us, 1000 * us, 0, 0, 2, 2 * 10**6),
+    )
+    found = Report(0.01, engines, (OpTime("add", "cell 3:1", 2, ranks),), 3, 1)
+    assert repr(TimeReport(found)) == GOLDEN_TIME
+
+
+def numbers(cell):
+    return [float(x.replace(",", "")) for x in re.findall(r"[\d,]*\.\d+", cell)]
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 16, 64, 67, 200])
+def test_the_classes_add_up(n):
+    shown = TimeReport(report(n, operations(3)))
+    for rows in (text_rows(repr(shown)), table(parse(shown._repr_html_()))):
+        assert len(rows) <= 17
+        for row in rows:
+            classes = [numbers(cell) for cell in row[1:6]]
+            (total,), (accounted,) = numbers(row[6]), numbers(row[7])
+            assert accounted == 100.0
+            assert sum(ms for ms, _ in classes) == pytest.approx(total, abs=0.03)
+            assert sum(share for _, share in classes) == pytest.approx(100, abs=0.3)
+            assert total == pytest.approx(50, abs=0.02)
+
+
+@pytest.mark.parametrize("n", [1, 2, 16, 64, 1000])
+@pytest.mark.parametrize("ops", [0, 1, 12, 40])
+def test_pages_stay_small(n, ops):
+    found = report(n, operations(ops, min(n, 8), "<\"'&" * 30))
+    svg = check_svg(parse(TimeReport(found)._repr_html_()))
+    assert marks(svg) <= 5 * timing.BARS
+
+
+def test_bars_have_the_lengths_of_the_classes():
+    found = report(3)
+    svg = check_svg(parse(TimeReport(found)._repr_html_()))
+    bars = [path for path in svg.findall(f"{SVG}path") if path.get("fill") == "none"]
+    lengths = [[int(w) for w in re.findall(r"M\d+ [\d.]+h(\d+)", b.get("d"))] for b in bars]
+    want = [
+        [w for e in found.engines if (w := e.spent[c] / e.now * 440) >= 1]
+        for c in timing.STYLES
+        if any(e.spent[c] / e.now * 440 >= 1 for e in found.engines)
+    ]
+    assert [len(row) for row in lengths] == [len(row) for row in want]
+    for row, expected in zip(lengths, want, strict=True):
+        assert row == pytest.approx(expected, abs=1)
+    assert all(f"{CLASSES[c]} " in svg.find(f"{SVG}desc").text for c in timing.STYLES)
+
+
+def test_operations_beyond_the_twelfth_are_added_up():
+    ops = operations(15, 3)
+    text = repr(TimeReport(report(3, ops)))
+    last = text.splitlines()[-1].split()
+    assert last[:3] == ["and", "3", "more"]
+    rest = ops[12:]
+    assert int(last[3]) == sum(op.calls for op in rest)
+    mean = sum(sum(r[:4]) for op in rest for r in op.ranks) / 3 / 1e6
+    assert float(last[4]) == pytest.approx(mean, abs=0.01)
+    assert int(last[5].replace(",", "")) == sum(r.messages for op in rest for r in op.ranks)
+    assert float(last[6]) == pytest.approx(
+        sum(r.bytes for op in rest for r in op.ranks) / 1e6, abs=0.01
+    )
+    rows = table(parse(TimeReport(report(3, ops))._repr_html_()), 1)
+    assert [row[0] for row in rows] == [*(f"op{i}" for i in range(12)), "and 3 more"]
+    assert "more" not in repr(TimeReport(report(3, ops[:12])))
+
+
+def test_a_time_report_is_the_report():
+    found = report(4, operations(2, 4))
+    shown = TimeReport(found)
+    assert shown.imbalance == found.imbalance
+    assert shown.engines is found.engines
+    assert shown.share(COMPUTE) == found.share(COMPUTE)
+    assert {"engines", "imbalance", "plot", "share", "wall"} <= set(dir(shown))
+    assert shown == TimeReport(found)
+    assert len({shown, TimeReport(found)}) == 1
+    for again in (copy.copy(shown), copy.deepcopy(shown), pickle.loads(pickle.dumps(shown))):
+        assert again == shown
+    with pytest.raises(AttributeError):
+        shown._repr_png_  # noqa: B018
+    with pytest.raises(AttributeError):
+        shown.nothing  # noqa: B018
+    bundle = shown._repr_mimebundle_()
+    assert bundle == {"text/plain": repr(shown), "text/html": shown._repr_html_()}
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        Report(0.0, (), (), 0, 0),
+        Report(0.0, (Account(0, (0,) * 5, 0, 0),), (), 0, 0),
+        Report(1.0, (Account(0, (0,) * 5, 0, 0),) * 2, (OpTime("x", "", 0, ()),) * 20, 0, 0),
+    ],
+)
+def test_reports_of_nothing(found, pyplot):
+    shown = TimeReport(found)
+    assert repr(shown).startswith("wall ")
+    parse(shown._repr_html_())
+    shown.plot().figure.canvas.draw()
+
+
+@pytest.mark.parametrize("n", [1, 4, 64, 200])
+def test_plot_of_times(n, pyplot):
+    shown = TimeReport(report(n))
+    ax = shown.plot()
+    ax.figure.canvas.draw()
+    bars = len(ax.patches) // len(CLASSES)
+    assert bars == (n if n <= 64 else 50)
+    total = sum(patch.get_width() for patch in ax.patches)
+    assert total == pytest.approx(50 * bars)
+    hatches = {c.get_label(): c.patches[0].get_hatch() for c in ax.containers}
+    assert bool(hatches["waiting"]) and bool(hatches["overhead"]) and not hatches["compute"]
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == list(CLASSES)
+    _, given_axes = pyplot.subplots()
+    assert shown.plot(given_axes) is given_axes
