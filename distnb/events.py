@@ -67,6 +67,12 @@ class Clock:
         self.current = to
         return before
 
+    def mark(self) -> tuple[int, int, int, int, int, int]:
+        """Return the totals that :class:`CommandTime` has, as one plain tuple (half a us)."""
+        self.switch(self.current)
+        compute, waiting, transfer, overhead, _ = self.spent
+        return compute, waiting, transfer, overhead, self.messages, self.bytes
+
     def read(self) -> Account:
         """Return the account up to now."""
         self.switch(self.current)

@@ -63,6 +63,7 @@ class Grid:
 
     @cached_property
     def size(self) -> int:
+        """Number of ranks."""
         return prod(self.sizes)
 
     def rank(self, coords: Sequence[int]) -> int:
@@ -402,6 +403,7 @@ class AxisMap(NamedTuple):
         return tuple(sorted(found)) if len(found) > 1 else tuple(found)
 
     def owner(self, i: int) -> int:
+        """Return the coordinate that owns the view's index ``i``."""
         return self.axis.owner(self.n, self.p, self.start + self.step * i)
 
     def split(self, s: Section) -> list[tuple[Section, int]]:

@@ -46,7 +46,7 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
     "A[1:-1, 1:-1]": lambda a: a[1:-1, 1:-1],
     "A[::2, ::-5]": lambda a: a[::2, ::-5],
     "A[1:-1, :-2].T": lambda a: a[1:-1, :-2].T,
-    "A[6]": lambda a: a[6],
+    "A[7]": lambda a: a[7],
 }
 
 
@@ -83,7 +83,7 @@ def draw(name: str, arrays: dict[str, Any]) -> None:
     size = (2.7 * len(arrays), 3.2)
     figure, panels = pyplot.subplots(1, len(arrays), figsize=size, layout="constrained")
     for ax, (title, array) in zip(panels, arrays.items(), strict=True):
-        array.layout.plot(ax=ax)
+        array.layout.plot(ax=ax).set_box_aspect(1)
         ax.set_title(title, loc="left", fontsize=10, family="monospace")
     save(name, figure)
 

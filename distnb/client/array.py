@@ -476,7 +476,7 @@ class DistArray(np.lib.mixins.NDArrayOperatorsMixin):
         return FUNCTIONS[np.var](self, axis, dtype, out, ddof, keepdims, where=where)
 
     def std(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True):  # type: ignore[no-untyped-def]
-        """Standard deviation over ``axis``."""
+        """Return the standard deviation over ``axis``."""
         return FUNCTIONS[np.std](self, axis, dtype, out, ddof, keepdims, where=where)
 
     def round(self, decimals: int = 0, out: Any = None) -> DistArray:
@@ -605,7 +605,11 @@ def _slice(k: slice, n: int) -> tuple[int, int, int]:
 
 
 def _position(k: Any, n: int, d: int) -> int:
-    if isinstance(k, bool | np.bool_) or not hasattr(k, "__index__"):
+    try:
+        i = None if isinstance(k, bool | np.bool_) else operator.index(k)
+    except TypeError:
+        i = None
+    if i is None:
         raise IndexError(
             explain(
                 "index",
@@ -614,7 +618,6 @@ def _position(k: Any, n: int, d: int) -> int:
                 "a whole-array mask works in assignment and in distnb.where",
             )
         )
-    i = operator.index(k)
     if not -n <= i < n:
         raise IndexError(f"index {i} is out of bounds for axis {d} with size {n}")
     return i % n
@@ -878,7 +881,13 @@ def _assign(target: DistArray, value: Any, mask: DistArray | None = None) -> Non
     if isinstance(source, DistArray):
         source = _fit(source, target.shape)
     else:
-        np.empty(1, target.dtype)[...] = _kind(source)  # NumPy refuses what cannot be stored
+        stored = np.empty((), target.dtype)
+        stored[...] = _kind(source)  # NumPy refuses what cannot be stored
+        source = Typed(target.dtype.str, stored.item())
+    if mask is not None:
+        if mask.dtype != bool:
+            raise TypeError(explain("where", mask.dtype, "bool", "pass a mask"))
+        mask = _fit(mask, target.shape)
     _record_apply("copy", (target,), (source,), mask, ())
 
 

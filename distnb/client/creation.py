@@ -452,4 +452,8 @@ def _joined(
     return create(at, shape, kind, layout, how)
 
 
-FUNCTIONS.update({np.empty_like: empty_like, np.zeros_like: zeros_like, np.ones_like: ones_like})
+FUNCTIONS.update(
+    dict[Any, Any](
+        ((np.empty_like, empty_like), (np.zeros_like, zeros_like), (np.ones_like, ones_like))
+    )
+)

@@ -78,8 +78,8 @@ def _make_elementwise(row: ops.Elementwise) -> _Function:
     summary = (row.run.__doc__ or "").split("\n\n")
     first = next((s.strip() for s in summary if s.strip() and "(" not in s.split()[0]), "")
     function.__doc__ = (
-        f"{first}\n\n    Elementwise, as ``numpy.{row.name}``. The result stays where the largest operand "
-        "is; what\n    lies elsewhere is sent there, and an aligned operation sends nothing.\n    "
+        f"{first}\n\n    Elementwise, as ``numpy.{row.name}``. The result stays where the largest "
+        "operand is; what\n    lies elsewhere is sent there, and an aligned operation sends nothing.\n    "
     )
     return function
 
@@ -184,7 +184,7 @@ def _var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tr
 
 
 def _std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True):  # type: ignore[no-untyped-def]
-    """Standard deviation: the square root of the variance."""
+    """Take the square root of the variance."""
     return elementwise("sqrt", _var(a, axis, dtype, None, ddof, keepdims, where=where), out=out)
 
 
@@ -227,7 +227,7 @@ def _clip(
     return elementwise("clip", x, low, high, out=out)  # type: ignore[no-any-return]
 
 
-@_public("round", np.round)
+@_public("round", np.round, np.around)
 def _round(a: Any, decimals: int = 0, out: Any = None) -> DistArray:
     """Round to a number of decimals."""
     return elementwise("round", _array(a), int(decimals), out=out)  # type: ignore[no-any-return]
@@ -250,7 +250,9 @@ def _copyto(dst: DistArray, src: Any, casting: str = "same_kind", where: Any = T
     """Assign the elements of ``src`` to ``dst``, where a mask is true."""
     kind = src.dtype if hasattr(src, "dtype") else np.asarray(src).dtype
     weak = isinstance(src, bool | int | float | complex)
-    if not weak and not np.can_cast(kind, dst.dtype, casting):  # type: ignore[arg-type]
+    if weak:  # NumPy refuses what cannot be stored
+        np.copyto(np.empty(0, dst.dtype), src, casting=casting)  # type: ignore[arg-type]
+    elif not np.can_cast(kind, dst.dtype, casting):  # type: ignore[arg-type]
         raise TypeError(
             f"Cannot cast from {kind!r} to {dst.dtype!r} according to the rule {casting!r}"
         )
@@ -374,7 +376,7 @@ def _shares_memory(a: Any, b: Any) -> bool:
 
 
 def _views_meet(a: DistArray, b: DistArray) -> bool:
-    """Views meet when the index sets of each base axis do (they are products of them)."""
+    """Tell whether views meet: the index sets of each base axis do (views are products)."""
     if a.size == 0 or b.size == 0:
         return False
     return all(intersect(x, y) for x, y in zip(_footprint(a), _footprint(b), strict=True))

@@ -522,22 +522,24 @@ def _watch(owner: int, folder: Path, commands: dict[str, list[str]]) -> None:
     """Run the commands until told to stop, or until the owner is gone; then end all of them."""
     wait, told = _signals()
     _prctl(CHILD_SUBREAPER, 1)  # orphans below become children, so that none is lost
-    running: dict[str, subprocess.Popen[bytes]] = {}
+    pids: dict[str, int] = {}
+    codes: dict[int, int] = {}
     published = False
     try:
         try:
             for name, command in commands.items():
-                running[name] = _spawn(command, folder / f"{name}.log")
+                pids[name] = _spawn(command, folder / f"{name}.log")
         except OSError as error:
             (folder / "ended").write_text(str(error))
         # A process whose parent dies gets another parent at once.
         while os.getppid() == owner and not told:
-            _reap(running, folder)
+            _reap(codes)
+            for name in [name for name, pid in pids.items() if pid in codes]:
+                (folder / "ended").write_text(f"{name} ended with code {codes[pids.pop(name)]}")
             published = published or _publish(folder)
             wait(0.25 if published else 0.02)
     finally:
-        mpiexec = running["mpiexec"].pid if "mpiexec" in running else 0
-        _end_all(wait, mpiexec, " ".join(commands["mpiexec"][3:]))
+        _end_all(wait, pids, " ".join(commands["mpiexec"][3:]))
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -566,10 +568,10 @@ def _prctl(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, ctypes.c_ulong(value), *[ctypes.c_ulong(0)] * 3)
 
 
-def _spawn(command: list[str], log: Path) -> subprocess.Popen[bytes]:
-    """Start a command in a session of its own, with its output in a file."""
+def _spawn(command: list[str], log: Path) -> int:
+    """Start a command in a session of its own, with its output in a file; return its id."""
     with open(log, "wb") as output:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -578,6 +580,8 @@ def _spawn(command: list[str], log: Path) -> subprocess.Popen[bytes]:
             # For the case that the watchdog itself is killed. There are no threads here.
             preexec_fn=lambda: _prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM),  # noqa: PLW1509
         )
+    process.returncode = 0  # _reap waits for it, not Popen
+    return process.pid
 
 
 def _publish(folder: Path) -> bool:
@@ -595,14 +599,15 @@ def _publish(folder: Path) -> bool:
     return True
 
 
-def _reap(running: dict[str, subprocess.Popen[bytes]], folder: Path) -> None:
-    """Take note of children that have ended, adopted ones included."""
-    names = {process.pid: name for name, process in running.items()}
-    with contextlib.suppress(ChildProcessError):
-        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-            if name := names.get(ended[0]):
-                code = os.waitstatus_to_exitcode(ended[1])
-                (folder / "ended").write_text(f"{name} ended with code {code}")
+def _reap(ended: dict[int, int] | None = None) -> bool:
+    """Take note of children that have ended, adopted ones included; tell whether others run."""
+    try:
+        while (pair := os.waitpid(-1, os.WNOHANG))[0]:
+            if ended is not None:
+                ended[pair[0]] = os.waitstatus_to_exitcode(pair[1])
+    except ChildProcessError:
+        return False
+    return True
 
 
 class _Process(NamedTuple):
@@ -613,36 +618,28 @@ class _Process(NamedTuple):
     command: str
 
 
-def _end_all(wait: Any, mpiexec: int, engine: str) -> None:
+def _end_all(wait: Any, pids: dict[str, int], engine: str) -> None:
     """Ask the engines to end, then mpiexec; kill what is left then, and its shared memory."""
-    below = _descendants()
+    # The controller stays till the end: without it nannies would wait 3 s to report a death.
+    controller = pids.get("controller", 0)
+    below = _descendants(but=controller)
     segments = {path for process in below for path in _segments(process.pid)}
-    engines = [process.pid for process in below if process.command == engine]
-    for asked in (engines, [mpiexec]):
+    engines = {process.pid for process in below if process.command == engine}
+    for asked in (engines, {pids.get("mpiexec")}):
+        for process in _descendants(but=controller):
+            if process.pid in asked:
+                _kill(process.pid, signal.SIGTERM)
         deadline = time.monotonic() + GRACE
-        for pid in asked if _has_child(mpiexec) else []:
-            _kill(pid, signal.SIGTERM)
-        # The controller stays till the end: without it nannies would wait 3 s to report a death.
-        while _has_child(mpiexec) and time.monotonic() < deadline:
-            wait(0.05)
+        while _reap() and _descendants(but=controller) and time.monotonic() < deadline:
+            wait(0.02)
     deadline = time.monotonic() + 3
     # No children at all is certain; a list of processes can miss one that just gets a new parent.
-    while _has_child(-1) and time.monotonic() < deadline:
+    while _reap() and time.monotonic() < deadline:
         for process in _descendants():
             _kill(process.pid, signal.SIGKILL)
         wait(0.01)
     for path in segments:
         path.unlink(missing_ok=True)
-
-
-def _has_child(pid: int) -> bool:
-    """Tell whether a child (-1 for any, 0 for none) still runs."""
-    try:
-        while pid and os.waitpid(pid, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        return False
-    return bool(pid)
 
 
 def _kill(pid: int, number: int) -> None:
@@ -657,10 +654,10 @@ def _segments(pid: int) -> set[Path]:
     return {Path(path) for path in re.findall(r"/dev/shm/(?:mpich_shm|sm_segment)\S*", maps)}
 
 
-def _descendants() -> list[_Process]:
-    """Return the processes below this one."""
+def _descendants(but: int = 0) -> list[_Process]:
+    """Return the processes below this one, but one of them and those below it."""
     below: list[_Process] = []
-    everyone = list(_processes())
+    everyone = [process for process in _processes() if process.pid != but]
     parents = {os.getpid()}
     while parents:
         found = [process for process in everyone if process.parent in parents]

@@ -41,7 +41,7 @@ class Recorder:
         self._buffers: list[list[np.ndarray]] = []
         self._dead: deque[int] = deque()
         self._armed = threading.Event()
-        self._closed = False
+        self._closed: list[bool] = []
         if timed:
             threading.Thread(target=self._idle, name="distnb-flush", daemon=True).start()
 
@@ -88,7 +88,7 @@ class Recorder:
 
     def close(self) -> None:
         """Stop the idle timer."""
-        self._closed = True
+        self._closed.append(True)
         self._armed.set()
 
     def _deletions(self) -> Free:
@@ -98,7 +98,7 @@ class Recorder:
     def _idle(self) -> None:
         """Send what was left alone for a while."""
         pause = threading.Event()
-        while not self._closed:
+        while True:
             self._armed.wait()
             before = -1
             while before != self.recorded:

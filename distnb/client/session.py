@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import linecache
 import os
 import sys
@@ -398,10 +399,8 @@ class Session:
         finally:
             self.closed = True
             self._recorder.close()
-            try:
+            with contextlib.suppress(Exception):  # engines that are gone need no goodbye
                 self.transport.close()
-            except Exception:  # engines that are gone need no goodbye
-                pass
             if self._owner is not None:
                 self._owner.stop()
 

@@ -31,7 +31,7 @@ TAG_LIMIT = 1 << 15
 Key = tuple[int, int]  # (peer, tag within the command)
 
 
-class PeerFailed(Exception):
+class PeerFailed(Exception):  # noqa: N818 - a state of the exchange, not an error of the user's
     """A partner could not send its data: this command fails here too, for no reason of its own."""
 
 

@@ -17,7 +17,7 @@ __all__ = ["LocalArray"]
 
 
 class LocalArray:
-    """This engine's part of a distributed array or view.
+    """One engine's part of a distributed array or view.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ __all__ = ["Base", "Lost", "Pool", "Store", "window"]
 _POOLED_FROM = 1 << 15
 
 
-class Lost(Exception):
+class Lost(Exception):  # noqa: N818 - a state of a base, not an error of the user's
     """A base whose content is undefined, because a command that writes it failed."""
 
 

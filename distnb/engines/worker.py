@@ -130,32 +130,38 @@ class _Run:
         self.values: dict[int, Any] = {}
         # Deletions are not numbered: under SPMD they may come at other places on other ranks.
         self.commands = tuple(c for c in batch.commands if not isinstance(c, Free))
-        self.times = np.zeros((len(self.commands) + 1, 6), np.int64)
+        #: (row, the clock's totals) after each command; the last row is for everything else
+        self.marks = [(-1, worker.clock.mark())]
         self.aborted = False
         self.at = 0
 
     def all(self) -> None:
         """Run all commands, then agree with the other ranks on what failed."""
         for command in self.batch.commands:
-            before = self.worker.clock.read()
             if isinstance(command, Free):
                 self.worker.store.free(command.bases)
-                self._book(-1, before)
+                self._book(-1)
                 continue
             self._one(self.at, command)
-            self._book(self.at, before)
+            self._book(self.at)
             self.at += 1
-        before = self.worker.clock.read()
         self._agree()
-        self._book(-1, before)
 
     def _number(self, index: int) -> int:
         """Return a number for a command that all ranks agree on, whatever happened before."""
         return self.batch.number * _STRIDE + index
 
-    def _book(self, row: int, before: Any) -> None:
-        spent = self.worker.clock.read().since(before)
-        self.times[row] += (*spent.spent[:4], spent.messages, spent.bytes)
+    def _book(self, row: int) -> None:
+        self.marks.append((row, self.worker.clock.mark()))
+
+    def times(self) -> np.ndarray:
+        """Return a row of ``events.CommandTime`` for each command, and one for everything else."""
+        self._book(-1)
+        rows = np.array([row for row, _ in self.marks[1:]])
+        spent = np.diff(np.array([mark for _, mark in self.marks]), axis=0)
+        found = np.zeros((len(self.commands) + 1, 6), np.int64)
+        np.add.at(found, rows, spent)
+        return found
 
     def _one(self, index: int, command: Command) -> None:
         worker = self.worker
@@ -222,7 +228,7 @@ class _Run:
             self.lost,
             tuple(self.warnings),
             self.values,
-            self.times,
+            self.times(),
             self.aborted,
         )
 

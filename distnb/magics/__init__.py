@@ -26,6 +26,8 @@ __all__ = ["DistnbMagics", "load", "unload"]
 class DistnbMagics(Magics):
     """The magics of distnb."""
 
+    shell: Any
+
     @magic_arguments()
     @argument("action", nargs="?", default="status", help="start, connect, status or stop")
     @argument("-n", type=int, default=None, help="engines to start (default: one for each core)")
@@ -78,7 +80,7 @@ class DistnbMagics(Magics):
         args = parse_argstring(self.disttime, line)
         session = current.session()
         window = session.start_window()
-        with _no_traceback(self.shell):  # this cell's own error is raised below, once
+        with _nested(self.shell):
             result = self.shell.run_cell(cell)
         report = TimeReport(session.end_window(window))
         if args.name:
@@ -90,13 +92,15 @@ class DistnbMagics(Magics):
 
 
 @contextmanager
-def _no_traceback(shell: Any) -> Iterator[None]:
-    show = shell.showtraceback
+def _nested(shell: Any) -> Iterator[None]:
+    """Run a cell within a cell: its error is raised by the outer one, whose result is kept apart."""
+    show, outer = shell.showtraceback, shell.displayhook.exec_result
     shell.showtraceback = lambda *args, **kwargs: None
     try:
         yield
     finally:
         shell.showtraceback = show
+        shell.displayhook.exec_result = outer
 
 
 def _stop() -> Status:

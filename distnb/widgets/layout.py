@@ -312,8 +312,9 @@ def spell_view(placed: Placed) -> str:
     view = placed.view
     words = {a: str(i) for a, i in view.fixed}
     for n, (a, start, step) in zip(view.shape, view.dims, strict=True):
-        words[a] = _slice(start, step, n, placed.shape[a])
-    index = ", ".join(words[a] for a in sorted(words) if a >= 0)
+        if a >= 0:
+            words[a] = _slice(start, step, n, placed.shape[a])
+    index = ", ".join(words[a] for a in sorted(words))
     order = [a for a, _, _ in view.dims if a >= 0]
     more = [f"base[{index or '...'}]"]
     if order != sorted(order):
@@ -406,17 +407,14 @@ def bar(share: float, width: int = 16) -> str:
     return "█" * full + (" ▏▎▍▌▋▊▉"[eighths] if eighths else "")
 
 
-def aligned(table: Sequence[Sequence[str]], left: int = 0) -> list[str]:
-    """Return the lines of a table, the first ``left`` columns and the last aligned left."""
-    widths = [max(len(cell) for cell in column) for column in zip(*table, strict=True)]
-    last = len(widths) - 1
-    return [
-        "  ".join(
-            cell.ljust(w) if i < left or i == last else cell.rjust(w)
-            for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in table
+def aligned(table: Sequence[Sequence[str]], left: Sequence[int]) -> list[str]:
+    """Return the lines of a table; the columns in ``left`` are aligned left, the others right."""
+    columns = [
+        [cell.ljust(w) if i in left else cell.rjust(w) for cell in column]
+        for i, column in enumerate(zip(*table, strict=True))
+        for w in [max(len(cell) for cell in column)]
     ]
+    return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
 
 
 class _Row(NamedTuple):
@@ -500,7 +498,7 @@ def describe(placed: Placed, dtype: Any) -> str:
     whole = placed.view.is_whole(placed.shape)
     head = [f"{facts.head}: {facts.layout}"] if whole else [facts.head, facts.layout]
     more = together(len(facts.held), len(rows), "sum")
-    return "\n".join([*head, *aligned(table), *more, facts.finding])
+    return "\n".join([*head, *aligned(table, left=[5]), *more, facts.finding])
 
 
 # -- The page --------------------------------------------------------------------------------------

@@ -109,14 +109,16 @@ class TimeReport:
         lines = [_head(report)]
         if report.engines:
             found = rows(report, ROWS)
-            lines += aligned([_ENGINE_HEAD, *map(_engine_cells, _with_mean(found, report))])
+            lines += aligned(
+                [_ENGINE_HEAD, *map(_engine_cells, _with_mean(found, report))], left=[8]
+            )
             lines += [
                 _legend(),
                 *together(len(report.engines), len(found), "mean"),
                 _finding(report),
             ]
         if report.ops:
-            lines += ["", *aligned([_OP_HEAD, *_op_cells(report, OPS)], left=2)]
+            lines += ["", *aligned([_OP_HEAD, *_op_cells(report, OPS)], left=[0, 1])]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -372,9 +374,9 @@ def _draw(ax: Any, found: list[Row]) -> None:
                 at = (starts[i] + widths[i] / 2, i)
                 paper = {"fc": style.colour, "ec": "none", "pad": 1} if style.hatch else None
                 ax.text(*at, text, ha="center", va="center", size=8, color=colour, bbox=paper)
-    every = -(-len(found) // 24)
+    every = max(1, -(-len(found) // 24))
     ax.set_yticks(list(places)[::every], [row.label for row in found][::every])
-    ax.set_ylim(len(found) - 0.5, -0.5)
+    ax.set_ylim(max(1, len(found)) - 0.5, -0.5)
     ax.set_xlim(0, widest / 1e6)
     ax.set_xlabel("ms")
     ax.set_ylabel("engine")

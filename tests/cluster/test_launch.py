@@ -221,7 +221,6 @@ ENDS = {
     "SIGTERM": "os.kill(os.getpid(), signal.SIGTERM)",
     "sys.exit": "sys.exit()",
     "os._exit": "os._exit(1)",
-    "exception": "1 / 0",
 }
 
 
@@ -231,14 +230,14 @@ ENDS = {
 def test_nothing_outlives_the_owner(mark, scratch, end):
     done = run(script(ENDS[end]))
     assert done.stdout == "ready\n"
-    assert (done.stderr == "") != (end == "exception")
+    assert done.stderr == ""
     assert eventually(lambda: not marked(mark), 5)
     assert list((scratch / "t").iterdir()) == []
 
 
 @LINUX
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("after", [0.15, 0.5, 1.0])
+@pytest.mark.parametrize("after", [0.2, 0.8])
 def test_nothing_outlives_an_owner_that_dies_while_starting(mark, scratch, after):
     with subprocess.Popen(script(""), env=environment(), stdout=subprocess.DEVNULL) as owner:
         assert eventually(lambda: len(marked(mark)) > 1, 10)

@@ -1,4 +1,4 @@
-"""The static views: what they say is right, complete, small, escaped; what they draw is who owns."""
+"""The static views: what they say is right, complete, small and escaped; blocks have owners."""
 
 import copy
 import pickle
@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 
 import numpy as np
@@ -19,9 +19,8 @@ from distnb.errors import LayoutError
 from distnb.events import CLASSES, COMPUTE, IDLE, Account, CommandTime, OpTime, Report
 from distnb.layout import Grid, Layout, Placed, View, make_layout, on_engine, replicated
 from distnb.slices import elements
-from distnb.widgets import TimeReport, blocks, describe, picture, plot, to_html
+from distnb.widgets import TimeReport, blocks, describe, picture, plot, timing, to_html
 from distnb.widgets import layout as drawing
-from distnb.widgets import timing
 
 SVG = "{http://www.w3.org/2000/svg}"
 BUDGET = 10_000
@@ -225,7 +224,7 @@ def test_spans_of_irregular_axes():
     for cuts in product(range(6), repeat=3):
         if list(cuts) == sorted(cuts):
             for most in range(1, 5):
-                check_spans(Irregular((0, *cuts, 5)), 5, 4, most) if cuts[-1] <= 5 else None
+                check_spans(Irregular((0, *cuts, 5)), 5, 4, most)
 
 
 def check_spans(kind, n, p, most):
@@ -235,7 +234,7 @@ def check_spans(kind, n, p, most):
     for s in found:
         owners = [kind.owner(n, p, i) for i in range(s.lo, s.hi)]
         assert set(s.coords) == set(owners)
-        changes = sum(a != b for a, b in zip(owners, owners[1:], strict=False))
+        changes = sum(a != b for a, b in pairwise(owners))
         assert s.runs == changes + 1
 
 
@@ -334,10 +333,10 @@ def test_golden_text():
 def text_rows(text, first="engine"):
     """Return the cells of the table that begins with ``first``."""
     lines = text.splitlines()
-    start = next(i for i, line in enumerate(lines) if line.startswith(first))
+    start = next(i for i, line in enumerate(lines) if line.lstrip().startswith(first))
     rows = []
     for line in lines[start + 1 :]:
-        if not re.match(r" *(\d|mean)", line) or line.startswith(("64 eng", "200 eng")):
+        if not re.match(r" *(\d|mean)", line) or " engines in " in line:
             break
         rows.append(re.split(r"  +", line.strip()))
     return rows
@@ -408,7 +407,7 @@ def test_page_is_well_formed_and_complete(placed):
     assert total == sum(placed.held(r) for r in ranks)
     if len(ranks) <= 16:
         assert [row[0] for row in rows] == [str(r) for r in ranks]
-        assert [row for row in rows] == [row[:5] for row in text_rows(describe(placed, "f8"))]
+        assert rows == [row[:5] for row in text_rows(describe(placed, "f8"))]
     assert marks(svg) <= MARKS
     assert "an array" in root.find(".//b").text
 
@@ -595,11 +594,11 @@ def test_the_classes_add_up(n):
     for rows in (text_rows(repr(shown)), table(parse(shown._repr_html_()))):
         assert len(rows) <= 17
         for row in rows:
-            classes = [numbers(cell) for cell in row[1:6]]
-            (total,), (accounted,) = numbers(row[6]), numbers(row[7])
+            *classes, total, accounted = numbers(" ".join(row[1:]))
             assert accounted == 100.0
-            assert sum(ms for ms, _ in classes) == pytest.approx(total, abs=0.03)
-            assert sum(share for _, share in classes) == pytest.approx(100, abs=0.3)
+            assert len(classes) == 10
+            assert sum(classes[::2]) == pytest.approx(total, abs=0.03)
+            assert sum(classes[1::2]) == pytest.approx(100, abs=0.3)
             assert total == pytest.approx(50, abs=0.02)
 
 
@@ -689,7 +688,7 @@ def test_plot_of_times(n, pyplot):
     total = sum(patch.get_width() for patch in ax.patches)
     assert total == pytest.approx(50 * bars)
     hatches = {c.get_label(): c.patches[0].get_hatch() for c in ax.containers}
-    assert bool(hatches["waiting"]) and bool(hatches["overhead"]) and not hatches["compute"]
+    assert [c for c in CLASSES if hatches[c]] == ["waiting", "overhead"]
     assert [t.get_text() for t in ax.get_legend().get_texts()] == list(CLASSES)
     _, given_axes = pyplot.subplots()
     assert shown.plot(given_axes) is given_axes

@@ -1,0 +1,95 @@
+"""The notebooks run headless; `%px` reaches the chunks; a plain `ipcluster` works."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run_notebook(name: str, out: Path) -> str:
+    command = [sys.executable, str(ROOT / "notebooks" / "run.py"), name, "--out", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def execute(tmp_path: Path, *cells: str) -> list[str]:
+    """Run cells in a kernel of this interpreter; return the text that each shows."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+    client = NotebookClient(notebook, timeout=100, resources={"metadata": {"path": str(tmp_path)}})
+    client.create_kernel_manager()
+    client.km.kernel_cmd = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    client.execute()
+    return ["".join(map(text_of, cell.outputs)) for cell in notebook.cells]
+
+
+def text_of(output: nbformat.NotebookNode) -> str:
+    return output.get("text", "") or output.get("data", {}).get("text/plain", "")
+
+
+@pytest.mark.timeout(240)
+def test_the_demo_agrees_with_numpy_exactly(tmp_path):
+    text = run_notebook("heat", tmp_path)
+    assert "largest difference to NumPy: 0\n" in text
+    assert "ms per sweep" in text
+    assert "100.0 %" in text
+    assert {"heat.ipynb", "map.png", "layout.png", "time.png"} <= {
+        p.name for p in tmp_path.iterdir()
+    }
+
+
+@pytest.mark.timeout(240)
+def test_the_tour_runs(tmp_path):
+    text = run_notebook("tour", tmp_path)
+    assert "local part of tiles on rank 2 of 3" in text
+    assert "ValueError - shapes: got (9, 12) and (5, 5)" in text
+
+
+@pytest.mark.timeout(120)
+def test_px_reaches_the_chunks_and_errors_come_in_their_cell(tmp_path):
+    shown = execute(
+        tmp_path,
+        "import distnb as dnb, numpy as np\n%load_ext distnb\n%distnb start -n 3",
+        "A = dnb.arange(10.0, dist='cyclic')\nB = A[::-1]",
+        "%px A.local[...] += 100 * A.comm.Get_rank()",
+        "A.to_numpy().tolist()",
+        "%px print(A.global_slices, A.shape, A.layout, B.local)",
+        "del B\nA = A + 1",
+        "%px print('B' in globals(), A.local[0])",
+        "%distnb stop",
+    )
+    assert "rank 2" in shown[0]
+    assert eval(shown[3]) == [i + 100 * (i % 3) for i in range(10)]
+    assert "slice(1, 8, 3)" in shown[4]
+    assert "cyclic on 3 engines" in shown[4]
+    assert shown[6].count("False") == 3
+    assert "102.0" in shown[6]
+    assert "no session" in shown[7]
+
+
+@pytest.mark.timeout(120)
+def test_an_error_on_an_engine_names_the_line_of_the_cell(tmp_path):
+    cells = (
+        "import distnb as dnb\nsession = dnb.start(2)\nA = dnb.ones(10)",
+        "def fail(command):\n    raise FloatingPointError('on purpose')\n"
+        "name = session.transport._session\n"
+        "session.transport.client[1].execute(\n"
+        "    'import distnb.engines.entry as e\\ndef fail(command):\\n'\n"
+        "    '    raise FloatingPointError(\"on purpose\")\\n'\n"
+        "    f'e.worker({name!r}).executor.fault = fail', block=True)",
+        "B = A * 2\nfloat(B.sum())",
+    )
+    with pytest.raises(CellExecutionError) as error:
+        execute(tmp_path, *cells)
+    assert error.value.ename == "FloatingPointError"
+    assert "on purpose" in str(error.value)
+    assert "In[3] line 1: B = A * 2" in str(error.value)
+    assert "rank 1 of 2" in str(error.value)
