@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from distnb.client import array as _array
-from distnb.client import creation, functions, random
+from distnb.client import creation, functions, products, random
 from distnb.client.array import DistArray, Placement
 from distnb.client.creation import *  # noqa: F403
 from distnb.client.current import connect, inprocess, session, spmd, start
@@ -42,6 +42,7 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     *creation.__all__,
     *functions.NAMESPACE,
+    *products.__all__,
     *_DTYPES,
     "Config",
     "DistArray",
@@ -64,6 +65,7 @@ __all__ = [
 
 
 globals().update(functions.NAMESPACE)
+globals().update({name: getattr(products, name) for name in products.__all__})
 globals().update(
     {name: getattr(np, name) for name in ("e", "inf", "nan", "newaxis", "pi", *_DTYPES)}
 )

@@ -19,6 +19,7 @@ from distnb.layout import Ints, Layout, Placed, default_layout, follow
 __all__ = [
     "CREATIONS",
     "ELEMENTWISE",
+    "LOCALS",
     "REDUCTIONS",
     "UFUNC_REDUCTIONS",
     "Elementwise",
@@ -116,6 +117,9 @@ REDUCTIONS: dict[str, Reduction] = {
         Reduction("argmax", np.argmax, None),
     )
 }
+
+#: name -> function of whole local parts, with ``out=`` (see ``protocol.Local``).
+LOCALS: dict[str, Callable[..., Any]] = {"matmul": np.matmul}
 
 #: ufunc name -> reduction, for ``np.add.reduce`` and its like.
 UFUNC_REDUCTIONS = {row.ufunc.__name__: row for row in REDUCTIONS.values() if row.ufunc}

@@ -26,6 +26,7 @@ __all__ = [
     "Failure",
     "Fetch",
     "Free",
+    "Local",
     "Operand",
     "Reduce",
     "Reply",
@@ -94,6 +95,18 @@ class Reduce(NamedTuple):
     site: int
 
 
+class Local(NamedTuple):
+    """Apply a function to what each rank holds of whole bases that were brought into place.
+
+    ``op`` is a row of ``ops.LOCALS``; ranks that hold nothing of the output do nothing.
+    """
+
+    op: str
+    out: Operand
+    ins: tuple[Operand, ...]
+    site: int
+
+
 class Fetch(NamedTuple):
     """Send this rank's part of a view with the reply, as value ``slot``."""
 
@@ -127,7 +140,7 @@ class Describe(NamedTuple):
     name: str
 
 
-Command = Create | Apply | Reduce | Fetch | Free | Bind | Clocks | Describe
+Command = Create | Apply | Reduce | Local | Fetch | Free | Bind | Clocks | Describe
 
 
 class Batch(NamedTuple):
@@ -188,6 +201,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
             Bind,
             Clocks,
             Describe,
+            Local,
             Batch,
             Failure,
         ),

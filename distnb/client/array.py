@@ -405,6 +405,8 @@ class DistArray(np.lib.mixins.NDArrayOperatorsMixin):
         if method == "__call__" and ufunc.signature is None:
             if ops.ELEMENTWISE.get(ufunc.__name__, (None,) * 4)[3] is ufunc:
                 return elementwise(ufunc.__name__, *inputs, **kwargs)
+        if method == "__call__" and ufunc in FUNCTIONS:
+            return FUNCTIONS[ufunc](*inputs, **kwargs)
         if method == "reduce" and ufunc.__name__ in ops.UFUNC_REDUCTIONS and len(inputs) == 1:
             return reduce(
                 ops.UFUNC_REDUCTIONS[ufunc.__name__].name, *inputs, **_reduce_options(kwargs)

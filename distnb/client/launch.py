@@ -72,8 +72,8 @@ SETTINGS: dict[str, dict[str, str]] = {
     "other": {},
 }
 
-GRACE = 0.7
-"""Seconds that engines, and then mpiexec, have to end by themselves."""
+GRACE = (1.0, 0.5)
+"""Seconds that engines, and then mpiexec, have to end when asked to."""
 
 
 # Starting and stopping ------------------------------------------------------------------------
@@ -625,11 +625,11 @@ def _end_all(wait: Any, pids: dict[str, int], engine: str) -> None:
     below = _descendants(but=controller)
     segments = {path for process in below for path in _segments(process.pid)}
     engines = {process.pid for process in below if process.command == engine}
-    for asked in (engines, {pids.get("mpiexec")}):
+    for asked, grace in zip((engines, {pids.get("mpiexec")}), GRACE, strict=True):
         for process in _descendants(but=controller):
             if process.pid in asked:
                 _kill(process.pid, signal.SIGTERM)
-        deadline = time.monotonic() + GRACE
+        deadline = time.monotonic() + grace
         while _reap() and _descendants(but=controller) and time.monotonic() < deadline:
             wait(0.02)
     deadline = time.monotonic() + 3

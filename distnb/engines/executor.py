@@ -17,7 +17,7 @@ from distnb.engines.comm import Comm
 from distnb.engines.exchange import Exchange, PeerFailed
 from distnb.engines.store import Base, Lost, Store, window
 from distnb.events import COMPUTE, TRANSFER, Clock
-from distnb.protocol import Apply, Command, Create, Fetch, Operand, Reduce, Typed
+from distnb.protocol import Apply, Command, Create, Fetch, Local, Operand, Reduce, Typed
 from distnb.transfer import LOCAL, Message, Piece, Plan, Ref, plan_apply, plan_parts
 
 __all__ = ["Executor"]
@@ -44,6 +44,8 @@ class Executor:
             return self._create(command, buffers)
         if isinstance(command, Reduce):
             return self._reduce(number, command)
+        if isinstance(command, Local):
+            return self._local(command)
         if isinstance(command, Fetch):
             return self._fetch(command)
         raise TypeError(f"command: got {type(command).__name__}, expected one that computes")
@@ -80,6 +82,17 @@ class Executor:
             _at(out, chunk.shape, chunk.message)[...] = _at(base.block, chunk.shape, chunk.memory)
         self.clock.switch(before)
         return out
+
+    def _local(self, command: Local) -> None:
+        blocks = [self.store.get(x.base).block for x in command.ins]
+        target = self.store.get(command.out.base)
+        self._check(command)
+        if target.block is None or target.block.size == 0:
+            return
+        before = self.clock.switch(COMPUTE)
+        lead = [_with_axes(b, target.block.ndim) for b in blocks if b is not None]
+        ops.LOCALS[command.op](*lead, out=target.block)
+        self.clock.switch(before)
 
     def _reduce(self, number: int, command: Reduce) -> None:
         placed = self.store.placed(command.operand)
@@ -226,6 +239,11 @@ class _Kernel:
             self.run(*ins, out=into, where=next(windows), **self.options)
         else:
             self.run(*ins, out=into, **self.options)
+
+
+def _with_axes(block: np.ndarray, ndim: int) -> np.ndarray:
+    """Return a block with leading axes of length 1, up to ``ndim`` axes."""
+    return block.reshape((1,) * (ndim - block.ndim) + block.shape)
 
 
 _ARRAY = object()

@@ -31,6 +31,7 @@ from distnb.protocol import (
     Failure,
     Fetch,
     Free,
+    Local,
     Operand,
     Reduce,
     Reply,
@@ -239,6 +240,8 @@ def _written(command: Command) -> tuple[int, ...]:
         return tuple(o.base for o in command.outs)
     if isinstance(command, Create):
         return (command.base,)
+    if isinstance(command, Local):
+        return (command.out.base,)
     return (command.out,) if isinstance(command, Reduce) else ()
 
 
@@ -248,6 +251,8 @@ def _read(command: Command) -> set[int]:
         found = {x.base for x in command.ins if isinstance(x, Operand)}
         found |= {o.base for o in command.outs}
         return found | ({command.where.base} if command.where else set())
+    if isinstance(command, Local):
+        return {x.base for x in (command.out, *command.ins)}
     if isinstance(command, Reduce | Fetch):
         return {command.operand.base}
     return set()

@@ -796,16 +796,16 @@ def _draw_boxes(ax: Any, pic: Picture, boxes: Sequence[Box], x: float, y: float)
     fits = [(_label(pic, box), _extent(box)) for box in boxes]
     upright = [fit(text, w * x, h * y) for text, (h, w) in fits]
     lying = [fit(text, h * y, w * x) for text, (h, w) in fits]
-    lie = median(lying or [0]) > 1.2 * median(upright or [0])
+    lie = sum(s for s in lying if s >= 4) > 1.2 * sum(s for s in upright if s >= 4)
     sizes = lying if lie else upright
-    usual = max(6, median(sizes or [0]))
+    usual = median([s for s in sizes if s >= 4] or [0])
     for box, (text, _), size in zip(boxes, fits, sizes, strict=True):
         if size < 4:
             continue
         at = (sum(box.cols) / 2, sum(box.rows) / 2)
         paper = None if _tint(box) else {"fc": ax.get_facecolor(), "ec": "none", "pad": 1.5}
         style = {"ha": "center", "va": "center", "rotation": 90 * lie, "bbox": paper}
-        ax.text(*at, text, fontsize=min(size, usual), **style)
+        ax.text(*at, text, fontsize=min(size, max(6, usual)), **style)
 
 
 def _draw_view(ax: Any, pic: Picture) -> None:

@@ -123,7 +123,8 @@ class TimeReport:
 
     def _repr_html_(self) -> str:
         """Return the same numbers as one HTML element of at most 10 kB, with bars in SVG."""
-        tries = ((BARS, ROWS, OPS), (32, ROWS, OPS), (ROWS, ROWS, OPS), (8, 8, 6), (4, 4, 3))
+        most = ((BARS, OPS), (32, OPS), (ROWS, OPS), (ROWS, 8), (ROWS, 4), (8, 4))
+        tries = [*((bars, ROWS, ops) for bars, ops in most), (8, 8, 4), (4, 4, 2)]
         return fitting(_page(self._report, *most) for most in tries)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -323,7 +324,7 @@ def _class_marks(
             path += f"M{x} {brief(y - thick / 2)}h{width}v{thick}h-{width}z"
         else:
             path += f"M{x} {y}h{width}"
-        if pitch >= 14 and width >= 32:
+        if pitch >= 14 and width >= (32 if len(found) <= 8 else 70):  # bytes are few
             share = f"{100 * row.shares[c]:.0f} %"
             texts += f'<text x="{x + width // 2}" y="{y + 4}">{share}</text>'
     if not path:
