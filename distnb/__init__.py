@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client import array as _array
 from distnb.client import creation, functions, products, random
-from distnb.client.array import DistArray, Placement
+from distnb.client.array import DistArray
 from distnb.client.creation import *  # noqa: F403
 from distnb.client.current import connect, inprocess, session, spmd, start
+from distnb.client.placement import Placement
 from distnb.client.session import Session
 from distnb.config import Config, config
 from distnb.errors import (
@@ -39,7 +39,7 @@ _DTYPES = (
 
 __version__ = "0.1.0.dev0"
 
-__all__ = [
+__all__ = [  # noqa: PLE0604 - names from the tables
     *creation.__all__,
     *functions.NAMESPACE,
     *products.__all__,
@@ -78,7 +78,7 @@ class _Views:
         return getattr(importlib.import_module("distnb.widgets.layout"), name)
 
 
-_array.Placement.views = _Views()
+Placement.views = _Views()
 
 
 def load_ipython_extension(shell: Any) -> None:

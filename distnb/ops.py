@@ -199,7 +199,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "where": np.where,
     "real": np.real,
     "imag": np.imag,
-    "round": lambda x, decimals: np.round(x, decimals),
+    "round": np.round,
     "clip": np.clip,
 }
 

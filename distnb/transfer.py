@@ -314,7 +314,7 @@ def _receive(
 
 
 def _sends(rank: int, out: Placed, op: Placed, j: int) -> Iterator[Message]:
-    """Enumerate the messages that bring this rank's part of operand ``j`` to the output's owners."""
+    """Enumerate the messages that bring this rank's part of operand ``j`` to its users."""
     coords = op.layout.grid.coords(rank)
     held = op.owned(rank)
     if coords is None or held is None:

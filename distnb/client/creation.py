@@ -9,16 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array import (
-    FUNCTIONS,
-    DistArray,
-    create,
-    elementwise,
-    from_host,
-    layout_for,
-    numeric,
-)
+from distnb.client.array import FUNCTIONS, DistArray
 from distnb.client.current import need
+from distnb.client.handle import create, numeric
+from distnb.client.operations import elementwise, from_host, layout_for
 from distnb.client.session import Session
 from distnb.errors import explain
 from distnb.layout import Ints, follow, make_layout
@@ -378,7 +372,7 @@ def eye(
     """Make a 2-D array with ones on a diagonal and zeros elsewhere."""
     shape = _shape((N, N if M is None else M))
     row, column = indices(shape, dist=dist, grid=grid, session=session)
-    return elementwise("equal", row + operator.index(k), column).astype(numeric(dtype))  # type: ignore[no-any-return]
+    return elementwise("equal", row + operator.index(k), column).astype(numeric(dtype))
 
 
 def identity(n: int, dtype: Any = None, **layout: Any) -> DistArray:
@@ -447,8 +441,7 @@ def _joined(
     layout = make_layout(shape, at.size, ("irregular", tuple(cuts)))
     kind = numeric(kinds[0])
     if how is None:
-        slot = at.attach([np.array(a, kind, order="C", copy=True) for a in arrays])
-        how = ("data", slot)
+        how = ("data", [np.array(a, kind, order="C", copy=True) for a in arrays])
     return create(at, shape, kind, layout, how)
 
 

@@ -12,19 +12,11 @@ from typing import Any
 import numpy as np
 
 from distnb import ops
-from distnb.client.array import (
-    FUNCTIONS,
-    DistArray,
-    _assign,
-    _axes,
-    _axis,
-    _understood,
-    as_dist,
-    broadcast,
-    elementwise,
-    reduce,
-)
+from distnb.client.array import FUNCTIONS, DistArray
 from distnb.client.creation import asarray, full_like
+from distnb.client.indexing import one_axis, some_axes
+from distnb.client.operations import as_dist, assign, broadcast, elementwise, understood
+from distnb.client.reducing import reduce
 from distnb.errors import explain
 from distnb.slices import intersect, section
 
@@ -69,7 +61,7 @@ def _make_elementwise(row: ops.Elementwise) -> _Function:
                 )
             )
         for x in inputs:
-            if not _understood(x):
+            if not understood(x):
                 raise TypeError(
                     explain(f"{row.name}()", type(x).__name__, "array-like", "convert it")
                 )
@@ -79,7 +71,7 @@ def _make_elementwise(row: ops.Elementwise) -> _Function:
     first = next((s.strip() for s in summary if s.strip() and "(" not in s.split()[0]), "")
     function.__doc__ = (
         f"{first}\n\n    Elementwise, as ``numpy.{row.name}``. The result stays where the largest "
-        "operand is; what\n    lies elsewhere is sent there, and an aligned operation sends nothing.\n    "
+        "operand is; what\n    lies elsewhere is sent there; an aligned operation sends\n    nothing.\n    "
     )
     return function
 
@@ -148,15 +140,15 @@ def _result_dtype(f: _Function, x: DistArray, dtype: Any) -> np.dtype:
 
 def _finish(found: DistArray, dtype: np.dtype, out: Any) -> DistArray:
     if out is not None:
-        _assign(out, found)
-        return out  # type: ignore[no-any-return]
+        assign(out, found)
+        return out
     return found if found.dtype == dtype else found.astype(dtype)
 
 
 def _mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):  # type: ignore[no-untyped-def]
     """Arithmetic mean: a sum, divided on the engines."""
     x = _array(a)
-    axes = _axes(axis, x.ndim)
+    axes = some_axes(axis, x.ndim)
     keep = keepdims is True
     total = reduce("sum", x, axes, _working_dtype(x, dtype), None, keep, None, where)
     mean = elementwise("divide", total, _count(x, axes, where, keep))
@@ -166,7 +158,7 @@ def _mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):  #
 def _var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True):  # type: ignore[no-untyped-def]
     """Variance in two passes, as NumPy: the mean, then the mean square of what is left."""
     x = _array(a)
-    axes = _axes(axis, x.ndim)
+    axes = some_axes(axis, x.ndim)
     keep = keepdims is True
     working = _working_dtype(x, dtype)
     total = reduce("sum", x, axes, working, None, True, None, where)
@@ -185,7 +177,9 @@ def _var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tr
 
 def _std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True):  # type: ignore[no-untyped-def]
     """Take the square root of the variance."""
-    return elementwise("sqrt", _var(a, axis, dtype, None, ddof, keepdims, where=where), out=out)
+    return elementwise(
+        "sqrt", FUNCTIONS[np.var](a, axis, dtype, None, ddof, keepdims, where=where), out=out
+    )
 
 
 FUNCTIONS[np.mean] = _mean
@@ -208,7 +202,7 @@ def _count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> DistA
 @_public("where", np.where)
 def _where(condition: Any, x: Any, y: Any) -> DistArray:
     """Choose elements from ``x`` where the condition is true, else from ``y``."""
-    return elementwise("where", *_first_array(condition, x, y))  # type: ignore[no-any-return]
+    return elementwise("where", *_first_array(condition, x, y))
 
 
 @_public("clip", np.clip)
@@ -219,18 +213,18 @@ def _clip(
     low, high = limits.get("min", a_min), limits.get("max", a_max)
     x = _array(a)
     if low is None and high is None:
-        return elementwise("positive", x, out=out)  # type: ignore[no-any-return]
+        return elementwise("positive", x, out=out)
     if high is None:
-        return elementwise("maximum", x, low, out=out)  # type: ignore[no-any-return]
+        return elementwise("maximum", x, low, out=out)
     if low is None:
-        return elementwise("minimum", x, high, out=out)  # type: ignore[no-any-return]
-    return elementwise("clip", x, low, high, out=out)  # type: ignore[no-any-return]
+        return elementwise("minimum", x, high, out=out)
+    return elementwise("clip", x, low, high, out=out)
 
 
 @_public("round", np.round, np.around)
 def _round(a: Any, decimals: int = 0, out: Any = None) -> DistArray:
     """Round to a number of decimals."""
-    return elementwise("round", _array(a), int(decimals), out=out)  # type: ignore[no-any-return]
+    return elementwise("round", _array(a), int(decimals), out=out)
 
 
 @_public("real", np.real)
@@ -256,7 +250,7 @@ def _copyto(dst: DistArray, src: Any, casting: str = "same_kind", where: Any = T
         raise TypeError(
             f"Cannot cast from {kind!r} to {dst.dtype!r} according to the rule {casting!r}"
         )
-    _assign(dst, src, None if where is True else as_dist(where, dst.session, dst))
+    assign(dst, src, None if where is True else as_dist(where, dst.session, dst))
 
 
 @_public("allclose", np.allclose)
@@ -311,7 +305,7 @@ def _moveaxis(a: Any, source: Any, destination: Any) -> DistArray:
     x = _array(a)
     np.moveaxis(np.empty((1,) * x.ndim), source, destination)  # NumPy checks
     pairs = zip(*(np.atleast_1d(v).tolist() for v in (source, destination)), strict=True)
-    targets = {_axis(d, x.ndim): _axis(s, x.ndim) for s, d in pairs}
+    targets = {one_axis(d, x.ndim): one_axis(s, x.ndim) for s, d in pairs}
     rest = iter(d for d in range(x.ndim) if d not in targets.values())
     return x.transpose([targets[d] if d in targets else next(rest) for d in range(x.ndim)])
 
@@ -320,7 +314,7 @@ def _moveaxis(a: Any, source: Any, destination: Any) -> DistArray:
 def _flip(m: Any, axis: Any = None) -> DistArray:
     """Return a view with the elements along axes in reverse order."""
     x = _array(m)
-    axes = _axes(axis, x.ndim)
+    axes = some_axes(axis, x.ndim)
     return x[tuple(slice(None, None, -1) if d in axes else slice(None) for d in range(x.ndim))]
 
 
@@ -330,7 +324,7 @@ def _expand_dims(a: Any, axis: Any) -> DistArray:
     x = _array(a)
     given = axis if isinstance(axis, tuple | list) else (axis,)
     view = x._view
-    for d in sorted(_axes(tuple(given), x.ndim + len(given))):
+    for d in sorted(some_axes(tuple(given), x.ndim + len(given))):
         view = view.insert(d)
     return x._look(view)
 

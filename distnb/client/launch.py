@@ -72,6 +72,9 @@ SETTINGS: dict[str, dict[str, str]] = {
     "other": {},
 }
 
+#: Where Open MPI 5 and 4 keep what they may leave behind.
+SESSION_FOLDER = ("PRTE_MCA_prte_tmpdir_base", "OMPI_MCA_orte_tmpdir_base")
+
 GRACE = (1.0, 0.5)
 """Seconds that engines, and then mpiexec, have to end when asked to."""
 
@@ -175,6 +178,7 @@ class _Watchdog:
     def start(cls, mpiexec: str, n: int, environment: dict[str, str], timeout: float) -> _Watchdog:
         """Start the watchdog, which starts everything else."""
         folder = Path(tempfile.mkdtemp(prefix="distnb-"))
+        environment |= dict.fromkeys(SESSION_FOLDER, str(folder))
         commands = _commands(folder, mpiexec, n, timeout)
         task = {"owner": os.getpid(), "folder": str(folder), "commands": commands}
         with open(folder / "watchdog.log", "wb") as log:
@@ -625,7 +629,7 @@ def _end_all(wait: Any, pids: dict[str, int], engine: str) -> None:
     below = _descendants(but=controller)
     segments = {path for process in below for path in _segments(process.pid)}
     engines = {process.pid for process in below if process.command == engine}
-    for asked, grace in zip((engines, {pids.get("mpiexec")}), GRACE, strict=True):
+    for asked, grace in zip((engines, {pids.get("mpiexec", 0)}), GRACE, strict=True):
         for process in _descendants(but=controller):
             if process.pid in asked:
                 _kill(process.pid, signal.SIGTERM)
@@ -676,7 +680,7 @@ def _processes() -> Iterator[_Process]:
     for folder in Path("/proc").glob("[0-9]*"):
         # "pid (name) state parent ..."; the name may hold spaces and parentheses.
         fields = _read(folder / "stat").rpartition(")")[2].split()
-        command = _read(folder / "cmdline").replace("\0", " ")
+        command = _read(folder / "cmdline").replace("\0", " ").strip()
         if fields:
             yield _Process(int(folder.name), int(fields[1]), command)
 

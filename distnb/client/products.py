@@ -15,7 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.axes import Block, Whole
-from distnb.client.array import FUNCTIONS, DistArray, as_dist, create, elementwise, reduce
+from distnb.client.array import FUNCTIONS, DistArray
+from distnb.client.handle import create
+from distnb.client.operations import as_dist, copied, elementwise
+from distnb.client.reducing import reduce
 from distnb.errors import explain
 from distnb.layout import Grid, Ints, Layout, replicated
 from distnb.protocol import Local
@@ -68,7 +71,9 @@ def vecdot(x1: Any, x2: Any, out: Any = None, axis: int = -1, **options: Any) ->
     dtype = np.vecdot(np.empty(1, a.dtype), np.empty(1, b.dtype)).dtype
     terms = elementwise("multiply", elementwise("conjugate", a) if a.dtype.kind == "c" else a, b)
     return _into(
-        reduce("any" if dtype == bool else "sum", terms, axis, None if dtype == bool else dtype),
+        reduce(
+            "any" if dtype.kind == "b" else "sum", terms, axis, None if dtype.kind == "b" else dtype
+        ),
         out,
     )
 
@@ -127,7 +132,7 @@ def _into(found: DistArray, out: Any) -> DistArray:
     if out is None:
         return found
     out[...] = found
-    return out  # type: ignore[no-any-return]
+    return out
 
 
 # -- three ways to multiply two matrices -----------------------------------------------------------
@@ -205,7 +210,7 @@ def _move(x: DistArray, layout: Layout) -> float:
 
 
 def _in(x: DistArray, layout: Layout) -> DistArray:
-    return x if _lies(x, layout) else x._copied(x.dtype, layout)
+    return x if _lies(x, layout) else copied(x, x.dtype, layout)
 
 
 def _product(
@@ -223,7 +228,7 @@ def _inner(a: DistArray, b: DistArray, dtype: np.dtype) -> DistArray:
     shape = (size, a.shape[0], b.shape[1])
     partial = create(a.session, shape, dtype, _split(0, size, 3), ("fill", 0))
     _call("matmul", partial, (_in(a, _split(1, size)), _in(b, _split(0, size))))
-    return reduce("any", partial, 0) if dtype == bool else reduce("sum", partial, 0, dtype)
+    return reduce("any", partial, 0) if dtype.kind == "b" else reduce("sum", partial, 0, dtype)
 
 
 def _stacked(a: DistArray, b: DistArray, dtype: np.dtype) -> DistArray:

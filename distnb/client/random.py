@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array import DistArray, create, layout_for, numeric
+from distnb.client.array import DistArray
 from distnb.client.creation import _shape
 from distnb.client.current import need
+from distnb.client.handle import create, numeric
+from distnb.client.operations import layout_for
 from distnb.client.session import Session
 from distnb.errors import explain
 

@@ -11,7 +11,7 @@ import time
 import uuid
 import warnings
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from math import prod
 from types import FrameType
@@ -148,9 +148,10 @@ class Session:
         self.check_open()
         self._recorder.add(command)
 
-    def attach(self, parts: list[np.ndarray]) -> int:
-        """Add a buffer for each rank to the pending batch; return its slot."""
-        return self._recorder.attach(parts)
+    def attach(self, parts: list[np.ndarray], make: Callable[[int], Command]) -> None:
+        """Add a buffer for each rank to the pending batch, with the command of its slot."""
+        with self._recorder.lock:  # the idle timer must not send the one without the other
+            self.record(make(self._recorder.attach(parts)))
 
     def site(self) -> int:
         """Return the number of the user's source line that is running."""

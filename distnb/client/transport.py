@@ -111,7 +111,7 @@ class InProcess(Transport):
         reply = box.get()
         if isinstance(reply, BaseException):
             raise reply
-        return reply  # type: ignore[no-any-return]
+        return reply
 
     def interrupt(self) -> None:
         for worker in self.workers:
@@ -145,7 +145,7 @@ class Spmd(Transport):
             raise KeyboardInterrupt
         # All ranks know whether anything failed; only then, or for values, must they talk.
         if reply.lost or reply.values or reply.failures:
-            return self._share(reply)  # type: ignore[no-any-return]
+            return self._share(reply)
         return [reply]
 
     def done(self, ticket: list[Reply]) -> bool:
@@ -277,7 +277,7 @@ def _reply(parts: list[Any]) -> Reply:
     """Put a reply that travelled as a list (see ``entry.run``) together again."""
     reply, shapes, *arrays = parts
     values = {k: a.reshape(shape) for (k, shape), a in zip(shapes, arrays, strict=True)}
-    return reply._replace(values=reply.values | values)  # type: ignore[no-any-return]
+    return reply._replace(values=reply.values | values)
 
 
 def poll(ready: Callable[[], bool], seconds: float) -> bool:

@@ -46,7 +46,7 @@ def _owned(base: Base, rank: int) -> tuple[Sections, ...] | None:
 
 
 def _fill_index(base: Base, block: np.ndarray, rank: int, axis: int, start: Any, step: Any) -> None:
-    """Fill with ``start + step*i`` for the global index i along ``axis``, as NumPy's arange does."""
+    """Fill with ``start + step*i`` for the global index i along ``axis``, as arange does."""
     owned = _owned(base, rank)
     if owned is None:
         return

@@ -105,7 +105,7 @@ class _Values:
         self.ufunc: Any = ops.REDUCTIONS[work.command.op].ufunc
         self.dtype = np.dtype(work.command.dtype)
         # Logical operations take any dtype and give bool: asking for bool would be a cast.
-        logical = self.ufunc.__name__.startswith("logical")
+        logical = self.ufunc in (np.logical_and, np.logical_or, np.logical_xor)
         self.options = {} if logical else {"dtype": self.dtype}
 
     def local(self, block: np.ndarray | None, shape: Ints) -> np.ndarray:

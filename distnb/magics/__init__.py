@@ -13,7 +13,8 @@ from IPython.core.magic_arguments import argument, magic_arguments, parse_argstr
 from IPython.display import display
 
 from distnb.client import current
-from distnb.client.array import DistArray, Placement
+from distnb.client.array import DistArray
+from distnb.client.placement import Placement
 from distnb.client.session import Session
 from distnb.errors import DistnbError
 from distnb.widgets.status import Status
@@ -93,7 +94,7 @@ class DistnbMagics(Magics):
 
 @contextmanager
 def _nested(shell: Any) -> Iterator[None]:
-    """Run a cell within a cell: its error is raised by the outer one, whose result is kept apart."""
+    """Run a cell within a cell: the outer one raises its error and has a result of its own."""
     show, outer = shell.showtraceback, shell.displayhook.exec_result
     shell.showtraceback = lambda *args, **kwargs: None
     try:

@@ -324,7 +324,7 @@ def _class_marks(
             path += f"M{x} {brief(y - thick / 2)}h{width}v{thick}h-{width}z"
         else:
             path += f"M{x} {y}h{width}"
-        if pitch >= 14 and width >= (32 if len(found) <= 8 else 70):  # bytes are few
+        if pitch >= 14 and width >= (32 if len(found) <= 8 else 70):  # 10 kB in all
             share = f"{100 * row.shares[c]:.0f} %"
             texts += f'<text x="{x + width // 2}" y="{y + 4}">{share}</text>'
     if not path:

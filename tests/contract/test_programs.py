@@ -136,8 +136,8 @@ class Programs(RuleBasedStateMachine):
     def compute_where(self, pick, other):
         x, a = self.get_writeable(pick)
         y, b = self.alike(other, x.shape)
-        np.copyto(x, 1, where=np.not_equal(y, 1))
-        np.copyto(a, 1, where=np.not_equal(b, 1))
+        np.copyto(x, True, where=np.not_equal(y, 1))
+        np.copyto(a, True, where=np.not_equal(b, 1))
 
     @rule(pick=PICK, other=PICK)
     def assign(self, pick, other):
@@ -253,6 +253,6 @@ def test_programs(session):
         pass
 
     Machine.session = session
-    steps = settings(max_examples=max(2, round(60 * SCALE)), stateful_step_count=40)
+    steps = settings(max_examples=max(2, round(15 * SCALE)), stateful_step_count=40)
     with no_warnings():
         run_state_machine_as_test(Machine, settings=steps)

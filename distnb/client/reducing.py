@@ -1,0 +1,101 @@
+"""Reductions: checked here, recorded, done on the engines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from distnb import ops
+from distnb.client.handle import Handle, numeric
+from distnb.client.indexing import some_axes
+from distnb.client.operations import as_dist, elementwise, outputs, record_apply
+from distnb.client.session import Base
+from distnb.errors import explain
+from distnb.layout import View
+from distnb.protocol import Create, Reduce
+
+__all__ = ["reduce", "reduce_options"]
+
+
+def reduce_options(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of ``ufunc.reduce``, whose axis is 0 by default."""
+    found = {"axis": 0} | kwargs
+    out = found.get("out")
+    found["out"] = out[0] if isinstance(out, tuple) else out
+    return {k: v for k, v in found.items() if v is not np._NoValue}
+
+
+def reduce(
+    op: str,
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    """Record a reduction; return its result.
+
+    Kept axes stay split as they were; every engine along a reduced axis holds a copy of the
+    result. Sent are the partial results, up and down a binomial tree.
+    """
+    keepdims = False if keepdims is np._NoValue else bool(keepdims)
+    initial = None if initial is np._NoValue else initial
+    if where is not True and where is not np._NoValue:
+        x = _masked(op, x, where, initial)
+    axes = some_axes(axis, x.ndim)
+    result_dtype = _reduced_dtype(op, x, axis, dtype, initial)
+    placed = x.placed
+    layout, exact = ops.reduction_layout(placed, axes, x.session.size)
+    if not exact:
+        return reduce(op, x.copy(), axis, dtype, out, keepdims, initial)
+    shape = ops.reduced_shape(x.shape, axes, keepdims=False)
+    source = x.operand
+    base = Base(x.session, shape, result_dtype, layout)
+    found = Handle.made(base, View.whole(shape))
+    x.session.watch(base)
+    site = x.session.site()
+    x.session.record(Create(base.handle, shape, result_dtype.str, layout, ("empty",), site))
+    x.session.record(Reduce(op, base.handle, source, axes, result_dtype.str, site))
+    if initial is not None:
+        ufunc = ops.REDUCTIONS[op].ufunc
+        elementwise(ufunc.__name__, found, initial, out=found, casting="unsafe")  # type: ignore[union-attr]
+    if keepdims:
+        for d in axes:
+            found = found._look(found._view.insert(d))
+    return found if out is None else _reduced_into(found, out)
+
+
+def _reduced_dtype(op: str, x: Handle, axis: Any, dtype: Any, initial: Any) -> np.dtype:
+    """Ask NumPy for the dtype of the result; raises what it raises (empty, axis, dtype)."""
+    sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
+    options: dict[str, Any] = {"axis": tuple(axis) if isinstance(axis, list) else axis}
+    if dtype is not None:
+        options["dtype"] = numeric(dtype)
+    if initial is not None:
+        options["initial"] = initial
+    return np.asarray(ops.REDUCTIONS[op].function(sample, **options)).dtype
+
+
+def _masked(op: str, x: Handle, where: Any, initial: Any) -> Any:
+    """Return ``x`` with the operation's identity where the mask is false."""
+    ufunc = ops.REDUCTIONS[op].ufunc
+    identity = initial if initial is not None else getattr(ufunc, "identity", None)
+    if identity is None:
+        raise ValueError(
+            f"reduction operation '{op}' does not have an identity, so to use a where mask one has "
+            "to specify 'initial'"
+        )
+    return elementwise("where", where, x, np.asarray(identity).astype(x.dtype)[()])
+
+
+def _reduced_into(found: Handle, out: Any) -> Any:
+    (out,) = outputs(out, 1)
+    if out.shape != found.shape:
+        raise ValueError(
+            explain("out", f"shape {out.shape}", f"{found.shape}", "pass a matching one")
+        )
+    record_apply("copy", (out,), (as_dist(found, out.session),), None, ())
+    return out
