@@ -19,6 +19,10 @@ from distnb.slices import Sections, interval, section
 __all__ = ["KINDS", "Axis", "Block", "BlockCyclic", "Cyclic", "Irregular", "Whole", "parse_axis"]
 
 
+#: More cuts than these are not spelled out.
+_SPELLED_CUTS = 10
+
+
 @dataclass(frozen=True, slots=True)
 class Axis:
     """What every kind of axis answers. ``n``: global length, ``p``: coordinates, ``c``: one."""
@@ -129,7 +133,10 @@ class Irregular(Axis):
             )
 
     def spell(self) -> str:
-        return f"('irregular', {self.cuts})"
+        cuts = self.cuts
+        if len(cuts) > _SPELLED_CUTS:
+            return f"('irregular', ({cuts[0]}, {cuts[1]}, ..., {cuts[-1]}))"
+        return f"('irregular', {cuts})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,7 +143,7 @@ class Layout:
             axis.check(n, self.parts(a))
 
     def spell(self) -> str:
-        """Return the layout as a user reads it, for example ``block x *  on 2 engines``."""
+        """Return the layout as a user reads it, for example ``block x * on 2 engines``."""
         grid = self.grid
         if not any(d >= 0 for d in self.dims):
             where = f"on engine {grid.first}" if grid.size == 1 else f"replicated on {grid.size}"

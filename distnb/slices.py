@@ -81,8 +81,11 @@ def elements(sections: Iterable[Section]) -> Iterator[int]:
 def clip(s: Section, lo: int, hi: int) -> Sections:
     """Return the part of ``s`` in ``[lo, hi)``: at most a cut head, whole runs and a cut tail.
 
-    >>> clip(Section(0, 2, 4, 3), 1, 9)
-    (Section(start=1, block=1, period=1, count=1), Section(start=4, block=1, period=..., count=...
+    >>> for part in clip(Section(start=0, block=2, period=4, count=3), 1, 9):
+    ...     print(part)
+    Section(start=1, block=1, period=1, count=1)
+    Section(start=4, block=2, period=2, count=1)
+    Section(start=8, block=1, period=1, count=1)
     """
     if s.count == 1:
         return interval(max(s.start, lo), min(s.start + s.block, hi))

@@ -80,11 +80,11 @@ def overview() -> dict[str, Any]:
 
 def draw(name: str, arrays: dict[str, Any]) -> None:
     """Draw who owns what of some arrays, side by side."""
-    size = (2.7 * len(arrays), 3.2)
+    size = (2.35 * len(arrays), 2.9)
     figure, panels = pyplot.subplots(1, len(arrays), figsize=size, layout="constrained")
     for ax, (title, array) in zip(panels, arrays.items(), strict=True):
         array.layout.plot(ax=ax).set_box_aspect(1)
-        ax.set_title(title, loc="left", fontsize=10, family="monospace")
+        ax.set_title(title, loc="left", fontsize=9, family="monospace")
     save(name, figure)
 
 
@@ -106,7 +106,7 @@ def draw_time() -> None:
 
 def save(name: str, figure: Any) -> None:
     """Write a picture, without a date, so that it changes only when its content does."""
-    figure.savefig(FOLDER / f"{name}.png", dpi=110, metadata={"Software": None})
+    figure.savefig(FOLDER / f"{name}.png", dpi=130, metadata={"Software": None})
     pyplot.close(figure)
 
 

@@ -71,7 +71,8 @@ def _make_elementwise(row: ops.Elementwise) -> _Function:
     first = next((s.strip() for s in summary if s.strip() and "(" not in s.split()[0]), "")
     function.__doc__ = (
         f"{first}\n\n    Elementwise, as ``numpy.{row.name}``. The result stays where the largest "
-        "operand is; what\n    lies elsewhere is sent there; an aligned operation sends\n    nothing.\n    "
+        "operand is; what\n    lies elsewhere is sent there, and an aligned operation sends "
+        "nothing.\n    "
     )
     return function
 

@@ -150,10 +150,12 @@ class _Positions:
         self.scale = _scales(work.view_shape, work.command.axes)
 
     def local(self, block: np.ndarray | None, shape: Ints) -> np.ndarray:
+        dtype = np.uint8 if block is None else block.dtype
+        kind = np.dtype([("value", dtype), ("at", np.intp)])
         if self.work.local is None or block is None:
-            return np.empty(shape, np.dtype([("value", np.uint8), ("at", np.intp)]))
+            return np.empty(shape, kind)
         kept, pieces = self.work.local
-        found = np.empty(kept, np.dtype([("value", block.dtype), ("at", np.intp)]))
+        found = np.empty(kept, kind)
         seen: set[int] = set()
         for piece in pieces:
             value = self._piece(piece, block)

@@ -302,6 +302,7 @@ def test_in_a_kernel(mark):
         shown = execute("%px print(mpi_rank, mpi_size)")
         assert "0 2" in shown
         assert "1 2" in shown
+        assert execute("engines.stop(); engines = launch.start_engines(1)") == ""
     except queue.Empty:
         pytest.fail("the kernel does not answer")
     finally:
@@ -487,14 +488,14 @@ def test_a_cluster_that_the_user_started(mark, scratch):
         subprocess.Popen(command, env=environment(), stdout=log, stderr=log) as controller,
     ):
         try:
-            assert eventually(launch.running_default_cluster, 10)
+            assert eventually(launch.running_default_cluster, 20)
             with pytest.raises(ConnectionError, match=r"^engines of the cluster: got 0, expected"):
                 launch.connect_client()
             launch.start_engines(2).stop()  # must leave the user's cluster alone
             assert quickly_running()
             command[2] = "ipyparallel.engine"
             with subprocess.Popen(command[:3], env=environment(), stdout=log, stderr=log) as engine:
-                assert eventually(connected, 10)
+                assert eventually(connected, 20)
                 engine.terminate()
         finally:
             controller.terminate()

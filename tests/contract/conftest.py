@@ -25,7 +25,10 @@ settings.register_profile(
     suppress_health_check=list(HealthCheck),
 )
 settings.register_profile(
-    "contract", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    "contract",
+    deadline=None,
+    phases=[phase for phase in Phase if phase is not Phase.explain],  # it traces every line: slow
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 if KINDS == "spmd":
     settings.load_profile("together")

@@ -253,6 +253,6 @@ def test_programs(session):
         pass
 
     Machine.session = session
-    steps = settings(max_examples=max(2, round(15 * SCALE)), stateful_step_count=40)
+    steps = settings(max_examples=max(2, round(100 * SCALE)), stateful_step_count=40)
     with no_warnings():
         run_state_machine_as_test(Machine, settings=steps)

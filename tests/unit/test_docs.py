@@ -1,0 +1,128 @@
+"""Every example runs: those of the pages, of the README and of the docstrings."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib
+import numpy as np
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import distnb as dnb
+from distnb.client import current
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+MODULES = ["distnb", *(m.name for m in pkgutil.walk_packages(dnb.__path__, "distnb."))]
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+class Block(NamedTuple):
+    """A fenced block of a page: its language, its text, and the line before its text."""
+
+    language: str
+    text: str
+    line: int
+
+
+def blocks_of(page: Path) -> Iterator[Block]:
+    text = page.read_text(encoding="utf-8")
+    for found in re.finditer(r"^```(\S*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        yield Block(found[1], found[2], text.count("\n", 0, found.start()) + 1)
+
+
+def examples(language: str, prompts: bool, without: str = "\0") -> list:
+    """Return parameters: a page, and its blocks in a language, with or without prompts."""
+    found = []
+    for page in PAGES:
+        blocks = [
+            b
+            for b in blocks_of(page)
+            if b.language == language and (">>>" in b.text) == prompts and without not in b.text
+        ]
+        if blocks:
+            found.append(pytest.param(page, blocks, id=page.name))
+    return found
+
+
+def check(test: doctest.DocTest) -> None:
+    """Run a doctest; fail with what it reports."""
+    report: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    if runner.run(test, out=report.append).failed:
+        pytest.fail("".join(report), pytrace=False)
+
+
+@pytest.fixture(autouse=True)
+def tidy(monkeypatch, tmp_path):
+    """Run in an empty folder; close what an example leaves open."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(matplotlib, "rcParams", matplotlib.rcParams.copy())
+    matplotlib.use("agg")
+    before = list(current._CURRENT)
+    yield
+    for session in [s for s in current._CURRENT if s not in before]:
+        session.close()
+    matplotlib.pyplot.close("all")
+
+
+@pytest.mark.parametrize(("page", "blocks"), examples("python", prompts=True))
+def test_prompts_on_pages(page, blocks):
+    lines = [""] * page.read_text(encoding="utf-8").count("\n")
+    for block in blocks:  # keep line numbers
+        text = block.text.splitlines()
+        lines[block.line : block.line + len(text)] = text
+    name = page.name
+    test = doctest.DocTestParser().get_doctest("\n".join(lines) + "\n", {}, name, str(page), 0)
+    check(test)
+
+
+@pytest.mark.parametrize(("page", "blocks"), examples("python", prompts=False))
+def test_scripts_on_pages(page, blocks, monkeypatch):
+    monkeypatch.setattr(dnb, "start", lambda n=None: dnb.inprocess(n or 2))
+    names = {"__name__": "__main__"}
+    for block in blocks:
+        exec(compile("\n" * block.line + block.text, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize(("page", "blocks"), examples("ipython", prompts=False, without="%px"))
+def test_cells_on_pages(page, blocks):
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "distnb")
+    try:
+        with dnb.inprocess(3):
+            shell.user_ns |= {"dnb": dnb, "np": np, "A": dnb.ones((9, 9))}
+            for block in blocks:
+                shell.run_cell(block.text).raise_error()
+    finally:
+        shell.run_line_magic("unload_ext", "distnb")
+        shell.user_ns.clear()
+        InteractiveShell.clear_instance()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings(name):
+    module = importlib.import_module(name)
+    for test in doctest.DocTestFinder(exclude_empty=True).find(module):
+        if test.examples:
+            check(test)
+
+
+def test_reference_names_everything_public():
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    words = set(re.findall(r"\w+", text))
+    assert set(dnb.__all__) - words == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
+    assert [link for link in links if not (page.parent / link).exists()] == []
