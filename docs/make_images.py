@@ -58,7 +58,8 @@ def main(arguments: list[str]) -> None:
         for name, panels in LAYOUTS.items():
             arrays = {title: dnb.zeros(SHAPE, **how) for title, how in panels.items()}
             if name == "copies":
-                arrays |= {"sum(axis=0) of a\n2 x 2 grid": dnb.zeros(SHAPE, dist=("block",) * 2).sum(0)}
+                grid = dnb.zeros(SHAPE, dist=("block", "block"))
+                arrays["sum(axis=0) of a\n2 x 2 grid"] = grid.sum(axis=0)
             draw(name, arrays)
         base = dnb.zeros(SHAPE)
         draw("views", {title: view(base) for title, view in VIEWS.items()})
@@ -70,12 +71,10 @@ def main(arguments: list[str]) -> None:
 def overview() -> dict[str, Any]:
     """Return the arrays of the picture in the README."""
     a = dnb.zeros(SHAPE)
-    return {
-        "A = dnb.zeros((16, 16))": a,
-        "A[1:-1, 1:-1]": a[1:-1, 1:-1],
-        "dist=('block', 'block')": dnb.zeros(SHAPE, dist=("block", "block")),
-        "dist=(('cyclic', 2),\n('cyclic', 4))": dnb.zeros(SHAPE, dist=(("cyclic", 2), ("cyclic", 4))),
-    }
+    found = {"A = dnb.zeros((16, 16))": a, "A[1:-1, 1:-1]": a[1:-1, 1:-1]}
+    for title, how in list(LAYOUTS["two-axes"].items())[1::2]:
+        found[title] = dnb.zeros(SHAPE, **how)
+    return found
 
 
 def draw(name: str, arrays: dict[str, Any]) -> None:

@@ -146,6 +146,7 @@ def follow_cells(shell: Any) -> None:
     if client is None or getattr(client, "_distnb_session", None) is session:
         return
     client._distnb_session = session
+    client.activate()  # %px means the engines of the newest session
     send = client.send_execute_request
 
     def send_after_flush(*args: Any, **kwargs: Any) -> Any:

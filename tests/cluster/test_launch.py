@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from distnb.client import launch
+from distnb.client import launch, watchdog
 
 ROOT = Path(__file__).resolve().parents[2]
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
@@ -188,7 +188,7 @@ def test_stop_ends_engines_that_wait_for_each_other(mark, scratch):
         MPI.COMM_WORLD.Recv(bytearray(1), source=1 - MPI.COMM_WORLD.rank)
 
     engines = launch.start_engines(2)
-    segments = {path for pid in marked(mark) for path in launch._segments(pid)}
+    segments = {path for pid in marked(mark) for path in watchdog._segments(pid)}
     engines.client[:].apply_async(deadlock)
     time.sleep(0.3)
     engines.stop()

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import matplotlib
 import numpy as np
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from matplotlib import pyplot
 
 import distnb as dnb
 from distnb.client import current
@@ -64,13 +64,12 @@ def check(test: doctest.DocTest) -> None:
 def tidy(monkeypatch, tmp_path):
     """Run in an empty folder; close what an example leaves open."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(matplotlib, "rcParams", matplotlib.rcParams.copy())
-    matplotlib.use("agg")
+    pyplot.switch_backend("agg")
     before = list(current._CURRENT)
     yield
     for session in [s for s in current._CURRENT if s not in before]:
         session.close()
-    matplotlib.pyplot.close("all")
+    pyplot.close("all")
 
 
 @pytest.mark.parametrize(("page", "blocks"), examples("python", prompts=True))

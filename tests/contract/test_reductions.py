@@ -1,0 +1,372 @@
+"""Reductions agree with NumPy: integers exactly, floats to a few roundings of the sum."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import distnb as dnb
+from distnb import ops, testing
+from tests.contract.support import (
+    DTYPES,
+    Ledger,
+    agree,
+    examples,
+    no_warnings,
+    numbered,
+    outcome,
+    pair,
+    public,
+    same,
+    special,
+)
+
+NAMES = ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax", "mean", "var", "std"]
+POSITIONS = ["argmin", "argmax"]
+EXACT = ["min", "max", "any", "all", "argmin", "argmax", "count_nonzero"]
+AXES = [None, 0, 1, 2, -1, (0, 1), (0, 2), (2, 1), (0, 1, 2), ()]
+DISTS = [None, "cyclic", ("*", "block", "cyclic"), ("block", "*", ("cyclic", 2)), "replicated", ("engine", 0)]
+
+
+def rtol(name, dtype):
+    """Return the allowed error; sums are of numbers of one sign."""
+    dtype = np.dtype(dtype)
+    return 0.0 if name in EXACT or dtype.kind not in "fc" else 32 * np.finfo(dtype).eps
+
+
+def positive(shape, dtype):
+    """Return data whose sums and products neither cancel nor overflow a float."""
+    n = int(np.prod(shape))
+    flat = np.arange(n) * 7919 % 31 / 16 + 0.5
+    if np.dtype(dtype).kind in "biu":
+        return (np.arange(n) * 7919 % 23 % (2 if np.dtype(dtype) == bool else 23)).astype(dtype).reshape(shape)
+    if np.dtype(dtype).kind == "c":
+        return (flat * (1 + 0.25j)).astype(dtype).reshape(shape)
+    return flat.astype(dtype).reshape(shape)
+
+
+def compare(ledger, numpys, ours, label, error_of):
+    """Note the result of a reduction, or compare the exceptions."""
+    expected, error = outcome(numpys)
+    actual, other = outcome(ours)
+    if error is not None:
+        assert isinstance(other, public(error)), f"{label}: raised {other!r}, expected {error!r}"
+        return
+    if other is not None:
+        raise AssertionError(f"{label}: raised {other!r}") from other
+    ledger(error_of(expected)).add(actual, expected, label)
+
+
+@pytest.fixture
+def ledger():
+    """Return the ledger of a relative error; all are closed at the end."""
+    books = {}
+    yield lambda rtol: books.setdefault(rtol, Ledger(rtol, rows=64))
+    for book in books.values():
+        book.close()
+
+
+# -- the table ---------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("session")
+@pytest.mark.parametrize("dist", DISTS, ids=str)
+def test_axes(dist, ledger):
+    with no_warnings():
+        for dtype in ("i4", "f8", "c16", "?"):
+            x = positive((4, 3, 5), dtype)
+            a = dnb.array(x, dist=dist)
+            for name, axis, keep in itertools.product(NAMES, AXES, (False, True)):
+                f = getattr(np, name)
+                compare(
+                    ledger,
+                    lambda f=f, x=x, o=dict(axis=axis, keepdims=keep): f(x, **o),
+                    lambda f=f, a=a, o=dict(axis=axis, keepdims=keep): f(a, **o),
+                    f"{name}({dtype}, {axis}, {keep})",
+                    lambda e, name=name: rtol(name, np.asarray(e).dtype),
+                )
+
+
+@pytest.mark.usefixtures("session")
+def test_dtypes(ledger):
+    """Every reduction of every dtype, also as method and as function of the namespace."""
+    with no_warnings():
+        for dtype in DTYPES:
+            x = positive((3, 4), dtype)
+            a = dnb.array(x, dist="cyclic")
+            for name in [*NAMES, "count_nonzero"]:
+                f, g = getattr(np, name), getattr(dnb, name)
+                error_of = lambda e, name=name: rtol(name, np.asarray(e).dtype)  # noqa: E731
+                for axis in (None, 1):
+                    compare(ledger, lambda: f(x, axis), lambda: f(a, axis), (name, dtype), error_of)
+                    compare(ledger, lambda: f(x, axis), lambda: g(a, axis), (name, dtype), error_of)
+                if name != "count_nonzero":
+                    compare(
+                        ledger, getattr(x, name), getattr(a, name), (name, dtype, "method"), error_of
+                    )
+
+
+@pytest.mark.usefixtures("session")
+def test_special_values(ledger):
+    """Infinities, NaN, and the largest integers, which wrap around."""
+    with no_warnings():
+        for dtype in DTYPES:
+            x = special(dtype, 12).reshape(3, 4)
+            a = dnb.array(x, dist=("cyclic", "*"))
+            names = EXACT if x.dtype.kind in "fc" else ["sum", "prod", *EXACT]
+            for name, axis in itertools.product(names, (None, 0, 1)):
+                f = getattr(np, name)
+                compare(
+                    ledger,
+                    lambda f=f, x=x, axis=axis: f(x, axis=axis),
+                    lambda f=f, a=a, axis=axis: f(a, axis=axis),
+                    (name, dtype, axis),
+                    lambda e: 0.0,
+                )
+
+
+@pytest.mark.usefixtures("session")
+def test_ufunc_reduce():
+    """``ufunc.reduce`` for all ufuncs of the table; its default axis is 0."""
+    for name, row in ops.UFUNC_REDUCTIONS.items():
+        f = getattr(np, name)
+        assert row.ufunc is f
+        for dtype in ("?", "u1", "i8", "f4", "f8"):
+            x = positive((5, 4), dtype)
+            a = dnb.array(x, dist=("block", "cyclic"))
+            for options in ({}, {"axis": 1}, {"axis": None}, {"axis": 0, "keepdims": True}, {"axis": (1, 0)}):
+                agree(
+                    lambda o=options, x=x: f.reduce(x, **o),
+                    lambda o=options, a=a: f.reduce(a, **o),
+                    rtol(name if name != "add" else "sum", "f4"),
+                )
+    x = np.arange(6.0)
+    agree(lambda: np.subtract.reduce(x), lambda: pytest.raises(TypeError, np.subtract.reduce, dnb.array(x)) and x[0] - x.sum() + 0 and dnb.array(np.subtract.reduce(x)))
+
+
+# -- ties and NaN ------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("session")
+@pytest.mark.parametrize("dist", ["block", "cyclic", ("cyclic", 2), "replicated"], ids=str)
+def test_ties_and_nans(dist):
+    """The first of equal elements wins, and the first NaN beats everything."""
+    some = [
+        np.array([3.0, 1, 1, 3, 3, 1, 3]),
+        np.zeros(9),
+        np.array([1.0, np.nan, 3, np.nan, 0]),
+        np.array([2, 1j, 1 - 1j, complex(np.nan, 1), 2]),
+        np.array([2, 2 + 1j, 2 + 1j, 2]),
+        np.array([-0.0, 0.0, -0.0]),
+        np.array([np.inf, np.inf, -np.inf, -np.inf]),
+        np.array([True, False, True, False]),
+        np.array([5, 7, 7, 5], np.uint8),
+    ]
+    for x in some:
+        a = dnb.array(x, dist=dist)
+        for f in (np.argmin, np.argmax):
+            agree(lambda f=f, x=x: f(x), lambda f=f, a=a: f(a))
+            agree(lambda f=f, x=x: f(x[::-1]), lambda f=f, a=a: f(a[::-1]))
+        for f in (np.min, np.max):
+            agree(lambda f=f, x=x: f(x), lambda f=f, a=a: f(a))
+    grid = np.array([[1.0, 2, 1], [2, 2, 2], [1, np.nan, 1]])
+    for f, axis in itertools.product((np.argmin, np.argmax), (None, 0, 1)):
+        for y in (grid, grid.T, grid[::-1, ::-1], grid[:2]):
+            b = dnb.array(y, dist=dist)
+            agree(lambda f=f, y=y, axis=axis: f(y, axis), lambda f=f, b=b, axis=axis: f(b, axis))
+            agree(lambda f=f, y=y, axis=axis: f(y.T, axis), lambda f=f, b=b, axis=axis: f(b.T, axis))
+
+
+# -- empty -------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("session")
+def test_empty_arrays():
+    for shape in ((0,), (0, 3), (3, 0), (2, 0, 3)):
+        x, a = np.zeros(shape), dnb.zeros(shape)
+        for name in [*NAMES, "count_nonzero"]:
+            f = getattr(np, name)
+            for axis in (None, *range(len(shape))):
+                agree(
+                    lambda f=f, x=x, axis=axis: np.asarray(f(x, axis=axis)),
+                    lambda f=f, a=a, axis=axis: f(a, axis=axis),
+                )
+    agree(lambda: np.max(np.zeros(0), initial=3.0), lambda: np.max(dnb.zeros(0), initial=3.0))
+    agree(lambda: np.max(np.zeros((0, 2)), 1), lambda: np.max(dnb.zeros((0, 2)), 1))
+
+
+@pytest.mark.usefixtures("session")
+def test_scalars():
+    x, a = np.array(2.5), dnb.array(2.5)
+    for name in NAMES:
+        f = getattr(np, name)
+        for axis in (None, (), 0, -1):
+            agree(lambda f=f, axis=axis: f(x, axis=axis), lambda f=f, axis=axis: f(a, axis=axis))
+
+
+# -- options -----------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("session")
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std"])
+def test_dtype(name):
+    f = getattr(np, name)
+    for dtype in ("?", "i1", "i8", "u2", "f4", "f8", "c8"):
+        x = positive((4, 5), dtype)
+        a = dnb.array(x)
+        for to in ("i8", "u1", "f4", "f8", "c16", "?", "U3"):
+            agree(
+                lambda x=x, to=to: f(x, axis=0, dtype=to),
+                lambda a=a, to=to: f(a, axis=0, dtype=to),
+                32 * np.finfo("f4").eps,
+            )
+
+
+@pytest.mark.usefixtures("session")
+def test_out():
+    x = positive((4, 5), "f8")
+    a = dnb.array(x, dist="cyclic")
+    for name in NAMES:
+        f = getattr(np, name)
+        for kind in ("f8", "f4", "i8", "i4", "c16", "?"):
+            for shape, options in (((5,), {"axis": 0}), ((4, 1), {"axis": 1, "keepdims": True}), ((), {}), ((3,), {"axis": 0})):
+                target = np.zeros(shape, kind)
+                ours = dnb.zeros(shape, kind, dist="cyclic" if shape else None)
+                numpys, error = outcome(lambda: f(x, out=target, **options))
+                found, other = outcome(lambda: f(a, out=ours, **options))
+                label = f"{name} into {kind} {shape} {options}"
+                if error is None:
+                    assert other is None, (label, other)
+                    assert found is ours, label
+                    with no_warnings():
+                        same(ours, target, rtol(name, kind))
+                else:
+                    assert isinstance(other, public(error)), (label, other, error)
+    with pytest.raises(TypeError, match="expected a DistArray"):
+        np.sum(a, axis=0, out=np.zeros(5))
+
+
+@pytest.mark.usefixtures("session")
+@pytest.mark.parametrize("name", ["sum", "prod", "min", "max"])
+def test_initial(name):
+    f = getattr(np, name)
+    for dtype in ("i4", "f8", "u1", "?"):
+        x = positive((3, 4), dtype)
+        a = dnb.array(x, dist="cyclic")
+        for initial in (0, 5, -1, 2.5, 300):
+            for options in ({}, {"axis": 1}, {"axis": 0, "keepdims": True}):
+                agree(
+                    lambda x=x, i=initial, o=options: f(x, initial=i, **o),
+                    lambda a=a, i=initial, o=options: f(a, initial=i, **o),
+                    rtol(name, "f8"),
+                )
+
+
+@pytest.mark.usefixtures("session")
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in POSITIONS])
+def test_where(name):
+    f = getattr(np, name)
+    for dtype in ("i4", "f8", "c8"):
+        x = positive((4, 5), dtype)
+        a = dnb.array(x, dist=("block", "cyclic"))
+        for mask in (x.real > 0.9, (np.arange(5) % 2 == 0), np.ones((4, 1), bool), False):
+            for options in ({}, {"axis": 0}, {"axis": 1, "keepdims": True}, {"initial": 2}):
+                if "initial" in options and name not in ("sum", "prod", "min", "max"):
+                    continue
+                ours = dnb.array(mask) if isinstance(mask, np.ndarray) else mask
+                agree(
+                    lambda x=x, o=options, m=mask: np.asarray(f(x, where=m, **o)),
+                    lambda a=a, o=options, m=ours: f(a, where=m, **o),
+                    rtol(name, "f4" if dtype == "c8" else "f8"),
+                )
+
+
+@pytest.mark.usefixtures("session")
+@pytest.mark.parametrize("dtype", "i4 u8 f2 f4 f8 c8 c16 ?".split())
+def test_means(dtype):
+    x = positive((5, 4), dtype)
+    for dist in (None, "cyclic", ("*", "block")):
+        a = dnb.array(x, dist=dist)
+        for axis, ddof, keep in itertools.product((None, 0, 1), (0, 1, 5), (False, True)):
+            for f in (np.var, np.std):
+                agree(
+                    lambda f=f, o=dict(axis=axis, ddof=ddof, keepdims=keep): f(x, **o),
+                    lambda f=f, o=dict(axis=axis, ddof=ddof, keepdims=keep): f(a, **o),
+                    64 * np.finfo(dtype if np.dtype(dtype).kind in "fc" else "f8").eps,
+                )
+
+
+@pytest.mark.usefixtures("session")
+def test_wrong_arguments():
+    x = np.arange(12.0).reshape(3, 4)
+    a = dnb.array(x)
+    for options in (
+        {"axis": 2},
+        {"axis": -3},
+        {"axis": (0, 0)},
+        {"axis": (0, 2)},
+        {"axis": "x"},
+        {"axis": 1.0},
+        {"dtype": "nonsense"},
+        {"where": np.ones((2, 2), bool)},
+        {"where": x},
+        {"magic": 1},
+    ):
+        for name in ("sum", "min", "mean", "any", "std"):
+            f = getattr(np, name)
+            ours = {k: dnb.array(v) if isinstance(v, np.ndarray) else v for k, v in options.items()}
+            agree(lambda f=f, o=options: f(x, **o), lambda f=f, o=ours: f(a, **o))
+    for f in (np.argmin, np.argmax):
+        for axis in (2, (0, 1), "x"):
+            agree(lambda f=f, axis=axis: f(x, axis), lambda f=f, axis=axis: f(a, axis))
+
+
+# -- layouts -----------------------------------------------------------------------------------
+
+
+@given(st.data())
+@examples(80)
+def test_layouts_and_views(session, data):
+    """Any view of any layout, any axes."""
+    shape = data.draw(testing.shapes())
+    dtype = data.draw(st.sampled_from(["i8", "f8", "u1", "?", "f4"]))
+    x, a, *_ = pair(data.draw, shape, session.size, dtype)
+    name = data.draw(st.sampled_from(["sum", "min", "max", "any", "argmin", "argmax", "mean"]))
+    axes = st.none() | (st.integers(0, len(shape) - 1) if shape else st.none())
+    if name not in POSITIONS:
+        axes |= st.lists(st.integers(0, max(0, len(shape) - 1)), unique=True, max_size=len(shape)).map(tuple)
+    axis, keep = data.draw(axes), data.draw(st.booleans())
+    f = getattr(np, name)
+    agree(
+        lambda: f(x, axis=axis, keepdims=keep),
+        lambda: f(a, axis=axis, keepdims=keep),
+        rtol(name, "f8" if dtype != "f4" else "f4"),
+    )
+
+
+@given(st.data())
+@examples(30)
+def test_results_are_operands(session, data):
+    """A result meets its array again, wherever both are."""
+    shape = data.draw(testing.shapes(max_dims=3).filter(len))
+    x, a, *_ = pair(data.draw, shape, session.size, "i8")
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    same(a - a.sum(axis=axis, keepdims=True), x - x.sum(axis=axis, keepdims=True))
+    same((a + a.sum()).sum(axis), np.asarray((x + x.sum()).sum(axis)))
+    y, b = x.sum(axis), a.sum(axis)
+    b += 1
+    same(b, np.asarray(y + 1))
+
+
+@pytest.mark.usefixtures("session")
+def test_large_float_sums_are_accurate():
+    x = np.full(100_000, 0.1, np.float32)
+    a = dnb.array(x)
+    assert abs(float(a.sum()) - 10_000) < 0.01
+    same(numbered_total(), np.asarray(numbered((317, 129)).sum()))
+
+
+def numbered_total():
+    return dnb.array(numbered((317, 129))).sum()
