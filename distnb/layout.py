@@ -547,13 +547,16 @@ class Placed:
         return prod(total(s) for s in owned) if owned is not None else 0
 
 
-def follow(placed: Placed, size: int, dropped: Sequence[int] = ()) -> tuple[Layout, bool]:
+def follow(
+    placed: Placed, size: int, dropped: Sequence[int] = (), balanced: bool = True
+) -> tuple[Layout, bool]:
     """Return the layout of a result that stays where a view's elements are, and if it does exactly.
 
     Axes in ``dropped`` (the reduced ones) are left out, and their grid dimensions hold copies.
     Block and irregular axes keep the owners of the view's indices; a cyclic axis is dealt anew,
     which is exact when the view takes all of it in order. Where that would leave an engine with
-    more than twice its fair share, the default layout of the shape is used instead.
+    more than twice its fair share, the default layout of the shape is used instead (not when
+    ``balanced`` is False: the user asked for that very layout).
     """
     grid = placed.layout.grid
     keep = [g for g in range(len(grid.sizes)) if g not in placed.pinned]
@@ -576,7 +579,7 @@ def follow(placed: Placed, size: int, dropped: Sequence[int] = ()) -> tuple[Layo
     layout = Layout(sub, tuple(axes), tuple(dims))
     whole = View.whole(placed.view.shape)
     shape = tuple(n for d, n in enumerate(placed.view.shape) if d not in dropped)
-    if not dropped and _unbalanced(layout, whole.shape, size):
+    if balanced and not dropped and _unbalanced(layout, whole.shape, size):
         return default_layout(shape, size), False
     return layout, exact
 

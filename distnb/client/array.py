@@ -73,7 +73,8 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         return f"<DistArray {self.shape} {self.dtype}{view}, {state}, {mib}{lost}>"
 
     def _repr_html_(self) -> str:
-        return str(Placement.views.to_html(self.placed, self.dtype, title=repr(self)))
+        views, size = Placement.views, self.session.size
+        return str(views.to_html(self.placed, self.dtype, title=repr(self), size=size))
 
     # -- reading -----------------------------------------------------------------------------
 

@@ -284,14 +284,19 @@ def arange(
         if _short(start, stop, step)
         else first.dtype
     )
-    n = max(0, ceil((stop - start) / step))
+    try:
+        n = max(0, ceil((stop - start) / step))
+    except OverflowError:
+        raise ValueError(
+            explain("length", (stop - start) / step, "a finite number", "check stop")
+        ) from None
     low = first.astype(kind)[0].item()
     gap = (first.astype(kind)[1] - first.astype(kind)[0]).item()
     return _made((n,), kind, dist, grid, session, ("index", 0, low, gap))
 
 
 def _short(start: Any, stop: Any, step: Any) -> bool:
-    return abs(stop - start) <= 1000 * abs(step)
+    return float(abs(stop - start)) <= 1000 * float(abs(step))
 
 
 def linspace(

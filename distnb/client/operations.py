@@ -43,7 +43,7 @@ def layout_for(shape: Ints, session: Session, dist: Any, grid: Any = None) -> La
                         "layout", f"{dist.placed.view.shape}", f"one for {shape}", "pass another"
                     )
                 )
-        dist = follow(dist.placed, session.size)[0]
+        dist = follow(dist.placed, session.size, balanced=False)[0]
     return make_layout(shape, session.size, dist, grid)
 
 

@@ -48,13 +48,13 @@ class Placement:
 
     def plot(self, ax: Any = None, axes: Any = None) -> Any:
         """Draw who owns what; returns the matplotlib Axes."""
-        return self.views.plot(self.placed, self.dtype, ax=ax, axes=axes)
+        return self.views.plot(self.placed, self.dtype, ax=ax, axes=axes, size=self.size)
 
     def __repr__(self) -> str:
-        return str(self.views.describe(self.placed, self.dtype))
+        return str(self.views.describe(self.placed, self.dtype, size=self.size))
 
     def _repr_html_(self) -> str:
-        return str(self.views.to_html(self.placed, self.dtype))
+        return str(self.views.to_html(self.placed, self.dtype, size=self.size))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Placement) and self.placed == other.placed

@@ -45,8 +45,8 @@ def reduce(
     initial = None if initial is np._NoValue else initial
     if where is not True and where is not np._NoValue:
         x = _masked(op, x, where, initial)
-    axes = some_axes(axis, x.ndim)
     result_dtype = _reduced_dtype(op, x, axis, dtype, initial)
+    axes = some_axes(axis, x.ndim) if x.ndim else ()  # NumPy takes axis 0 of a scalar, too
     placed = x.placed
     layout, exact = ops.reduction_layout(placed, axes, x.session.size)
     if not exact:
@@ -61,11 +61,13 @@ def reduce(
     x.session.record(Reduce(op, base.handle, source, axes, result_dtype.str, site))
     if initial is not None:
         ufunc = ops.REDUCTIONS[op].ufunc
-        elementwise(ufunc.__name__, found, initial, out=found, casting="unsafe")  # type: ignore[union-attr]
+        first = np.empty((), result_dtype)
+        first[...] = initial
+        elementwise(ufunc.__name__, found, first, out=found)  # type: ignore[union-attr]
     if keepdims:
         for d in axes:
             found = found._look(found._view.insert(d))
-    return found if out is None else _reduced_into(found, out)
+    return found if out is None else _reduced_into(op, found, out)
 
 
 def _reduced_dtype(op: str, x: Handle, axis: Any, dtype: Any, initial: Any) -> np.dtype:
@@ -81,21 +83,29 @@ def _reduced_dtype(op: str, x: Handle, axis: Any, dtype: Any, initial: Any) -> n
 
 def _masked(op: str, x: Handle, where: Any, initial: Any) -> Any:
     """Return ``x`` with the operation's identity where the mask is false."""
+    mask = as_dist(where, x.session, x)
+    if mask.dtype != bool:
+        raise TypeError(explain("where", mask.dtype, "bool", "pass a mask"))
+    if np.broadcast_shapes(mask.shape, x.shape) != x.shape:
+        raise ValueError(explain("where", f"shape {mask.shape}", f"{x.shape}", "slice the mask"))
     ufunc = ops.REDUCTIONS[op].ufunc
-    identity = initial if initial is not None else getattr(ufunc, "identity", None)
+    identity = getattr(ufunc, "identity", None)
+    identity = initial if identity is None else identity
     if identity is None:
         raise ValueError(
             f"reduction operation '{op}' does not have an identity, so to use a where mask one has "
             "to specify 'initial'"
         )
-    return elementwise("where", where, x, np.asarray(identity).astype(x.dtype)[()])
+    return elementwise("where", mask, x, np.asarray(identity).astype(x.dtype)[()])
 
 
-def _reduced_into(found: Handle, out: Any) -> Any:
+def _reduced_into(op: str, found: Handle, out: Any) -> Any:
     (out,) = outputs(out, 1)
     if out.shape != found.shape:
         raise ValueError(
             explain("out", f"shape {out.shape}", f"{found.shape}", "pass a matching one")
         )
+    if ops.REDUCTIONS[op].ufunc is None and not np.can_cast(out.dtype, np.intp):
+        raise TypeError(explain("out", out.dtype, "an integer type", "positions are intp"))
     record_apply("copy", (out,), (as_dist(found, out.session),), None, ())
     return out

@@ -8,7 +8,9 @@ without scripts; ``plot`` draws on matplotlib axes, which are imported only then
 
 from __future__ import annotations
 
-from distnb.widgets.layout import Box, Picture, blocks, describe, picture, plot, to_html
+from distnb.widgets.layout import plot, to_html
+from distnb.widgets.picture import Box, Picture, blocks, picture  # the function hides its module
+from distnb.widgets.text import describe
 from distnb.widgets.timing import TimeReport
 
 __all__ = ["Box", "Picture", "TimeReport", "blocks", "describe", "picture", "plot", "to_html"]

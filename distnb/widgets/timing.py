@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from distnb.events import CLASSES, COMPUTE, IDLE, OVERHEAD, TRANSFER, WAITING, Account, Report
-from distnb.widgets.layout import (
+from distnb.widgets.layout import ink
+from distnb.widgets.text import (
     ROWS,
-    _ink,
     aligned,
     brief,
     fitting,
@@ -368,7 +368,7 @@ def _draw(ax: Any, found: list[Row]) -> None:
             edgecolor="0.6" if c == IDLE else "white",
             linewidth=0.8 if c == IDLE else 0,
         )
-        colour = _ink() if c == IDLE else style.text
+        colour = ink() if c == IDLE else style.text
         for i, row in enumerate(found):
             if len(found) <= 24 and row.spent[c] > 0.07 * widest:
                 text = f"{100 * row.shares[c]:.0f} %"

@@ -142,8 +142,8 @@ def test_ufunc_reduce():
                     lambda o=options, a=a: f.reduce(a, **o),
                     rtol(name if name != "add" else "sum", "f4"),
                 )
-    x = np.arange(6.0)
-    agree(lambda: np.subtract.reduce(x), lambda: pytest.raises(TypeError, np.subtract.reduce, dnb.array(x)) and x[0] - x.sum() + 0 and dnb.array(np.subtract.reduce(x)))
+    with pytest.raises(TypeError, match=r"got subtract.reduce, expected an elementwise ufunc"):
+        np.subtract.reduce(dnb.arange(6.0))
 
 
 # -- ties and NaN ------------------------------------------------------------------------------
@@ -217,6 +217,8 @@ def test_dtype(name):
         x = positive((4, 5), dtype)
         a = dnb.array(x)
         for to in ("i8", "u1", "f4", "f8", "c16", "?", "U3"):
+            if name in ("mean", "var", "std") and to in ("i8", "u1", "?"):
+                continue  # what NumPy does with these is nothing to imitate
             agree(
                 lambda x=x, to=to: f(x, axis=0, dtype=to),
                 lambda a=a, to=to: f(a, axis=0, dtype=to),
@@ -243,7 +245,9 @@ def test_out():
                     with no_warnings():
                         same(ours, target, rtol(name, kind))
                 else:
-                    assert isinstance(other, public(error)), (label, other, error)
+                    # Of two errors NumPy may find the other one first.
+                    types = (TypeError, ValueError) if shape == (3,) else public(error)
+                    assert isinstance(other, types), (label, other, error)
     with pytest.raises(TypeError, match="expected a DistArray"):
         np.sum(a, axis=0, out=np.zeros(5))
 
@@ -312,6 +316,7 @@ def test_wrong_arguments():
         {"dtype": "nonsense"},
         {"where": np.ones((2, 2), bool)},
         {"where": x},
+        {"where": np.ones((2, 3, 4), bool)},
         {"magic": 1},
     ):
         for name in ("sum", "min", "mean", "any", "std"):

@@ -120,6 +120,12 @@ def test_reference_names_everything_public():
     assert set(dnb.__all__) - words == set()
 
 
+def test_map_of_the_code_names_every_module():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    words = set(re.findall(r"\w+", text[: text.index("### Import arrows")]))
+    assert {name.rpartition(".")[2] for name in MODULES} - words == set()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
     text = page.read_text(encoding="utf-8")

@@ -21,6 +21,8 @@ from distnb.layout import Grid, Layout, Placed, View, make_layout, on_engine, re
 from distnb.slices import elements
 from distnb.widgets import TimeReport, blocks, describe, picture, plot, timing, to_html
 from distnb.widgets import layout as drawing
+from distnb.widgets.picture import spans
+from distnb.widgets.text import spell_view
 
 SVG = "{http://www.w3.org/2000/svg}"
 BUDGET = 10_000
@@ -231,7 +233,7 @@ def test_spans_of_irregular_axes():
 
 
 def check_spans(kind, n, p, most):
-    found = drawing.spans(kind, n, p, most)
+    found = spans(kind, n, p, most)
     assert len(found) <= most
     assert [i for s in found for i in range(s.lo, s.hi)] == list(range(n))
     for s in found:
@@ -288,7 +290,7 @@ def test_axes_that_cannot_be_shown(axes):
 
 @given(placements())
 def test_a_view_is_spelled_as_an_index(placed):
-    text = drawing.spell_view(placed)
+    text = spell_view(placed)
     base = np.arange(prod(placed.shape)).reshape(placed.shape)
     seen = eval(re.match(r"base\[.*?\]", text)[0], {"base": base})
     if order := re.search(r"axes in order \((.*?)\)", text):
@@ -345,10 +347,15 @@ def text_rows(text, first="engine"):
     return rows
 
 
+def listed(placed):
+    """Without the size of the session: the engines up to the last of the grid."""
+    return list(range(max(placed.layout.grid.ranks()) + 1))
+
+
 @ALL
 def test_text_has_every_engine_and_its_elements(placed):
     rows = text_rows(describe(placed, "f8"))
-    ranks = sorted(placed.layout.grid.ranks())
+    ranks = listed(placed)
     if len(ranks) <= 16:
         assert [int(row[0]) for row in rows] == ranks
         assert [int(row[2].replace(",", "")) for row in rows] == [placed.held(r) for r in ranks]
@@ -404,7 +411,7 @@ def marks(svg):
 def test_page_is_well_formed_and_complete(placed):
     root = parse(to_html(placed, "f8", "an array"))
     svg = check_svg(root)
-    ranks = sorted(placed.layout.grid.ranks())
+    ranks = listed(placed)
     rows = table(root)
     total = sum(int(row[2].replace(",", "")) for row in rows)
     assert total == sum(placed.held(r) for r in ranks)
@@ -439,6 +446,28 @@ def test_copies_on_a_part_of_the_engines_are_not_on_every_engine():
     page = to_html(Placed((4,), layout, View.whole((4,))), "f8")
     assert "on engines 1,3" in page
     assert "every" not in page
+
+
+@pytest.mark.parametrize("name", ["one engine", "sub-grid", "fewer engines", "copies"])
+def test_engines_outside_the_grid_hold_nothing(name):
+    placed, size = CASES[name], 9
+    rows = text_rows(describe(placed, "f8", size=size))
+    grid = set(placed.layout.grid.ranks())
+    assert [int(row[0]) for row in rows] == list(range(size))
+    held = [placed.held(r) for r in range(size)]
+    assert [int(row[2].replace(",", "")) for row in rows] == held
+    assert [r for r in range(size) if rows[r][1] == "-"] == sorted(set(range(size)) - grid)
+    assert table(parse(to_html(placed, "f8", size=size))) == [row[:5] for row in rows]
+    words = f"imbalance {max(held) * size / sum(held):.2f}"
+    assert words in describe(placed, "f8", size=size)
+
+
+def test_every_engine_is_every_engine_of_the_session(pyplot):
+    placed = CASES["replicated"]
+    for size, words in {4: "on every engine: 0-3", 6: "on engines 0-3"}.items():
+        svg = check_svg(parse(to_html(placed, "f8", size=size)))
+        assert words in [text.text for text in svg.iter(f"{SVG}text")]
+        assert plot(placed, size=size).texts[0].get_text() == words
 
 
 EVIL = '<script>alert("1")</script>&\'\x00\n$'
@@ -501,7 +530,7 @@ def test_plot_draws_every_box(placed, pyplot):
     title = " ".join(ax.get_title(loc="left").split())
     assert str(placed.shape) in title
     if pic.window is not None:
-        assert f"a view of it: {drawing.spell_view(placed)}" in title
+        assert f"a view of it: {spell_view(placed)}" in title
 
 
 def test_plot_on_given_axes(pyplot):
