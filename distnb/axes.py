@@ -9,6 +9,7 @@ To add a kind: write the class, add it to :data:`KINDS` and to ``testing.axis_ki
 
 from __future__ import annotations
 
+import operator
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
@@ -122,7 +123,7 @@ class Irregular(Axis):
     def check(self, n: int, p: int) -> None:
         cuts = self.cuts
         ordered = all(a <= b for a, b in pairwise(cuts))
-        if len(cuts) != p + 1 or cuts[0] != 0 or cuts[-1] != n or not ordered:
+        if len(cuts) != p + 1 or p < 1 or cuts[0] != 0 or cuts[-1] != n or not ordered:
             raise LayoutError(
                 explain(
                     "cuts of an irregular axis",
@@ -218,8 +219,9 @@ def parse_axis(word: object) -> Axis:
         if name in ("irregular", "block-cyclic"):
             (arg,) = args
             if name == "irregular":
-                return Irregular(tuple(int(x) for x in arg))
-            return BlockCyclic(arg)
+                return Irregular(tuple(operator.index(x) for x in arg))
+            fits = hasattr(arg, "__index__") and not isinstance(arg, bool)
+            return BlockCyclic(operator.index(arg) if fits else arg)
         if (name in ("*", "block") and not args) or (name == "cyclic" and args in ((), (1,), [1])):
             return KINDS[name]()
     except (TypeError, ValueError):

@@ -8,7 +8,8 @@ client and on every rank.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import operator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import prod
@@ -204,15 +205,17 @@ def make_layout(shape: Ints, size: int, dist: object = None, grid: object = None
         return dist
     if dist is None and grid is None:
         return default_layout(shape, size)
-    if isinstance(dist, str) and dist == "replicated":
-        return replicated(len(shape), size)
+    wanted = _grid(grid)
     if isinstance(dist, tuple | list) and len(dist) == 2 and dist[0] == "engine":
+        _check_no_grid(wanted)
         return on_engine(len(shape), _check_engine(dist[1], size))
-    axes = _parse_axes(dist, len(shape), grid)
+    unsplit = isinstance(dist, str) and dist == "replicated"
+    axes = () if unsplit else _parse_axes(dist, len(shape), wanted)
     where = [a for a, axis in enumerate(axes) if not isinstance(axis, Whole)]
     if not where:
+        _check_no_grid(wanted)
         return replicated(len(shape), size)
-    sizes = _grid_sizes(size, [shape[a] for a in where], [axes[a] for a in where], grid)
+    sizes = _grid_sizes(size, [shape[a] for a in where], [axes[a] for a in where], wanted)
     dims = tuple(where.index(a) if a in where else -1 for a in range(len(shape)))
     layout = Layout(Grid.of(sizes), axes, dims)
     layout.check(shape)
@@ -233,17 +236,45 @@ def _check_given(layout: Layout, shape: Ints, size: int) -> None:
     layout.check(shape)
 
 
+def _grid(grid: object) -> Ints | None:
+    """Return ``grid=`` as a tuple of positive integers."""
+    if grid is None:
+        return None
+    given = [_integer(g) for g in (grid if isinstance(grid, tuple | list) else (grid,))]
+    if not all(g is not None and g >= 1 for g in given):
+        raise LayoutError(
+            explain("grid", grid, "positive integers", "give the engines along each split axis")
+        )
+    return tuple(g for g in given if g is not None)
+
+
+def _integer(x: object) -> int | None:
+    """Return an integer, NumPy's included; None for anything else."""
+    try:
+        return None if isinstance(x, bool) else operator.index(x)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def _check_no_grid(grid: Ints | None) -> None:
+    if grid is not None:
+        raise LayoutError(
+            explain("grid", grid, "none, for no axis is split", "leave it out or split an axis")
+        )
+
+
 def _check_engine(rank: object, size: int) -> int:
-    if isinstance(rank, bool) or not isinstance(rank, int) or not 0 <= rank < size:
+    found = _integer(rank)
+    if found is None or not 0 <= found < size:
         raise LayoutError(
             explain("engine", repr(rank), f"a number from 0 to {size - 1}", "pass ('engine', r)")
         )
-    return rank
+    return found
 
 
-def _parse_axes(dist: object, ndim: int, grid: object) -> tuple[Axis, ...]:
+def _parse_axes(dist: object, ndim: int, grid: Ints | None) -> tuple[Axis, ...]:
     if dist is None:  # only a grid was given: blocks along its axes
-        words: list[object] = ["block"] * len(tuple(grid))  # type: ignore[arg-type]
+        words: list[object] = ["block"] * len(grid or ())
     elif isinstance(dist, tuple | list) and not _is_word(dist):
         words = list(dist)
     else:
@@ -260,15 +291,13 @@ def _is_word(dist: Sequence[object]) -> bool:
     if len(dist) != 2 or dist[0] not in ("cyclic", "irregular"):
         return False
     arg = dist[1]
-    numbers = isinstance(arg, tuple | list) and all(isinstance(x, int) for x in arg)
-    return isinstance(arg, int) if dist[0] == "cyclic" else numbers
+    numbers = isinstance(arg, Iterable) and all(_integer(x) is not None for x in arg)
+    return _integer(arg) is not None if dist[0] == "cyclic" else numbers
 
 
-def _grid_sizes(size: int, lengths: list[int], axes: list[Axis], grid: object) -> Ints:
-    if grid is not None:
-        sizes = (grid,) if isinstance(grid, int) else tuple(grid)  # type: ignore[arg-type]
-        good = all(isinstance(g, int) and g >= 1 for g in sizes) and len(sizes) == len(axes)
-        if not good or prod(sizes) > size:
+def _grid_sizes(size: int, lengths: list[int], axes: list[Axis], grid: Ints | None) -> Ints:
+    if sizes := grid:
+        if len(sizes) != len(axes) or prod(sizes) > size:
             raise LayoutError(
                 explain(
                     "grid",

@@ -424,9 +424,10 @@ def plan_reduce(
 
 
 def group(placed: Placed, dropped: Ints, rank: int) -> tuple[int, ...]:
-    """Return the ranks that combine their partial results with ``rank``'s, ascending.
+    """Return the ranks that get the same result of a reduction as ``rank``, ascending.
 
-    They differ from it only along the grid dimensions of the reduced axes (and hold something).
+    They differ from it only along the grid dimensions of the reduced axes. Those of them that hold
+    something of the view combine their partial results; the others get a copy.
     """
     grid = placed.layout.grid
     coords = grid.coords(rank)

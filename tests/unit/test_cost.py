@@ -5,6 +5,7 @@ They may grow with the number of peers a rank talks to, never with that of engin
 elements.
 """
 
+import gc
 import sys
 
 import pytest
@@ -40,11 +41,13 @@ def steps(function):
         return trace
 
     before = sys.gettrace()
+    gc.disable()  # its callbacks, such as that of hypothesis, would be counted
     sys.settrace(trace)
     try:
         function()
     finally:
         sys.settrace(before)
+        gc.enable()
     return count
 
 
@@ -224,6 +227,15 @@ def test_sections_cost_the_same_whatever_the_number_of_runs(a, b):
         costs["preimage"].add(steps(lambda: preimage(x, 0, 3, end)))  # noqa: B023
         costs["mirrored"].add(steps(lambda: preimage(x, end * 3, -3, end)))  # noqa: B023
     assert {name: len(found) for name, found in costs.items()} == dict.fromkeys(costs, 1), costs
+
+
+@pytest.mark.parametrize("step", [10**3 + 9, 10**6 + 3, 10**9 + 7])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_preimage_costs_no_more_than_a_run_is_long_however_long_the_step(step, sign):
+    """A view with a long step meets single indices: at most all the places in a run."""
+    s, n = Section(0, 16, 64, LONG), LONG // step
+    found = steps(lambda: preimage(s, 0 if sign > 0 else (n - 1) * step, sign * step, n))
+    assert found <= 100 * s.block
 
 
 QUESTIONS = [
