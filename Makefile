@@ -1,6 +1,8 @@
 # Every target sets up what it needs in .venv; `make help` lists them.
 PYTHON ?= python3
 ARGS ?=
+# Two tests at a time: most wait for processes to start
+PARALLEL ?= -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -19,10 +21,10 @@ demo: .venv/ready  ## run the heat notebook headless into build/demo
 test: test-mpich test-openmpi  ## run all tests, on both MPIs
 
 test-mpich: .venv/ready  ## run all tests on MPICH
-	$(PY) -m pytest tests -m "not openmpi_only" $(ARGS)
+	$(PY) -m pytest tests -m "not openmpi_only" $(PARALLEL) $(ARGS)
 
 test-openmpi: .venv-openmpi/ready  ## run the tests that use MPI on Open MPI
-	$(PY_OPENMPI) -m pytest tests/mpi tests/cluster -m "not mpich_only" $(ARGS)
+	$(PY_OPENMPI) -m pytest tests/mpi tests/cluster tests/failures -m "not mpich_only" $(PARALLEL) $(ARGS)
 
 check: .venv/ready  ## lint, format, types, import arrows, sizes
 	$(PY) -m ruff check .

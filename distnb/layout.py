@@ -12,7 +12,7 @@ import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import prod
+from math import gcd, prod
 from typing import NamedTuple
 
 from distnb.axes import Axis, Block, Irregular, Whole, parse_axis
@@ -66,6 +66,16 @@ class Grid:
     def size(self) -> int:
         """Number of ranks."""
         return prod(self.sizes)
+
+    @cached_property
+    def last(self) -> int:
+        """The highest rank."""
+        return self.rank([n - 1 for n in self.sizes])
+
+    def covers(self, other: Grid) -> bool:
+        """Tell whether these are consecutive ranks among which are all of another grid."""
+        consecutive = self.last - self.first + 1 == self.size
+        return consecutive and self.first <= other.first and other.last <= self.last
 
     def rank(self, coords: Sequence[int]) -> int:
         """Return the rank at grid coordinates."""
@@ -296,7 +306,8 @@ def _is_word(dist: Sequence[object]) -> bool:
 
 
 def _grid_sizes(size: int, lengths: list[int], axes: list[Axis], grid: Ints | None) -> Ints:
-    if sizes := grid:
+    if grid is not None:
+        sizes = grid
         if len(sizes) != len(axes) or prod(sizes) > size:
             raise LayoutError(
                 explain(
@@ -447,34 +458,39 @@ class AxisMap(NamedTuple):
         return [p for o in self.owned(c) for p in intersect(s, o)]
 
     def candidates(self, s: Section) -> Sequence[int]:
-        """Return the coordinates that may own something of ``s``."""
-        period = self.axis.period(self.p)
-        if period == 0:
-            ends = [
-                self.owner(s.start),
-                self.owner(s.start + (s.count - 1) * s.period + s.block - 1),
-            ]
-            return range(min(ends), max(ends) + 1)
-        same = s.count == 1 or s.period * self.step % period == 0
-        if not same or abs(self.step) * (s.block - 1) + 1 >= period:
-            return range(self.p)
-        return sorted({c for _, _, c in self._walk(s.start, s.block)})
+        """Return the coordinates that may own something of ``s``, ascending.
 
-    def _walk(self, start: int, block: int) -> Iterator[tuple[int, int, int]]:
-        """Walk over a run of the view: (first index, length, coordinate) of each part."""
+        Ownership repeats, so it is enough to walk over as many runs as meet it differently; where
+        that would take longer than asking everyone, all coordinates are returned.
+        """
+        period = self.axis.period(self.p)
+        if not period:
+            return self._owners(s.start, (s.count - 1) * s.period + s.block)
+        differ = min(s.count, period // gcd(s.period * self.step, period))
+        block = s.block if self.step % period else 1  # all of a run lies with one owner
+        parts = abs(self.step) * (block - 1) // (period // self.p) + 2
+        if differ * parts > self.p:
+            return range(self.p)
+        runs = (self._owners(s.start + m * s.period, block) for m in range(differ))
+        return sorted({c for run in runs for c in run})
+
+    def _owners(self, start: int, block: int) -> list[int]:
+        """Walk over a run of the view, from one owner to the next; return them, ascending."""
         i, end = start, start + block
+        found = set()
         while i < end:
             at = self.start + self.step * i
-            j = min(end, self._leave(i, at))
-            yield i, j - i, self.axis.owner(self.n, self.p, at)
-            i = j
+            found.add(self.axis.owner(self.n, self.p, at))
+            i = self._leave(i, at)
+        return sorted(found)
 
     def _leave(self, i: int, at: int) -> int:
         """Return the first index after ``i`` whose base index leaves the run around ``at``."""
         if self.step > 0:
             return i - (at - self.axis.run(self.n, self.p, at)) // self.step
-        size = self.axis.period(self.p) // self.p
-        return i + (at % size) // -self.step + 1
+        period = self.axis.period(self.p)
+        into = at % (period // self.p) if period else self.axis.to_local(self.n, self.p, at)
+        return i + into // -self.step + 1
 
     def locate(self, s: Section) -> tuple[int, int, int]:
         """Return (local index of the start, local step in a run, local step between runs)."""

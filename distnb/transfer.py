@@ -319,6 +319,8 @@ def _sends(rank: int, out: Placed, op: Placed, j: int) -> Iterator[Message]:
     held = op.owned(rank)
     if coords is None or held is None:
         return
+    if len(op.free) == len(coords) and op.layout.grid.covers(out.layout.grid):
+        return  # everyone has a copy
     where = {g: coords[g] for g in range(len(coords)) if g not in op.free}
     for peer in _receivers(rank, out, op, held):
         if peer == rank or op.source(where, peer) != rank:
@@ -338,18 +340,19 @@ def _receivers(rank: int, out: Placed, op: Placed, held: tuple[Sections, ...]) -
     """Enumerate, in order, the ranks whose part of the output may need what this rank holds."""
     grid = out.layout.grid
     choices: list[Iterable[int]] = [range(n) for n in grid.sizes]
-    for g, c in out.pinned.items():
-        choices[g] = (c,)
+    # On one grid, receivers that have a copy of their own take that.
+    own = grid.coords(rank) or ()
+    still = {g: own[g] for g in op.free} if grid == op.layout.grid else {}
+    for g, c in (still | out.pinned).items():
+        choices[g] = (c,) if still.get(g, c) == c else ()
     for m, sections in zip(out.maps, held, strict=True):
-        if m is not None:
+        if m is None:
+            continue
+        if m.gdim in still:
+            meets = any(_meet(sections, m.owned(still[m.gdim])))
+            choices[m.gdim] = choices[m.gdim] if meets else ()
+        else:
             choices[m.gdim] = sorted({c for s in sections for _, c in m.split(s)})
-    if grid == op.layout.grid:  # receivers that have a copy of their own take that
-        own = grid.coords(rank) or ()
-        for g in op.free:
-            if own[g] in choices[g]:
-                choices[g] = (own[g],)
-            else:
-                choices[g] = ()
     return (grid.rank(c) for c in product(*choices))
 
 

@@ -4,6 +4,7 @@ import ast
 from dataclasses import FrozenInstanceError
 from itertools import combinations_with_replacement
 
+import numpy as np
 import pytest
 from hypothesis import find, given
 from hypothesis import strategies as st
@@ -259,7 +260,8 @@ def test_parse_accepts(word, axis):
     [
         *("", "Block", "blocks", "irregular", "block-cyclic", "replicated", (), [], 3, 2.5, b"*"),
         *(("block", 2), ("*", 1), ("cyclic", 2, 3), ("irregular",), ("irregular", 3)),
-        *(("irregular", "ab"), ("irregular", (0, None)), ("cyclic", 2, 2), {"cyclic": 2}),
+        *(("irregular", "ab"), ("irregular", (0, None)), ("irregular", (0, 2.7, 5))),
+        *(("cyclic", 2, 2), {"cyclic": 2}),
     ],
 )
 def test_parse_says_what_is_accepted(word):
@@ -303,6 +305,7 @@ def test_cuts_are_accepted_exactly_if_they_rise_from_zero_to_n(cuts, n, p):
         assert good
 
 
-def test_cuts_that_are_not_whole_numbers_are_refused():
-    with pytest.raises(LayoutError):
-        parse_axis(("irregular", (0, 2.7, 5)))
+def test_integers_of_numpy_are_integers():
+    """They are made Python's, so that axes spell and compare alike."""
+    assert repr(parse_axis(("cyclic", np.int64(4)))) == repr(BlockCyclic(4))
+    assert repr(parse_axis(("irregular", np.array([0, 2, 5])))) == repr(Irregular((0, 2, 5)))

@@ -298,7 +298,7 @@ def test_parts_cost_the_same_on_any_number_of_engines_and_elements(dist, number)
     assert len(costs) == 1, costs
 
 
-# Known to grow although the peers are the same. Each returns the operands, and which rank plans.
+# Few peers among many engines. Each returns the operands, and which rank plans.
 
 
 def scalar_and_blocks(size):
@@ -351,10 +351,8 @@ GROWING = [
     one_rank_of_dealt_blocks,
     empty_parts_between,
 ]
-KNOWN = pytest.mark.xfail(reason="asks engines that are no peers", raises=AssertionError)
 
-
-@pytest.mark.parametrize("operation", [pytest.param(each, marks=KNOWN) for each in GROWING])
+@pytest.mark.parametrize("operation", GROWING)
 def test_cost_does_not_grow_with_engines_that_are_no_peers(operation):
     few, many = operation(FEW), operation(MANY)
     if peers(*few) != peers(*many):

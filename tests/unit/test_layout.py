@@ -226,6 +226,7 @@ ACCEPTED = [
     ((8, 9), 4, "block", (3,), (3,), (Block(), Whole()), (0, -1)),
     ((8, 9), 4, ("*", "block"), 3, (3,), (Whole(), Block()), (-1, 0)),
     ((8, 9), 4, None, (3,), (3,), (Block(), Whole()), (0, -1)),
+    ((8, 9), 4, None, 3, (3,), (Block(), Whole()), (0, -1)),
     ((8, 9), 4, None, (2, 2), (2, 2), (Block(), Block()), (0, 1)),
     ((8, 9), 4, Cyclic(), None, (4,), (Cyclic(), Whole()), (0, -1)),
     ((8, 9), 4, (Block(), BlockCyclic(2)), None, (2, 2), (Block(), BlockCyclic(2)), (0, 1)),
@@ -273,6 +274,8 @@ def test_an_array_on_one_engine(dist, shape):
 WAYS = "'*', 'block', 'cyclic', ('cyclic', k) or ('irregular', cuts)"
 ENGINE = "expected a number from 0 to 3; pass ('engine', r)"
 GRID = "positive numbers with a product of at most 4; give the engines along each split axis"
+POSITIVE = "positive integers; give the engines along each split axis"
+NOTHING = "none, for no axis is split; leave it out or split an axis"
 ON_8 = Layout(Grid.of((8,)), (Block(),), (0,))
 REFUSED = [
     # dist, grid -> message, for an array of shape (8, 8) on 4 engines
@@ -290,11 +293,18 @@ REFUSED = [
     ("block", (2, 2), f"grid: got (2, 2), expected 1 {GRID}"),
     (("block", "block"), (4,), f"grid: got (4,), expected 2 {GRID}"),
     (("block", "block"), (2, 3), f"grid: got (2, 3), expected 2 {GRID}"),
-    (("block", "block"), (0, 3), f"grid: got (0, 3), expected positive integers"),
-    (("block", "block"), (-1, -3), f"grid: got (-1, -3), expected positive integers"),
-    (("block", "block"), (1.0, 2), f"grid: got (1.0, 2), expected positive integers"),
+    (("block", "block"), (0, 3), f"grid: got (0, 3), expected {POSITIVE}"),
+    (("block", "block"), (-1, -3), f"grid: got (-1, -3), expected {POSITIVE}"),
+    (("block", "block"), (1.0, 2), f"grid: got (1.0, 2), expected {POSITIVE}"),
     ("block", 5, f"grid: got (5,), expected 1 {GRID}"),
     (None, (5,), f"grid: got (5,), expected 1 {GRID}"),
+    (("block", "block"), (True, 2), f"grid: got (True, 2), expected {POSITIVE}"),
+    ("block", "4", f"grid: got 4, expected {POSITIVE}"),
+    (None, 2.5, f"grid: got 2.5, expected {POSITIVE}"),
+    ("replicated", (2,), f"grid: got (2,), expected {NOTHING}"),
+    (("engine", 0), 2, f"grid: got (2,), expected {NOTHING}"),
+    ("*", (2, 2), f"grid: got (2, 2), expected {NOTHING}"),
+    (("irregular", ()), None, "cuts of an irregular axis: got (), expected 0 numbers that rise"),
     (None, (1, 1, 1), "dist: got 3 words, expected at most 2; give one word for each axis"),
     (
         *(("irregular", (0, 1, 2, 3, 4, 8)), None),
@@ -348,32 +358,27 @@ def test_a_layout_is_accepted_as_it_is(data, shape, size):
     assert make_layout(shape, size, layout) is layout
 
 
-def test_no_cuts_are_refused():
-    with pytest.raises(LayoutError):
-        make_layout((8,), 4, ("irregular", ()))
-
-
-def test_a_number_is_a_grid_without_dist():
-    assert make_layout((8, 9), 4, None, 3) == make_layout((8, 9), 4, "block", 3)
-
-
-@pytest.mark.parametrize("dist", ["replicated", ("engine", 0), "*"])
-def test_a_grid_for_an_array_that_is_not_split_is_refused(dist):
-    with pytest.raises(LayoutError):
-        make_layout((8, 9), 4, dist, (2,))
-
-
 @pytest.mark.parametrize(
-    ("dist", "grid"),
+    ("dist", "grid", "same"),
     [
-        (("cyclic", np.int64(3)), None),
-        (("engine", np.int64(1)), None),
-        ("block", (np.int64(2),)),
-        (("irregular", np.array([0, 2, 8])), None),
+        (("cyclic", np.int64(3)), None, ("cyclic", 3)),
+        (("engine", np.int64(1)), None, ("engine", 1)),
+        (("irregular", (np.int32(0), np.int64(8))), None, ("irregular", (0, 8))),
+        (("irregular", np.array([0, 2, 8])), None, ("irregular", (0, 2, 8))),
+        ("block", np.int64(2), Layout(Grid.of((2,)), (Block(), Whole()), (0, -1))),
+        ("block", (np.int64(2),), Layout(Grid.of((2,)), (Block(), Whole()), (0, -1))),
     ],
 )
-def test_numpy_integers_are_integers(dist, grid):
-    assert make_layout((8, 9), 4, dist, grid).grid.size <= 4
+def test_integers_of_numpy_are_integers(dist, grid, same):
+    found, wanted = make_layout((8, 9), 4, dist, grid), make_layout((8, 9), 4, same)
+    assert found == wanted
+    assert found.spell() == wanted.spell()
+
+
+@pytest.mark.parametrize("dist", ["block", ("block", "block")])
+def test_an_empty_grid_is_refused_for_an_array_that_is_split(dist):
+    with pytest.raises(LayoutError):
+        make_layout((8, 9), 4, dist, ())
 
 
 # Near-square grids
