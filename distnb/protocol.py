@@ -33,6 +33,7 @@ __all__ = [
     "Typed",
     "decode",
     "encode",
+    "written",
 ]
 
 #: Version of the messages; client and engines must agree.
@@ -143,6 +144,17 @@ class Describe(NamedTuple):
 Command = Create | Apply | Reduce | Local | Fetch | Free | Bind | Clocks | Describe
 
 
+def written(command: Command) -> Ints:
+    """Return the bases that a command writes."""
+    if isinstance(command, Apply):
+        return tuple(o.base for o in command.outs)
+    if isinstance(command, Create):
+        return (command.base,)
+    if isinstance(command, Local):
+        return (command.out.base,)
+    return (command.out,) if isinstance(command, Reduce) else ()
+
+
 class Batch(NamedTuple):
     """The commands of one flush, in program order.
 
@@ -175,7 +187,8 @@ class Reply(NamedTuple):
 
     ``lost``: bases whose content is undefined after a failure. ``warnings``: (command index, text)
     of floating point warnings. ``values``: slot -> array, bytes or None. ``times``: one row for
-    each command as in :mod:`distnb.events`.
+    each command as in :mod:`distnb.events`. ``aborted``: this rank gave up. ``failed``: a command
+    failed on some rank; all ranks say the same.
     """
 
     rank: int
@@ -185,6 +198,7 @@ class Reply(NamedTuple):
     values: dict[int, Any]
     times: Any
     aborted: bool
+    failed: bool = False
 
 
 _ALLOWED: dict[tuple[str, str], Any] = {

@@ -31,6 +31,7 @@ class Rule(NamedTuple):
 ROOT = (
     "distnb.errors",
     "distnb.config",
+    "distnb.interrupts",
     "distnb.slices",
     "distnb.axes",
     "distnb.layout",

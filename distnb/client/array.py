@@ -154,7 +154,7 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
                     "array for a scalar", f"shape {self.shape}", "()", "use .item() or index it"
                 )
             )
-        return self.to_numpy()[()]
+        return self.to_numpy()
 
     def __iter__(self) -> Iterator[DistArray]:
         if not self._view.shape:

@@ -290,8 +290,8 @@ def arange(
         raise ValueError(
             explain("length", (stop - start) / step, "a finite number", "check stop")
         ) from None
-    low = first.astype(kind)[0].item()
-    gap = (first.astype(kind)[1] - first.astype(kind)[0]).item()
+    one, two = first.astype({"?": np.int8, "e": np.float32}.get(kind.char, kind))
+    low, gap = one.item(), (two - one).item()
     return _made((n,), kind, dist, grid, session, ("index", 0, low, gap))
 
 

@@ -290,14 +290,28 @@ def record_apply(
     session = outs[0].session
     commands = [broadcast(x, shape).operand if isinstance(x, Handle) else x for x in ins]
     where = None if mask is None else broadcast(mask, shape).operand
-    written = tuple(_written(o) for o in outs)
-    session.record(Apply(op, written, tuple(commands), where, options, session.site()))
+    written = tuple(_written(o, mask) for o in outs)
+    command = Apply(op, written, tuple(commands), where, options, session.site())
+    healed = [o._base for o in outs if o._base.lost]
+    for base in healed:
+        base.lost = False
+    try:
+        session.record(command)
+    except BaseException:
+        for base in healed:
+            base.lost = True
+        raise
 
 
-def _written(o: Handle) -> Operand:
+def _written(o: Handle, mask: Handle | None) -> Operand:
     """Return an output as commands name it; writing all of a lost array makes it good again."""
-    if o._base.lost and o._view.is_whole(o._base.shape):
-        o._base.lost = False
+    base = o._base
+    if base.lost or base.since <= base.session.batches:
+        if mask is None and o._view.is_whole(base.shape):
+            base.since = base.session.batches + 1
+            if base.lost:
+                base.session.renew(base)
+                return Operand(base.handle, o._view)
     return o.operand
 
 
@@ -315,6 +329,7 @@ def assign(target: Handle, value: Any, mask: Handle | None = None) -> None:
         stored[...] = _kind(source)  # NumPy refuses what cannot be stored
         source = Typed(target.dtype.str, stored.item())
     if mask is not None:
+        mask = as_dist(mask, session)
         if mask.dtype != bool:
             raise TypeError(explain("where", mask.dtype, "bool", "pass a mask"))
         mask = _fit(mask, target.shape)

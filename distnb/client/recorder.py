@@ -26,12 +26,13 @@ class Recorder:
     size : int
         Number of ranks.
     flush : callable
-        Sends what :meth:`take` returns; called when a batch is large or was left idle.
+        Sends what :meth:`take` returns; called when a batch is large, and with True when it was
+        left idle.
     timed : bool
         Whether an idle timer runs.
     """
 
-    def __init__(self, size: int, flush: Callable[[], None], timed: bool) -> None:
+    def __init__(self, size: int, flush: Callable[..., None], timed: bool) -> None:
         self.lock = threading.RLock()
         self.recorded = 0
         self._taken = 0
@@ -108,4 +109,4 @@ class Recorder:
                 return
             self._armed.clear()
             if self._commands:
-                self._flush()
+                self._flush(True)

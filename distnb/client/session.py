@@ -10,6 +10,7 @@ import sys
 import time
 import uuid
 import warnings
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
@@ -24,6 +25,7 @@ from distnb.client.transport import Transport
 from distnb.config import config
 from distnb.errors import EngineError, LostArrayError, SessionError, explain
 from distnb.events import Account, CommandTime, Report, summarise
+from distnb.interrupts import held, released
 from distnb.layout import Ints, Layout, Placed
 from distnb.protocol import (
     Batch,
@@ -38,11 +40,14 @@ from distnb.protocol import (
     Operand,
     Reply,
     encode,
+    written,
 )
 from distnb.transfer import plan_parts
 
 __all__ = ["Base", "Session"]
 
+#: In place of a value that a rank does not have.
+MISSING: Any = object()
 #: Batches that may be on their way before the client waits for the oldest.
 _IN_FLIGHT = 16
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -52,16 +57,21 @@ _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 class Base:
     """The owner of memory on the engines; dropping the last reference frees it."""
 
-    __slots__ = ("__weakref__", "dtype", "handle", "layout", "lost", "nbytes", "session", "shape")
+    __slots__ = (
+        *("__weakref__", "dtype", "handle", "layout", "lost", "nbytes", "session", "shape"),
+        "since",
+    )
 
     def __init__(self, session: Session, shape: Ints, dtype: np.dtype, layout: Layout) -> None:
         self.session = session
+        self.nbytes = -1  # nothing to free if making it fails
         self.handle = session.new_handle()
         self.shape = shape
         self.dtype = dtype
         self.layout = layout
         self.lost = False
-        self.nbytes = 0
+        #: No batch before this one has to do with the content.
+        self.since = session.batches + 1
         self.nbytes = session.reserve(shape, dtype, layout)
 
     def __del__(self) -> None:
@@ -74,8 +84,10 @@ class _Sent(NamedTuple):
     """A batch on its way: its ticket and what is needed to explain its reply."""
 
     number: int
+    epoch: int
     ticket: Any
     commands: tuple[Command, ...]
+    freed: Ints
 
 
 class _Window(NamedTuple):
@@ -116,11 +128,15 @@ class Session:
         self._epoch = 0
         self._slots = 0
         self._reserved = 0
-        self._values: dict[int, list[Any]] = {}
+        self._values: dict[int, dict[int, Any]] = {}
+        self._warnings: list[tuple[Command, str]] = []
         self._sent: deque[_Sent] = deque()
         self._records: list[tuple[_Sent, list[Any]]] | None = None
         self._bases: dict[int, Any] = {}
         self._error: BaseException | None = None
+        #: Why the engines cannot be used any more.
+        self._dead = ""
+        _SESSIONS.add(self)
         self._recorder = Recorder(self.size, self.send, transport.concurrent)
         self._share = _share_of_node(transport.about)
 
@@ -142,6 +158,8 @@ class Session:
             )
         if self._error is not None:
             self._raise_pending()
+        if self._dead:
+            raise EngineError(self._dead)
 
     def record(self, command: Command) -> None:
         """Add a command to the pending batch."""
@@ -207,23 +225,29 @@ class Session:
 
     # -- sending and waiting -------------------------------------------------------------------
 
-    def send(self) -> None:
-        """Send what is pending, without waiting for it."""
-        with self._recorder.lock:
+    def send(self, idle: bool = False) -> None:
+        """Send what is pending, without waiting for it.
+
+        The idle timer never waits, nor does it take in replies: the main thread can be interrupted.
+        """
+        with self._recorder.lock, held():
+            if idle and len(self._sent) >= _IN_FLIGHT:
+                return
             commands, buffers = self._recorder.take()
-            if not commands or self.closed:
+            if not commands or self.closed or self._dead:
                 return
             self.batches += 1
             message = encode(Batch(self.batches, self._epoch, commands))
             self.bytes_out += len(message)
-            numbered = tuple(c for c in commands if not isinstance(c, Free))
             try:
                 ticket = self.transport.submit(message, buffers)
             except EngineError as error:
-                self._error = error
+                self._give_up(error)
                 return
-            self._sent.append(_Sent(self.batches, ticket, numbered))
-        if len(self._sent) > _IN_FLIGHT:
+            numbered = tuple(c for c in commands if not isinstance(c, Free))
+            freed = tuple(h for c in commands if isinstance(c, Free) for h in c.bases)
+            self._sent.append(_Sent(self.batches, self._epoch, ticket, numbered, freed))
+        while not idle and len(self._sent) > (0 if self.transport.inline else _IN_FLIGHT):
             self._collect_oldest()
 
     def flush(self) -> None:
@@ -236,48 +260,79 @@ class Session:
         self.send()
         while self._sent:
             self._collect_oldest()
-        self._raise_pending()
+        try:
+            self._warn_all()
+        finally:
+            self._raise_pending()
 
     def _collect_oldest(self) -> None:
-        with self._recorder.lock:
+        with self._recorder.lock, held():
             if not self._sent:
                 return
             sent = self._sent[0]
             try:
-                replies = self.transport.collect(sent.ticket)
+                with released():
+                    self.transport.wait(sent.ticket)
             except KeyboardInterrupt:
                 self._interrupt()
                 raise
-            except EngineError as error:
-                self._sent.clear()
-                self._error = error
-                return
-            self._sent.popleft()
-            self._take_in(sent, replies)
+            if self._collect(sent):  # an interrupt that came another way
+                self._interrupt()
+                raise KeyboardInterrupt
+
+    def _collect(self, sent: _Sent) -> bool:
+        """Take in the replies to the oldest batch; tell whether engines gave up unasked."""
+        try:
+            replies = self.transport.collect(sent.ticket)
+        except EngineError as error:
+            if sent.epoch == self._epoch or not self.transport.alive():
+                self._give_up(error)
+                return False
+            # The interrupt hit an engine outside of the batch: what became of that is unknown.
+            self._lose(sent, {h for c in sent.commands for h in written(c)})
+            for handle in sent.freed:
+                self._recorder.delete(handle)
+            replies = []
+        self._sent.popleft()
+        self._take_in(sent, replies)
+        return sent.epoch == self._epoch and any(r.aborted for r in replies)
+
+    def _give_up(self, error: EngineError) -> None:
+        """Note that the engines, or what they do, cannot be known any more."""
+        self._dead = str(error)
+        self._error = self._error or error
+        self._sent.clear()
 
     def _take_in(self, sent: _Sent, replies: list[Reply]) -> None:
         """Keep the values, times and failures of a batch."""
         for reply in replies:
             for slot, value in reply.values.items():
-                self._values.setdefault(slot, [None] * self.size)[reply.rank] = value
-            for index, kind in reply.warnings:
-                self._warn(sent.commands[index], kind)
-        if self._records is not None:
+                if slot in self._values:
+                    self._values[slot][reply.rank] = value
+            self._warnings += [(sent.commands[index], kind) for index, kind in reply.warnings]
+        if self._records is not None and replies:
             self._records.append((sent, [r.times for r in sorted(replies, key=lambda r: r.rank)]))
-        lost = {handle for reply in replies for handle in reply.lost}
-        for handle in lost:
-            base = self._bases.get(handle)
-            base = base() if base is not None else None
-            if base is not None:
-                base.lost = True
+        self._lose(sent, {handle for reply in replies for handle in reply.lost})
         failures = [f for reply in replies for f in reply.failures]
         if failures and self._error is None:
             self._error = self._explain(sent, failures)
 
+    def _lose(self, sent: _Sent, handles: Iterable[int]) -> None:
+        """Mark bases as lost by a batch, but for those that a later one made good again."""
+        for handle in handles:
+            reference = self._bases.get(handle)
+            base = reference() if reference is not None else None
+            if base is not None and base.since <= sent.number:
+                base.lost = True
+
+    def renew(self, base: Base) -> None:
+        """Record that a lost base is made again; the caller goes on to write all of it."""
+        how = ("empty",)
+        shape, dtype, layout = base.shape, base.dtype.str, base.layout
+        self.record(Create(base.handle, shape, dtype, layout, how, self.site()))
+
     def watch(self, base: Base) -> None:
         """Remember a base (weakly), to be told if its content gets lost."""
-        import weakref
-
         self._bases[base.handle] = weakref.ref(base)
 
     def _raise_pending(self) -> None:
@@ -285,10 +340,15 @@ class Session:
         if error is not None:
             raise error
 
+    def _warn_all(self) -> None:
+        found, self._warnings = self._warnings, []
+        for command, kind in found:
+            self._warn(command, kind)
+
     def _warn(self, command: Command, kind: str) -> None:
         what = getattr(command, "op", type(command).__name__.lower())
         line = self.line(getattr(command, "site", 0))
-        warnings.warn(f"{kind} encountered in {what} ({line})", RuntimeWarning, stacklevel=5)
+        warnings.warn(f"{kind} encountered in {what} ({line})", RuntimeWarning, stacklevel=4)
 
     def _explain(self, sent: _Sent, failures: list[Failure]) -> BaseException:
         """Build the one exception for the first command that failed."""
@@ -309,33 +369,40 @@ class Session:
         return error
 
     def _interrupt(self) -> None:
-        """Make the engines give up, take in what they say, and start a new epoch."""
-        self.transport.interrupt()
+        """Make the engines give up, take in what they say, and start a new epoch.
+
+        A second Ctrl-C ends this wait, and whoever reads next waits for what is left.
+        """
         self._epoch += 1
         while self._sent:
-            sent = self._sent.popleft()
-            try:
-                replies = self.transport.collect(sent.ticket)
-            except EngineError as error:
-                self._error = error
-                self._sent.clear()
-                return
-            self._take_in(sent, replies)
+            sent = self._sent[0]
+            with released():
+                self.transport.interrupt(sent.ticket)
+            self._collect(sent)
 
     # -- values ------------------------------------------------------------------------------
 
     def ask(self, make: Any) -> list[Any]:
-        """Record the command ``make(slot)``, flush, and return each rank's value of the slot."""
+        """Record the command ``make(slot)``, flush, and return each rank's value of the slot.
+
+        The value is ``MISSING`` where the command did not run, because it depends on a failed one.
+        """
         self._slots += 1
         slot = self._slots
-        self.record(make(slot))
-        self.flush()
-        return self._values.pop(slot, [None] * self.size)
+        self._values[slot] = {}
+        try:
+            self.record(make(slot))
+            self.flush()
+            return [self._values[slot].get(rank, MISSING) for rank in range(self.size)]
+        finally:
+            del self._values[slot]
 
     def gather(self, operand: Operand, placed: Placed, dtype: np.dtype) -> np.ndarray:
         """Return a view's elements in the notebook; each engine sends its part directly."""
         site = self.site()
         parts = self.ask(lambda slot: Fetch(slot, operand, site))
+        if any(data is MISSING for data in parts):
+            raise lost_error(placed.view.shape)
         out = np.empty(placed.view.shape, dtype)
         for rank, data in enumerate(parts):
             if data is None:
@@ -374,7 +441,7 @@ class Session:
         commands = self._recorder.recorded - window.recorded
         accounts = self.ask(Clocks)
         wall = time.perf_counter() - window.at
-        records, self._records = self._records or [], None
+        records, self._records = self.transport.complete(self._records or []), None
         rows = []
         for sent, times in records:
             for i, command in enumerate(sent.commands):
@@ -395,8 +462,11 @@ class Session:
         if self.closed:
             return
         try:
-            if self._error is None:
+            if not self._dead:
                 self.flush()
+        except EngineError:
+            if not self._dead:
+                raise
         finally:
             self.closed = True
             self._recorder.close()
@@ -412,8 +482,21 @@ class Session:
         self.close()
 
     def __repr__(self) -> str:
-        state = "closed" if self.closed else f"{self.size} engine{'s' * (self.size != 1)}"
+        state = f"{self.size} engine{'s' * (self.size != 1)}"
+        state = "closed" if self.closed else "engines gone" if self._dead else state
         return f"<distnb session: {state}, {self.transport.kind}>"
+
+
+_SESSIONS: weakref.WeakSet[Session] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """Close the sessions in a forked child: the engines work for its parent."""
+    for session in _SESSIONS:
+        session.closed = True
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def _exception(failure: Failure) -> BaseException:

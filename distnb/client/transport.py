@@ -6,21 +6,28 @@ of arrays. Engine code is named by strings only.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import queue
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from distnb.config import config
 from distnb.errors import EngineError, SessionError, explain
+from distnb.interrupts import STOP
 from distnb.protocol import PROTOCOL, Reply
 
 __all__ = ["IPyParallel", "InProcess", "Spmd", "Transport"]
 
 _ENTRY = "distnb.engines.entry"
+#: ipyparallel client -> lock around what goes to several engines.
+_ORDERS: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()  # type: ignore[valid-type]
 Buffers = Sequence[list[np.ndarray]]
 
 
@@ -43,6 +50,8 @@ class Transport:
     size = 0
     about: list[dict[str, Any]]
     concurrent = True
+    #: Whether ``submit`` runs the batch itself, in the calling thread.
+    inline = False
 
     def submit(self, message: bytes, buffers: Buffers) -> Any:
         """Send a message, and to each rank its own buffers (if any); return a ticket."""
@@ -52,12 +61,23 @@ class Transport:
         """Tell whether all replies have come."""
         raise NotImplementedError
 
+    def wait(self, ticket: Any) -> None:
+        """Wait for the replies to the oldest ticket; can be interrupted, and called again."""
+
     def collect(self, ticket: Any) -> list[Reply]:
-        """Return the reply of each rank; waits, and can be interrupted."""
+        """Return the reply of each rank to the oldest ticket, once, after the wait for them."""
         raise NotImplementedError
 
-    def interrupt(self) -> None:
-        """Make engines that wait for each other give up."""
+    def complete(self, records: list[tuple[Any, list[Any]]]) -> list[tuple[Any, list[Any]]]:
+        """Return records (batch, times of the ranks) with the times of all ranks."""
+        return records
+
+    def interrupt(self, ticket: Any) -> None:
+        """Make the engines give up what they do, until they have replied to the oldest ticket."""
+
+    def alive(self) -> bool:
+        """Tell whether all engines can be reached."""
+        return True
 
     def close(self) -> None:
         """Leave the engines, with nothing of this session on them."""
@@ -65,6 +85,24 @@ class Transport:
 
 def _entry() -> Any:
     return importlib.import_module(_ENTRY)
+
+
+def _late() -> TimeoutError:
+    return TimeoutError(
+        explain("engines", "no reply yet", f"one in {config.timeout} s", "raise dnb.config.timeout")
+    )
+
+
+class _Outbox:
+    """Replies of one engine of this process. Waiting takes none out: an interrupt loses nothing."""
+
+    def __init__(self, arrived: threading.Event) -> None:
+        self.replies: deque[Any] = deque()
+        self._arrived = arrived
+
+    def put(self, reply: Any) -> None:
+        self.replies.append(reply)
+        self._arrived.set()
 
 
 class InProcess(Transport):
@@ -79,8 +117,9 @@ class InProcess(Transport):
         self.about = [about for _, about in made]
         self._threads: list[Any] = []
         self._inboxes: list[queue.SimpleQueue[Any]] = [queue.SimpleQueue() for _ in made]
-        self._outboxes: list[queue.SimpleQueue[Any]] = [queue.SimpleQueue() for _ in made]
-        self._collected: dict[int, list[Reply]] = {}
+        self._arrived = threading.Event()
+        self._outboxes = [_Outbox(self._arrived) for _ in made]
+        self.inline = n == 1
         self._submitted = 0
         if n > 1:
             triples = zip(self.workers, self._inboxes, self._outboxes, strict=True)
@@ -92,31 +131,36 @@ class InProcess(Transport):
             for rank, inbox in enumerate(self._inboxes):
                 inbox.put((message, buffers[rank] if buffers else []))
         else:
-            reply = self.workers[0].run(message, buffers[0] if buffers else [])
-            self._collected[self._submitted] = [reply]
-            if reply.aborted:  # it ran here and now, so the interrupt was for this very call
-                raise KeyboardInterrupt
+            self._outboxes[0].put(self.workers[0].run(message, buffers[0] if buffers else []))
         return self._submitted
 
     def done(self, ticket: int) -> bool:
-        return ticket in self._collected or all(not box.empty() for box in self._outboxes)
+        return all(box.replies for box in self._outboxes)
+
+    def wait(self, ticket: int) -> None:
+        start = time.monotonic()
+        while not self.done(ticket):
+            if config.timeout and time.monotonic() - start > config.timeout:
+                raise _late()
+            self._pause(ticket)
+
+    def _pause(self, ticket: int) -> None:
+        self._arrived.clear()
+        if not self.done(ticket):
+            self._arrived.wait(0.1)
 
     def collect(self, ticket: int) -> list[Reply]:
-        if ticket not in self._collected:
-            self._collected[ticket] = [self._take(box) for box in self._outboxes]
-        return self._collected.pop(ticket)
+        replies = [box.replies.popleft() for box in self._outboxes]
+        for reply in replies:
+            if isinstance(reply, BaseException):
+                raise EngineError(f"engines: got {reply!r}, expected a reply") from reply
+        return replies
 
-    @staticmethod
-    def _take(box: queue.SimpleQueue[Any]) -> Reply:
-        reply = box.get()
-        if isinstance(reply, BaseException):
-            raise reply
-        return reply
-
-    def interrupt(self) -> None:
-        for worker in self.workers:
-            if self._threads:
-                worker.comm.abort.set()
+    def interrupt(self, ticket: int) -> None:
+        while not self.done(ticket):
+            for worker in self.workers:
+                worker.comm.abort()
+            self._pause(ticket)
 
     def close(self) -> None:
         for inbox in self._inboxes:
@@ -132,6 +176,7 @@ class Spmd(Transport):
 
     kind = "SPMD"
     concurrent = False
+    inline = True
 
     def __init__(self) -> None:
         self.worker, about, self._share = _entry().spmd(config.pool_bytes)
@@ -141,11 +186,12 @@ class Spmd(Transport):
 
     def submit(self, message: bytes, buffers: Buffers) -> list[Reply]:
         reply = self.worker.run(message, buffers[self.rank] if buffers else [])
-        if reply.aborted:
-            raise KeyboardInterrupt
         # All ranks know whether anything failed; only then, or for values, must they talk.
-        if reply.lost or reply.values or reply.failures:
-            return self._share(reply)
+        if not reply.aborted and (reply.failed or reply.values):
+            try:
+                return self._share(reply)
+            except KeyboardInterrupt:
+                return [self.worker.reply()]
         return [reply]
 
     def done(self, ticket: list[Reply]) -> bool:
@@ -153,6 +199,13 @@ class Spmd(Transport):
 
     def collect(self, ticket: list[Reply]) -> list[Reply]:
         return ticket
+
+    def complete(self, records: list[tuple[Any, list[Any]]]) -> list[tuple[Any, list[Any]]]:
+        # Not every batch was shared, and those of deletions alone are each rank's own.
+        kept = [record for record in records if record[0].commands]
+        mine = [times[self.rank if len(times) > 1 else 0] for _, times in kept]
+        everyones = self._share(mine)
+        return [(sent, [times[i] for times in everyones]) for i, (sent, _) in enumerate(kept)]
 
     def close(self) -> None:
         self.worker.close()
@@ -174,6 +227,9 @@ class IPyParallel(Transport):
     def __init__(self, client: Any, session: str) -> None:
         self.client = client
         self._session = session
+        # Batches of two sessions must reach all engines in the same order, or they would wait for
+        # each other.
+        self._order = _ORDERS.setdefault(client, threading.RLock())
         self._ids = self._ranks(client)
         self.size = len(self._ids)
         self._view = client[self._ids]
@@ -191,7 +247,8 @@ class IPyParallel(Transport):
         return ipyparallel.Reference(f"__import__('importlib').import_module({_ENTRY!r}).{name}")
 
     def _call(self, view: Any, name: str, *args: Any) -> Any:
-        return view.apply_async(self._reference(name), *args)
+        with self._order:
+            return view.apply_async(self._reference(name), *args)
 
     def _ranks(self, client: Any) -> list[int]:
         """Return the engine ids in the order of their ranks, after checking that MPI joins them."""
@@ -225,23 +282,26 @@ class IPyParallel(Transport):
         try:
             if not buffers:
                 return [self._call(self._view, "run", self._session, message, [])]
-            return [
-                self._call(view, "run", self._session, message, mine)
-                for view, mine in zip(self._one, buffers, strict=True)
-            ]
+            with self._order:
+                return [
+                    self._call(view, "run", self._session, message, mine)
+                    for view, mine in zip(self._one, buffers, strict=True)
+                ]
         except Exception as error:  # ids that are gone raise at once, with several types
             raise self._gone(error) from error
 
     def done(self, ticket: list[Any]) -> bool:
         return all(result.ready() for result in ticket)
 
+    def wait(self, ticket: list[Any]) -> None:
+        for result in ticket:
+            result.wait(config.timeout or None)
+        if not self.done(ticket):
+            raise _late()
+
     def collect(self, ticket: list[Any]) -> list[Reply]:
         try:
-            answers = [result.get(config.timeout or None) for result in ticket]
-        except KeyboardInterrupt:
-            raise
-        except TimeoutError:
-            raise
+            answers = [result.get(0) for result in ticket]
         except Exception as error:
             raise self._gone(error) from error
         flat = answers[0] if len(ticket) == 1 and len(self._ids) > 1 else answers
@@ -249,27 +309,41 @@ class IPyParallel(Transport):
             flat = answers[0]
         return [_reply(a) for a in flat]
 
+    def alive(self) -> bool:
+        return len(self._alive()) == self.size
+
+    def _alive(self) -> list[int]:
+        return sorted(set(self._ids) & set(self.client.ids))
+
     def _gone(self, error: Exception) -> Exception:
-        alive = len(set(self._ids) & set(self.client.ids))
-        if alive < self.size:
+        poll(lambda: not self.alive(), 0.5)  # the hub tells of a death a little later
+        if not self.alive():
             return EngineError(
                 explain(
                     "engines",
-                    f"{alive} alive",
+                    f"{len(self._alive())} alive",
                     f"{self.size}",
-                    "start new ones; the arrays are lost",
+                    "close the session and call dnb.start(); its arrays are lost",
                 )
             )
         return EngineError(f"engines: got {error!r}, expected a reply; see the engines' logs")
 
-    def interrupt(self) -> None:
-        """Signal the engines one by one through their nannies (never through mpiexec)."""
-        import signal
+    def interrupt(self, ticket: list[Any]) -> None:
+        """Signal the engines one by one through their nannies (never through mpiexec).
 
-        self.client.send_signal(signal.SIGINT, targets=self._ids, block=False)
+        An engine that is between two batches ignores a signal, so it is repeated. If a reply went
+        missing, that shows when the engine answers a later message.
+        """
+        later: Any = None
+        while not (self.done(ticket) or (later is not None and later.ready())):
+            with contextlib.suppress(Exception):  # engines that are gone
+                sent = self.client.send_signal(STOP, targets=self._alive(), block=False)
+                poll(sent.done, 1.0)  # or the signal could reach a later batch
+            if not poll(lambda: self.done(ticket), 0.5) and later is None and self.alive():
+                later = self._call(self._view, "world")
 
     def close(self) -> None:
-        if len(set(self._ids) & set(self.client.ids)) == self.size:
+        if self.alive():
             self._call(self._view, "detach", self._session).get(5)
 
 

@@ -12,7 +12,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["Comm", "MPIComm", "SoloComm", "ThreadComm", "thread_comms"]
+__all__ = ["ABORT", "Comm", "MPIComm", "SoloComm", "ThreadComm", "thread_comms"]
+
+#: Tag of the message by which a rank tells that it gave up: the highest that MPI guarantees.
+ABORT = (1 << 15) - 1
 
 
 class Request(Protocol):
@@ -36,6 +39,8 @@ class Comm(Protocol):
 
     rank: int
     size: int
+    #: The last exchange on it, and with it the buffers that messages on their way need.
+    exchange: Any
 
     def send(self, data: np.ndarray, peer: int, tag: int) -> Request:
         """Post a send of a contiguous array; it must not change until the request is done."""
@@ -43,8 +48,17 @@ class Comm(Protocol):
     def probe(self, peer: int, tag: int) -> Incoming | None:
         """Return a matched message from ``peer`` with ``tag`` if one has arrived."""
 
+    def abort(self) -> None:
+        """Make all ranks that wait on this communicator give up."""
+
+    def check(self) -> None:
+        """Raise KeyboardInterrupt if a rank gave up."""
+
     def fresh(self) -> Comm:
         """Return a communicator of the same ranks that no earlier message can reach."""
+
+    def ready(self) -> bool:
+        """Tell whether all ranks have asked for it, so that it can be used."""
 
     def free(self) -> None:
         """Give the communicator back (collective)."""
@@ -83,14 +97,17 @@ class _MPIIncoming:
 class MPIComm:
     """An MPI communicator; distnb duplicates the one it is given and owns the duplicate."""
 
-    def __init__(self, comm: Any) -> None:
+    def __init__(self, comm: Any, made: Any = None, like: MPIComm | None = None) -> None:
         from mpi4py import MPI
 
         self._mpi = MPI
         self.raw = comm
-        self.rank = comm.Get_rank()
-        self.size = comm.Get_size()
+        self.rank = comm.Get_rank() if like is None else like.rank
+        self.size = comm.Get_size() if like is None else like.size
+        self._made = made
+        self.exchange: Any = None
         self._status = MPI.Status()
+        self._farewell: list[Request] = []
 
     def send(self, data: np.ndarray, peer: int, tag: int) -> Request:
         request = self.raw.Isend([data, data.nbytes, self._mpi.BYTE], peer, tag)
@@ -102,8 +119,20 @@ class MPIComm:
             return None
         return _MPIIncoming(message, self._status.Get_count(self._mpi.BYTE), self._mpi.BYTE)
 
+    def abort(self) -> None:
+        others = [r for r in range(self.size) if r != self.rank]
+        self._farewell += [self.send(np.empty(0, np.uint8), r, ABORT) for r in others]
+
+    def check(self) -> None:
+        if self.raw.Iprobe(self._mpi.ANY_SOURCE, ABORT):
+            raise KeyboardInterrupt
+
     def fresh(self) -> MPIComm:
-        return MPIComm(self.raw.Dup())
+        raw, request = self.raw.Idup()
+        return MPIComm(raw, request, self)
+
+    def ready(self) -> bool:
+        return self._made is None or bool(self._made.Test())
 
     def free(self) -> None:
         if not self._mpi.Is_finalized():
@@ -115,12 +144,22 @@ class SoloComm:
 
     rank = 0
     size = 1
+    exchange: Any = None
 
     def send(self, data: np.ndarray, peer: int, tag: int) -> Request:
         raise RuntimeError("send: got a message on one rank, expected none; report this as a bug")
 
     def probe(self, peer: int, tag: int) -> Incoming | None:
         return None
+
+    def abort(self) -> None:
+        pass
+
+    def check(self) -> None:
+        pass
+
+    def ready(self) -> bool:
+        return True
 
     def fresh(self) -> SoloComm:
         return self
@@ -134,7 +173,7 @@ class _Box:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.waiting: deque[tuple[int, int, np.ndarray]] = deque()
+        self.waiting: deque[tuple[int, tuple[int, int], np.ndarray]] = deque()
 
 
 class _ThreadIncoming:
@@ -151,37 +190,48 @@ class _ThreadIncoming:
 class ThreadComm:
     """Ranks that are threads of one process: for teaching and tests, with no MPI at all."""
 
-    def __init__(self, rank: int, boxes: list[_Box], abort: threading.Event) -> None:
+    def __init__(self, rank: int, boxes: list[_Box], aborted: set[int], epoch: int = 0) -> None:
         self.rank = rank
         self.size = len(boxes)
-        self.abort = abort
+        self.exchange: Any = None
         self._boxes = boxes
+        self._aborted = aborted
+        self._epoch = epoch
 
     def send(self, data: np.ndarray, peer: int, tag: int) -> Request:
         box = self._boxes[peer]
         copy = np.frombuffer(data.tobytes(), np.uint8)
         with box.lock:
-            box.waiting.append((self.rank, tag, copy))
+            box.waiting.append((self.rank, (self._epoch, tag), copy))
         return DONE
 
     def probe(self, peer: int, tag: int) -> Incoming | None:
-        if self.abort.is_set():
-            raise KeyboardInterrupt
+        self.check()
         box = self._boxes[self.rank]
         with box.lock:
             for i, (source, found, data) in enumerate(box.waiting):
-                if source == peer and found == tag:
+                if source == peer and found == (self._epoch, tag):
                     del box.waiting[i]
                     return _ThreadIncoming(data)
         return None
 
+    def abort(self) -> None:
+        self._aborted.add(self._epoch)
+
+    def check(self) -> None:
+        if self._epoch in self._aborted:
+            raise KeyboardInterrupt
+
     def fresh(self) -> ThreadComm:
-        # All ranks are idle when an epoch starts, so dropping what is left reaches all.
         box = self._boxes[self.rank]
-        with box.lock:
-            box.waiting.clear()
-        self.abort.clear()
-        return self
+        with box.lock:  # others may be in the new epoch already
+            old = [m for m in box.waiting if m[1][0] <= self._epoch]
+            for message in old:
+                box.waiting.remove(message)
+        return ThreadComm(self.rank, self._boxes, self._aborted, self._epoch + 1)
+
+    def ready(self) -> bool:
+        return True
 
     def free(self) -> None:
         pass
@@ -190,5 +240,5 @@ class ThreadComm:
 def thread_comms(n: int) -> list[ThreadComm]:
     """Return the communicators of ``n`` ranks in this process."""
     boxes = [_Box() for _ in range(n)]
-    abort = threading.Event()
-    return [ThreadComm(r, boxes, abort) for r in range(n)]
+    aborted: set[int] = set()
+    return [ThreadComm(r, boxes, aborted) for r in range(n)]

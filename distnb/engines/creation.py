@@ -55,12 +55,12 @@ def _fill_index(base: Base, block: np.ndarray, rank: int, axis: int, start: Any,
         for s in owned[axis]
     ]
     index = np.concatenate([r.reshape(-1) for r in runs])
-    values = index if (start, step) == (0, 1) else start + index * step
-    block[...] = (
-        np.asarray(values)
-        .astype(base.dtype)
-        .reshape(tuple(-1 if a == axis else 1 for a in range(block.ndim)))
-    )
+    # NumPy's arange rounds, or wraps around, after each step in the dtype of the result.
+    working = np.dtype({"?": np.int64, "e": np.float32}.get(base.dtype.char, base.dtype))
+    values = index.astype(working)
+    if (start, step) != (0, 1):
+        values = values * working.type(step) + working.type(start)
+    block[...] = values.reshape(tuple(-1 if a == axis else 1 for a in range(block.ndim)))
 
 
 def _user_array(user: dict[str, Any], name: str, block: np.ndarray) -> np.ndarray:

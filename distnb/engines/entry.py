@@ -15,6 +15,7 @@ import numpy as np
 
 from distnb.engines.comm import Comm, MPIComm, SoloComm, thread_comms
 from distnb.engines.worker import Worker
+from distnb.interrupts import listen, released
 from distnb.protocol import PROTOCOL
 
 __all__ = ["attach", "detach", "inprocess", "run", "spmd"]
@@ -32,6 +33,7 @@ def attach(session: str, pool_bytes: int) -> dict[str, Any]:
     mpi4py.rc.threads = False
     from mpi4py import MPI
 
+    listen()
     world = MPI.COMM_WORLD
     info = _about(world.Get_rank(), world.Get_size())
     info["mpi"] = " ".join(
@@ -86,10 +88,20 @@ def spmd(pool_bytes: int) -> tuple[Worker, dict[str, Any], Any]:
         MPI.Get_library_version().split("\n")[0].split(",")[0].replace("\0", "").split()
     )
     made = Worker(MPIComm(comm), {}, pool_bytes)
+    made.together = True
+    sides = {0: side}
 
     def share(reply: Any) -> list[Any]:
         # Every rank got here alive; wait politely for the slowest, then exchange.
-        wait_until(side.Ibarrier().Test)
+        if made.epoch not in sides:
+            sides[made.epoch] = made.comm.raw.Dup()
+        side = sides[made.epoch]
+        try:
+            with released():
+                wait_until(side.Ibarrier().Test, made.comm.check)
+        except KeyboardInterrupt:
+            made.give_up()
+            raise
         return side.allgather(reply)
 
     return made, info, share

@@ -17,7 +17,7 @@ from time import perf_counter_ns
 
 import numpy as np
 
-from distnb.engines.comm import Comm, Request
+from distnb.engines.comm import ABORT, Comm, Request
 from distnb.events import TRANSFER, WAITING, Clock
 
 __all__ = ["Exchange", "PeerFailed", "wait_until"]
@@ -26,7 +26,7 @@ _SPIN_NS = 2_000_000
 _SLEEP_S = 200e-6
 #: MPI guarantees tags up to 32767; both MPIs allow many more, and reuse only needs to be late.
 TAGS_PER_COMMAND = 16
-TAG_LIMIT = 1 << 15
+TAG_LIMIT = ABORT - ABORT % TAGS_PER_COMMAND
 
 Key = tuple[int, int]  # (peer, tag within the command)
 
@@ -35,13 +35,14 @@ class PeerFailed(Exception):  # noqa: N818 - a state of the exchange, not an err
     """A partner could not send its data: this command fails here too, for no reason of its own."""
 
 
-def wait_until(ready: Callable[[], bool]) -> None:
-    """Poll until ``ready()``; interruptible between polls."""
+def wait_until(ready: Callable[[], bool], check: Callable[[], None] = lambda: None) -> None:
+    """Poll until ``ready()``; interruptible between polls, also by what ``check`` raises."""
     start = perf_counter_ns()
     while not ready():
         if perf_counter_ns() - start < _SPIN_NS:
             os.sched_yield()
         else:
+            check()
             time.sleep(_SLEEP_S)
 
 
@@ -67,6 +68,7 @@ class Exchange:
         self._owed = set(owed)
         self._expected = set(expected)
         self._posted: list[Request] = []
+        comm.exchange = self  # what is posted must live as long as MPI may touch it
 
     def send(self, peer: int, tag: int, data: np.ndarray) -> None:
         """Post a send of contiguous, not empty data that will not change any more."""
@@ -84,7 +86,7 @@ class Exchange:
             return False
         before = self._clock.switch(TRANSFER)
         good = incoming.nbytes == into.nbytes
-        wait_until(incoming.receive(into if good else None).test)
+        self._finish(incoming.receive(into if good else None))
         self._expected.discard((peer, tag))
         self._clock.switch(before)
         if not good:
@@ -95,7 +97,7 @@ class Exchange:
         """Wait for a message."""
         before = self._clock.switch(WAITING)
         try:
-            wait_until(lambda: self.try_receive(peer, tag, into))
+            self._wait(lambda: self.try_receive(peer, tag, into))
         finally:
             self._clock.switch(before)
 
@@ -111,7 +113,7 @@ class Exchange:
         while pending:
             before = self._clock.switch(WAITING)
             try:
-                wait_until(poll)
+                self._wait(poll)
             finally:
                 self._clock.switch(before)
             for key in arrived:
@@ -123,9 +125,17 @@ class Exchange:
         """Wait until everything sent has left."""
         before = self._clock.switch(WAITING)
         for request in self._posted:
-            wait_until(request.test)
+            self._wait(request.test)
         self._posted.clear()
         self._clock.switch(before)
+
+    def _wait(self, ready: Callable[[], bool]) -> None:
+        wait_until(ready, self._comm.check)
+
+    def _finish(self, request: Request) -> None:
+        self._posted.append(request)
+        self._wait(request.test)
+        self._posted.remove(request)
 
     def fail(self) -> None:
         """Complete the communication without data: empty messages for those still owed."""
@@ -144,9 +154,9 @@ class Exchange:
             if incoming is None:
                 return False
             into = np.empty(incoming.nbytes, np.uint8) if incoming.nbytes else None
-            wait_until(incoming.receive(into).test)
+            self._finish(incoming.receive(into))
             return True
 
         before = self._clock.switch(WAITING)
-        wait_until(arrived)
+        self._wait(arrived)
         self._clock.switch(before)

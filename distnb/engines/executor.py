@@ -56,6 +56,7 @@ class Executor:
 
     def _create(self, command: Create, buffers: list[np.ndarray]) -> None:
         dtype = np.dtype(command.dtype)
+        self.store.free((command.base,))  # one that was lost is made again under its handle
         if command.how[0] == "data":
             base = self.store.bases[command.base] = Base(
                 command.shape, dtype, command.layout, None, None, lost=True
@@ -97,13 +98,14 @@ class Executor:
     def _reduce(self, number: int, command: Reduce) -> None:
         placed = self.store.placed(command.operand)
         work = reductions.Work(command, placed, self.store.rank)
-        self._with_messages(
-            number, command, work.owed, work.expected, lambda x: self._reducing(x, work)
-        )
+        # All ranks that would talk hold a copy of the result: where that is empty, nobody talks.
+        silent = self.store.held(self.store.bases[command.out]) == 0
+        owed, expected = ([], []) if silent else (work.owed, work.expected)
+        self._with_messages(number, command, owed, expected, lambda x: self._reducing(x, work))
 
     def _reducing(self, exchange: Exchange, work: reductions.Work) -> None:
         base = self.store.get(work.command.operand.base)
-        out = self.store.bases[work.command.out]
+        out = self.store.get(work.command.out)
         self._check(work.command)
         reductions.run(work, base.block, out.block, exchange, self.clock)
         out.lost = False
@@ -133,7 +135,9 @@ class Executor:
         try:
             work(exchange)
             exchange.finish()
-        except Exception:
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # whatever it is, the others must not wait
             exchange.fail()
             raise
 
@@ -144,8 +148,10 @@ class Executor:
         for handle in {v.base for v in views}:
             self.store.get(handle)
         for target, operand in zip(targets, command.outs, strict=True):
-            if target.lost and not operand.view.is_whole(target.shape):
-                raise Lost(f"array {operand.base}")
+            if target.lost:
+                whole = command.where is None and operand.view.is_whole(target.shape)
+                if not whole or (target.block is None and self.store.held(target)):
+                    raise Lost(f"array {operand.base}")
         self._check(command)
         blocks = [self.store.bases[v.base].block for v in views]
         for message in plan.sends:

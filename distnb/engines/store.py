@@ -112,6 +112,11 @@ class Store:
             raise Lost(f"array {handle}")
         return base
 
+    def held(self, base: Base) -> int:
+        """Return how many elements of a base this rank is to hold."""
+        local = base.layout.local_shape(base.shape, self.rank)
+        return 0 if local is None else prod(local)
+
     def placed(self, operand: Operand) -> Placed:
         """Return the placement of an operand."""
         base = self.bases[operand.base]

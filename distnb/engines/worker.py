@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from distnb.engines.comm import Comm
-from distnb.engines.exchange import Exchange
+from distnb.engines.exchange import Exchange, wait_until
 from distnb.engines.executor import DEPENDENT, Executor
 from distnb.engines.local import LocalArray
 from distnb.engines.reductions import Tree
-from distnb.engines.store import Store
+from distnb.engines.store import Base, Store
 from distnb.events import IDLE, OVERHEAD, Clock
+from distnb.interrupts import held, released
 from distnb.protocol import (
     Apply,
     Batch,
@@ -36,6 +37,7 @@ from distnb.protocol import (
     Reduce,
     Reply,
     decode,
+    written,
 )
 
 __all__ = ["Worker"]
@@ -64,24 +66,55 @@ class Worker:
         self.executor = Executor(self.store, comm, self.clock)
         self.executor.user = user
         self.epoch = 0
+        #: Batches in this epoch: all ranks count alike, whatever happened before.
+        self.batches = 0
         self.bound: dict[str, LocalArray] = {}
         self._warned: list[str] = []
+        #: Whether all is lost that an interrupted batch writes, also what was done before: where
+        #: each rank has a client of its own (SPMD), all must come to the same conclusion.
+        self.together = False
+        self._gave_up = False
+        self._last: _Run | None = None
+        self._next: Comm | None = None
+        self._abandoned: list[Comm] = []
 
     def run(self, message: bytes, buffers: list[np.ndarray]) -> Reply:
         """Run a batch and return this rank's reply; raises only if the message is no batch."""
-        self.clock.switch(OVERHEAD)
-        batch: Batch = decode(message)
-        if batch.epoch != self.epoch:
-            self._start_epoch(batch.epoch)
-        run = _Run(self, batch, buffers)
-        try:
-            with np.errstate(divide="call", over="call", invalid="call", call=self._on_warning):
-                run.all()
-        except KeyboardInterrupt:
-            run.abort()
-        finally:
-            self.clock.switch(IDLE)
-        return run.reply()
+        with held(forget=True):
+            self.clock.switch(OVERHEAD)
+            batch: Batch = decode(message)
+            run = _Run(self, batch, buffers)
+            self._last = run if self.together else None
+            try:
+                with released():
+                    self._run(run)
+            except KeyboardInterrupt:
+                self._gave_up = True
+                run.abort()
+            finally:
+                self.clock.switch(IDLE)
+            return run.reply()
+
+    def _run(self, run: _Run) -> None:
+        if run.commands:  # deletions need nobody, and under SPMD they may come on one rank only
+            if run.batch.epoch != self.epoch:
+                self._start_epoch(run.batch.epoch)
+            elif self._gave_up:  # other ranks will not take part in what is left of the epoch
+                raise KeyboardInterrupt
+            self.batches += 1
+        with np.errstate(divide="call", over="call", invalid="call", call=self._on_warning):
+            run.all()
+
+    def give_up(self) -> None:
+        """Give up the batch that was just run, because another rank did."""
+        self._gave_up = True
+        if self._last is not None:
+            self._last.abort()
+
+    def reply(self) -> Reply:
+        """Return the reply to the last batch."""
+        assert self._last is not None
+        return self._last.reply()
 
     def close(self) -> None:
         """Drop all bases and give the communicator back."""
@@ -111,10 +144,16 @@ class Worker:
     def _start_epoch(self, epoch: int) -> None:
         """Take a communicator that no message of an abandoned command can reach.
 
-        The old one is not freed: requests may be pending on it.
+        The old one is kept: messages may be pending on it, and MPI may still touch their buffers.
+        If the wait for the other ranks is interrupted, the next batch goes on with it.
         """
-        self.comm = self.executor.comm = self.comm.fresh()
-        self.epoch = epoch
+        if self._next is None:
+            self._next = self.comm.fresh()
+        wait_until(self._next.ready)
+        self._abandoned.append(self.comm)
+        self.comm = self.executor.comm = self._next
+        self._next = None
+        self.epoch, self.batches, self._gave_up = epoch, 0, False
 
 
 class _Run:
@@ -134,11 +173,13 @@ class _Run:
         #: (row, the clock's totals) after each command; the last row is for everything else
         self.marks = [(-1, worker.clock.mark())]
         self.aborted = False
+        self.agreed = False
         self.at = 0
+        self.position = 0
 
     def all(self) -> None:
         """Run all commands, then agree with the other ranks on what failed."""
-        for command in self.batch.commands:
+        for self.position, command in enumerate(self.batch.commands):
             if isinstance(command, Free):
                 self.worker.store.free(command.bases)
                 self._book(-1)
@@ -146,11 +187,12 @@ class _Run:
             self._one(self.at, command)
             self._book(self.at)
             self.at += 1
-        self._agree()
+        if self.commands:  # deletions cannot fail, and under SPMD other ranks may have none now
+            self._agree()
 
     def _number(self, index: int) -> int:
         """Return a number for a command that all ranks agree on, whatever happened before."""
-        return self.batch.number * _STRIDE + index
+        return self.worker.batches * _STRIDE + index
 
     def _book(self, row: int) -> None:
         self.marks.append((row, self.worker.clock.mark()))
@@ -177,9 +219,11 @@ class _Run:
                 value = worker.executor.run(self._number(index), command, self.buffers)
                 if isinstance(command, Fetch):
                     self.values[command.slot] = value
+        except KeyboardInterrupt:
+            raise
         except DEPENDENT:
             self._fail(index, command)
-        except Exception as error:
+        except BaseException as error:
             worker.clock.switch(OVERHEAD)
             self.failures.append(_failure(index, command, worker, error))
             self._fail(index, command)
@@ -193,7 +237,7 @@ class _Run:
 
     def _fail(self, index: int, command: Command) -> None:
         self.failed.add(index)
-        for handle in _written(command):
+        for handle in written(command):
             if handle in self.worker.store.bases:
                 self.worker.store.bases[handle].lost = True
 
@@ -202,20 +246,31 @@ class _Run:
         bits = np.zeros(len(self.commands) + 1, np.uint8)
         bits[list(self.failed)] = 1
         failed = np.flatnonzero(_union(self.worker, self._number(self.at), bits))
-        if not failed.size:
-            return
-        lost = _dependents(self.commands, failed.tolist())
-        for handle in lost:
-            base = self.worker.store.bases.get(handle)
-            if base is not None:
-                base.lost = True
-        self.lost = tuple(sorted(lost))
+        self.agreed = bool(failed.size)
+        self._lose(failed.tolist())
 
     def abort(self) -> None:
-        """Give up: what this and later commands write is lost on this rank, and so everywhere."""
+        """Give up: what this and later commands write is lost on this rank, and so everywhere.
+
+        Bases come to be and go all the same, so that all ranks have the same ones.
+        """
         self.aborted = True
-        rest = range(self.at, len(self.commands))
-        self.lost = tuple(sorted(_dependents(self.commands, rest)))
+        self.worker.comm.abort()
+        store = self.worker.store
+        for command in self.batch.commands[self.position :]:
+            if isinstance(command, Free):
+                store.free(command.bases)
+            elif isinstance(command, Create) and command.base not in store.bases:
+                dtype = np.dtype(command.dtype)
+                store.bases[command.base] = Base(
+                    command.shape, dtype, command.layout, None, lost=True
+                )
+        first = 0 if self.worker.together else self.at
+        self._lose(self.failed.union(range(first, len(self.commands))))
+
+    def _lose(self, failed: Iterable[int]) -> None:
+        """Mark what follows from failed commands."""
+        self.lost = tuple(sorted(_dependents(self.commands, failed)))
         for handle in self.lost:
             base = self.worker.store.bases.get(handle)
             if base is not None:
@@ -231,18 +286,8 @@ class _Run:
             self.values,
             self.times(),
             self.aborted,
+            self.agreed,
         )
-
-
-def _written(command: Command) -> tuple[int, ...]:
-    """Return the bases that a command writes."""
-    if isinstance(command, Apply):
-        return tuple(o.base for o in command.outs)
-    if isinstance(command, Create):
-        return (command.base,)
-    if isinstance(command, Local):
-        return (command.out.base,)
-    return (command.out,) if isinstance(command, Reduce) else ()
 
 
 def _read(command: Command) -> set[int]:
@@ -264,7 +309,7 @@ def _dependents(commands: tuple[Command, ...], failed: Iterable[int]) -> set[int
     lost: set[int] = set()
     for i, command in enumerate(commands):
         if i in bad or _read(command) & lost:
-            lost.update(_written(command))
+            lost.update(written(command))
     return lost
 
 
@@ -289,11 +334,18 @@ def _union(worker: Worker, number: int, bits: np.ndarray) -> np.ndarray:
     return bits
 
 
-def _failure(index: int, command: Command, worker: Worker, error: Exception) -> Failure:
+def _failure(index: int, command: Command, worker: Worker, error: BaseException) -> Failure:
     """Describe an exception so that the client can raise it again."""
-    handles = sorted(_read(command) | set(_written(command)))
+    handles = sorted(_read(command) | set(written(command)))
     bases = [worker.store.bases[h] for h in handles if h in worker.store.bases]
     shapes = tuple(None if b.block is None else b.block.shape for b in bases)
     trace = "".join(traceback.format_exception(error))
     kinds = tuple(cls.__name__ for cls in type(error).__mro__)
-    return Failure(index, worker.comm.rank, kinds, str(error), trace, shapes)
+    return Failure(index, worker.comm.rank, kinds, _text(error), trace, shapes)
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as broken:  # its class is the user's
+        return f"(its text cannot be had: {type(broken).__name__})"

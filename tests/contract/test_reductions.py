@@ -75,7 +75,8 @@ def ledger():
 @pytest.mark.parametrize("dist", DISTS, ids=str)
 def test_axes(dist, ledger):
     with no_warnings():
-        for dtype in ("i4", "f8", "c16", "?"):
+        first = DISTS.index(dist) % 2
+        for dtype in ("i4", "f8", "c16", "?")[first::2]:
             x = positive((4, 3, 5), dtype)
             a = dnb.array(x, dist=dist)
             for name, axis, keep in itertools.product(NAMES, AXES, (False, True)):
@@ -135,6 +136,7 @@ def test_ufunc_reduce():
         assert row.ufunc is f
         for dtype in ("?", "u1", "i8", "f4", "f8"):
             x = positive((5, 4), dtype)
+            x = (x % 5).astype(dtype) if name == "lcm" and dtype != "?" else x  # must not overflow
             a = dnb.array(x, dist=("block", "cyclic"))
             for options in ({}, {"axis": 1}, {"axis": None}, {"axis": 0, "keepdims": True}, {"axis": (1, 0)}):
                 agree(

@@ -265,10 +265,10 @@ def test_a_scalar_is_replicated(dist):
     assert make_layout((), 5, dist) == replicated(0, 5)
 
 
-@pytest.mark.parametrize("dist", [("engine", 3), ["engine", 3]])
+@pytest.mark.parametrize("dist", [("engine", 0), ("engine", 3), ["engine", 4]])
 @pytest.mark.parametrize("shape", [(), (3,), (3, 4), (0,)])
 def test_an_array_on_one_engine(dist, shape):
-    assert make_layout(shape, 5, dist) == on_engine(len(shape), 3)
+    assert make_layout(shape, 5, dist) == on_engine(len(shape), dist[1])
 
 
 WAYS = "'*', 'block', 'cyclic', ('cyclic', k) or ('irregular', cuts)"

@@ -1,0 +1,96 @@
+"""Ctrl-C, put off while something is half done.
+
+Python raises KeyboardInterrupt between any two instructions of the main thread. A step that must
+be done wholly or not at all holds the signal back until its end, and lets it through where it
+waits. Other threads never get it.
+
+Engines are told to stop by a signal of distnb's own. Unlike SIGINT it does nothing outside of such
+a window, so it can never make an engine lose a message.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+__all__ = ["STOP", "held", "listen", "released"]
+
+#: What stops a batch on an engine; MPICH has a use for SIGUSR1.
+STOP = signal.SIGUSR2
+
+
+class _Hold(NamedTuple):
+    """What to do with Ctrl-C outside of the block, and what came meanwhile."""
+
+    handler: Callable[..., Any]
+    noted: list[tuple[Any, ...]]
+    windows: list[bool]
+
+    def note(self, *args: Any) -> None:
+        """Put a signal off."""
+        self.noted.append(args)
+
+    def catch_up(self) -> None:
+        """Do what was put off."""
+        if self.noted:
+            args = self.noted[-1]
+            self.noted.clear()
+            self.handler(*args)
+
+
+_HOLDS: list[_Hold] = []
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+@contextmanager
+def held(forget: bool = False) -> Iterator[None]:
+    """Put Ctrl-C off until the end of the outermost such block, or drop what comes (``forget``)."""
+    handler = signal.getsignal(signal.SIGINT)
+    if _HOLDS or not callable(handler) or not _in_main_thread():
+        yield
+        return
+    hold = _Hold(handler, [], [])
+    signal.signal(signal.SIGINT, hold.note)
+    _HOLDS.append(hold)
+    try:
+        yield
+    finally:
+        _HOLDS.remove(hold)
+        signal.signal(signal.SIGINT, handler)
+        if not forget:
+            hold.catch_up()
+
+
+@contextmanager
+def released() -> Iterator[None]:
+    """Let Ctrl-C through within a held block, also what was put off so far."""
+    if not _HOLDS or not _in_main_thread():
+        yield
+        return
+    hold = _HOLDS[-1]
+    before = signal.signal(signal.SIGINT, hold.handler)
+    hold.windows.append(True)
+    try:
+        hold.catch_up()
+        yield
+    finally:
+        hold.windows.clear()
+        signal.signal(signal.SIGINT, before)
+
+
+def listen() -> None:
+    """Let the signal ``STOP`` raise KeyboardInterrupt within ``released`` blocks."""
+    signal.signal(STOP, _stop)
+
+
+def _stop(*args: Any) -> None:
+    if _HOLDS and _HOLDS[-1].windows:
+        raise KeyboardInterrupt
+    if _HOLDS:
+        _HOLDS[-1].note(*args)

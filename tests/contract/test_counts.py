@@ -1,0 +1,291 @@
+"""What is sent is counted: messages between engines, batches to them, and memory on them."""
+
+import gc
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import distnb as dnb
+from distnb import testing
+from tests.contract.support import examples, measured, numbered, on_engines, same, setting, take
+
+DISTS = [None, "cyclic", ("*", "block"), ("block", "cyclic"), "replicated"]
+
+
+def traffic(report, *ops):
+    """Return messages and bytes that engines sent for some operations (all, if none is named)."""
+    rows = [row for row in report.ops if not ops or row.op in ops]
+    assert rows
+    return (
+        sum(rank.messages for row in rows for rank in row.ranks),
+        sum(rank.bytes for row in rows for rank in row.ranks),
+    )
+
+
+def bases(session):
+    """Return how many bases each engine holds, and how many the session knows."""
+    gc.collect()
+    session.flush()
+    return [*on_engines(session, "len(worker.store.bases)"), len(session._bases)]
+
+
+# -- messages between engines ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dist", DISTS, ids=str)
+def test_aligned_operations_send_nothing(session, dist):
+    x = numbered((13, 9))
+    a, b = dnb.array(x, dist=dist), dnb.array(x, dist=dist)
+    out = dnb.empty_like(a)
+    with measured(session) as reports:
+        c = a + b
+        c *= 2
+        d = np.sqrt(c) - a * 3.5
+        d[...] = a
+        np.divmod(a, b, out=(c, out))
+        e = dnb.zeros_like(a)
+        e[1:-1] = a[1:-1]
+        e[::2] += b[::2]
+        e.T[3:] -= b.T[3:]
+        np.add(e, 1, out=e, where=a > 4)
+    assert traffic(reports[0]) == (0, 0)
+    assert reports[0].commands >= 15
+    expected = np.zeros_like(x)
+    expected[1:-1] = x[1:-1]
+    expected[::2] += x[::2]
+    expected.T[3:] -= x.T[3:]
+    np.add(expected, 1, out=expected, where=x > 4)
+    same(e, expected)
+
+
+@given(st.data())
+@examples(25)
+def test_aligned_views_send_nothing(session, data):
+    """The same view of two arrays of one layout is aligned, whatever it is."""
+    shape = data.draw(testing.shapes(max_dims=2))
+    operand = data.draw(testing.placed(shape, session.size, broadcast=False))
+    x = numbered(operand.shape)
+    a, b = dnb.array(x, dist=operand.layout), dnb.array(x, dist=operand.layout)
+    with measured(session) as reports:
+        one, two = take(a, operand.view), take(b, operand.view)
+        np.add(one, two, out=two)
+        two *= one
+    assert traffic(reports[0]) == (0, 0)
+    y = x.copy()
+    y, whole = take(y, operand.view), y
+    y += take(x, operand.view)
+    y *= take(x, operand.view)
+    same(b, whole)
+
+
+@pytest.mark.parametrize("shape", [(16, 12), (23, 7)])
+def test_stencil_sends_one_row_per_neighbour_and_shift(session, shape):
+    """The sweep of the DistNumPy paper: two shifted views cross block borders."""
+    n, m = shape
+    x = numbered(shape)
+    a, t = dnb.array(x, dist="block"), None
+    borders = session.size - 1
+    row = (m - 2) * 8
+    with measured(session) as reports:
+        t = a[1:-1, 1:-1] + a[1:-1, :-2]
+    assert traffic(reports[0]) == (0, 0)
+    with measured(session) as reports:
+        t += a[1:-1, 2:]
+    assert traffic(reports[0]) == (0, 0)
+    with measured(session) as reports:
+        t += a[:-2, 1:-1]
+    assert traffic(reports[0]) == (borders, borders * row)
+    with measured(session) as reports:
+        t += a[2:, 1:-1]
+    assert traffic(reports[0]) == (borders, borders * row)
+    with measured(session) as reports:
+        a[1:-1, 1:-1] = 0.2 * t
+    assert traffic(reports[0]) == (0, 0)
+    y = x.copy()
+    y[1:-1, 1:-1] = 0.2 * (x[1:-1, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:] + x[:-2, 1:-1] + x[2:, 1:-1])
+    same(a, y)
+
+
+def test_reductions_send_partial_results_only(session):
+    a = dnb.array(numbered((40, 6)), dist="block")
+    with measured(session) as reports:
+        a.sum()
+    assert traffic(reports[0], "sum") == (2 * (session.size - 1), 2 * (session.size - 1) * 8)
+    with measured(session) as reports:
+        a.sum(axis=0)
+    assert traffic(reports[0], "sum") == (2 * (session.size - 1), 2 * (session.size - 1) * 48)
+    with measured(session) as reports:
+        a.sum(axis=1)
+        a.max(axis=1)
+    assert traffic(reports[0]) == (0, 0)
+
+
+def test_redistribution_sends_only_what_moves(session):
+    p = session.size
+    n = 4 * p
+    a = dnb.array(numbered((n, n)), dist="block")
+    with measured(session) as reports:
+        b = a.redistribute(("*", "block"))
+    assert traffic(reports[0]) == (p * (p - 1), p * (p - 1) * 16 * 8)
+    with measured(session) as reports:
+        b.redistribute(("*", "block"))
+    assert traffic(reports[0]) == (0, 0)
+    with measured(session) as reports:
+        a.redistribute(("engine", 0))
+    assert traffic(reports[0]) == (p - 1, (p - 1) * 4 * n * 8)
+
+
+# -- batches -----------------------------------------------------------------------------------
+
+
+def test_a_thousand_operations_are_a_handful_of_batches(session):
+    a = dnb.zeros(100)
+    session.flush()
+    with setting(flush_idle=0.5):
+        before = session.batches
+        for _ in range(1000):
+            a += 1
+        session.flush()
+        assert session.batches - before <= 5
+        before = session.batches
+        for _ in range(250):
+            a = a * 1 + 0
+        session.flush()
+        assert session.batches - before <= 5
+    same(a, np.full(100, 1000.0))
+
+
+def test_deletions_travel_with_commands(session):
+    a = dnb.zeros(10)
+    session.flush()
+    with setting(flush_idle=0.5):
+        before = session.batches
+        for _ in range(100):
+            b = a + 1
+            del b
+        session.flush()
+        assert session.batches - before <= 3
+
+
+def test_what_is_left_alone_is_sent(session):
+    if not session.transport.concurrent:
+        pytest.skip("no timer where all ranks must record the same batches")
+    a = dnb.zeros(10)
+    session.flush()
+    before = session.batches
+    a += 1
+    end = time.monotonic() + 20
+    while session.batches == before and time.monotonic() < end:
+        time.sleep(0.001)
+    assert session.batches == before + 1
+    same(a, np.ones(10))
+
+
+def test_the_size_of_a_batch_is_a_setting(session):
+    a = dnb.zeros(10)
+    session.flush()
+    with setting(flush_size=10, flush_idle=0.5):
+        before = session.batches
+        for _ in range(100):
+            a += 1
+        session.flush()
+        assert 10 <= session.batches - before <= 12
+    same(a, np.full(10, 100.0))
+
+
+# -- memory ------------------------------------------------------------------------------------
+
+
+def test_what_is_deleted_is_freed(session):
+    before = bases(session)
+    room = session.room()
+    x = numbered((50, 40))
+    a = dnb.array(x)
+    b = a[1:] + a[:-1]
+    c = b.sum(axis=0)
+    d = c[::-1]
+    assert bases(session) == [n + 3 for n in before]
+    del c
+    assert bases(session) == [n + 3 for n in before]  # d is a view of it
+    same(d, (x[1:] + x[:-1]).sum(axis=0)[::-1])
+    del a, b, d
+    assert bases(session) == before
+    assert session.room() == room
+
+
+def test_temporaries_leave_nothing(session):
+    before = bases(session)
+    a = dnb.zeros(64)
+    for _ in range(2500):
+        a + 1 - a * 2
+        a[1:] -= a[:-1]
+    del a
+    assert bases(session) == before
+
+
+def test_large_blocks_are_reused_and_bounded(session):
+    a = dnb.zeros(200_000)
+    session.flush()
+    for _ in range(20):
+        a = a + 1
+    session.flush()
+    held = on_engines(session, "(worker.store.pool.held, worker.store.pool.limit)")
+    assert all(h <= limit and h <= 10 * 8 * 200_000 for h, limit in held)
+    same(a[::50_000], np.full(4, 20.0))
+
+
+def test_failed_commands_leave_nothing(session):
+    before = bases(session)
+    a = dnb.arange(6)
+    b = a ** (a - 3)
+    c = b + 1
+    with pytest.raises(ValueError, match="negative integer powers"):
+        session.flush()
+    del a, b, c
+    assert bases(session) == before
+    for call in (
+        lambda: dnb.zeros(3) + dnb.zeros(4),
+        lambda: dnb.zeros(3, "nonsense"),
+        lambda: dnb.zeros(3, dist="nonsense"),
+        lambda: dnb.zeros(3).sum(axis=5),
+        lambda: dnb.arange(3)[7],
+        lambda: np.add(dnb.arange(3), 2.5, out=dnb.arange(3)),
+    ):
+        with pytest.raises((ValueError, TypeError, IndexError)):
+            call()
+    assert bases(session) == before
+
+
+def test_reading_leaves_nothing(session):
+    before = bases(session)
+    a = dnb.array(numbered((7, 5)))
+    for _ in range(20):
+        float(a[3, 3])
+        a[2].tolist()
+        bool((a > 0).all())
+    del a
+    assert bases(session) == before
+    assert session._values == {}
+
+
+# -- time --------------------------------------------------------------------------------------
+
+
+def test_every_instant_is_accounted_for(session):
+    with measured(session) as reports:
+        a = dnb.random.default_rng(1).random((200, 200))
+        b = a.T + a
+        b.sum().item()
+    report = reports[0]
+    assert len(report.engines) == session.size
+    for engine in report.engines:
+        assert sum(engine.spent) == engine.now
+        assert 0 < engine.now <= report.wall * 1e9 * 1.5 + 5e6
+    assert {"create (random)", "add", "sum", "fetch"} <= {row.op for row in report.ops}
+    assert all(len(row.ranks) == session.size for row in report.ops)
+    lines = [row.line for row in report.ops if row.op == "add"]
+    assert "b = a.T + a" in lines[0]
+    assert report.batches >= 1

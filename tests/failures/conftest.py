@@ -1,0 +1,49 @@
+"""Sessions of three engines: in this process, new for each test; on a cluster, for all tests."""
+
+import os
+import signal
+
+import pytest
+
+import distnb as dnb
+from tests.failures import support
+
+
+@pytest.fixture
+def three():
+    """A session with three engines in this process."""
+    with dnb.inprocess(3) as session:
+        yield session
+
+
+@pytest.fixture(scope="session")
+def engines():
+    """A session with three MPI engines."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DISTNB_ALLOW_ROOT", "1")
+        # the engines import the tests' own support
+        path = [str(support.ROOT), os.environ.get("PYTHONPATH", "")]
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, path)))
+        session = dnb.start(3)
+    with session:
+        yield session
+
+
+@pytest.fixture
+def cluster(engines):
+    """The session with three MPI engines, without faults before and after."""
+    from distnb.client import current
+
+    current._become_current(engines)
+    support.heal(engines)
+    yield engines
+    engines.flush()
+    support.heal(engines)
+
+
+@pytest.fixture
+def interruptible():
+    """Let Ctrl-C raise KeyboardInterrupt, also where pytest is a child that ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
