@@ -6,9 +6,11 @@ The client names these functions by string; what it sends are batches (:mod:`dis
 from __future__ import annotations
 
 import os
+import pickle
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -92,19 +94,34 @@ def spmd(pool_bytes: int) -> tuple[Worker, dict[str, Any], Any]:
     sides = {0: side}
 
     def share(reply: Any) -> list[Any]:
-        # Every rank got here alive; wait politely for the slowest, then exchange.
         if made.epoch not in sides:
             sides[made.epoch] = made.comm.raw.Dup()
         side = sides[made.epoch]
         try:
             with released():
-                wait_until(side.Ibarrier().Test, made.comm.check)
+                return _allgather(side, reply, lambda test: wait_until(test, made.comm.check))
         except KeyboardInterrupt:
             made.give_up()
             raise
-        return side.allgather(reply)
 
     return made, info, share
+
+
+def _allgather(comm: Any, item: Any, wait: Callable[[Callable[[], bool]], None]) -> list[Any]:
+    """Return the items of all ranks, in their order.
+
+    A blocking collective would spin: where ranks outnumber cores, for whole slices of time.
+    """
+    from mpi4py import MPI
+
+    mine = np.frombuffer(pickle.dumps(item, protocol=5), np.uint8)
+    sizes = np.empty(comm.Get_size(), np.int64)
+    wait(comm.Iallgather(np.array([mine.size], np.int64), sizes).Test)
+    ends = np.cumsum(sizes)
+    found = np.empty(ends[-1], np.uint8)
+    places = [found, (sizes.tolist(), (ends - sizes).tolist()), MPI.BYTE]
+    wait(comm.Iallgatherv([mine, MPI.BYTE], places).Test)
+    return [pickle.loads(found[end - n : end]) for n, end in zip(sizes, ends, strict=True)]
 
 
 def inprocess(n: int, pool_bytes: int) -> list[tuple[Worker, dict[str, Any]]]:

@@ -8,7 +8,7 @@ failures, so that all agree on which bases are lost.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -339,13 +339,14 @@ def _failure(index: int, command: Command, worker: Worker, error: BaseException)
     handles = sorted(_read(command) | set(written(command)))
     bases = [worker.store.bases[h] for h in handles if h in worker.store.bases]
     shapes = tuple(None if b.block is None else b.block.shape for b in bases)
-    trace = "".join(traceback.format_exception(error))
+    trace = _text(lambda: "".join(traceback.format_exception(error)))
     kinds = tuple(cls.__name__ for cls in type(error).__mro__)
-    return Failure(index, worker.comm.rank, kinds, _text(error), trace, shapes)
+    return Failure(index, worker.comm.rank, kinds, _text(lambda: str(error)), trace, shapes)
 
 
-def _text(error: BaseException) -> str:
+def _text(make: Callable[[], str]) -> str:
+    """Return a text that code of the user's may have a part in."""
     try:
-        return str(error)
-    except Exception as broken:  # its class is the user's
-        return f"(its text cannot be had: {type(broken).__name__})"
+        return make()
+    except Exception as error:
+        return f"(no text: {type(error).__name__})"

@@ -36,6 +36,14 @@ elif "HYPOTHESIS_PROFILE" not in os.environ:
     settings.load_profile("contract")
 
 
+def pytest_collection_modifyitems(items):
+    """Accept floating point warnings: those of engines come when a batch is answered."""
+    here = os.path.dirname(__file__)
+    for item in items:
+        if str(item.path).startswith(here):
+            item.add_marker(pytest.mark.filterwarnings("ignore:.* encountered in:RuntimeWarning"))
+
+
 @pytest.fixture(scope="session", params=KINDS.split())
 def session(request):
     """The session in which all tests run; it is the current one."""
@@ -49,6 +57,15 @@ def second(session):
     with support.another(session) as found:
         yield found
     assert dnb.session() is session
+
+
+@pytest.fixture
+def books(session):
+    """Comparisons that are made at the end of the test."""
+    found = support.Books()
+    yield found
+    if session._error is None:
+        found.close()
 
 
 @pytest.fixture(autouse=True)

@@ -20,6 +20,11 @@ INTEGERS = [d for d in DTYPES if d.kind in "iu"]
 INEXACT = [d for d in DTYPES if d.kind in "fc"]
 
 
+def thin(items):
+    """Return a list, or every n-th of its items where fewer examples are asked for."""
+    return list(items)[:: max(1, round(1 / SCALE))]
+
+
 def examples(n):
     """Return hypothesis settings for about ``n`` examples."""
     return settings(max_examples=max(2, round(n * SCALE)))
@@ -242,53 +247,67 @@ def check(actual, expected, rtol=0.0):
         assert actual == expected
 
 
-class Ledger:
+class Books:
     """Compares many small results at the cost of a few reads.
 
     Each result is assigned into a row of an array that holds all results of its dtype and shape,
-    and the arrays are read at the end.
+    and these arrays are read in the end.
     """
 
-    def __init__(self, rtol=0.0, rows=256):
-        self.rtol = rtol
+    def __init__(self, rows=64):
         self.rows = rows
-        self.books = {}
+        self.open = {}
 
-    def add(self, actual, expected, label):
-        """Note that ``actual`` must be ``expected``; dtype and shape are compared at once."""
+    def add(self, actual, expected, label, rtol=0.0):
+        """Note that ``actual`` must be ``expected``; dtype and shape are compared at once.
+
+        A relative error of None asks for the same bits.
+        """
         expected = np.asarray(expected)
         assert isinstance(actual, dnb.DistArray), (label, type(actual))
         assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape), (
             f"{label}: got {actual.dtype} {actual.shape}, expected {expected.dtype} {expected.shape}"
         )
         key = expected.dtype, expected.shape
-        if key not in self.books:
-            whole = dnb.zeros((self.rows, *expected.shape), expected.dtype, dist=self._dist(expected))
-            self.books[key] = (whole, [], [])
-        whole, wanted, labels = self.books[key]
+        if key not in self.open:
+            dist = ("*", "block") if expected.ndim else "replicated"
+            self.open[key] = (dnb.zeros((self.rows, *expected.shape), expected.dtype, dist=dist), [])
+        whole, wanted = self.open[key]
         whole[len(wanted)] = actual
-        wanted.append(expected)
-        labels.append(label)
+        wanted.append((expected, label, rtol))
         if len(wanted) == self.rows:
-            self._close(key)
+            self._read(key)
 
-    @staticmethod
-    def _dist(expected):
-        return ("*", "block") if expected.ndim else "replicated"
+    def compare(self, label, numpys, ours, rtol=0.0):
+        """Note the results of two calls, which may be tuples; exceptions are compared at once."""
+        expected, error = outcome(numpys)
+        actual, other = outcome(ours)
+        if error is not None:
+            shown = "no exception" if other is None else repr(other)
+            assert isinstance(other, public(error)), f"{label}: {shown} instead of {error!r}"
+            return
+        if other is not None:
+            raise AssertionError(f"{label}: raised {other!r}") from other
+        if not isinstance(expected, tuple):
+            actual, expected = (actual,), (expected,)
+        assert isinstance(actual, tuple), label
+        for a, e in zip(actual, expected, strict=True):
+            self.add(a, e, label, rtol)
 
-    def _close(self, key):
-        whole, wanted, labels = self.books.pop(key)
+    def _read(self, key):
+        whole, wanted = self.open.pop(key)
         with no_warnings():
             found = whole.to_numpy()
-        for values, expected, label in zip(found, wanted, labels, strict=False):
+        for values, (expected, label, rtol) in zip(found, wanted, strict=False):
             try:
-                alike(np.asarray(values), expected, self.rtol)
+                if rtol is None:
+                    assert np.asarray(values).tobytes() == expected.tobytes(), (values, expected)
+                else:
+                    alike(np.asarray(values), expected, rtol)
             except AssertionError as error:
                 raise AssertionError(f"{label}: {error}") from None
 
     def close(self):
         """Compare what is left."""
-        for key in list(self.books):
-            self._close(key)
-
-
+        for key in list(self.open):
+            self._read(key)

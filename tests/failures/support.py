@@ -1,6 +1,9 @@
 """What the tests of failures share: faults planted in engines, a case for each kind of command."""
 
 import contextlib
+import os
+import subprocess
+import sys
 import textwrap
 import time
 from pathlib import Path
@@ -9,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 
 import distnb as dnb
+from distnb.client import launch
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,7 +41,7 @@ def on_rank(session, rank, code):
 
 def run_with(worker, code):
     """Run code that uses ``worker``; return what it calls ``found``."""
-    names = {"worker": worker, "user": worker.executor.user, "time": time, "np": np}
+    names = {"__name__": __name__, "worker": worker, "user": worker.executor.user, "time": time, "np": np}
     exec(code, names)
     return names.get("found")
 
@@ -45,11 +49,10 @@ def run_with(worker, code):
 def everywhere(session, code):
     """Run code on all engines; return what each found."""
     found = [on_rank(session, rank, code) for rank in range(session.size)]
-    return session.transport._share(found[session.transport.rank]) if is_spmd(session) else found
-
-
-def is_spmd(session):
-    return session.transport.kind == "SPMD"
+    if session.transport.kind != "SPMD":
+        return found
+    dnb.zeros(1, session=session).item()  # after an interrupt a batch starts the new epoch
+    return session.transport._share(found[session.transport.rank])
 
 
 def plant(session, rank, when, do, times=1):
@@ -430,3 +433,26 @@ def check_notes(session, error, ranks):
         assert f"rank {rank}: [" in note
     assert "recorded at support.py line " in note
     assert f"traceback of rank {ranks[0]}:\nTraceback" in note
+
+
+# -- SPMD --------------------------------------------------------------------------------------
+
+
+def spmd_command(part):
+    """Return the command and the environment of ``mpiexec -n 3`` for a part of ``spmd.py``."""
+    mpiexec = launch.find_mpiexec()
+    family = launch.mpi_family(mpiexec)
+    outer = {**os.environ, "DISTNB_ALLOW_ROOT": "1"}
+    environment = launch.engine_environment(outer, family, 3)
+    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), environment["PYTHONPATH"]])
+    return [mpiexec, "-n", "3", sys.executable, "-m", "tests.failures.spmd", part], environment
+
+
+def spmd(part):
+    """Run a part of ``spmd.py`` on three ranks; return what it prints."""
+    command, environment = spmd_command(part)
+    done = subprocess.run(
+        command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

@@ -1,0 +1,71 @@
+"""Failures and interrupts under SPMD; run on every rank by the tests, with the part's name.
+
+All ranks record the same commands. A rank whose check fails ends the whole job.
+"""
+
+import os
+import signal
+import sys
+import threading
+import traceback
+
+import numpy as np
+
+import distnb as dnb
+from tests.failures import support
+from tests.failures.support import CASES, ERRORS, World, planted
+
+
+def failures(session):
+    """Each case fails on one of the ranks."""
+    for at, case in enumerate(CASES.values()):
+        do, kind, text = ERRORS[at % len(ERRORS)]
+        support.check_failure(session, case, at % session.size, do, kind, text)
+
+
+def interrupts(session):
+    """SIGINT to all ranks, then to one only, while one rank is slow and the others wait for it."""
+    for hit in ([0, 1, 2], [0], [1], [2]):
+        # A rank that is told by others hears it when it waits for a message the next time.
+        slow = support.SLOWLY.format(n=3000 if 1 in hit else 80)
+        w = World(session)
+        late = w.dist.a + 1
+        mine = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        with planted(session, 1, "name == 'Reduce'", slow):
+            if session.transport.rank in hit:
+                mine.start()
+            w.dist.c += 1
+            total = w.dist.b.sum()
+            interrupted = stopped(total.item)
+            # A rank may hear of it from another one before its own signal comes.
+            stopped(lambda: mine.join() if mine.ident else None)
+        assert interrupted
+        assert support.reading(total) is dnb.LostArrayError
+        w.check("a", "c") if support.reading(late) else w.check("c")
+        support.work(session, seed=len(hit))
+
+
+def stopped(function):
+    """Tell whether Ctrl-C ends a call."""
+    try:
+        function()
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def main():
+    part = {"failures": failures, "interrupts": interrupts}[sys.argv[1]]
+    with dnb.spmd() as session:
+        part(session)
+        if session.transport.rank == 0:
+            print("all is well")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)
