@@ -1,4 +1,4 @@
-"""Execute a notebook headless, show what it prints, and keep it: ``python notebooks/run.py heat``."""
+"""Execute a notebook headless, show its output, and keep it: ``python notebooks/run.py heat``."""
 
 from __future__ import annotations
 

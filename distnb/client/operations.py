@@ -306,12 +306,12 @@ def record_apply(
 def _written(o: Handle, mask: Handle | None) -> Operand:
     """Return an output as commands name it; writing all of a lost array makes it good again."""
     base = o._base
-    if base.lost or base.since <= base.session.batches:
-        if mask is None and o._view.is_whole(base.shape):
-            base.since = base.session.batches + 1
-            if base.lost:
-                base.session.renew(base)
-                return Operand(base.handle, o._view)
+    recent = not base.lost and base.since > base.session.batches
+    if not recent and mask is None and o._view.is_whole(base.shape):
+        base.since = base.session.batches + 1
+        if base.lost:
+            base.session.renew(base)
+            return Operand(base.handle, o._view)
     return o.operand
 
 

@@ -27,7 +27,7 @@ __all__ = ["IPyParallel", "InProcess", "Spmd", "Transport"]
 
 _ENTRY = "distnb.engines.entry"
 #: ipyparallel client -> lock around what goes to several engines.
-_ORDERS: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()  # type: ignore[valid-type]
+_ORDERS: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
 Buffers = Sequence[list[np.ndarray]]
 
 

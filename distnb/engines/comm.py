@@ -102,8 +102,8 @@ class MPIComm:
 
         self._mpi = MPI
         self.raw = comm
-        self.rank = comm.Get_rank() if like is None else like.rank
-        self.size = comm.Get_size() if like is None else like.size
+        self.rank: int = comm.Get_rank() if like is None else like.rank
+        self.size: int = comm.Get_size() if like is None else like.size
         self._made = made
         self.exchange: Any = None
         self._status = MPI.Status()

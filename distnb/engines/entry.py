@@ -11,7 +11,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -38,9 +38,7 @@ def attach(session: str, pool_bytes: int) -> dict[str, Any]:
     listen()
     world = MPI.COMM_WORLD
     info = _about(world.Get_rank(), world.Get_size())
-    info["mpi"] = " ".join(
-        MPI.Get_library_version().split("\n")[0].split(",")[0].replace("\0", "").split()
-    )
+    info["mpi"] = _library(MPI.Get_library_version())
     _WORKERS[session] = Worker(MPIComm(world.Dup()), _user_namespace(), pool_bytes)
     return info
 
@@ -86,16 +84,14 @@ def spmd(pool_bytes: int) -> tuple[Worker, dict[str, Any], Any]:
     comm = MPI.COMM_WORLD.Dup()
     side = MPI.COMM_WORLD.Dup()
     info = _about(comm.Get_rank(), comm.Get_size())
-    info["mpi"] = " ".join(
-        MPI.Get_library_version().split("\n")[0].split(",")[0].replace("\0", "").split()
-    )
+    info["mpi"] = _library(MPI.Get_library_version())
     made = Worker(MPIComm(comm), {}, pool_bytes)
     made.together = True
     sides = {0: side}
 
     def share(reply: Any) -> list[Any]:
         if made.epoch not in sides:
-            sides[made.epoch] = made.comm.raw.Dup()
+            sides[made.epoch] = cast(MPIComm, made.comm).raw.Dup()
         side = sides[made.epoch]
         try:
             with released():
@@ -121,7 +117,9 @@ def _allgather(comm: Any, item: Any, wait: Callable[[Callable[[], bool]], None])
     found = np.empty(ends[-1], np.uint8)
     places = [found, (sizes.tolist(), (ends - sizes).tolist()), MPI.BYTE]
     wait(comm.Iallgatherv([mine, MPI.BYTE], places).Test)
-    return [pickle.loads(found[end - n : end]) for n, end in zip(sizes, ends, strict=True)]
+    return [
+        pickle.loads(found[end - n : end].tobytes()) for n, end in zip(sizes, ends, strict=True)
+    ]
 
 
 def inprocess(n: int, pool_bytes: int) -> list[tuple[Worker, dict[str, Any]]]:
@@ -167,6 +165,11 @@ def _about(rank: int, size: int) -> dict[str, Any]:
         "protocol": PROTOCOL,
         "numpy": np.__version__,
     }
+
+
+def _library(version: str) -> str:
+    """Return name and version of the MPI, without the rest of what it says of itself."""
+    return " ".join(version.split("\n")[0].split(",")[0].replace("\0", "").split())
 
 
 def _available_memory() -> int:

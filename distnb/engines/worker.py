@@ -179,7 +179,8 @@ class _Run:
 
     def all(self) -> None:
         """Run all commands, then agree with the other ranks on what failed."""
-        for self.position, command in enumerate(self.batch.commands):
+        for position, command in enumerate(self.batch.commands):
+            self.position = position
             if isinstance(command, Free):
                 self.worker.store.free(command.bases)
                 self._book(-1)

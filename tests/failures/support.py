@@ -157,12 +157,17 @@ class World:
 
     def check(self, *lost):
         """All arrays hold what NumPy's do, but for those that are lost."""
-        for name, value in vars(self.dist).items():
-            if name in lost:
-                assert reading(value) is dnb.LostArrayError, name
-                assert lost_on(self.session, value) == [True] * self.session.size, name
-            else:
-                np.testing.assert_array_equal(value.to_numpy(), getattr(self.np, name), name)
+        self.check_lost(lost)
+        for name in sorted(vars(self.dist).keys() - set(lost)):
+            value = getattr(self.dist, name).to_numpy()
+            np.testing.assert_array_equal(value, getattr(self.np, name), name)
+
+    def check_lost(self, names):
+        """Arrays are lost, for the client and on all engines."""
+        for name in names:
+            value = getattr(self.dist, name)
+            assert reading(value) is dnb.LostArrayError, name
+            assert lost_on(self.session, value) == [True] * self.session.size, name
 
 
 RANK = "worker.comm.rank"
@@ -414,10 +419,9 @@ def check_failure(session, case, ranks, do, kind, text):
         for x in [*arrays_in(found), *after]:
             assert reading(x) is dnb.LostArrayError
             assert lost_on(session, x) == [True] * session.size
-    w.check(*case.writes)
+    w.check_lost(case.writes)
     for name in case.writes:
         getattr(w.dist, name)[...] = getattr(w.np, name)
-    w.check()
     same(case.run(dnb, w.dist), case.numpys(np, w.np))
     w.check()
     work(session, seed=len(text))
