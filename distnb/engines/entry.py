@@ -169,7 +169,7 @@ def _about(rank: int, size: int) -> dict[str, Any]:
 
 def _library(version: str) -> str:
     """Return name and version of the MPI, without the rest of what it says of itself."""
-    return " ".join(version.split("\n", maxsplit=1)[0].split(",", maxsplit=1)[0].replace("\0", "").split())
+    return " ".join(version.partition("\n")[0].partition(",")[0].replace("\0", "").split())
 
 
 def _available_memory() -> int:

@@ -44,7 +44,9 @@ def open_session(kind):
         return dnb.connect(cluster_id=more or None)
     if name == "spmd":
         return dnb.spmd()
-    raise ValueError(f"DISTNB_TEST_SESSION: got {kind!r}, expected inprocess:N, start:N, connect, spmd")
+    raise ValueError(
+        f"DISTNB_TEST_SESSION: got {kind!r}, expected inprocess:N, start:N, connect, spmd"
+    )
 
 
 def another(session):
@@ -154,7 +156,9 @@ def operands(draw, shape, size, dtype=None, elements=None, broadcast=True):
     operand = draw(testing.placed(shape, size, broadcast))
     kind = draw(testing.dtypes()) if dtype is None else np.dtype(dtype)
     offset = draw(st.integers(0, 50))
-    base = numbered(operand.shape, kind, offset) if elements is None else elements(operand.shape, kind)
+    base = (
+        numbered(operand.shape, kind, offset) if elements is None else elements(operand.shape, kind)
+    )
     return base, dnb.array(base, dist=operand.layout), operand.view
 
 
@@ -271,7 +275,10 @@ class Books:
         key = expected.dtype, expected.shape
         if key not in self.open:
             dist = ("*", "block") if expected.ndim else "replicated"
-            self.open[key] = (dnb.zeros((self.rows, *expected.shape), expected.dtype, dist=dist), [])
+            self.open[key] = (
+                dnb.zeros((self.rows, *expected.shape), expected.dtype, dist=dist),
+                [],
+            )
         whole, wanted = self.open[key]
         whole[len(wanted)] = actual
         wanted.append((expected, label, rtol))

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 import distnb as dnb
 from distnb import testing
 from distnb.engines import random as engine_random
-from tests.contract.support import DTYPES, agree, examples, no_warnings, numbered, outcome, public, same
+from tests.contract.support import (
+    DTYPES,
+    agree,
+    examples,
+    no_warnings,
+    numbered,
+    same,
+)
 
 DISTS = [None, "block", "cyclic", ("cyclic", 3), "replicated", ("engine", 0)]
 
@@ -82,8 +89,18 @@ def test_full(both):
 def test_like():
     x = np.arange(12.0).reshape(3, 4)
     a = dnb.array(x, dist=("*", "cyclic"))
-    for prototype, ours in ((x, a), (x[1:, ::2].T, a[1:, ::2].T), (x[0], a[0]), (x[1, 1], a[1, 1, ...])):
-        for name, args in (("zeros_like", ()), ("ones_like", ()), ("full_like", (7,)), ("full_like", (2.5,))):
+    for prototype, ours in (
+        (x, a),
+        (x[1:, ::2].T, a[1:, ::2].T),
+        (x[0], a[0]),
+        (x[1, 1], a[1, 1, ...]),
+    ):
+        for name, args in (
+            ("zeros_like", ()),
+            ("ones_like", ()),
+            ("full_like", (7,)),
+            ("full_like", (2.5,)),
+        ):
             f, g = getattr(np, name), getattr(dnb, name)
             for options in ({}, {"dtype": "i4"}, {"shape": (2, 5)}, {"shape": 3, "dtype": bool}):
                 expected = np.asarray(f(prototype, *args, **options))
@@ -99,9 +116,26 @@ def test_like():
 
 @pytest.mark.usefixtures("session")
 def test_array():
-    cases = [3, 2.5, True, 1j, [1, 2, 3], [[1, 2.5], [3, 4]], (), [], [[]], range(5), np.arange(3)[::-1], np.float32(3)]
+    cases = [
+        3,
+        2.5,
+        True,
+        1j,
+        [1, 2, 3],
+        [[1, 2.5], [3, 4]],
+        (),
+        [],
+        [[]],
+        range(5),
+        np.arange(3)[::-1],
+        np.float32(3),
+    ]
     cases += [numbered((4, 3), d) for d in DTYPES]
-    cases += [np.asfortranarray(numbered((4, 3))), np.arange(6, dtype=">i4"), np.arange(6.0).astype(">c16")]
+    cases += [
+        np.asfortranarray(numbered((4, 3))),
+        np.arange(6, dtype=">i4"),
+        np.arange(6.0).astype(">c16"),
+    ]
     for data in cases:
         x = np.array(data)
         wanted = x.astype(x.dtype.newbyteorder("="))
@@ -149,11 +183,36 @@ def test_the_data_is_copied():
 def test_arange(both):
     for args in (
         *((5,), (0,), (-3,), (2, 7), (7, 2), (1, 10, 3), (10, 1, -3), (10, 1, 3), (-5, 5, 2)),
-        *((5.0,), (0.5, 3), (0, 1, 0.1), (1, 0, -0.1), (0.1, 0.7, 0.1), (3, -2.2, -0.7), (1e17, 1e17 + 100, 7)),
-        *((True,), (np.int8(5),), (np.float32(3.5),), (2**40, 2**40 + 5), (0, 2**62, 2**60), (np.uint8(3), np.uint8(9))),
+        *(
+            (5.0,),
+            (0.5, 3),
+            (0, 1, 0.1),
+            (1, 0, -0.1),
+            (0.1, 0.7, 0.1),
+            (3, -2.2, -0.7),
+            (1e17, 1e17 + 100, 7),
+        ),
+        *(
+            (True,),
+            (np.int8(5),),
+            (np.float32(3.5),),
+            (2**40, 2**40 + 5),
+            (0, 2**62, 2**60),
+            (np.uint8(3), np.uint8(9)),
+        ),
         *((np.uint8(9), np.uint8(3)), (np.int8(100), np.int8(-100), np.int8(-50))),
-        *((0, 5, 2**40), (2**62, 2**63 - 1, 2**61), (-(2**63), 2**63 - 1, 2**62), (0, 1, 1 / 3), (1, 2, 0.30000000000000004)),
-        *((2**63, 2**63 + 5), (2**64 - 4, 2**64 - 1), (np.uint64(2**63), np.uint64(2**63 + 9), np.uint64(4))),
+        *(
+            (0, 5, 2**40),
+            (2**62, 2**63 - 1, 2**61),
+            (-(2**63), 2**63 - 1, 2**62),
+            (0, 1, 1 / 3),
+            (1, 2, 0.30000000000000004),
+        ),
+        *(
+            (2**63, 2**63 + 5),
+            (2**64 - 4, 2**64 - 1),
+            (np.uint64(2**63), np.uint64(2**63 + 9), np.uint64(4)),
+        ),
     ):
         both("arange", *args)
     for args in ((0, 10, 0), ("a",), (None,), (0, np.inf), (np.nan,), (0, 10, 0.0)):
@@ -179,15 +238,38 @@ def test_arange(both):
 @given(st.data())
 @examples(40)
 def test_arange_of_numbers(session, data):
-    number = st.one_of(st.integers(-100, 100), st.floats(-100, 100, allow_nan=False).map(lambda x: round(x, 2) + 0.0))
-    start, stop, step = data.draw(number), data.draw(number), data.draw(number.filter(lambda x: abs(x) > 0.05))
+    number = st.one_of(
+        st.integers(-100, 100),
+        st.floats(-100, 100, allow_nan=False).map(lambda x: round(x, 2) + 0.0),
+    )
+    start, stop, step = (
+        data.draw(number),
+        data.draw(number),
+        data.draw(number.filter(lambda x: abs(x) > 0.05)),
+    )
     layout = data.draw(testing.layouts(np.arange(start, stop, step).shape, session.size))
     exact(dnb.arange(start, stop, step, dist=layout), np.arange(start, stop, step))
 
 
 def test_linspace(both):
-    for args in ((0, 1), (0, 1, 5), (1, 0, 5), (2.5, 2.5, 4), (-1, 1, 1), (0, 1, 0), (0, 10, 11), (1j, 2, 4), (0, 1e-320, 7)):
-        for options in ({}, {"endpoint": False}, {"dtype": "f4"}, {"dtype": "i4"}, {"dtype": "c16"}):
+    for args in (
+        (0, 1),
+        (0, 1, 5),
+        (1, 0, 5),
+        (2.5, 2.5, 4),
+        (-1, 1, 1),
+        (0, 1, 0),
+        (0, 10, 11),
+        (1j, 2, 4),
+        (0, 1e-320, 7),
+    ):
+        for options in (
+            {},
+            {"endpoint": False},
+            {"dtype": "f4"},
+            {"dtype": "i4"},
+            {"dtype": "c16"},
+        ):
             if not (args[0] == 1j and options.get("dtype", "c16") != "c16"):
                 both("linspace", *args, **options)
     for args in ((0, 1, -1), (0, 1, 2.5), ("a", 1), (0, 1, "x")):
@@ -213,7 +295,11 @@ def test_eye_and_indices(both):
     for shape in ((3,), (2, 3), (2, 0), (2, 3, 4)):
         for mine, wanted in zip(dnb.indices(shape), np.indices(shape), strict=True):
             exact(mine, wanted)
-    for mine, wanted in zip(dnb.indices((4, 5), dtype="f4", dist=("cyclic", "block")), np.indices((4, 5), "f4"), strict=True):
+    for mine, wanted in zip(
+        dnb.indices((4, 5), dtype="f4", dist=("cyclic", "block")),
+        np.indices((4, 5), "f4"),
+        strict=True,
+    ):
         exact(mine, wanted)
 
 
@@ -226,7 +312,9 @@ def test_fromfunction(dist):
         (lambda i, j, k: (i - j) / (k + 1), (3, 2, 4), {}),
         (lambda i: np.sqrt(i) * 2, (9,), {}),
     ):
-        exact(dnb.fromfunction(f, shape, dist=dist, **options), np.fromfunction(f, shape, **options))
+        exact(
+            dnb.fromfunction(f, shape, dist=dist, **options), np.fromfunction(f, shape, **options)
+        )
 
 
 # -- layouts -----------------------------------------------------------------------------------
@@ -275,7 +363,11 @@ def test_from_parts(session):
             assert a.layout.elements() == tuple(p.size for p in parts)
             a += 1
             exact(a, np.concatenate(parts) + np.float32(1))
-    a = dnb.from_parts([[r] * r for r in range(n)]) if n == 1 else dnb.from_parts([[r] for r in range(n)])
+    a = (
+        dnb.from_parts([[r] * r for r in range(n)])
+        if n == 1
+        else dnb.from_parts([[r] for r in range(n)])
+    )
     same(a[::-1].copy(), np.asarray(a)[::-1])
 
 

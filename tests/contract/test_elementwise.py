@@ -15,7 +15,6 @@ from tests.contract.support import (
     INTEGERS,
     agree,
     examples,
-    no_warnings,
     numbered,
     operands,
     outcome,
@@ -96,7 +95,15 @@ def test_binary(books, columns):
 
 
 PYTHON_SCALARS = [True, 0, 2, 3, 300, -1, 2**40, 2**70, 0.5, -0.0, float("nan"), 1 + 2j]
-NUMPY_SCALARS = [np.bool_(True), np.int8(3), np.uint64(5), np.int64(-2), np.float32(0.1), np.float64(0.1), np.complex64(1j)]
+NUMPY_SCALARS = [
+    np.bool_(True),
+    np.int8(3),
+    np.uint64(5),
+    np.int64(-2),
+    np.float32(0.1),
+    np.float64(0.1),
+    np.complex64(1j),
+]
 
 
 def allowed(name, scalar, position, dtype):
@@ -146,11 +153,19 @@ def test_operators(books):
 
 @pytest.mark.usefixtures("session")
 @pytest.mark.parametrize(
-    "name", "iadd isub imul itruediv ifloordiv imod ipow ilshift irshift iand ior ixor".split(),
+    "name",
+    "iadd isub imul itruediv ifloordiv imod ipow ilshift irshift iand ior ixor".split(),
 )
 def test_in_place_operators(name):
     f = getattr(operator, name)
-    for d, other in [("f8", "f8"), ("f4", "f8"), ("i4", "i4"), ("i4", "f8"), ("u1", "i8"), ("?", "?")]:
+    for d, other in [
+        ("f8", "f8"),
+        ("f4", "f8"),
+        ("i4", "i4"),
+        ("i4", "f8"),
+        ("u1", "i8"),
+        ("?", "?"),
+    ]:
         x, y = np.abs(numbered(7, d)), np.abs(numbered(7, other)) % 4 + (other != "?")
         y = y.astype(other)
         a, b = dnb.array(x), dnb.array(y, dist="cyclic")
@@ -318,7 +333,10 @@ def test_wrong_outputs():
         (lambda: np.add(x, x, out=np.zeros(())), lambda: np.add(y, y, out=dnb.zeros(()))),
         (lambda: np.add(x[:1], 1, out=np.zeros(4)), lambda: np.add(y[:1], 1, out=dnb.zeros(4))),
         (lambda: np.add(x, x, out=np.zeros((2, 4))), lambda: np.add(y, y, out=dnb.zeros((2, 4)))),
-        (lambda: np.add(x, x, out=(np.zeros(4),) * 2), lambda: np.add(y, y, out=(dnb.zeros(4),) * 2)),
+        (
+            lambda: np.add(x, x, out=(np.zeros(4),) * 2),
+            lambda: np.add(y, y, out=(dnb.zeros(4),) * 2),
+        ),
         (lambda: np.add(x, x, out=[1]), lambda: np.add(y, y, out=[1])),
         (lambda: np.modf(x, out=np.zeros(4)), lambda: np.modf(y, out=dnb.zeros(4))),
         (
@@ -437,7 +455,10 @@ def test_functions_that_are_no_ufuncs():
         (lambda: i.imag, lambda: j.imag),
         (lambda: z.conj(), lambda: c.conj()),
         (lambda: np.conj(i), lambda: np.conj(j)),
-        (lambda: x.astype("i4", casting="unsafe")[:5], lambda: a.astype("i4", casting="unsafe")[:5]),
+        (
+            lambda: x.astype("i4", casting="unsafe")[:5],
+            lambda: a.astype("i4", casting="unsafe")[:5],
+        ),
         (lambda: x.astype("f4"), lambda: a.astype("f4")),
         (lambda: z.astype("f4"), lambda: c.astype("f4")),
         (lambda: x.astype("i4", casting="safe"), lambda: a.astype("i4", casting="safe")),
@@ -447,7 +468,10 @@ def test_functions_that_are_no_ufuncs():
         (lambda: np.allclose(x, x, equal_nan=True), lambda: np.allclose(a, a, equal_nan=True)),
         (lambda: np.array_equal(i, i), lambda: np.array_equal(j, j)),
         (lambda: np.array_equal(x, x), lambda: np.array_equal(a, a)),
-        (lambda: np.array_equal(x, x, equal_nan=True), lambda: np.array_equal(a, a, equal_nan=True)),
+        (
+            lambda: np.array_equal(x, x, equal_nan=True),
+            lambda: np.array_equal(a, a, equal_nan=True),
+        ),
         (lambda: np.array_equal(x, x[:3]), lambda: np.array_equal(a, a[:3])),
         (lambda: np.copy(x), lambda: np.copy(a)),
         (lambda: np.shape(z), lambda: np.shape(c)),
@@ -519,7 +543,10 @@ def test_float16():
 def test_layouts_and_views(session, data):
     """An operation on views of any layouts gives NumPy's result, and so does writing it to one."""
     shape = data.draw(testing.shapes())
-    arrays = [pair(data.draw, shape, session.size, dtype="f8") for _ in range(data.draw(st.integers(1, 3)))]
+    arrays = [
+        pair(data.draw, shape, session.size, dtype="f8")
+        for _ in range(data.draw(st.integers(1, 3)))
+    ]
     numpys, ours = [a[0] for a in arrays], [a[1] for a in arrays]
     f = {1: lambda x: -x, 2: lambda x, y: x - 3 * y, 3: lambda x, y, z: x - y * z}[len(arrays)]
     same(f(*ours), f(*numpys))
@@ -550,7 +577,9 @@ def test_broadcast_layouts(session, data):
 @examples(30)
 def test_overlapping_outputs(session, data):
     """Input and output may be any two views of one base."""
-    base, dist, view = data.draw(operands(data.draw(testing.shapes(max_dims=2)), session.size, "i8", broadcast=False))
+    base, dist, view = data.draw(
+        operands(data.draw(testing.shapes(max_dims=2)), session.size, "i8", broadcast=False)
+    )
     target, ours = take(base, view), take(dist, view)
     orders = [slice(None, None, data.draw(st.sampled_from([1, -1]))) for _ in target.shape]
     x, a = target[(*orders, ...)], ours[(*orders, ...)]

@@ -27,7 +27,14 @@ NAMES = ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax", "mean", 
 POSITIONS = ["argmin", "argmax"]
 EXACT = ["min", "max", "any", "all", "argmin", "argmax", "count_nonzero"]
 AXES = [None, 0, 1, 2, -1, (0, 1), (0, 2), (2, 1), (0, 1, 2), ()]
-DISTS = [None, "cyclic", ("*", "block", "cyclic"), ("block", "*", ("cyclic", 2)), "replicated", ("engine", 0)]
+DISTS = [
+    None,
+    "cyclic",
+    ("*", "block", "cyclic"),
+    ("block", "*", ("cyclic", 2)),
+    "replicated",
+    ("engine", 0),
+]
 
 
 def rtol(name, dtype):
@@ -41,7 +48,11 @@ def positive(shape, dtype):
     n = int(np.prod(shape))
     flat = np.arange(n) * 7919 % 31 / 16 + 0.5
     if np.dtype(dtype).kind in "biu":
-        return (np.arange(n) * 7919 % 23 % (2 if np.dtype(dtype) == bool else 23)).astype(dtype).reshape(shape)
+        return (
+            (np.arange(n) * 7919 % 23 % (2 if np.dtype(dtype) == bool else 23))
+            .astype(dtype)
+            .reshape(shape)
+        )
     if np.dtype(dtype).kind == "c":
         return (flat * (1 + 0.25j)).astype(dtype).reshape(shape)
     return flat.astype(dtype).reshape(shape)
@@ -180,7 +191,9 @@ def test_scalars(books):
         f = getattr(np, name)
         for axis in (None, (), 0, -1):
             books.compare(
-                (name, axis), lambda f=f, axis=axis: f(x, axis=axis), lambda f=f, axis=axis: f(a, axis=axis)
+                (name, axis),
+                lambda f=f, axis=axis: f(x, axis=axis),
+                lambda f=f, axis=axis: f(a, axis=axis),
             )
 
 
@@ -211,7 +224,12 @@ def test_out():
     for name in NAMES:
         f = getattr(np, name)
         for kind in ("f8", "f4", "i8", "i4", "c16", "?"):
-            for shape, options in (((5,), {"axis": 0}), ((4, 1), {"axis": 1, "keepdims": True}), ((), {}), ((3,), {"axis": 0})):
+            for shape, options in (
+                ((5,), {"axis": 0}),
+                ((4, 1), {"axis": 1, "keepdims": True}),
+                ((), {}),
+                ((3,), {"axis": 0}),
+            ):
                 target = np.zeros(shape, kind)
                 ours = dnb.zeros(shape, kind, dist="cyclic" if shape else None)
                 numpys, error = outcome(lambda: f(x, out=target, **options))
@@ -320,7 +338,9 @@ def test_layouts_and_views(session, data):
     name = data.draw(st.sampled_from(["sum", "min", "max", "any", "argmin", "argmax", "mean"]))
     axes = st.none() | (st.integers(0, len(shape) - 1) if shape else st.none())
     if name not in POSITIONS:
-        axes |= st.lists(st.integers(0, max(0, len(shape) - 1)), unique=True, max_size=len(shape)).map(tuple)
+        axes |= st.lists(
+            st.integers(0, max(0, len(shape) - 1)), unique=True, max_size=len(shape)
+        ).map(tuple)
     axis, keep = data.draw(axes), data.draw(st.booleans())
     f = getattr(np, name)
     agree(

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.layout import Grid, Layout
 from distnb.axes import Whole
+from distnb.layout import Grid, Layout
 from tests.contract.support import agree, another, no_warnings, numbered, same, setting
 
 FORM = re.compile(r"^.+: got .+, expected .+; .+$", re.DOTALL)
@@ -148,7 +148,16 @@ def test_wrong_sessions(session):
 
 @pytest.mark.usefixtures("session")
 def test_values():
-    for x in (np.array(2.5), np.array(3), np.array(True), np.array(1 + 2j), np.array([4]), np.array([[5.5]]), np.arange(3), np.zeros(0)):
+    for x in (
+        np.array(2.5),
+        np.array(3),
+        np.array(True),
+        np.array(1 + 2j),
+        np.array([4]),
+        np.array([[5.5]]),
+        np.arange(3),
+        np.zeros(0),
+    ):
         a = dnb.array(x)
         for f in (float, int, complex, bool, range, hash, len):
             agree(lambda f=f, x=x: f(x), lambda f=f, a=a: f(a))
@@ -172,7 +181,12 @@ def test_gather_budget():
     x = np.arange(100.0)
     a = dnb.array(x)
     with setting(gather_budget=799):
-        for use in (lambda: np.asarray(a), lambda: a.tolist(), lambda: np.array([a]), lambda: np.linalg.norm(np.asarray(a))):
+        for use in (
+            lambda: np.asarray(a),
+            lambda: a.tolist(),
+            lambda: np.array([a]),
+            lambda: np.linalg.norm(np.asarray(a)),
+        ):
             error = refused(use, dnb.GatherError, match=r"800 bytes.*at most 799.*to_numpy")
             assert isinstance(error, MemoryError)
         same(a[:99], x[:99])
@@ -194,7 +208,7 @@ def test_reprs_send_nothing(session):
         assert repr(v.layout)
         assert v.layout._repr_html_()
         assert sum(v.layout.elements()) >= v.size
-        assert f"{v.shape}"
+        assert len(f"{v}") < 500
     assert (session.batches, session._recorder.recorded) == before
 
 
@@ -215,7 +229,7 @@ def test_absurd_sizes(session):
         lambda: dnb.zeros((1 << 25, 1 << 25)),
         lambda: dnb.arange(1 << 50),
         lambda: dnb.random.default_rng(0).random((1 << 30, 1 << 20)),
-        lambda: tall + wide,
+        lambda: tall + wide,  # noqa: F821 - deleted only afterwards
         lambda: dnb.empty((1 << 62, 4)),
     ):
         refused(use, MemoryError, match="array of shape")
@@ -265,7 +279,9 @@ def test_wrong_layouts(session):
     ):
         for use in (
             lambda shape=shape, dist=dist, grid=grid: dnb.zeros(shape, dist=dist, grid=grid),
-            lambda shape=shape, dist=dist, grid=grid: dnb.array(np.zeros(shape), dist=dist, grid=grid),
+            lambda shape=shape, dist=dist, grid=grid: dnb.array(
+                np.zeros(shape), dist=dist, grid=grid
+            ),
             lambda shape=shape, dist=dist, grid=grid: dnb.zeros(shape).redistribute(dist, grid),
         ):
             error = refused(use, dnb.LayoutError)

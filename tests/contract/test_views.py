@@ -10,9 +10,28 @@ from hypothesis.extra import numpy as hnp
 
 import distnb as dnb
 from distnb import testing
-from tests.contract.support import agree, examples, no_warnings, numbered, operands, outcome, pair, public, same, take
+from tests.contract.support import (
+    agree,
+    examples,
+    no_warnings,
+    numbered,
+    operands,
+    outcome,
+    pair,
+    public,
+    same,
+    take,
+)
 
-DISTS = [None, "cyclic", ("cyclic", 2), "replicated", ("engine", 0), ("*", "block"), ("block", "cyclic")]
+DISTS = [
+    None,
+    "cyclic",
+    ("cyclic", 2),
+    "replicated",
+    ("engine", 0),
+    ("*", "block"),
+    ("block", "cyclic"),
+]
 
 
 def keys(shape):
@@ -256,7 +275,9 @@ def test_overlapping_assignment(dist):
 @examples(40)
 def test_overlapping_views(session, data):
     base, whole, view = data.draw(
-        operands(data.draw(testing.shapes(max_dims=2, max_side=8)), session.size, "i8", broadcast=False)
+        operands(
+            data.draw(testing.shapes(max_dims=2, max_side=8)), session.size, "i8", broadcast=False
+        )
     )
     x, a = take(base, view), take(whole, view)
     cuts = []
@@ -266,7 +287,9 @@ def test_overlapping_views(session, data):
         for _ in range(2):
             lo = data.draw(st.integers(0, n - m))
             back = data.draw(st.booleans())
-            steps.append(slice(lo + m - 1, lo - 1 if lo else None, -1) if back and m else slice(lo, lo + m))
+            steps.append(
+                slice(lo + m - 1, lo - 1 if lo else None, -1) if back and m else slice(lo, lo + m)
+            )
         cuts.append(steps)
     to, source = (tuple(c[i] for c in cuts) for i in range(2))
     x[(*to, ...)] = x[(*source, ...)]
@@ -283,12 +306,20 @@ def test_assigned_values(dtype):
     values = [
         *(True, 3, -1, 300, 2**70, 0.5, -0.0, float("inf"), float("nan"), 2j),
         *(np.int8(-3), np.uint64(7), np.float32(0.1), np.float64(1e300), np.complex64(1 + 2j)),
-        *([1, 2, 3, 4], [[5], [6], [7]], np.arange(4.5), np.arange(3)[:, None], np.ones((1, 1, 3, 4))),
+        *(
+            [1, 2, 3, 4],
+            [[5], [6], [7]],
+            np.arange(4.5),
+            np.arange(3)[:, None],
+            np.ones((1, 1, 3, 4)),
+        ),
         *(np.arange(3), np.ones((2, 3, 4)), [1, 2], [[1, 2], [3]]),
     ]
     for value in values:
         x, a = np.zeros((3, 4), dtype), dnb.zeros((3, 4), dtype, dist="cyclic")
-        agree(lambda v=value: x.__setitem__(Ellipsis, v), lambda v=value: a.__setitem__(Ellipsis, v))
+        agree(
+            lambda v=value: x.__setitem__(Ellipsis, v), lambda v=value: a.__setitem__(Ellipsis, v)
+        )
         with no_warnings():
             same(a, x)
     for value in ("a", None, np.array("x"), object(), np.datetime64("2020")):
@@ -313,7 +344,10 @@ def test_assigned_arrays():
             ((slice(2, 4),), np.arange(4)),
         ):
             y, b = x.copy(), a.copy()
-            agree(lambda y=y, k=key, v=value: y.__setitem__(k, v), lambda b=b, k=key, v=value: b.__setitem__(k, v))
+            agree(
+                lambda y=y, k=key, v=value: y.__setitem__(k, v),
+                lambda b=b, k=key, v=value: b.__setitem__(k, v),
+            )
             with no_warnings():
                 same(b, y)
             b = a.copy()
@@ -365,7 +399,10 @@ def test_broadcast_to():
     for shape in ((2, 3), (3,), (4, 2, 3), (0, 3), 3, (3, 1), (2,), (), (3, 3)):
         agree(lambda s=shape: np.broadcast_to(x, s), lambda s=shape: np.broadcast_to(a, s))
         agree(lambda s=shape: np.broadcast_to(x[:1], s), lambda s=shape: np.broadcast_to(a[:1], s))
-        agree(lambda s=shape: np.broadcast_to(x[:, None], s), lambda s=shape: np.broadcast_to(a[:, None], s))
+        agree(
+            lambda s=shape: np.broadcast_to(x[:, None], s),
+            lambda s=shape: np.broadcast_to(a[:, None], s),
+        )
     wide = np.broadcast_to(a, (4, 3))
     for write in (
         lambda: wide.__setitem__(0, 1),
@@ -444,7 +481,10 @@ def test_shares_memory(session, data):
     a = dnb.array(x)
     batches = session.batches
     some = [data.draw(hnp.basic_indices(shape, allow_newaxis=True)) for _ in range(2)]
-    numpys, ours = [np.asarray(x[(*_tuple(k), ...)]) if Ellipsis not in _tuple(k) else x[k] for k in some], []
+    numpys, ours = (
+        [np.asarray(x[(*_tuple(k), ...)]) if Ellipsis not in _tuple(k) else x[k] for k in some],
+        [],
+    )
     ours = [a[(*_tuple(k), ...)] if Ellipsis not in _tuple(k) else a[k] for k in some]
     assert dnb.shares_memory(*ours) == np.shares_memory(*numpys)
     assert np.shares_memory(*ours) == np.shares_memory(*numpys)

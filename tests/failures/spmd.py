@@ -9,8 +9,6 @@ import sys
 import threading
 import traceback
 
-import numpy as np
-
 import distnb as dnb
 from tests.failures import support
 from tests.failures.support import CASES, ERRORS, World, planted
@@ -45,6 +43,16 @@ def interrupts(session):
         support.work(session, seed=len(hit))
 
 
+def wait(session):
+    """Wait for a rank that is not in a hurry."""
+    total = dnb.ones(9).sum()
+    if session.transport.rank == 0:
+        print("ready", flush=True)
+    with planted(session, 1, "name == 'Reduce'", support.SLOWLY.format(n=3000)):
+        dnb.ones(9).sum().item()
+    total.item()
+
+
 def stopped(function):
     """Tell whether Ctrl-C ends a call."""
     try:
@@ -55,7 +63,7 @@ def stopped(function):
 
 
 def main():
-    part = {"failures": failures, "interrupts": interrupts}[sys.argv[1]]
+    part = {"failures": failures, "interrupts": interrupts, "wait": wait}[sys.argv[1]]
     with dnb.spmd() as session:
         part(session)
         if session.transport.rank == 0:

@@ -41,7 +41,13 @@ def on_rank(session, rank, code):
 
 def run_with(worker, code):
     """Run code that uses ``worker``; return what it calls ``found``."""
-    names = {"__name__": __name__, "worker": worker, "user": worker.executor.user, "time": time, "np": np}
+    names = {
+        "__name__": __name__,
+        "worker": worker,
+        "user": worker.executor.user,
+        "time": time,
+        "np": np,
+    }
     exec(code, names)
     return names.get("found")
 
@@ -87,6 +93,20 @@ def planted(session, rank, when, do, times=1):
         heal(session)
 
 
+@contextlib.contextmanager
+def setting(**values):
+    """Change settings of distnb for a while."""
+    before = {name: getattr(dnb.config, name) for name in values}
+    try:
+        for name, value in values.items():
+            setattr(dnb.config, name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(dnb.config, name, value)
+
+
+#: Something that takes n hundredths of a second.
 SLOWLY = "[time.sleep(0.01) for _ in range({n})]"
 
 
@@ -184,7 +204,9 @@ def reading(array):
 
 def arrays_in(found):
     """Return the distributed arrays of a result."""
-    return [x for x in (found if isinstance(found, tuple) else (found,)) if isinstance(x, dnb.DistArray)]
+    return [
+        x for x in (found if isinstance(found, tuple) else (found,)) if isinstance(x, dnb.DistArray)
+    ]
 
 
 def same(actual, expected):
@@ -330,9 +352,7 @@ CASES = {
     "assign scalar": Case(
         lambda x, w: _set(x, w, "c", np.s_[::3], lambda w: 5), _apply("copy"), ["c"]
     ),
-    "assign mask": Case(
-        lambda x, w: _set(x, w, "c", w.m, lambda w: 5.0), _apply("copy"), ["c"]
-    ),
+    "assign mask": Case(lambda x, w: _set(x, w, "c", w.m, lambda w: 5.0), _apply("copy"), ["c"]),
     "assign to itself": Case(
         lambda x, w: _set(x, w, "b", _FIRST, lambda w: w.b[_LAST]), _apply("copy"), ["b"]
     ),
@@ -363,9 +383,7 @@ CASES = {
         for name in ("sum", "prod", "min", "max", "any", "all", "argmin", "argmax")
     },
     **{
-        f"{name} of rows": Case(
-            lambda x, w, name=name: getattr(w.b, name)(axis=0), _reduce(name)
-        )
+        f"{name} of rows": Case(lambda x, w, name=name: getattr(w.b, name)(axis=0), _reduce(name))
         for name in ("sum", "max", "any", "argmin", "argmax")
     },
     "sum of columns": Case(lambda x, w: w.b.sum(axis=1), _reduce("sum")),
@@ -375,9 +393,7 @@ CASES = {
     "sum over nothing": Case(lambda x, w: w.none.sum(axis=1), _reduce("sum")),
     "sum into": Case(lambda x, w: x.sum(w.a, axis=0, out=w.row), _apply("copy"), ["row"]),
     "masked sum": Case(lambda x, w: x.sum(w.a, where=w.m), _reduce("sum")),
-    "logical": Case(
-        lambda x, w: np.logical_xor.reduce(w.m, axis=0), _reduce("logical_xor.reduce")
-    ),
+    "logical": Case(lambda x, w: np.logical_xor.reduce(w.m, axis=0), _reduce("logical_xor.reduce")),
     "mean": Case(lambda x, w: w.b.mean(axis=0), _reduce("sum")),
     "var": Case(lambda x, w: w.b.var(), _reduce("sum")),
     "count": Case(lambda x, w: x.count_nonzero(w.m, axis=0), _reduce("sum")),

@@ -41,7 +41,9 @@ def test_every_case_fails_under_spmd():
 
 
 @pytest.mark.parametrize("ranks", [(0, 1), (0, 2), (1, 2), (0, 1, 2)])
-@pytest.mark.parametrize("name", ["aligned", "halo", "all to all", "sum", "argmin of rows", "to all"])
+@pytest.mark.parametrize(
+    "name", ["aligned", "halo", "all to all", "sum", "argmin of rows", "to all"]
+)
 def test_several_ranks_fail(three, name, ranks):
     support.check_failure(three, CASES[name], ranks, RAISE, ValueError, "boom")
 

@@ -117,7 +117,7 @@ def test_blocks_cost_the_same_on_any_number_of_engines_and_elements(cuts, partne
     costs = set()
     for size in ENGINES:
         for n in (SHORT, 3 * SHORT, LONG):
-            n = n // size * size  # noqa: PLW2901
+            n = n // size * size
             operands = slices(n, make_layout((n,), size, "block"), *cuts_of(cuts, n))
             if cuts is not STEPPED or n > 3 * size * 10:
                 assert peers(operands, size // 2) == partners
@@ -222,10 +222,10 @@ def test_sections_cost_the_same_whatever_the_number_of_runs(a, b):
     for runs in (100, 10**6, LONG):
         x, y = a._replace(count=runs), b._replace(count=runs)
         end = runs * x.period
-        costs["clip"].add(steps(lambda: clip(x, x.start + 1, end - x.period)))  # noqa: B023
-        costs["intersect"].add(steps(lambda: intersect(x, y)))  # noqa: B023
-        costs["preimage"].add(steps(lambda: preimage(x, 0, 3, end)))  # noqa: B023
-        costs["mirrored"].add(steps(lambda: preimage(x, end * 3, -3, end)))  # noqa: B023
+        costs["clip"].add(steps(lambda: clip(x, x.start + 1, end - x.period)))
+        costs["intersect"].add(steps(lambda: intersect(x, y)))
+        costs["preimage"].add(steps(lambda: preimage(x, 0, 3, end)))
+        costs["mirrored"].add(steps(lambda: preimage(x, end * 3, -3, end)))
     assert {name: len(found) for name, found in costs.items()} == dict.fromkeys(costs, 1), costs
 
 
@@ -258,7 +258,7 @@ def test_questions_cost_the_same_on_any_number_of_engines_and_elements(axis, num
     cases = [(size, size * 4 * each) for size in ENGINES for each in (3, LONG)]
     for size, n in cases:  # what is remembered is remembered now
         ask(axis, n, size)
-    costs = {steps(lambda: ask(axis, n, size)) for size, n in cases}  # noqa: B023
+    costs = {steps(lambda: ask(axis, n, size)) for size, n in cases}
     assert len(costs) == 1, costs
 
 
@@ -267,7 +267,7 @@ def test_asking_for_a_layout_costs_the_same_for_any_number_of_elements(dist):
     """With the engines it grows as the number of their prime factors."""
     costs = {}
     for size in (FEW, MANY):
-        found = {steps(lambda: make_layout((n,) * 3, size, dist)) for n in (SHORT, LONG)}  # noqa: B023
+        found = {steps(lambda: make_layout((n,) * 3, size, dist)) for n in (SHORT, LONG)}
         assert len(found) == 1, found
         costs[size] = found.pop()
     assert costs[MANY] <= 4 * costs[FEW]
@@ -294,7 +294,7 @@ def test_parts_cost_the_same_on_any_number_of_engines_and_elements(dist, number)
             n = size * 4 * 3 * blocks
             (operand,) = slices(n, make_layout((n,), size, dist), (1, 3))
             fresh = anew(operand)
-            costs.add(steps(lambda: PLACES[number](fresh, size // 2)))  # noqa: B023
+            costs.add(steps(lambda: PLACES[number](fresh, size // 2)))
     assert len(costs) == 1, costs
 
 
@@ -342,6 +342,21 @@ def empty_parts_between(size):
     return slices(n, make_layout((n,), size, ("irregular", cuts)), (0, 1), (1, 1)), 0
 
 
+def two_blocks_each(size):
+    """The two blocks of a rank go to two ranks; between these lie half of all ranks."""
+    n = size * 128
+    dists = "block", ("cyclic", 64)
+    return [Placed((n,), make_layout((n,), size, d), View.whole((n,))) for d in dists], size // 2
+
+
+def copies_on_all_but_one(size):
+    n = MANY * 100
+    copies = Placed((), replicated(0, size - 1), View.whole(()).broadcast((n,)))
+    return [Placed((n,), make_layout((n,), size), View.whole((n,))), copies], size // 2
+
+
+#: Remove the mark from what is repaired.
+KNOWN = pytest.mark.xfail(reason="asks engines that are no peers", raises=AssertionError)
 GROWING = [
     scalar_and_blocks,
     scalar_and_grid,
@@ -350,7 +365,10 @@ GROWING = [
     every_other_of_dealt_blocks,
     one_rank_of_dealt_blocks,
     empty_parts_between,
+    pytest.param(two_blocks_each, marks=KNOWN),
+    pytest.param(copies_on_all_but_one, marks=KNOWN),
 ]
+
 
 @pytest.mark.parametrize("operation", GROWING)
 def test_cost_does_not_grow_with_engines_that_are_no_peers(operation):

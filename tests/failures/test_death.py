@@ -1,0 +1,145 @@
+"""An engine that is killed: said at once, and again; nothing waits, nothing is left."""
+
+import contextlib
+import os
+import signal
+import time
+import uuid
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from tests.failures import support
+from tests.failures.support import SLOWLY, plant, reading
+
+pytestmark = [pytest.mark.timeout(60), pytest.mark.usefixtures("interruptible")]
+
+MARK = "DISTNB_TEST_MARK"
+GONE = r"^engines: got \d alive, expected 3; close the session and call dnb.start\(\)"
+
+
+@pytest.fixture
+def doomed(monkeypatch):
+    """A session with three engines of its own; no process of it may be left."""
+    name = uuid.uuid4().hex
+    monkeypatch.setenv(MARK, name)
+    monkeypatch.setenv("DISTNB_ALLOW_ROOT", "1")
+    monkeypatch.setenv("PYTHONPATH", str(support.ROOT))
+    session = dnb.start(3)
+    yield session
+    session.close()
+    session.close()
+    deadline = time.monotonic() + 5
+    while (left := marked(name)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert left == {}
+
+
+def marked(name):
+    """Return command lines of running processes with a mark, by pid."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if f"{MARK}={name}".encode() in (folder / "environ").read_bytes():
+                found[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
+    found.pop(os.getpid(), None)
+    return found
+
+
+def kill(session, rank):
+    os.kill(session.transport.about[rank]["pid"], signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def soon(seconds=5.0):
+    start = time.monotonic()
+    yield
+    assert time.monotonic() - start < seconds
+
+
+def check_dead(session, array):
+    """Whatever is done with the session says so."""
+    for use in (
+        *(array.to_numpy, array.sum, lambda: array + 1, lambda: dnb.zeros(3), array.copy),
+        *(lambda: array.__setitem__(0, 1), session.start_window, lambda: dnb.array([1, 2])),
+    ):
+        with soon(1), pytest.raises(dnb.EngineError, match="alive, expected 3"):
+            use()
+    assert "engines gone" in repr(session)
+    assert "content" not in repr(array)
+    session.flush()
+    with soon(5):
+        session.close()
+    with pytest.raises(dnb.SessionError):
+        array.to_numpy()
+
+
+def test_while_engines_work(doomed):
+    x = dnb.ones(9)
+    doomed.flush()
+    for rank in range(3):
+        plant(doomed, rank, "name == 'Reduce'", SLOWLY.format(n=3000 if rank == 1 else 1))
+    total = x.sum()
+    doomed.send()
+    time.sleep(0.3)
+    kill(doomed, 1)
+    with soon(), pytest.raises(dnb.EngineError, match=GONE) as raised:
+        total.item()
+    assert "died" in str(raised.value.__cause__)
+    check_dead(doomed, x)
+    with dnb.start(3):
+        assert dnb.arange(10).sum().item() == 45
+
+
+def test_while_nobody_works(doomed):
+    x = dnb.ones(9)
+    doomed.flush()
+    kill(doomed, 0)
+    with soon(), pytest.raises(dnb.EngineError, match=GONE):
+        for _ in range(100):
+            (x + 1).sum().item()
+            time.sleep(0.01)
+    check_dead(doomed, x)
+
+
+def test_of_which_the_session_hears_in_close(doomed):
+    x = dnb.ones(9)
+    doomed.flush()
+    kill(doomed, 0)
+    x += 1
+    with soon(8):
+        doomed.close()
+    assert repr(doomed).startswith("<distnb session: closed")
+
+
+def test_with_ctrl_c_at_the_same_time(doomed):
+    x = dnb.ones(9)
+    doomed.flush()
+    plant(doomed, 1, "name == 'Reduce'", SLOWLY.format(n=3000))
+    total = x.sum()
+    doomed.send()
+    time.sleep(0.2)
+    kill(doomed, 2)
+    with soon(), pytest.raises((dnb.EngineError, KeyboardInterrupt)):
+        os.kill(os.getpid(), signal.SIGINT)
+        total.item()
+    with soon(), pytest.raises(dnb.EngineError, match=GONE):
+        x.to_numpy()
+    check_dead(doomed, x)
+
+
+def test_an_engine_that_stands_still_for_a_while(cluster):
+    x = dnb.arange(9.0)
+    cluster.flush()
+    pid = cluster.transport.about[1]["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        with support.setting(timeout=0.5), pytest.raises(TimeoutError):
+            x.sum().item()
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert x.sum().item() == 36
+    np.testing.assert_array_equal((x[1:] + x[:-1]).to_numpy(), np.arange(9.0)[1:] * 2 - 1)
+    assert reading(x) is None

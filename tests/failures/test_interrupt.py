@@ -1,0 +1,393 @@
+"""Ctrl-C ends every wait within moments; what was written is lost, and all else is as before."""
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from distnb import interrupts
+from tests.failures import support
+from tests.failures.support import SLOWLY, World, plant, reading, setting
+
+pytestmark = [pytest.mark.timeout(60), pytest.mark.usefixtures("interruptible")]
+
+LONG = SLOWLY.format(n=3000)  # 30 s
+REDUCE = "name == 'Reduce'"
+
+
+def press(*delays):
+    """Press Ctrl-C after some seconds; return the timers."""
+    timers = [threading.Timer(s, os.kill, (os.getpid(), signal.SIGINT)) for s in delays]
+    for timer in timers:
+        timer.start()
+    return timers
+
+
+@contextlib.contextmanager
+def pressed(*delays, within=3.0):
+    """Ctrl-C comes while the block runs; it must end then, soon."""
+    timers = press(*delays)
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        yield
+        timers[0].join()  # it was too fast
+    taken = time.monotonic() - start - delays[0]
+    for timer in timers:
+        while timer.is_alive():
+            with contextlib.suppress(KeyboardInterrupt):
+                timer.join()
+    assert taken < within, f"came out after {taken:.1f} s"
+
+
+def quiet(session):
+    """No engine is in a batch, and each has the arrays that the client has."""
+    support.heal(session)
+    session.flush()
+    live = len(session._bases)
+    assert support.everywhere(session, "found = len(worker.store.bases)") == [live] * session.size
+
+
+@pytest.mark.parametrize("late", range(3))
+def test_while_engines_wait_for_a_late_one(cluster, late):
+    w = World(cluster)
+    for _ in range(2):
+        before = w.dist.a + 1
+        plant(cluster, late, REDUCE, LONG)
+        total = w.dist.b.sum()
+        w.dist.c += 1
+        after = w.dist.a * 2
+        with pressed(0.3):
+            total.item()
+        assert reading(total) is reading(after) is dnb.LostArrayError
+        support.heal(cluster)
+        np.testing.assert_array_equal(before.to_numpy(), w.np.a + 1)
+        w.check("c")
+        w.dist.c[...] = w.dist.b
+        w.np.c = w.np.b.copy()
+        w.check()
+        support.work(cluster)
+        del total, after
+    quiet(cluster)
+
+
+def test_while_messages_of_an_exchange_are_awaited(cluster):
+    w = World(cluster)
+    big = dnb.array(support.numbers(600, 500), dist=("block", "*"))  # too large for one packet
+    plant(cluster, 1, "op == 'multiply'", LONG)
+    found = big * big.redistribute(("*", "block"))
+    with pressed(0.3):
+        found.to_numpy()
+    support.heal(cluster)
+    assert reading(found) is dnb.LostArrayError
+    np.testing.assert_array_equal((big * big).to_numpy(), support.numbers(600, 500) ** 2)
+    w.check()
+
+
+def test_within_a_long_call_into_numpy(cluster):
+    w = World(cluster)
+    plant(cluster, 1, REDUCE, "np.linalg.eigvals(np.random.default_rng(0).random((700, 700)))")
+    total = w.dist.b.sum()
+    with pressed(0.2, within=20.0):
+        total.item()
+    support.heal(cluster)
+    assert reading(total) is dnb.LostArrayError
+    w.check()
+
+
+def test_pressed_again_and_again(cluster):
+    w = World(cluster)
+    call = "np.linalg.eigvals(np.random.default_rng(0).random((700, 700)))"
+    plant(cluster, 1, REDUCE, call)
+    total = w.dist.b.sum()
+    with pressed(0.1, 0.15, 0.2, 0.5, 0.8, within=20.0):
+        total.item()
+    support.heal(cluster)
+    assert reading(total) is dnb.LostArrayError
+    w.check()
+    support.work(cluster)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_engines_of_this_process(n):
+    with dnb.inprocess(n) as session:
+        w = World(session)
+        for k in range(2):
+            with setting(flush_idle=60):  # or the idle timer's thread runs the batch if n is 1
+                plant(session, n - 1, REDUCE, SLOWLY.format(n=100))
+                total = w.dist.b.sum()
+                w.dist.c += 1
+                with pressed(0.2):
+                    total.item()
+                support.heal(session)
+            assert reading(total) is dnb.LostArrayError
+            w.check("c")
+            w.dist.c[...] = k
+            w.np.c[...] = k
+            w.check()
+            support.work(session)
+        del total
+        quiet(session)
+
+
+def test_with_many_batches_on_their_way(cluster):
+    w = World(cluster)
+    plant(cluster, 2, REDUCE, LONG)
+    total = w.dist.b.sum()
+    for _ in range(8):
+        w.dist.c += 1
+        cluster.send()
+    more = [w.dist.a.redistribute(("cyclic", "*")) for _ in range(5)]
+    with pressed(0.3):
+        cluster.flush()
+    support.heal(cluster)
+    assert {reading(x) for x in (total, *more)} == {dnb.LostArrayError}
+    w.check("c")
+    del total, more
+    quiet(cluster)
+
+
+def test_arrays_that_never_came_to_be_can_be_written(cluster):
+    plant(cluster, 1, REDUCE, LONG)
+    total = dnb.ones(9).sum()
+    never = dnb.zeros(9)
+    with pressed(0.3):
+        total.item()
+    support.heal(cluster)
+    assert reading(never) is dnb.LostArrayError
+    never[...] = dnb.arange(9.0, dist="cyclic")
+    np.testing.assert_array_equal(never.to_numpy(), np.arange(9.0))
+
+
+@pytest.mark.parametrize("kind", ["three", "cluster"])
+def test_a_storm_of_interrupts(request, kind):
+    session = request.getfixturevalue(kind)
+    w = World(session)
+    chance = random.Random(3)
+    for _ in range(25):
+        with pressed(chance.uniform(0.001, 0.06)):
+            while True:
+                found = (w.dist.a + w.dist.b).sum(axis=0).to_numpy()
+                np.testing.assert_array_equal(found, (w.np.a + w.np.b).sum(axis=0))
+        w.check()
+    quiet(session)
+
+
+@pytest.mark.parametrize("kind", ["three", "cluster"])
+def test_no_recorded_command_gets_lost(request, kind):
+    session = request.getfixturevalue(kind)
+    chance = random.Random(4)
+    for _ in range(10):
+        x, count = dnb.zeros(9), 0
+        session.flush()
+        with setting(flush_size=7), pressed(chance.uniform(0.001, 0.05)):
+            while True:
+                x += 1
+                count += 1
+                if count % 30 == 0:
+                    time.sleep(0.005)
+        if reading(x) is None:  # else the engines were interrupted, too
+            value = x.to_numpy()
+            assert (value == value[0]).all()
+            assert value[0] in (count, count + 1)
+    quiet(session)
+
+
+def test_while_data_are_sent(cluster):
+    chance = random.Random(5)
+    data = np.arange(200_000.0)
+    found = []
+    for _ in range(6):
+        with pressed(chance.uniform(0.001, 0.1)):
+            while True:
+                found.append(dnb.array(data))
+                if len(found) > 5:
+                    found.clear()
+        for x in found:
+            if reading(x) is None:
+                np.testing.assert_array_equal(x.to_numpy(), data)
+    found.clear()
+    del x
+    quiet(cluster)
+
+
+def test_a_timeout_loses_nothing(cluster):
+    x = dnb.ones(9)
+    plant(cluster, 1, REDUCE, SLOWLY.format(n=60))
+    total = x.sum()
+    with setting(timeout=0.2), pytest.raises(TimeoutError, match="raise dnb.config.timeout"):
+        total.item()
+    assert total.item() == 9
+    assert cluster._values == {}
+
+
+def test_a_timeout_of_engines_of_this_process(three):
+    x = dnb.ones(9)
+    plant(three, 1, REDUCE, SLOWLY.format(n=40))
+    total = x.sum()
+    with setting(timeout=0.1), pytest.raises(TimeoutError, match="raise dnb.config.timeout"):
+        total.item()
+    assert total.item() == 9
+
+
+# Interrupts that come another way than from the notebook
+
+
+@pytest.mark.parametrize("number", [interrupts.STOP, signal.SIGINT])
+def test_somebody_interrupts_one_engine(cluster, number):
+    w = World(cluster)
+    slow = "[(time.sleep(0.01), worker.comm.check()) for _ in range(3000)]"
+    for rank in range(3):
+        plant(cluster, rank, REDUCE, slow if rank == 1 else "pass")
+    total = w.dist.b.sum()
+    timer = threading.Timer(
+        0.3, cluster.transport.client.send_signal, (number, 1), {"block": False}
+    )
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        total.item()
+    support.heal(cluster)
+    assert reading(total) is dnb.LostArrayError
+    w.check()
+
+
+def test_signals_to_idle_engines(cluster):
+    w = World(cluster)
+    client = cluster.transport.client
+    for number in (interrupts.STOP, signal.SIGINT):
+        client.send_signal(number, block=True)
+    w.check()
+
+
+def test_an_engine_that_misses_a_batch(cluster):
+    """An interrupt that hits an engine outside of a batch costs this batch, no more."""
+    w = World(cluster)
+    support.on_rank(
+        cluster,
+        1,
+        """
+        def run(message, buffers):
+            del worker.run
+            raise KeyboardInterrupt
+        worker.run = run
+        """,
+    )
+    total = w.dist.b.sum()
+    w.dist.c += 1
+    with pressed(0.3):
+        total.item()
+    assert reading(total) is reading(w.dist.c) is dnb.LostArrayError
+    w.dist.c[...] = w.np.c[...] = 1
+    w.check()
+    support.work(cluster)
+
+
+def test_an_engine_whose_reply_gets_lost(cluster, monkeypatch):
+    w = World(cluster)
+    total = w.dist.b.sum()
+    cluster.send()
+    (stuck,) = cluster._sent[0].ticket
+    done = cluster.transport.done
+    monkeypatch.setattr(stuck, "get", not_ready)
+    monkeypatch.setattr(cluster.transport, "done", lambda t: stuck not in t and done(t))
+    with cluster._recorder.lock:
+        cluster._interrupt()
+    assert reading(total) is dnb.LostArrayError
+    w.check()
+
+
+def not_ready(timeout):
+    raise TimeoutError("Result not ready.")
+
+
+# SPMD
+
+
+def test_interrupts_under_spmd():
+    assert support.spmd("interrupts") == "all is well\n"
+
+
+def test_ctrl_c_ends_a_job():
+    command, environment = support.spmd_command("wait")
+    with subprocess.Popen(
+        command, env=environment, cwd=support.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as job:
+        assert job.stdout.readline() == b"ready\n"
+        time.sleep(0.3)
+        job.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        job.wait(20)
+    assert time.monotonic() - start < 10
+    assert job.returncode != 0
+
+
+# How it is done
+
+
+def test_ctrl_c_is_put_off_and_comes_at_the_end():
+    done = []
+    with pytest.raises(KeyboardInterrupt):
+        with interrupts.held():
+            signal.raise_signal(signal.SIGINT)
+            with interrupts.held():
+                signal.raise_signal(signal.SIGINT)
+            done.append(1)
+        done.append(2)
+    assert done == [1]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_comes_through_where_it_is_let_through():
+    done = []
+    with pytest.raises(KeyboardInterrupt), interrupts.held():
+        signal.raise_signal(signal.SIGINT)
+        done.append(1)
+        with interrupts.released():
+            done.append(2)
+    assert done == [1]
+    with interrupts.held(forget=True):
+        signal.raise_signal(signal.SIGINT)
+    with interrupts.released():  # outside of any block it changes nothing
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_the_signal_for_engines_does_nothing_elsewhere():
+    before = signal.getsignal(interrupts.STOP)
+    interrupts.listen()
+    try:
+        signal.raise_signal(interrupts.STOP)
+        with interrupts.held(forget=True):
+            signal.raise_signal(interrupts.STOP)
+        with pytest.raises(KeyboardInterrupt), interrupts.held(), interrupts.released():
+            signal.raise_signal(interrupts.STOP)
+    finally:
+        signal.signal(interrupts.STOP, before)
+
+
+def test_other_threads_hold_nothing():
+    found = []
+
+    def look():
+        with interrupts.held(), interrupts.released():
+            found.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert found == [signal.default_int_handler]
+
+
+def test_a_handler_that_ignores_ctrl_c_stays():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with interrupts.held(), interrupts.released():
+            signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
