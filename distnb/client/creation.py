@@ -14,7 +14,7 @@ from distnb.client.current import need
 from distnb.client.handle import create, numeric
 from distnb.client.operations import elementwise, from_host, layout_for
 from distnb.client.session import Session
-from distnb.errors import explain
+from distnb.errors import SessionError, explain
 from distnb.layout import Ints, follow, make_layout
 from distnb.protocol import Typed
 
@@ -96,6 +96,10 @@ def array(
     <DistArray (2, 2) int64, * x cyclic on 2 engines, 0.0 MiB>
     """
     if isinstance(data, DistArray):
+        if session is not None and session is not data.session:
+            raise SessionError(
+                explain("session", "another one than the array's", "none", "use .to_numpy() first")
+            )
         return _from_dist(data, dtype, dist, grid, copy)
     at = need(session)
     host = np.asarray(data) if dtype is None else np.asarray(data, dtype=numeric(dtype))

@@ -6,6 +6,7 @@ them, with NumPy's rules for dtypes.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -225,7 +226,7 @@ def _clip(
 @_public("round", np.round, np.around)
 def _round(a: Any, decimals: int = 0, out: Any = None) -> DistArray:
     """Round to a number of decimals."""
-    return elementwise("round", _array(a), int(decimals), out=out)
+    return elementwise("round", _array(a), operator.index(decimals), out=out)
 
 
 @_public("real", np.real)

@@ -46,6 +46,8 @@ from distnb.transfer import plan_parts
 
 __all__ = ["Base", "Session"]
 
+#: Bytes that an array can have.
+_ADDRESSABLE = int(np.iinfo(np.intp).max)
 #: In place of a value that a rank does not have.
 MISSING: Any = object()
 #: Batches that may be on their way before the client waits for the oldest.
@@ -197,6 +199,8 @@ class Session:
 
     def reserve(self, shape: Ints, dtype: np.dtype, layout: Layout) -> int:
         """Count a base against the engines' memory; refuse what cannot fit."""
+        if len(shape) > 32 or prod(n or 1 for n in shape) * dtype.itemsize > _ADDRESSABLE:
+            np.broadcast_to(np.empty((), dtype), shape)  # NumPy refuses what no array can be
         need = layout.largest_part(shape) * dtype.itemsize
         room = self.room()
         if room is not None and need > room:

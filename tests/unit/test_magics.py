@@ -13,7 +13,8 @@ from distnb.events import COMPUTE
 
 
 @pytest.fixture
-def shell():
+def shell(monkeypatch):
+    monkeypatch.setattr(current, "_CURRENT", [])  # other tests may have sessions open
     shell = InteractiveShell.instance()
     shell.run_line_magic("load_ext", "distnb")
     yield shell
