@@ -153,6 +153,21 @@ def test_apply_is_numpy_small(size, n):
         check_apply((Placed(base, to, view), whole((n,), source)), size)
 
 
+@pytest.mark.parametrize("size", [2, 3])
+def test_apply_to_two_inputs_is_numpy_small(size):
+    """Every three layouts: where the inputs' owners change in the middle of each other's messages."""
+    n = 29
+    layouts = [*list(layouts_small(n, size))[:5], Layout(Grid.of((size,)), (BlockCyclic(5),), (0,))]
+    for several in product(layouts, repeat=3):
+        check_apply([whole((n,), layout) for layout in several], size)
+
+
+@given(operations(1, 60))
+def test_apply_on_a_long_axis_is_numpy(operation):
+    """Many blocks for each rank: sections of several runs in most messages and pieces."""
+    check_apply(*operation)
+
+
 def layouts_2d(shape, size):
     """Enumerate layouts of two axes, on grids of every kind: some leave ranks out."""
     for a in sorted({1, min(2, size), min(3, size), size}):

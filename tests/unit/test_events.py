@@ -1,0 +1,177 @@
+"""Every instant is booked once, and sums of records are what the records say."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from distnb import events
+from distnb.events import (
+    CLASSES,
+    COMPUTE,
+    IDLE,
+    OVERHEAD,
+    TRANSFER,
+    WAITING,
+    Account,
+    Clock,
+    CommandTime,
+    OpTime,
+    Report,
+    imbalance,
+    summarise,
+)
+
+
+class Hand:
+    """A clock hand that tests turn."""
+
+    def __init__(self):
+        self.now = 1000
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def hand(monkeypatch):
+    made = Hand()
+    monkeypatch.setattr(events, "perf_counter_ns", made)
+    return made
+
+
+def test_classes():
+    assert len(CLASSES) == 5
+    assert sorted((COMPUTE, WAITING, TRANSFER, OVERHEAD, IDLE)) == list(range(5))
+    assert CLASSES[COMPUTE] == "compute"
+    assert CLASSES[IDLE] == "idle"
+
+
+def test_a_clock_books_to_the_class_it_is_in(hand):
+    clock = Clock()
+    hand.now += 5
+    assert clock.switch(COMPUTE) == IDLE
+    hand.now += 7
+    assert clock.switch(WAITING) == COMPUTE
+    hand.now += 11
+    assert clock.switch(COMPUTE) == WAITING
+    hand.now += 13
+    account = clock.read()
+    assert account.spent == (20, 11, 0, 0, 5)
+    assert account.now == 1036
+    assert clock.current == COMPUTE
+
+
+def test_reading_changes_nothing(hand):
+    clock = Clock()
+    clock.switch(TRANSFER)
+    hand.now += 4
+    one, two = clock.read(), clock.read()
+    assert one == two
+    hand.now += 6
+    assert clock.read().since(one).spent == (0, 0, 6, 0, 0)
+
+
+STEPS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 10**12)), max_size=30)
+
+
+@given(STEPS, STEPS)
+def test_the_classes_add_up_to_the_wall_time(first, second):
+    hand = Hand()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(events, "perf_counter_ns", hand)
+        clock = Clock()
+        start = clock.read()
+        accounts = []
+        for steps in (first, second):
+            for to, wait in steps:
+                clock.switch(to)
+                hand.now += wait
+            accounts.append(clock.read())
+    one, two = accounts
+    assert sum(one.spent) - sum(start.spent) == one.now - start.now
+    assert sum(two.since(one).spent) == two.since(one).now == sum(wait for _, wait in second)
+    assert two.since(start).now == one.since(start).now + two.since(one).now
+    for cls in range(5):
+        assert two.since(one).spent[cls] == sum(w for to, w in second if to == cls) + 0
+        # what was current before the first switch of a window lasted no time at all
+
+
+def test_the_identity_holds_for_real_time():
+    clock = Clock()
+    before, at = clock.read(), time.perf_counter_ns()
+    for n in range(200):
+        clock.switch(n % 5)
+        sum(range(n))
+    after, end = clock.read(), time.perf_counter_ns()
+    window = after.since(before)
+    assert sum(window.spent) == window.now
+    assert abs(window.now - (end - at)) < 5_000_000
+    assert min(window.spent) > 0
+
+
+def test_accounts_count_messages():
+    clock = Clock()
+    before = clock.read()
+    clock.messages += 3
+    clock.bytes += 700
+    window = clock.read().since(before)
+    assert (window.messages, window.bytes) == (3, 700)
+
+
+def test_switching_is_cheap():
+    clock = Clock()
+    start = time.perf_counter()
+    for _ in range(10_000):
+        clock.switch(COMPUTE)
+    assert time.perf_counter() - start < 0.2  # 20 us each, on the slowest machine
+
+
+# -- sums --------------------------------------------------------------------------------------
+
+TIMES = st.builds(CommandTime, *[st.integers(0, 1000)] * 6)
+RECORDS = st.lists(
+    st.tuples(st.sampled_from("ab"), st.sampled_from("xy"), st.tuples(TIMES, TIMES)), max_size=12
+)
+
+
+@given(RECORDS)
+def test_summarise(records):
+    found = summarise(records)
+    assert {(row.op, row.line) for row in found} == {(op, line) for op, line, _ in records}
+    assert sum(row.calls for row in found) == len(records)
+    for row in found:
+        mine = [ranks for op, line, ranks in records if (op, line) == (row.op, row.line)]
+        assert row.calls == len(mine)
+        assert len(row.ranks) == 2
+        for rank in range(2):
+            for i in range(6):
+                assert row.ranks[rank][i] == sum(ranks[rank][i] for ranks in mine)
+    busy = [max(sum(rank[:4]) for rank in row.ranks) for row in found]
+    assert busy == sorted(busy, reverse=True)
+
+
+def test_summarise_nothing():
+    assert summarise([]) == ()
+
+
+def test_imbalance():
+    assert imbalance([5, 5, 5]) == 1.0
+    assert imbalance([4, 0]) == 2.0
+    assert imbalance([0, 0]) == 1.0
+    assert imbalance([7]) == 1.0
+    one, two = CommandTime(30, 0, 0, 0, 0, 0), CommandTime(10, 99, 99, 99, 9, 9)
+    assert OpTime("add", "", 1, (one, two)).imbalance == 1.5
+
+
+def test_reports():
+    engines = (
+        Account(100, (60, 10, 10, 10, 10), 2, 64),
+        Account(100, (20, 40, 10, 10, 20), 0, 0),
+    )
+    report = Report(1e-7, engines, (), 5, 1)
+    assert report.imbalance == 1.5
+    assert report.share(COMPUTE) == 0.4
+    assert sum(report.share(cls) for cls in range(5)) == pytest.approx(1)
+    assert Report(0.0, (), (), 0, 0).share(COMPUTE) == 0.0
