@@ -49,32 +49,24 @@ def round_trip(session: Session, rounds: int) -> dict[str, float]:
 
 
 def recording(session: Session, rounds: int) -> dict[str, float]:
-    """Record operations on the client, without the time that engines take.
-
-    The batches are made and encoded as always, but handed to nobody.
-    """
-    a = dnb.ones((1000, 1000), session=session)
+    """Record 1,000 operations, encode them and hand them over; not the time that engines take."""
+    a = dnb.ones(1000, session=session)
     session.flush()
-    transport = session.transport
-    real = transport.submit, transport.collect
-    transport.submit = lambda message, buffers: None  # type: ignore[method-assign]
-    transport.collect = lambda ticket: []  # type: ignore[method-assign]
-    made = []
-
-    def chain() -> None:
-        b = a
-        for _ in range(1000):
-            b = b + 1.5
-        made.append(b)
-
+    before = dnb.config.flush_size, dnb.config.flush_idle
+    dnb.config.flush_size, dnb.config.flush_idle = 10_000, 60.0
+    spent = []
     try:
-        spent = interleaved(rounds, chain)[0]
-        session.flush()
+        for _ in range(rounds + 1):
+            start = time.perf_counter()
+            b = a
+            for _ in range(1000):
+                b = b + 1.5
+            session.send()
+            spent.append(time.perf_counter() - start)
+            session.flush()
     finally:
-        transport.submit, transport.collect = real  # type: ignore[method-assign]
-    for b in made:  # the engines never heard of these arrays
-        b._base.lost = True
-    return {"us": spent / 1000 * 1e6}
+        dnb.config.flush_size, dnb.config.flush_idle = before
+    return {"us": statistics.median(spent[1:]) / 1000 * 1e6}
 
 
 def batches(session: Session, rounds: int) -> dict[str, float]:

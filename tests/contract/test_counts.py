@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
-from tests.contract.support import examples, measured, numbered, on_engines, same, setting, take
+from tests.contract.support import SCALE, examples, measured, numbered, on_engines, same, setting, take
 
 DISTS = [None, "cyclic", ("*", "block"), ("block", "cyclic"), "replicated"]
 
@@ -219,7 +219,7 @@ def test_what_is_deleted_is_freed(session):
 def test_temporaries_leave_nothing(session):
     before = bases(session)
     a = dnb.zeros(64)
-    for _ in range(2500):
+    for _ in range(round(2500 * min(1, max(SCALE, 0.2)))):
         a + 1 - a * 2
         a[1:] -= a[:-1]
     del a
