@@ -22,7 +22,7 @@ def environment(tmp_path):
     launcher = launch.find_mpiexec()
     outer = os.environ | {"DISTNB_ALLOW_ROOT": "1"}
     found = launch.engine_environment(outer, launch.mpi_family(launcher), 3)
-    found.setdefault("DISTNB_TEST_EXAMPLES", "0.3")
+    found.setdefault("DISTNB_TEST_EXAMPLES", "0.15")
     path = os.pathsep.join([str(Path(launcher).parent), found.get("PATH", os.defpath)])
     return found | {"IPYTHONDIR": str(tmp_path / "ipython"), "PATH": path, "PYTEST_ADDOPTS": ""}
 

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
-from tests.contract.support import SCALE, examples, measured, numbered, on_engines, same, setting, take
+from tests.contract.support import (
+    SCALE,
+    examples,
+    measured,
+    numbered,
+    on_engines,
+    same,
+    setting,
+    take,
+)
 
 DISTS = [None, "cyclic", ("*", "block"), ("block", "cyclic"), "replicated"]
 

@@ -13,7 +13,6 @@ from tests.contract.support import (
     DTYPES,
     agree,
     examples,
-    no_warnings,
     numbered,
     outcome,
     pair,

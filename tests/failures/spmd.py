@@ -18,7 +18,7 @@ def failures(session):
     """Each case fails on one of the ranks."""
     for at, case in enumerate(CASES.values()):
         do, kind, text = ERRORS[at % len(ERRORS)]
-        support.check_failure(session, case, at % session.size, do, kind, text)
+        support.check_failure(session, case, at % session.size, do, kind, text, steps=5)
 
 
 def interrupts(session):

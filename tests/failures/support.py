@@ -426,7 +426,7 @@ ERRORS = [
 ]
 
 
-def check_failure(session, case, ranks, do, kind, text):
+def check_failure(session, case, ranks, do, kind, text, steps=10):
     """Let a case fail on some ranks; check what is said, what is lost, and that all goes on."""
     w = World(session)
     found = None
@@ -451,7 +451,7 @@ def check_failure(session, case, ranks, do, kind, text):
         getattr(w.dist, name)[...] = getattr(w.np, name)
     same(case.run(dnb, w.dist), case.numpys(np, w.np))
     w.check()
-    work(session, seed=len(text))
+    work(session, steps, seed=len(text))
     assert left_over(session) == 0
 
 

@@ -171,7 +171,7 @@ def test_closing_raises_what_failed_before_and_was_not_said():
 def test_an_exception_in_the_block_of_a_session():
     with pytest.raises(ZeroDivisionError), dnb.inprocess(3) as session:
         x = dnb.ones(9) + 1
-        1 / 0
+        raise ZeroDivisionError
     assert session.closed
     assert all(not w.store.bases for w in session.transport.workers)
     del x
@@ -274,12 +274,12 @@ def test_a_forked_child_leaves_the_session_alone(cluster):
 
 ENDS = {
     "pending commands": """
-        session = dnb.start(2)
+        session = dnb.inprocess(3)
         x = dnb.zeros(9)
         x.sum().item()
         x += 1
     """,
-    "busy engines": """
+    "busy engines and pending commands": """
         session = dnb.start(2)
         x = dnb.zeros(9)
         x.sum().item()
@@ -290,6 +290,7 @@ ENDS = {
         y = x.sum()
         session.send()
         time.sleep(0.1)
+        x += 1
     """,
     "threads": """
         for _ in range(20):

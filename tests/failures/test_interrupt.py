@@ -170,7 +170,7 @@ def test_a_storm_of_interrupts(request, kind):
     session = request.getfixturevalue(kind)
     w = World(session)
     chance = random.Random(3)
-    for _ in range(25):
+    for _ in range(15):
         with pressed(chance.uniform(0.001, 0.06)):
             while True:
                 found = (w.dist.a + w.dist.b).sum(axis=0).to_numpy()
@@ -203,7 +203,7 @@ def test_while_data_are_sent(cluster):
     chance = random.Random(5)
     data = np.arange(200_000.0)
     found = []
-    for _ in range(6):
+    for _ in range(4):
         with pressed(chance.uniform(0.001, 0.1)):
             while True:
                 found.append(dnb.array(data))

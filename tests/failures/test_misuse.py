@@ -433,7 +433,9 @@ def test_gathering_has_a_budget(names):
     ]
     with unharmed(session), support.setting(gather_budget=64):
         for use in uses:
-            with pytest.raises(dnb.GatherError, match=r"got 96 bytes, expected at most 64; call \.to"):
+            with pytest.raises(
+                dnb.GatherError, match=r"got 96 bytes, expected at most 64; call \.to"
+            ):
                 use()
         assert a[0].tolist() == [0, 1, 2, 3]
         np.testing.assert_array_equal(a.to_numpy(), A)  # asked for by name
@@ -443,7 +445,9 @@ def test_more_than_the_engines_have(names):
     session, _ = names
     with unharmed(session):
         room = session.room()
-        most = dnb.empty(3 * room // 8 // 2, dist="block")  # pages that are not touched cost nothing
+        most = dnb.empty(
+            3 * room // 8 // 2, dist="block"
+        )  # pages that are not touched cost nothing
         with pytest.raises(MemoryError, match="delete arrays, use more engines, or raise"):
             dnb.empty(3 * room // 8, dist="block")
         del most
