@@ -14,9 +14,11 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["STOP", "held", "listen", "released"]
+__all__ = ["STOP", "held", "interruptible", "listen"]
+
+_T = TypeVar("_T")
 
 #: What stops a batch on an engine; MPICH has a use for SIGUSR1.
 STOP = signal.SIGUSR2
@@ -67,25 +69,26 @@ def held(forget: bool = False) -> Iterator[None]:
             hold.catch_up()
 
 
-@contextmanager
-def released() -> Iterator[None]:
-    """Let Ctrl-C through within a held block, also what was put off so far."""
+def interruptible(function: Callable[[], _T]) -> _T:
+    """Call a function within a held block, and let Ctrl-C through, also what was put off so far.
+
+    Not a context manager: KeyboardInterrupt can come between the end of its block and its own code.
+    """
     if not _HOLDS or not _in_main_thread():
-        yield
-        return
+        return function()
     hold = _HOLDS[-1]
-    before = signal.signal(signal.SIGINT, hold.handler)
-    hold.windows.append(True)
     try:
+        signal.signal(signal.SIGINT, hold.handler)
+        hold.windows.append(True)
         hold.catch_up()
-        yield
+        return function()
     finally:
+        signal.signal(signal.SIGINT, hold.note)
         hold.windows.clear()
-        signal.signal(signal.SIGINT, before)
 
 
 def listen() -> None:
-    """Let the signal ``STOP`` raise KeyboardInterrupt within ``released`` blocks."""
+    """Let the signal ``STOP`` raise KeyboardInterrupt in functions that are ``interruptible``."""
     signal.signal(STOP, _stop)
 
 

@@ -13,7 +13,7 @@ import warnings
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
 from types import FrameType
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from distnb.client.transport import Transport
 from distnb.config import config
 from distnb.errors import EngineError, LostArrayError, SessionError, explain
 from distnb.events import Account, CommandTime, Report, summarise
-from distnb.interrupts import held, released
+from distnb.interrupts import held, interruptible
 from distnb.layout import Ints, Layout, Placed
 from distnb.protocol import (
     Batch,
@@ -275,8 +275,7 @@ class Session:
                 return
             sent = self._sent[0]
             try:
-                with released():
-                    self.transport.wait(sent.ticket)
+                interruptible(lambda: self.transport.wait(sent.ticket))
             except KeyboardInterrupt:
                 self._interrupt()
                 raise
@@ -380,8 +379,7 @@ class Session:
         self._epoch += 1
         while self._sent:
             sent = self._sent[0]
-            with released():
-                self.transport.interrupt(sent.ticket)
+            interruptible(partial(self.transport.interrupt, sent.ticket))
             self._collect(sent)
 
     # -- values ------------------------------------------------------------------------------

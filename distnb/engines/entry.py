@@ -17,12 +17,14 @@ import numpy as np
 
 from distnb.engines.comm import Comm, MPIComm, SoloComm, thread_comms
 from distnb.engines.worker import Worker
-from distnb.interrupts import listen, released
+from distnb.interrupts import interruptible, listen
 from distnb.protocol import PROTOCOL
 
 __all__ = ["attach", "detach", "inprocess", "run", "spmd"]
 
 _WORKERS: dict[str, Worker] = {}
+#: Requests and buffers of collectives that have not ended: MPI may touch them.
+_UNDER_WAY: list[Any] = []
 
 
 def attach(session: str, pool_bytes: int) -> dict[str, Any]:
@@ -94,8 +96,9 @@ def spmd(pool_bytes: int) -> tuple[Worker, dict[str, Any], Any]:
             sides[made.epoch] = cast(MPIComm, made.comm).raw.Dup()
         side = sides[made.epoch]
         try:
-            with released():
-                return _allgather(side, reply, lambda test: wait_until(test, made.comm.check))
+            return interruptible(
+                lambda: _allgather(side, reply, lambda test: wait_until(test, made.comm.check))
+            )
         except KeyboardInterrupt:
             made.give_up()
             raise
@@ -110,13 +113,19 @@ def _allgather(comm: Any, item: Any, wait: Callable[[Callable[[], bool]], None])
     """
     from mpi4py import MPI
 
+    def finish(request: Any, *buffers: Any) -> None:
+        _UNDER_WAY.append((request, buffers))  # if the wait is interrupted they stay
+        wait(request.Test)
+        _UNDER_WAY.pop()
+
     mine = np.frombuffer(pickle.dumps(item, protocol=5), np.uint8)
+    size = np.array([mine.size], np.int64)
     sizes = np.empty(comm.Get_size(), np.int64)
-    wait(comm.Iallgather(np.array([mine.size], np.int64), sizes).Test)
+    finish(comm.Iallgather(size, sizes), size, sizes)
     ends = np.cumsum(sizes)
     found = np.empty(ends[-1], np.uint8)
     places = [found, (sizes.tolist(), (ends - sizes).tolist()), MPI.BYTE]
-    wait(comm.Iallgatherv([mine, MPI.BYTE], places).Test)
+    finish(comm.Iallgatherv([mine, MPI.BYTE], places), mine, places)
     return [
         pickle.loads(found[end - n : end].tobytes()) for n, end in zip(sizes, ends, strict=True)
     ]

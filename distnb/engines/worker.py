@@ -23,7 +23,7 @@ from distnb.engines.local import LocalArray
 from distnb.engines.reductions import Tree
 from distnb.engines.store import Base, Store
 from distnb.events import IDLE, OVERHEAD, Clock
-from distnb.interrupts import held, released
+from distnb.interrupts import held, interruptible
 from distnb.protocol import (
     Apply,
     Batch,
@@ -89,8 +89,7 @@ class Worker:
             run = _Run(self, batch, buffers)
             self._last = run if self.together else None
             try:
-                with released():
-                    self._run(run)
+                interruptible(lambda: self._run(run))
             except KeyboardInterrupt:
                 self._gave_up = True
                 run.abort()

@@ -1,10 +1,12 @@
 """Ctrl-C ends every wait within moments; what was written is lost, and all else is as before."""
 
 import contextlib
+import gc
 import os
 import random
 import signal
 import subprocess
+import sys
 import threading
 import time
 
@@ -348,13 +350,47 @@ def test_ctrl_c_comes_through_where_it_is_let_through():
     with pytest.raises(KeyboardInterrupt), interrupts.held():
         signal.raise_signal(signal.SIGINT)
         done.append(1)
-        with interrupts.released():
-            done.append(2)
+        interrupts.interruptible(lambda: done.append(2))
     assert done == [1]
     with interrupts.held(forget=True):
         signal.raise_signal(signal.SIGINT)
-    with interrupts.released():  # outside of any block it changes nothing
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    interrupts.interruptible(lambda: done.append(3))  # outside of any block it is a mere call
+    assert done == [1, 3]
+
+
+def held_and_let_through(done):
+    with interrupts.held():
+        interrupts.interruptible(lambda: done.append("within"))
+        done.append("after")
+
+
+def test_ctrl_c_at_every_instruction():
+    """Wherever it comes, it comes out once, and everything is as before."""
+    for at in range(1, 1000):
+        left, done = [at], []
+
+        def trace(frame, event, arg, left=left):
+            frame.f_trace_opcodes = True
+            if event == "opcode":
+                left[0] -= 1
+                if left[0] == 0:
+                    signal.raise_signal(signal.SIGINT)
+            return trace
+
+        sys.settrace(trace)
+        try:
+            held_and_let_through(done)
+        except KeyboardInterrupt:
+            done.append("out")
+        finally:
+            sys.settrace(None)
+        gc.collect(1)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, at
+        assert interrupts._HOLDS == [], at
+        assert ("out" in done) == (left[0] <= 0), at
+        if left[0] > 0:
+            break
+    assert 100 < at < 999
 
 
 def test_the_signal_for_engines_does_nothing_elsewhere():
@@ -364,8 +400,8 @@ def test_the_signal_for_engines_does_nothing_elsewhere():
         signal.raise_signal(interrupts.STOP)
         with interrupts.held(forget=True):
             signal.raise_signal(interrupts.STOP)
-        with pytest.raises(KeyboardInterrupt), interrupts.held(), interrupts.released():
-            signal.raise_signal(interrupts.STOP)
+        with pytest.raises(KeyboardInterrupt), interrupts.held():
+            interrupts.interruptible(lambda: signal.raise_signal(interrupts.STOP))
     finally:
         signal.signal(interrupts.STOP, before)
 
@@ -374,8 +410,8 @@ def test_other_threads_hold_nothing():
     found = []
 
     def look():
-        with interrupts.held(), interrupts.released():
-            found.append(signal.getsignal(signal.SIGINT))
+        with interrupts.held():
+            interrupts.interruptible(lambda: found.append(signal.getsignal(signal.SIGINT)))
 
     thread = threading.Thread(target=look)
     thread.start()
@@ -386,8 +422,8 @@ def test_other_threads_hold_nothing():
 def test_a_handler_that_ignores_ctrl_c_stays():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with interrupts.held(), interrupts.released():
-            signal.raise_signal(signal.SIGINT)
+        with interrupts.held():
+            interrupts.interruptible(lambda: signal.raise_signal(signal.SIGINT))
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
