@@ -15,7 +15,7 @@ import numpy as np
 from distnb.engines.comm import Comm
 from distnb.engines.exchange import Exchange, PeerFailed
 from distnb.engines.fusion import Group, Recipe
-from distnb.engines.kernels import Program, Scratch, look, program, scheme
+from distnb.engines.kernels import Program, Scratch, Watch, look, program, scheme
 from distnb.engines.store import Lost, Store, window
 from distnb.events import COMPUTE, TRANSFER, Clock
 from distnb.protocol import Apply, Operand, Typed
@@ -33,8 +33,8 @@ class Elementwise:
         The rank's.
     group, recipe
         What to do.
-    mark : list of int
-        Its first item is the step that runs, for whoever hears of floating point errors.
+    watch : Watch
+        Follows the steps as they run.
     """
 
     def __init__(
@@ -45,14 +45,15 @@ class Elementwise:
         scratch: Scratch,
         group: Group,
         recipe: Recipe,
-        mark: list[int],
+        watch: Watch,
     ) -> None:
         self.store = store
         self.clock = clock
         self.scratch = scratch
         self.group = group
         self.recipe = recipe
-        self.mark = mark
+        self.watch = watch
+        watch.step, watch.skipped, watch.failed = 0, set(), self._step_failed
         self.scheme = scheme(store.rank, recipe)
         plan = self.scheme.plan
         slots = list(group.slots)
@@ -83,6 +84,12 @@ class Elementwise:
                     self.failed[k] = error
             for o in command.outs:
                 lost[o.base] = k in self.failed
+        self.watch.skipped = set(self.failed)
+
+    def _step_failed(self, error: Exception) -> None:
+        """Go on without the step that failed, and without those that depend on it."""
+        self.failed[self.watch.step] = error
+        self.check(None)
 
     def _check(self, command: Apply, lost: dict[int, bool]) -> None:
         """Raise Lost if a command reads what is lost; ``lost`` tells of what the group writes."""
@@ -103,7 +110,7 @@ class Elementwise:
         """Note that the step that is running failed, and the others with it."""
         others = range(len(self.group.commands))
         self.failed = {k: Lost("the group failed") for k in others} | self.failed
-        self.failed[self.mark[0]] = error
+        self.failed[self.watch.step] = error
 
     # -- running -----------------------------------------------------------------------------
 
@@ -153,7 +160,7 @@ class Elementwise:
         self.clock.switch(before)
 
     def _program(self) -> Program:
-        return program(self.recipe, self.scheme.inputs, frozenset(self.failed))
+        return program(self.recipe, self.scheme.inputs)
 
     def _pieces(self, exchange: Exchange) -> None:
         """Run the ready pieces while messages fly, then each other one when its data is here."""
@@ -205,7 +212,7 @@ class Elementwise:
             windows[i] = look(cast(np.ndarray, block), loop, i) if kept is None else kept
         for i in todo.held:
             targets[i] = look(self._targets[i], loop, i)
-        todo.run(loop, windows, targets, self._scalars, self.scratch, self.mark)
+        todo.run(loop, windows, targets, self._scalars, self.scratch, self.watch)
 
 
 def _scalar(x: Any) -> Any:

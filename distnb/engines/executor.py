@@ -13,7 +13,7 @@ from distnb.engines.comm import Comm
 from distnb.engines.elementwise import Elementwise
 from distnb.engines.exchange import Exchange, PeerFailed
 from distnb.engines.fusion import Group
-from distnb.engines.kernels import Scratch
+from distnb.engines.kernels import Scratch, Watch
 from distnb.engines.store import Base, Lost, Store, window
 from distnb.events import COMPUTE, TRANSFER, Clock
 from distnb.protocol import Command, Create, Fetch, Local, Reduce
@@ -35,8 +35,7 @@ class Executor:
         self.fault: Callable[[Command], None] | None = None
         self.user: dict[str, Any] = {}
         self.scratch = Scratch()
-        #: The step of a group that runs.
-        self.mark = [0]
+        self.watch = Watch()
 
     def run(
         self, number: int, command: Command, buffers: list[np.ndarray], dead: bool = False
@@ -124,11 +123,10 @@ class Executor:
         """Run a group of elementwise commands; return why which of them failed."""
         recipe = group.recipe(self.store.bases, dead)
         todo = Elementwise(
-            self.store, self.comm, self.clock, self.scratch, group, recipe, self.mark
+            self.store, self.comm, self.clock, self.scratch, group, recipe, self.watch
         )
 
         def work(exchange: Exchange) -> None:
-            self.mark[0] = 0
             todo.check(self.fault)
             todo.run(exchange)
 

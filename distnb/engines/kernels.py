@@ -214,12 +214,12 @@ def _touches(step: Step, slot: int) -> bool:
     return slot in step.outs or slot in _sources(step)
 
 
-def _without_copies(recipe: Recipe, skipped: frozenset[int]) -> dict[int, Step]:
+def _without_copies(recipe: Recipe) -> dict[int, Step]:
     """Return the steps to run, by number; what is only made to be copied is made in its place.
 
     So the assignment of a result costs no pass of its own.
     """
-    steps = {k: step for k, step in enumerate(recipe.steps) if k not in skipped}
+    steps = dict(enumerate(recipe.steps))
     for k, step in list(steps.items()):
         if step.op == "copy" and step.mask is None and step.ins[0] >= 0:
             made, target = step.ins[0], step.outs[0]
@@ -265,6 +265,21 @@ class _Call(NamedTuple):
     mask: int | None
 
 
+class Watch:
+    """What happens to the steps of a group while they run."""
+
+    def __init__(self) -> None:
+        #: The step that runs, for whoever hears of floating point errors.
+        self.step = 0
+        #: Steps that are left out, because they or what they need failed.
+        self.skipped: set[int] = set()
+        #: Is told of the exception of the step that runs; updates ``skipped``.
+        self.failed: Callable[[Exception], None] = self._raise
+
+    def _raise(self, error: Exception) -> None:
+        raise error
+
+
 class Scratch:
     """Buffers for tiles, kept from group to group, so that they stay in the cache."""
 
@@ -293,11 +308,9 @@ class Program:
         What to do.
     inputs : tuple of int
         The slots in memory, in the order of the references of pieces.
-    skipped : set of int
-        Steps to leave out, because they failed.
     """
 
-    def __init__(self, recipe: Recipe, inputs: Ints, skipped: frozenset[int] = frozenset()) -> None:
+    def __init__(self, recipe: Recipe, inputs: Ints) -> None:
         self.recipe = recipe
         self.memory = [i for i, s in enumerate(inputs) if recipe.slots[s].kept]
         self.first_scalar = len(inputs)
@@ -311,7 +324,7 @@ class Program:
         self._holds = held(recipe)
         self._now = dict(self._kept)
         self._free: dict[np.dtype, list[int]] = {}
-        self._steps = _without_copies(recipe, skipped)
+        self._steps = _without_copies(recipe)
         self.calls = tuple(self._call(k) for k in self._steps)
         self.size = self.first_buffer + len(self.buffers)
 
@@ -370,12 +383,12 @@ class Program:
         targets: Sequence[Any],
         scalars: Sequence[Any],
         scratch: Scratch,
-        mark: list[int],
+        watch: Watch,
     ) -> None:
         """Run all steps on all tiles of a piece.
 
         ``windows`` are what is read (and written, if it is not held), one for each reference;
-        ``targets`` is where held results go in the end; ``mark[0]`` is the step that is running.
+        ``targets`` is where held results go in the end.
         """
         registers: list[Any] = [None] * self.size
         registers[self.first_scalar : self.first_buffer] = scalars
@@ -392,7 +405,7 @@ class Program:
                 registers[i] = windows[i][(*tile, ...)]
             for i in self.partial:
                 registers[self.held[i][0]][...] = registers[i]
-            self._all_calls(registers, mark)
+            self._all_calls(registers, watch)
             self._flush(waiting)
             for i, (a, _) in self.held.items():
                 waiting.append((targets[i][(*tile, ...)], registers[a]))
@@ -403,14 +416,24 @@ class Program:
         for a, b in self.held.values():
             registers[a], registers[b] = registers[b], registers[a]
 
-    def _all_calls(self, registers: list[Any], mark: list[int]) -> None:
-        for step, run, ins, outs, options, mask in self.calls:
-            mark[0] = step
-            into = tuple([registers[o] for o in outs])
-            if mask is None:
-                run(*[registers[i] for i in ins], out=into, **options)
-            else:
-                run(*[registers[i] for i in ins], out=into, where=registers[mask], **options)
+    def _all_calls(self, registers: list[Any], watch: Watch) -> None:
+        for call in self.calls:
+            if call.step in watch.skipped:
+                continue
+            watch.step = call.step
+            try:
+                self._run(call, registers)
+            except Exception as error:
+                watch.failed(error)
+
+    @staticmethod
+    def _run(call: _Call, registers: list[Any]) -> None:
+        _, run, ins, outs, options, mask = call
+        into = tuple([registers[o] for o in outs])
+        if mask is None:
+            run(*[registers[i] for i in ins], out=into, **options)
+        else:
+            run(*[registers[i] for i in ins], out=into, where=registers[mask], **options)
 
     @staticmethod
     def _flush(waiting: list[tuple[Any, Any]]) -> None:
@@ -421,9 +444,9 @@ class Program:
 
 
 @lru_cache(maxsize=1024)
-def program(recipe: Recipe, inputs: Ints, skipped: frozenset[int] = frozenset()) -> Program:
+def program(recipe: Recipe, inputs: Ints) -> Program:
     """Return the program of a recipe (the same object every time)."""
-    return Program(recipe, inputs, skipped)
+    return Program(recipe, inputs)
 
 
 def look(block: np.ndarray, loop: Loop, i: int) -> np.ndarray:

@@ -146,7 +146,7 @@ class Worker:
         return list(dict.fromkeys(found))
 
     def _on_warning(self, kind: str, flag: int) -> None:
-        self._warned.append((self.executor.mark[0], kind))
+        self._warned.append((self.executor.watch.step, kind))
 
     def _start_epoch(self, epoch: int) -> None:
         """Take a communicator that no message of an abandoned command can reach.
@@ -391,7 +391,13 @@ def _failure(index: int, command: Command, worker: Worker, error: BaseException)
     """Describe an exception so that the client can raise it again."""
     handles = sorted(_read(command) | set(written(command)))
     bases = [worker.store.bases[h] for h in handles if h in worker.store.bases]
-    shapes = tuple(None if b.block is None else b.block.shape for b in bases)
+    rank = worker.comm.rank
+    shapes = tuple(
+        None
+        if worker.store.held(b) == 0 and b.block is None
+        else b.layout.local_shape(b.shape, rank)
+        for b in bases
+    )
     trace = _text(lambda: "".join(traceback.format_exception(error)))
     kinds = tuple(cls.__name__ for cls in type(error).__mro__)
     return Failure(index, worker.comm.rank, kinds, _text(lambda: str(error)), trace, shapes)
