@@ -104,7 +104,7 @@ class Machine:
         self.made.append(None)
         if np.isscalar(a) and np.isscalar(b):
             a = self.xp.asarray(a)
-        self.made[-1] = op(a, b)
+        self.made[-1] = self.xp.asarray(op(a, b))  # NumPy's 0-d results are scalars
 
     def into(self, op, target, a, b, mask):
         a, b, target = self.value(a), self.value(b), self.look(*target[1:])
