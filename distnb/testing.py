@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from distnb.axes import Axis, Block, BlockCyclic, Cyclic, Irregular, Whole
-from distnb.layout import Grid, Ints, Layout, Placed, View, strides_of
+from distnb.layout import Grid, Ints, Layout, strides_of
 from distnb.slices import Sections, elements
 from distnb.transfer import LOCAL, Message, Piece, Plan, Ref, plan_apply
+from distnb.views import Placed, View
 
 __all__ = [
     "arrays",

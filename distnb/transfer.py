@@ -18,8 +18,9 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from distnb.layout import AxisMap, Ints, Placed, strides_of
+from distnb.layout import Ints, strides_of
 from distnb.slices import Section, Sections, intersect, interval, total
+from distnb.views import AxisMap, Placed
 
 __all__ = [
     "LOCAL",

@@ -35,6 +35,7 @@ ROOT = (
     "distnb.slices",
     "distnb.axes",
     "distnb.layout",
+    "distnb.views",
     "distnb.transfer",
     "distnb.ops",
     "distnb.protocol",

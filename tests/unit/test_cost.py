@@ -11,18 +11,10 @@ import sys
 import pytest
 
 from distnb.axes import Block, BlockCyclic, Cyclic
-from distnb.layout import (
-    Grid,
-    Layout,
-    Placed,
-    View,
-    default_layout,
-    make_layout,
-    on_engine,
-    replicated,
-)
+from distnb.layout import Grid, Layout, default_layout, make_layout, on_engine, replicated
 from distnb.slices import Section, clip, intersect, preimage
 from distnb.transfer import group, plan_apply, plan_parts, plan_reduce
+from distnb.views import Placed, View
 
 FEW, MANY = 8, 2048
 ENGINES = [FEW, 64, MANY]

@@ -12,13 +12,9 @@ from hypothesis import strategies as st
 from distnb.axes import Block, BlockCyclic, Cyclic, Irregular, Whole
 from distnb.errors import LayoutError
 from distnb.layout import (
-    AxisMap,
     Grid,
     Layout,
-    Placed,
-    View,
     default_layout,
-    follow,
     make_layout,
     on_engine,
     replicated,
@@ -37,6 +33,7 @@ from distnb.testing import (
     view_of,
     views,
 )
+from distnb.views import AxisMap, Placed, View, follow
 
 SIZES = st.integers(1, 7)
 

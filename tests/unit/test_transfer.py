@@ -9,16 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from distnb.axes import Block, BlockCyclic, Cyclic, Irregular, Whole
-from distnb.layout import (
-    Grid,
-    Layout,
-    Placed,
-    View,
-    follow,
-    make_layout,
-    on_engine,
-    replicated,
-)
+from distnb.layout import Grid, Layout, make_layout, on_engine, replicated
 from distnb.testing import (
     assert_same_as_numpy,
     indices_of,
@@ -30,6 +21,7 @@ from distnb.testing import (
     view_of,
 )
 from distnb.transfer import LOCAL, group, part_of, plan_apply, plan_parts, plan_reduce
+from distnb.views import Placed, View, follow
 
 SIZES = range(1, 8)
 

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from distnb.axes import Block, BlockCyclic, Cyclic, Irregular
 from distnb.errors import LayoutError
 from distnb.events import CLASSES, COMPUTE, IDLE, Account, CommandTime, OpTime, Report
-from distnb.layout import Grid, Layout, Placed, View, make_layout, on_engine, replicated
+from distnb.layout import Grid, Layout, make_layout, on_engine, replicated
 from distnb.slices import elements
+from distnb.views import Placed, View
 from distnb.widgets import TimeReport, blocks, describe, picture, plot, timing, to_html
 from distnb.widgets import layout as drawing
 from distnb.widgets.picture import spans
