@@ -64,11 +64,6 @@ class Grid:
         """The highest rank."""
         return self.rank([n - 1 for n in self.sizes])
 
-    def covers(self, other: Grid) -> bool:
-        """Tell whether these are consecutive ranks among which are all of another grid."""
-        consecutive = self.last - self.first + 1 == self.size
-        return consecutive and self.first <= other.first and other.last <= self.last
-
     def rank(self, coords: Sequence[int]) -> int:
         """Return the rank at grid coordinates."""
         return self.first + sum(c * s for c, s in zip(coords, self.strides, strict=True))
@@ -125,8 +120,10 @@ class Layout:
     def local_shape(self, shape: Ints, rank: int) -> Ints | None:
         """Return the shape of a rank's part, or None if the rank holds no part."""
         coords = self.grid.coords(rank)
-        if coords is None:
-            return None
+        return None if coords is None else self.shape_at(shape, coords)
+
+    def shape_at(self, shape: Ints, coords: Ints) -> Ints:
+        """Return the shape of the part at grid coordinates."""
         return tuple(
             axis.size(n, self.parts(a), coords[self.dims[a]] if self.dims[a] >= 0 else 0)
             for a, (axis, n) in enumerate(zip(self.axes, shape, strict=True))
@@ -193,7 +190,8 @@ def make_layout(shape: Ints, size: int, dist: object = None, grid: object = None
     dist : None, str, tuple or Layout
         None for :func:`default_layout`; ``'replicated'``; ``('engine', r)`` for all on engine r;
         one word for the first axis (``'block'``), or a tuple with a word for each axis:
-        ``'*'``, ``'block'``, ``'cyclic'``, ``('cyclic', k)``, ``('irregular', cuts)``.
+        ``'*'``, ``'block'``, ``'cyclic'``, ``('cyclic', k)``, ``('irregular', cuts)``, or
+        ``('block', length, start, step)``: as a slice of a longer axis in blocks lies.
     grid : tuple of int, optional
         How many engines along each split axis; by default as square as possible.
 
@@ -229,7 +227,7 @@ def _check_given(layout: Layout, shape: Ints, size: int) -> None:
         raise LayoutError(
             explain("layout", f"{len(layout.axes)} axes", f"{len(shape)}", "pass one for the shape")
         )
-    if max(layout.grid.ranks()) >= size:
+    if layout.grid.last >= size:
         raise LayoutError(
             explain(
                 "layout", f"a grid of {layout.grid}", f"ranks below {size}", "use fewer engines"
@@ -290,6 +288,8 @@ def _parse_axes(dist: object, ndim: int, grid: Ints | None) -> tuple[Axis, ...]:
 
 def _is_word(dist: Sequence[object]) -> bool:
     """Tell ``('cyclic', 4)``, a word for one axis, from ``('cyclic', ('cyclic', 4))``, for two."""
+    if len(dist) > 2 and dist[0] == "block":
+        return all(_integer(x) is not None for x in dist[1:])
     if len(dist) != 2 or dist[0] not in ("cyclic", "irregular"):
         return False
     arg = dist[1]

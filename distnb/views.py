@@ -7,15 +7,15 @@ function, the same on the client and on every rank.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import gcd, prod
 from typing import NamedTuple
 
-from distnb.axes import Axis, Block, Irregular, Whole
+from distnb.axes import Axis, Block, Irregular, SlicedBlock, Whole
 from distnb.layout import Grid, Ints, Layout, default_layout
-from distnb.slices import Section, Sections, intersect, interval, preimage, total
+from distnb.slices import Section, Sections, interval, preimage, total
 
 __all__ = ["AxisMap", "Placed", "View", "follow"]
 
@@ -102,27 +102,15 @@ class AxisMap(NamedTuple):
 
     def owned(self, c: int) -> Sections:
         """Return the view's indices that coordinate ``c`` owns, ordered by first index."""
-        found = [
-            p
-            for s in self.axis.sections(self.n, self.p, c)
-            for p in preimage(s, self.start, self.step, self.extent)
-        ]
-        return tuple(sorted(found)) if len(found) > 1 else tuple(found)
+        base = self.axis.sections(self.n, self.p, c)
+        if len(base) == 1:
+            return preimage(base[0], self.start, self.step, self.extent)
+        found = (p for s in base for p in preimage(s, self.start, self.step, self.extent))
+        return tuple(sorted(found))
 
     def owner(self, i: int) -> int:
         """Return the coordinate that owns the view's index ``i``."""
         return self.axis.owner(self.n, self.p, self.start + self.step * i)
-
-    def split(self, s: Section) -> list[tuple[Section, int]]:
-        """Split a section of the view where its owner changes: pairs of part and coordinate.
-
-        Only the coordinates that can own a part are asked, so a shifted view costs a few steps on
-        any number of engines.
-        """
-        return [(p, c) for c in self.candidates(s) for p in self._part(s, c)]
-
-    def _part(self, s: Section, c: int) -> list[Section]:
-        return [p for o in self.owned(c) for p in intersect(s, o)]
 
     def candidates(self, s: Section) -> Sequence[int]:
         """Return the coordinates that may own something of ``s``, ascending.
@@ -132,20 +120,23 @@ class AxisMap(NamedTuple):
         """
         period = self.axis.period(self.p)
         if not period:
-            return self._owners(s.start, (s.count - 1) * s.period + s.block)
+            return self._owners(s)
         differ = min(s.count, period // gcd(s.period * self.step, period))
         block = s.block if self.step % period else 1  # all of a run lies with one owner
         parts = abs(self.step) * (block - 1) // (period // self.p) + 2
         if differ * parts > self.p:
             return range(self.p)
-        runs = (self._owners(s.start + m * s.period, block) for m in range(differ))
-        return sorted({c for run in runs for c in run})
+        runs = (Section(s.start + m * s.period, block, block, 1) for m in range(differ))
+        return sorted({c for run in runs for c in self._owners(run)})
 
-    def _owners(self, start: int, block: int) -> list[int]:
-        """Walk over a run of the view, from one owner to the next; return them, ascending."""
-        i, end = start, start + block
+    def _owners(self, s: Section) -> list[int]:
+        """Walk over a section, from one owner to the next, past gaps; return them, ascending."""
+        i, end = s.start, s.start + (s.count - 1) * s.period + s.block
         found = set()
         while i < end:
+            into = (i - s.start) % s.period
+            if into >= s.block:
+                i += s.period - into
             at = self.start + self.step * i
             found.add(self.axis.owner(self.n, self.p, at))
             i = self._leave(i, at)
@@ -214,7 +205,11 @@ class Placed:
     def owned(self, rank: int) -> tuple[Sections, ...] | None:
         """Return, for each axis, the view's indices that a rank holds; None if it holds none."""
         coords = self.layout.grid.coords(rank)
-        if coords is None or any(coords[g] != c for g, c in self.pinned.items()):
+        return None if coords is None else self.owned_at(coords)
+
+    def owned_at(self, coords: Ints) -> tuple[Sections, ...] | None:
+        """Return the same for grid coordinates."""
+        if any(coords[g] != c for g, c in self.pinned.items()):
             return None
         out = []
         for n, m in zip(self.view.shape, self.maps, strict=True):
@@ -231,11 +226,27 @@ class Placed:
         """
         grid = self.layout.grid
         own = grid.coords(near)
-        coords = [
-            where[g] if g in where else (own[g] if own else near % n)
-            for g, n in enumerate(grid.sizes)
-        ]
+        coords = []
+        for g, n in enumerate(grid.sizes):
+            if g in where:
+                coords.append(where[g])
+            elif own:
+                coords.append(own[g])
+            else:
+                near, c = divmod(near, n)
+                coords.append(c)
         return grid.rank(coords)
+
+    def strangers(self, rank: int, last: int) -> Iterator[int]:
+        """Enumerate the ranks up to ``last`` that hold nothing and take all from ``rank``.
+
+        To be asked where each rank of the grid holds all of the view; see :meth:`source`.
+        """
+        grid = self.layout.grid
+        number, step = 0, 1
+        for c, n in zip(grid.coords(rank) or (), grid.sizes, strict=True):
+            number, step = number + c * step, step * n
+        return (r for r in range(number, last + 1, step) if grid.coords(r) is None)
 
     def owner(self, index: Ints) -> int:
         """Return the lowest rank that holds the element of the view at ``index``."""
@@ -304,12 +315,36 @@ def _follow_axis(m: AxisMap) -> tuple[Axis, bool]:
         return m.axis, False
     if m.step < 0:
         return Block(), False
+    if isinstance(m.axis, Block | SlicedBlock):
+        return _slice_of_blocks(m), True
     lows = [m.axis.bounds(m.n, m.p, c)[0] for c in range(m.p)]
     cuts = [min(m.extent, max(0, -((m.start - lo) // m.step))) for lo in lows] + [m.extent]
     cuts[0] = 0
     if all(Block().bounds(m.extent, m.p, c)[0] == cuts[c] for c in range(m.p)):
         return Block(), True
     return Irregular(tuple(cuts)), True
+
+
+def _slice_of_blocks(m: AxisMap) -> Axis:
+    """Return the axis of a slice with positive step: in blocks if that is the same."""
+    of, start, step = m.n, m.start, m.step
+    if isinstance(m.axis, SlicedBlock):
+        of, start, step = m.axis.of, m.axis.start + m.axis.step * start, m.axis.step * step
+    sliced = SlicedBlock(of, start, step)
+    return Block() if _is_block(sliced, m.extent, m.p) else sliced
+
+
+def _is_block(axis: SlicedBlock, n: int, p: int) -> bool:
+    """Tell whether a slice of blocks is cut as blocks are.
+
+    With nothing empty and no block cut amid a step, both cuts rise evenly but for one bend each, so
+    they agree everywhere if they do at both ends and at the bends.
+    """
+    even = axis.step == 1 or axis.of % (p * axis.step) == 0
+    ends = (c for c in (1, p - 1, axis.of % p, n % p) if 0 < c < p)
+    return (
+        even and n >= p and all(axis.bounds(n, p, c)[0] == Block().bounds(n, p, c)[0] for c in ends)
+    )
 
 
 def _unbalanced(layout: Layout, shape: Ints, size: int) -> bool:

@@ -36,6 +36,7 @@ ROOT = (
     "distnb.axes",
     "distnb.layout",
     "distnb.views",
+    "distnb.shares",
     "distnb.transfer",
     "distnb.ops",
     "distnb.protocol",

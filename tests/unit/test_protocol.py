@@ -126,7 +126,9 @@ def test_failures_travel(failure):
 @pytest.mark.parametrize("name", sorted(axes.KINDS))
 def test_every_kind_of_axis_travels(name):
     kind = axes.KINDS[name]
-    made = {"BlockCyclic": (3,), "Irregular": ((0, 2, 5),)}.get(kind.__name__, ())
+    made = {"BlockCyclic": (3,), "Irregular": ((0, 2, 5),), "SlicedBlock": (9, 1)}.get(
+        kind.__name__, ()
+    )
     axis = kind(*made)
     assert decode(encode(axis)) == axis
 
