@@ -23,6 +23,8 @@ class Config:
     """Commands that may wait before a batch is sent."""
     flush_idle: float = 0.003
     """Seconds without a new command after which what waits is sent."""
+    fuse: int = 1
+    """Whether elementwise operations run in groups, one pass over memory each; 0 for one by one."""
     engines: int = 0
     """Engines that the first array starts when no session was chosen; 0 for one a core."""
     memory_share: float = 0.9

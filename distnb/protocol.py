@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 #: Version of the messages; client and engines must agree.
-PROTOCOL = 1
+PROTOCOL = 2
 
 
 class Operand(NamedTuple):
@@ -160,12 +160,14 @@ class Batch(NamedTuple):
     """The commands of one flush, in program order.
 
     ``epoch`` rises after an abort: engines then take a fresh communicator, so that no message of
-    an abandoned command can meet one of a later command.
+    an abandoned command can meet one of a later command. ``fuse``: whether elementwise commands
+    may run in groups, one pass over memory each.
     """
 
     number: int
     epoch: int
     commands: tuple[Command, ...]
+    fuse: bool = True
 
 
 class Failure(NamedTuple):
@@ -245,7 +247,7 @@ def encode(message: object) -> bytes:
     """Return a message as bytes.
 
     >>> decode(encode(Batch(1, 0, (Free((7,)),))))
-    Batch(number=1, epoch=0, commands=(Free(bases=(7,)),))
+    Batch(number=1, epoch=0, commands=(Free(bases=(7,)),), fuse=True)
     """
     return pickle.dumps(message, protocol=5)
 

@@ -242,7 +242,7 @@ class Session:
             if not commands or self.closed or self._dead:
                 return
             self.batches += 1
-            message = encode(Batch(self.batches, self._epoch, commands))
+            message = encode(Batch(self.batches, self._epoch, commands, bool(config.fuse)))
             self.bytes_out += len(message)
             try:
                 ticket = self.transport.submit(message, buffers)
