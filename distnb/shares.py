@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from distnb.slices import Section, Sections, meetings
@@ -44,19 +44,23 @@ def divide(mine: Sections, other: Along, asked: Iterable[int] | None = None) -> 
     """
     m, own, held = other
     if m is None or held == mine:
-        return _share(own, mine, range(len(mine)))
+        return _in_line(own, enumerate(mine))
     if asked is None:
         asked = sorted({c for s in mine for c in m.candidates(s)})
     found: list[Share] = []
     for c in asked:
-        met = sorted([(p, i) for i, _, p in meetings(mine, m.owned(c))])
-        found += _share(c, [p for p, _ in met], [i for _, i in met])
+        met = [(i, part) for i, _, part in meetings(mine, m.owned(c))]
+        found += _in_line(c, sorted(met, key=_SECTION) if len(met) > 1 else met)
     return found
 
 
-def _share(coord: int, parts: Iterable[Section], parents: Iterable[int]) -> list[Share]:
+_SECTION = itemgetter(1)
+
+
+def _in_line(coord: int, parts: Iterable[tuple[int, Section]]) -> list[Share]:
+    """Return shares of one owner that lie one after the other."""
     found, at = [], 0
-    for s, parent in zip(parts, parents, strict=True):
+    for parent, s in parts:
         found.append(Share(s, parent, coord, at))
         at += s.block * s.count
     return found
