@@ -15,7 +15,7 @@ import numpy as np
 from distnb.engines.comm import Comm
 from distnb.engines.exchange import Exchange, PeerFailed
 from distnb.engines.fusion import Group, Recipe
-from distnb.engines.kernels import Program, Scratch, Watch, look, program, scheme
+from distnb.engines.kernels import Program, Scratch, Watch, Window, dense, look, program, scheme
 from distnb.engines.store import Lost, Store, window
 from distnb.events import COMPUTE, TRANSFER, Clock
 from distnb.protocol import Apply, Operand, Typed
@@ -156,7 +156,7 @@ class Elementwise:
         before = self.clock.switch(COMPUTE)
         source, target = self._targets[i], cast(np.ndarray, self.bases[i].block)
         for loop in self.scheme.loops:
-            look(target, loop, i)[...] = look(source, loop, i)
+            look(target, loop, i).array[...] = look(source, loop, i).array
         self.clock.switch(before)
 
     def _program(self) -> Program:
@@ -185,20 +185,20 @@ class Elementwise:
                 self.piece(i, buffers, saved)
             self.clock.switch(before)
 
-    def _save(self) -> dict[tuple[int, int], np.ndarray]:
+    def _save(self) -> dict[tuple[int, int], Window]:
         """Copy what pieces read that an earlier one overwrites."""
         found = {}
         for piece, i in self.scheme.saved:
             block = self.bases[i].block
             if block is not None:
-                found[piece, i] = look(block, self.scheme.loops[piece], i).copy()
+                found[piece, i] = dense(look(block, self.scheme.loops[piece], i).array.copy())
         return found
 
     def piece(
         self,
         number: int,
         buffers: Sequence[np.ndarray],
-        saved: dict[tuple[int, int], np.ndarray],
+        saved: dict[tuple[int, int], Window],
     ) -> None:
         """Compute one piece."""
         todo = self._program()

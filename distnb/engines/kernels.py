@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb import ops
+from distnb.engines.compiled import Call, Compiled, Segment, segments
 from distnb.engines.fusion import Recipe, Step
 from distnb.engines.store import window
-from distnb.layout import Ints
+from distnb.layout import Ints, strides_of
 from distnb.transfer import LOCAL, Piece, Plan, plan_apply
 
 __all__ = ["Loop", "Program", "Scheme", "scheme"]
@@ -32,6 +33,9 @@ __all__ = ["Loop", "Program", "Scheme", "scheme"]
 TILE = 1 << 15
 #: A tile that is held back may be larger, so that the rows that are read again fit into it.
 _HELD = 1 << 18
+_WEAK: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
+#: A program that runs for the second time is one that comes back.
+_COMES_BACK = 2
 
 
 class Loop(NamedTuple):
@@ -42,11 +46,11 @@ class Loop(NamedTuple):
     strides: tuple[Ints, ...]
     tile: Ints
 
-    def tiles(self) -> Iterator[tuple[slice, ...]]:
-        """Enumerate the tiles, in order of memory."""
+    def tiles(self, once: bool = False) -> Iterator[tuple[slice, ...]]:
+        """Enumerate the tiles, in order of memory (all as one tile if ``once``)."""
         cuts = (
             [slice(i, min(i + t, n)) for i in range(0, n, t)]
-            for n, t in zip(self.shape, self.tile, strict=True)
+            for n, t in zip(self.shape, self.shape if once else self.tile, strict=True)
         )
         return product(*cuts)
 
@@ -254,27 +258,22 @@ def _renamed(step: Step, old: int, new: int) -> Step:
     return step._replace(outs=outs, ins=ins, mask=new if step.mask == old else step.mask)
 
 
-class _Call(NamedTuple):
-    """One step on registers."""
-
-    step: int
-    run: Callable[..., Any]
-    ins: Ints
-    outs: Ints
-    options: dict[str, Any]
-    mask: int | None
-
-
 class Watch:
     """What happens to the steps of a group while they run."""
 
     def __init__(self) -> None:
         #: The step that runs, for whoever hears of floating point errors.
         self.step = 0
+        #: The tile that it runs on.
+        self.tile: tuple[slice, ...] = ()
         #: Steps that are left out, because they or what they need failed.
         self.skipped: set[int] = set()
         #: Is told of the exception of the step that runs; updates ``skipped``.
         self.failed: Callable[[Exception], None] = self._raise
+        #: Gives compiled loops, if there are to be any.
+        self.compiler: Any = None
+        #: Is told of floating point errors in compiled loops, as NumPy tells of them.
+        self.warned: Callable[[str, int], None] = lambda kind, flag: None
 
     def _raise(self, error: Exception) -> None:
         raise error
@@ -324,11 +323,14 @@ class Program:
         self._holds = held(recipe)
         self._now = dict(self._kept)
         self._free: dict[np.dtype, list[int]] = {}
+        #: How often it ran on large pieces, and its calls in segments that can be compiled.
+        self.runs = 0
+        self.parts: Any = None
         self._steps = _without_copies(recipe)
         self.calls = tuple(self._call(k) for k in self._steps)
         self.size = self.first_buffer + len(self.buffers)
 
-    def _call(self, k: int) -> _Call:
+    def _call(self, k: int) -> Call:
         """Give each value of a step a register, and free those that nobody needs any more."""
         step = self._steps[k]
         row = ops.ELEMENTWISE[step.op]
@@ -340,7 +342,16 @@ class Program:
             self._drop(s for s in ends if s not in step.outs)
         outs = tuple(self._target(s, mask is not None) for s in step.outs)
         self._drop(ends)
-        return _Call(k, row.run, ins, outs, dict(step.options), mask)
+        kinds = tuple(self._kind(s) for s in step.ins)
+        dtypes = tuple(self.recipe.slots[s].dtype for s in step.outs)
+        return Call(k, row.run, ins, outs, dict(step.options), mask, step.op, kinds, dtypes)
+
+    def _kind(self, source: int) -> Any:
+        """Return the dtype of an input, or the class of a Python scalar."""
+        if source >= 0:
+            return self.recipe.slots[source].dtype
+        name = self.recipe.scalars[-1 - source]
+        return _WEAK.get(name) or np.dtype(name)
 
     def _ends(self, slot: int, k: int) -> bool:
         later = (st for j, st in self._steps.items() if j > k)
@@ -387,53 +398,83 @@ class Program:
     ) -> None:
         """Run all steps on all tiles of a piece.
 
-        ``windows`` are what is read (and written, if it is not held), one for each reference;
-        ``targets`` is where held results go in the end.
+        ``windows`` are what is read (and written, if it is not held), a :class:`Window` for each
+        reference; ``targets`` is where held results go in the end.
         """
         registers: list[Any] = [None] * self.size
         registers[self.first_scalar : self.first_buffer] = scalars
+        calls, once = self._chosen(loop, windows, scalars, watch)
         shape: Ints | None = None
         waiting: list[tuple[Any, Any]] = []
-        for turn, tile in enumerate(loop.tiles()):
-            lengths = tuple(s.stop - s.start for s in tile)
+        for turn, tile in enumerate(loop.tiles(once)):
+            lengths = tuple([s.stop - s.start for s in tile])
             if lengths != shape:
-                registers[self.first_buffer :] = scratch.take(self.buffers, lengths)
+                if not once:
+                    registers[self.first_buffer :] = scratch.take(self.buffers, lengths)
                 shape = lengths
                 if turn % 2:  # the last tile waits in the first buffers
                     self._swap(registers)
             for i in self.memory:
-                registers[i] = windows[i][(*tile, ...)]
+                registers[i] = windows[i].array[(*tile, ...)]
             for i in self.partial:
                 registers[self.held[i][0]][...] = registers[i]
-            self._all_calls(registers, watch)
+            watch.tile = tile
+            self._all_calls(calls, registers, watch)
             self._flush(waiting)
             for i, (a, _) in self.held.items():
-                waiting.append((targets[i][(*tile, ...)], registers[a]))
+                waiting.append((targets[i].array[(*tile, ...)], registers[a]))
             self._swap(registers)
         self._flush(waiting)
+
+    def _chosen(
+        self, loop: Loop, windows: Sequence[Any], scalars: Sequence[Any], watch: Watch
+    ) -> tuple[Sequence[Any], bool]:
+        """Return the calls to make on a tile: NumPy's, or compiled loops where they are ready.
+
+        Also tells whether one compiled loop does everything, so that no tiles are needed.
+        """
+        small = not loop.shape or prod(loop.shape) < TILE
+        if watch.compiler is None or watch.skipped or small or not all(map(_fits, scalars)):
+            return self.calls, False
+        self.runs += 1
+        if self.runs < _COMES_BACK:
+            return self.calls, False
+        if self.parts is None:
+            scalar_registers = range(self.first_scalar, self.first_buffer)
+            self.parts = segments(self.calls, self._is_kept, scalar_registers)
+        found: list[Any] = []
+        for part in self.parts:
+            found += [part] if isinstance(part, Call) else self._loops(part, loop, windows, watch)
+        alone = len(found) == 1 and isinstance(found[0], Compiled)
+        return found, alone and all(r < self.first_buffer for r in found[0].segment.arrays)
+
+    def _is_kept(self, register: int) -> bool:
+        holds = [a for a, _ in self.held.values()]
+        return register < self.first_scalar or register in holds
+
+    def _loops(
+        self, segment: Segment, loop: Loop, windows: Sequence[Any], watch: Watch
+    ) -> Sequence[Any]:
+        """Return the compiled loop of a segment, or its calls as long as there is none."""
+        looks = {r: windows[r] for r in segment.arrays if r < self.first_scalar}
+        inner = tuple(_inner(looks[r].strides) if r in looks else "1" for r in segment.arrays)
+        kernel = watch.compiler.get(segment.source(len(loop.shape), inner))
+        return segment.calls if kernel is None else [Compiled(kernel, segment, looks, watch)]
 
     def _swap(self, registers: list[Any]) -> None:
         for a, b in self.held.values():
             registers[a], registers[b] = registers[b], registers[a]
 
-    def _all_calls(self, registers: list[Any], watch: Watch) -> None:
-        for call in self.calls:
+    @staticmethod
+    def _all_calls(calls: Sequence[Any], registers: list[Any], watch: Watch) -> None:
+        for call in calls:
             if call.step in watch.skipped:
                 continue
             watch.step = call.step
             try:
-                self._run(call, registers)
+                call(registers)
             except Exception as error:
                 watch.failed(error)
-
-    @staticmethod
-    def _run(call: _Call, registers: list[Any]) -> None:
-        _, run, ins, outs, options, mask = call
-        into = tuple([registers[o] for o in outs])
-        if mask is None:
-            run(*[registers[i] for i in ins], out=into, **options)
-        else:
-            run(*[registers[i] for i in ins], out=into, where=registers[mask], **options)
 
     @staticmethod
     def _flush(waiting: list[tuple[Any, Any]]) -> None:
@@ -443,12 +484,37 @@ class Program:
         waiting.clear()
 
 
+def _inner(strides: Ints) -> str:
+    """Return the kind of the last axis' stride, which compiled loops are made for."""
+    return {1: "1", 0: "0"}.get(strides[-1], "s")
+
+
+def _fits(scalar: Any) -> bool:
+    """Tell whether compiled loops can take a scalar."""
+    return not isinstance(scalar, int) or -(1 << 63) <= scalar < 1 << 63
+
+
 @lru_cache(maxsize=1024)
 def program(recipe: Recipe, inputs: Ints) -> Program:
     """Return the program of a recipe (the same object every time)."""
     return Program(recipe, inputs)
 
 
-def look(block: np.ndarray, loop: Loop, i: int) -> np.ndarray:
+class Window(NamedTuple):
+    """A loop's look at flat memory: the array, and how compiled code finds its elements."""
+
+    array: np.ndarray
+    flat: np.ndarray
+    offset: int
+    strides: Ints
+
+
+def look(block: np.ndarray, loop: Loop, i: int) -> Window:
     """Return the window of a loop's reference ``i`` in a block or message."""
-    return window(block, loop.shape, loop.offsets[i], loop.strides[i])
+    array = window(block, loop.shape, loop.offsets[i], loop.strides[i])
+    return Window(array, block.reshape(-1), loop.offsets[i], loop.strides[i])
+
+
+def dense(array: np.ndarray) -> Window:
+    """Return the window that is all of a C-contiguous array."""
+    return Window(array, array.reshape(-1), 0, strides_of(array.shape))

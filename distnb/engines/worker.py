@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from distnb.config import config
 from distnb.engines.comm import Comm
+from distnb.engines.compiler import Compiler, available
 from distnb.engines.exchange import Exchange, wait_until
 from distnb.engines.executor import DEPENDENT, Executor
 from distnb.engines.fusion import Group, schedule
@@ -70,6 +72,9 @@ class Worker:
         self.store = Store(comm.rank, pool_bytes)
         self.executor = Executor(self.store, comm, self.clock)
         self.executor.user = user
+        watch = self.executor.watch
+        watch.warned = self._on_warning
+        watch.compiler = Compiler() if config.jit and available() else None
         self.epoch = 0
         #: Batches in this epoch: all ranks count alike, whatever happened before.
         self.batches = 0
@@ -127,6 +132,8 @@ class Worker:
         """Drop all bases and give the communicator back."""
         self.bind(())
         self.store.clear()
+        if self.executor.watch.compiler is not None:
+            self.executor.watch.compiler.close()
         self.comm.free()
 
     def bind(self, names: Iterable[tuple[str, Operand]]) -> None:
