@@ -167,6 +167,8 @@ def meetings(a: Sequence[Section], b: Sequence[Section]) -> list[tuple[int, int,
     Only those are compared that come close to each other modulo what all periods have in common, so
     the cost grows with the number of parts, and not with that of all pairs.
     """
+    if len(a) == len(b) == 1:
+        return [(0, 0, part) for part in intersect(a[0], b[0])]
     pairs = product(range(len(a)), range(len(b))) if min(len(a), len(b)) < 2 else _close(a, b)
     return [(i, j, part) for i, j in pairs for part in intersect(a[i], b[j])]
 
