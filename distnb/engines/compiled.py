@@ -13,7 +13,7 @@ import ctypes.util
 import hashlib
 import platform
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -165,80 +165,102 @@ class Segment:
         self.scalars = tuple(dict.fromkeys(r for c in calls for r in c.ins if r in scalars))
         self._sources: dict[Any, Source] = {}
 
-    def source(self, ndim: int, inner: tuple[str, ...]) -> Source:
+    def source(self, ndim: int, inner: dict[Any, str], rings: Ints = ()) -> Source:
         """Return its source for loops over ``ndim`` axes.
 
         ``inner`` says for each of its arrays whether the stride of the last axis is ``"1"``,
-        ``"0"`` or another (``"s"``).
+        ``"0"`` or another (``"s"``). The results in ``rings`` are held back in a ring of rows on
+        their way to their targets, ``("t", register)`` in ``inner``.
         """
-        key = ndim, inner
+        key = ndim, tuple(inner.items()), rings
         if key not in self._sources:
-            text = _Body(self, ndim, dict(zip(self.arrays, inner, strict=True))).text()
+            text = _Body(self, ndim, {_name(r): kind for r, kind in inner.items()}, rings).text()
             name = hashlib.sha256(text.encode()).hexdigest()[:24]
             self._sources[key] = Source(f"k{name}", text)
         return self._sources[key]
 
 
-class _Body:
-    """Writes the source of one loop; its arguments are as :class:`Compiled` passes them."""
+def _name(array: Any) -> str:
+    """Return the name of an array in compiled code: a register, or the target of a ring."""
+    return f"t{array[1]}" if isinstance(array, tuple) else str(array)
 
-    def __init__(self, segment: Segment, ndim: int, inner: dict[int, str]) -> None:
+
+class _Body:
+    """Writes the source of one loop; its arguments are as :class:`Compiled` passes them.
+
+    For each array: ``p`` is flat memory, ``o`` an offset and ``s`` a stride for each axis. ``n``
+    are the lengths of the axes, ``c`` scalars, and ``m`` is the number of rows of a ring.
+    """
+
+    def __init__(self, segment: Segment, ndim: int, inner: dict[str, str], rings: Ints) -> None:
         self.segment, self.ndim, self.inner = segment, ndim, inner
+        self.rings = [str(r) for r in rings]
 
     def text(self) -> str:
         """Return all of it."""
-        names = [f"n{d}" for d in range(self.ndim)]
-        kinds = ["int64"] * self.ndim
-        for r in self.segment.arrays:
-            names += [f"p{r}", f"o{r}", *(f"s{r}_{d}" for d in range(self.ndim))]
-            kinds += [f"{_numba(self.segment.kinds[r])}[::1]", *["int64"] * (self.ndim + 1)]
+        names = [f"n{d}" for d in range(self.ndim)] + ["m"]
+        kinds = ["int64"] * len(names)
+        for x in self.inner:
+            dtype = self.segment.kinds[int(x.removeprefix("t"))]
+            names += [f"p{x}", f"o{x}", *(f"s{x}_{d}" for d in range(self.ndim))]
+            kinds += [f"{_numba(dtype)}[::1]", *["int64"] * (self.ndim + 1)]
         names += [f"c{r}" for r in self.segment.scalars]
         kinds += [_numba(self.segment.kinds[r]) for r in self.segment.scalars]
-        head = (
+        body = self._with_rings() if self.rings else self._nest(0, self._origins(), self._element)
+        return (
             "import numpy as np\nfrom numba import njit\n\n\n"
             f'@njit("void({", ".join(kinds)})", cache=True, nogil=True, error_model="numpy")\n'
-            f"def kernel({', '.join(names)}):\n"
+            f"def kernel({', '.join(names)}):\n" + "\n".join(_indented(body)) + "\n"
         )
-        return head + "\n".join(self._loops()) + "\n"
 
-    def _loops(self) -> list[str]:
-        """Return the nest of loops; each axis adds to the offsets of the one outside."""
-        found = []
-        before = {r: f"o{r}" for r in self.segment.arrays}
-        for d in range(self.ndim - 1):
-            pad = "    " * (d + 1)
-            found.append(f"{pad}for i{d} in range(n{d}):")
-            found += [f"{pad}    b{r}_{d} = {b} + i{d} * s{r}_{d}" for r, b in before.items()]
-            before = {r: f"b{r}_{d}" for r in before}
-        pad, last = "    " * self.ndim, self.ndim - 1
-        found += [f"{pad}{line}" for line in self._rows(before)]
-        found.append(f"{pad}for i{last} in range(n{last}):")
-        steps = {"1": "r{r}[i{d}]", "0": "r{r}", "s": "p{r}[{b} + i{d} * s{r}_{d}]"}
-        at = {r: steps[self.inner[r]].format(r=r, d=last, b=b) for r, b in before.items()}
-        return found + [f"{pad}    {line}" for line in self._element(at)]
+    def _origins(self) -> dict[str, str]:
+        return {x: f"o{x}" for x in self.inner if not x.startswith("t")}
 
-    def _rows(self, before: dict[int, str]) -> list[str]:
-        """Return what is done before the innermost loop.
-
-        In a row no index can be negative, so LLVM can make vectors of its elements.
-        """
-        last = self.ndim - 1
-        forms = {"1": "r{r} = p{r}[{b}:{b} + n{d}]", "0": "r{r} = p{r}[{b}]"}
-        return [
-            forms[self.inner[r]].format(r=r, b=b, d=last)
-            for r, b in before.items()
-            if self.inner[r] in forms
+    def _nest(
+        self, axis: int, before: dict[str, str], body: Callable[[dict[str, str]], list[str]]
+    ) -> list[str]:
+        """Return a nest of loops from an axis on; ``before`` is where each array stands there."""
+        if axis < self.ndim - 1:
+            moved = [f"b{x}_{axis} = {b} + i{axis} * s{x}_{axis}" for x, b in before.items()]
+            inside = self._nest(axis + 1, {x: f"b{x}_{axis}" for x in before}, body)
+            return [f"for i{axis} in range(n{axis}):", *_indented([*moved, *inside])]
+        # In a row no index can be negative, so LLVM can make vectors of its elements.
+        rows = {"1": "r{x} = p{x}[{b}:{b} + n{d}]", "0": "r{x} = p{x}[{b}]"}
+        steps = {"1": "r{x}[i{d}]", "0": "r{x}", "s": "p{x}[{b} + i{d} * s{x}_{d}]"}
+        first = [
+            rows[self.inner[x]].format(x=x, b=b, d=axis)
+            for x, b in before.items()
+            if self.inner[x] in rows
         ]
+        at = {x: steps[self.inner[x]].format(x=x, d=axis, b=b) for x, b in before.items()}
+        return [*first, f"for i{axis} in range(n{axis}):", *_indented(body(at))]
 
-    def _element(self, at: dict[int, str]) -> list[str]:
+    def _with_rings(self) -> list[str]:
+        """Return loops that compute a row into the rings, and store that which is m - 1 behind."""
+        where = {x: o if x not in self.rings else "0" for x, o in self._origins().items()}
+        rows = {x: "i0 % m" if x in self.rings else "i0" for x in where}
+        moved = [f"b{x}_0 = {o} + {rows[x]} * s{x}_0" for x, o in where.items()]
+        row = [*moved, *self._nest(1, {x: f"b{x}_0" for x in where}, self._element)]
+        late = ["if i0 >= m - 1:", *_indented(self._store("(i0 - m + 1)"))]
+        rest = ["for j in range(max(0, n0 - m + 1), n0):", *_indented(self._store("j"))]
+        return ["for i0 in range(n0):", *_indented([*row, *late]), *rest]
+
+    def _store(self, row: str) -> list[str]:
+        found = []
+        for r in self.rings:
+            from_to = {r: f"{row} % m * s{r}_0", f"t{r}": f"ot{r} + {row} * st{r}_0"}
+            found += self._nest(1, from_to, partial(_assignment, r))
+        return found
+
+    def _element(self, at: dict[str, str]) -> list[str]:
         segment = self.segment
-        found = [f"v{r} = {at[r]}" for r in segment.loaded]
+        found = [f"v{r} = {at[str(r)]}" for r in segment.loaded]
         kinds = {r: segment.kinds[r] for r in (*segment.loaded, *segment.scalars)}
         for call in segment.calls:
             out = call.outs[0]
             found.append(f"v{out} = {self._expression(call)}")
             kinds[out] = call.dtypes[0]
-        return found + [f"{at[r]} = v{r}" for r in segment.stored]
+        return found + [f"{at[str(r)]} = v{r}" for r in segment.stored]
 
     def _expression(self, call: Call) -> str:
         inner, result = loop_dtypes(call.op, call.kinds, call.dtypes)
@@ -249,6 +271,14 @@ class _Body:
         value = EXPRESSIONS[call.op][0].format(*ins)
         rounded = value if result.kind == "b" else f"np.{result.name}({value})"
         return _cast(rounded, result, call.dtypes[0])
+
+
+def _assignment(ring: str, at: dict[str, str]) -> list[str]:
+    return [f"{at['t' + ring]} = {at[ring]}"]
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
 
 
 def _cast(value: str, have: Any, want: np.dtype) -> str:
@@ -263,23 +293,36 @@ def _numba(kind: Any) -> str:
 
 
 class Compiled:
-    """A segment on one piece, done by a compiled loop."""
+    """A segment on one piece, done by a compiled loop.
+
+    ``windows`` are those of the arrays in memory, and ``rings`` the buffers of results that are
+    held back, each a number of rows; all other arrays are buffers in registers.
+    """
 
     def __init__(
-        self, kernel: Kernel, segment: Segment, windows: dict[int, Any], watch: Any
+        self,
+        kernel: Kernel,
+        segment: Segment,
+        windows: dict[Any, Any],
+        watch: Any,
+        rings: dict[int, np.ndarray],
     ) -> None:
         self.kernel, self.segment, self.windows, self.watch = kernel, segment, windows, watch
+        self.rings = rings
         self.step = segment.calls[0].step
+        self.targets = [("t", r) for r in rings]
 
     def __call__(self, registers: list[Any]) -> None:
         """Run it on the tile that ``watch`` names; registers hold its buffers and scalars."""
         tile = self.watch.tile
-        args: list[Any] = [s.stop - s.start for s in tile]
-        dense = strides_of(args)
-        for r in self.segment.arrays:
+        rows = next((len(ring) for ring in self.rings.values()), 1)
+        args: list[Any] = [*(s.stop - s.start for s in tile), rows]
+        arrays: list[Any] = [*self.segment.arrays, *self.targets]
+        for r in arrays:
             window = self.windows.get(r)
             if window is None:
-                args += [registers[r].reshape(-1), 0, *dense]
+                buffer = self.rings[r] if r in self.rings else registers[r]
+                args += [buffer.reshape(-1), 0, *strides_of(buffer.shape)]
             else:
                 moved = sum(s.start * step for s, step in zip(tile, window.strides, strict=True))
                 args += [window.flat, window.offset + moved, *window.strides]

@@ -45,6 +45,7 @@ class Loop(NamedTuple):
     offsets: Ints
     strides: tuple[Ints, ...]
     tile: Ints
+    lag: int = 0  # rows for which results that are held wait
 
     def tiles(self, once: bool = False) -> Iterator[tuple[slice, ...]]:
         """Enumerate the tiles, in order of memory (all as one tile if ``once``)."""
@@ -200,7 +201,7 @@ def _lagging(piece: Piece, clashes: list[tuple[int, int]]) -> Loop | None:
     rows = max(lag, TILE // row, 1)
     if rows * row > max(_HELD, row) or rows < lag:
         return None
-    return loop._replace(tile=(min(rows, loop.shape[0]), *loop.shape[1:]))
+    return loop._replace(tile=(min(rows, loop.shape[0]), *loop.shape[1:]), lag=lag)
 
 
 def _lag(loop: Loop, written: int, distance: int) -> int:
@@ -403,7 +404,7 @@ class Program:
         """
         registers: list[Any] = [None] * self.size
         registers[self.first_scalar : self.first_buffer] = scalars
-        calls, once = self._chosen(loop, windows, scalars, watch)
+        calls, once = self._chosen(loop, windows, targets, scalars, scratch, watch)
         shape: Ints | None = None
         waiting: list[tuple[Any, Any]] = []
         for turn, tile in enumerate(loop.tiles(once)):
@@ -421,13 +422,21 @@ class Program:
             watch.tile = tile
             self._all_calls(calls, registers, watch)
             self._flush(waiting)
+            if once:
+                break
             for i, (a, _) in self.held.items():
                 waiting.append((targets[i].array[(*tile, ...)], registers[a]))
             self._swap(registers)
         self._flush(waiting)
 
     def _chosen(
-        self, loop: Loop, windows: Sequence[Any], scalars: Sequence[Any], watch: Watch
+        self,
+        loop: Loop,
+        windows: Sequence[Any],
+        targets: Sequence[Any],
+        scalars: Sequence[Any],
+        scratch: Scratch,
+        watch: Watch,
     ) -> tuple[Sequence[Any], bool]:
         """Return the calls to make on a tile: NumPy's, or compiled loops where they are ready.
 
@@ -442,24 +451,59 @@ class Program:
         if self.parts is None:
             scalar_registers = range(self.first_scalar, self.first_buffer)
             self.parts = segments(self.calls, self._is_kept, scalar_registers)
+        looks = {i: windows[i] for i in self.memory}
+        if len(self.parts) == 1 and isinstance(self.parts[0], Segment):
+            segment = self.parts[0]
+            if self._can_be_whole(segment, loop):
+                whole = self._whole(segment, loop, looks, targets, scratch, watch)
+                return (self.calls, False) if whole is None else ([whole], True)
         found: list[Any] = []
         for part in self.parts:
-            found += [part] if isinstance(part, Call) else self._loops(part, loop, windows, watch)
-        alone = len(found) == 1 and isinstance(found[0], Compiled)
-        return found, alone and all(r < self.first_buffer for r in found[0].segment.arrays)
+            found += [part] if isinstance(part, Call) else self._loops(part, loop, looks, watch)
+        return found, False
 
     def _is_kept(self, register: int) -> bool:
         holds = [a for a, _ in self.held.values()]
         return register < self.first_scalar or register in holds
 
+    def _can_be_whole(self, segment: Segment, loop: Loop) -> bool:
+        """Tell whether one loop can do all of a piece: it needs no buffers but rings of rows."""
+        holds = {a for a, _ in self.held.values()}
+        buffers = {r for r in segment.arrays if r >= self.first_buffer}
+        return buffers <= holds and not (holds and len(loop.shape) < 2)
+
+    def _whole(
+        self,
+        segment: Segment,
+        loop: Loop,
+        looks: dict[Any, Window],
+        targets: Sequence[Any],
+        scratch: Scratch,
+        watch: Watch,
+    ) -> Compiled | None:
+        """Return one compiled loop for all of a piece, if it is ready."""
+        holds = {self.held[i][0]: i for i in self.held}
+        looks |= {("t", r): targets[i] for r, i in holds.items()}
+        inner: dict[Any, str] = {
+            r: _inner(looks[r].strides) if r in looks else "1" for r in segment.arrays
+        }
+        inner |= {("t", r): _inner(looks["t", r].strides) for r in holds}
+        kernel = watch.compiler.get(segment.source(len(loop.shape), inner, tuple(holds)))
+        if kernel is None:
+            return None
+        shape = (loop.lag + 1, *loop.shape[1:])
+        rings = scratch.take([self.buffers[r - self.first_buffer] for r in holds], shape)
+        return Compiled(kernel, segment, looks, watch, dict(zip(holds, rings, strict=True)))
+
     def _loops(
-        self, segment: Segment, loop: Loop, windows: Sequence[Any], watch: Watch
+        self, segment: Segment, loop: Loop, looks: dict[Any, Window], watch: Watch
     ) -> Sequence[Any]:
         """Return the compiled loop of a segment, or its calls as long as there is none."""
-        looks = {r: windows[r] for r in segment.arrays if r < self.first_scalar}
-        inner = tuple(_inner(looks[r].strides) if r in looks else "1" for r in segment.arrays)
+        inner = {r: _inner(looks[r].strides) if r in looks else "1" for r in segment.arrays}
         kernel = watch.compiler.get(segment.source(len(loop.shape), inner))
-        return segment.calls if kernel is None else [Compiled(kernel, segment, looks, watch)]
+        if kernel is None:
+            return segment.calls
+        return [Compiled(kernel, segment, looks, watch, {})]
 
     def _swap(self, registers: list[Any]) -> None:
         for a, b in self.held.values():
