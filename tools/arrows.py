@@ -48,7 +48,9 @@ ANYTHING = ("*",)
 #: Module -> rule. The rule of the longest matching name holds; a module without a rule is an error.
 RULES: dict[str, Rule] = {
     **{name: Rule(("numpy", *ROOT[:i])) for i, name in enumerate(ROOT)},
-    "distnb.engines": Rule((*SHARED, "distnb.engines", "mpi4py"), inside=("numba", "scipy")),
+    "distnb.engines": Rule(
+        (*SHARED, "distnb.engines", "mpi4py"), inside=("numba", "scipy", "threadpoolctl")
+    ),
     "distnb.client": Rule((*SHARED, "distnb.client")),
     "distnb.client.launch": Rule((*SHARED, "distnb.client", "ipyparallel")),
     "distnb.client.transport": Rule((*SHARED, "distnb.client", "ipyparallel")),
