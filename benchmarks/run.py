@@ -71,8 +71,12 @@ class Contest:
     def once(self, name: str) -> float:
         peer = self.running[name]
         peer.prepare()
-        time.sleep(PAUSE)
+        self.rest(PAUSE)
         return peer.run() / (self.case.steps(self.scale) or (1,))[0]
+
+    def rest(self, pause: float) -> None:
+        """Pause, where times are looked at."""
+        time.sleep(pause if self.scale == "full" else 0)
 
     def warm_up(self) -> None:
         """Run twice, the slow ones once; then say how many rounds each will get."""
@@ -85,7 +89,7 @@ class Contest:
                     self.once(name)
                 allowed = self.rounds if took * self.rounds < PATIENCE else min(self.rounds, 3)
                 self.rows[name] |= {"first": first, "rounds": 1 if took > PATIENCE else allowed}
-        time.sleep(SETTLE if self.scale == "full" else 0)
+        self.rest(SETTLE)
 
     def measure(self) -> None:
         for turn in range(self.rounds):
@@ -217,7 +221,6 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
 def main(given: list[str] | None = None) -> int:
     """Run everything, and write results, table and plot; fail if a result is wrong."""
     args = arguments(given)
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "numba"))
     results = everything(args)
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "results.json").write_text(json.dumps(results, indent=1) + "\n")

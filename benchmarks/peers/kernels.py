@@ -7,13 +7,16 @@ for each, it is cut by hand.
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from types import SimpleNamespace
 
+import numba
 import numpy as np
 from numba import njit, prange
 
 from benchmarks.workloads import BINS, DENSITY, POLYNOMIAL, RATE, TAIL, VOLATILITY
 
+CACHE = Path(__file__).resolve().parents[2] / "build" / "numba"
 B1, B2, B3, B4, B5 = POLYNOMIAL
 
 #: What a careful author allows: sums in any order, so that they use vector instructions.
@@ -22,6 +25,8 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 def compiled(parallel: bool) -> SimpleNamespace:
     """Return all kernels, compiled when first called and kept on disk."""
+    # Numba's cache does not tell kernels with threads from those without.
+    numba.config.CACHE_DIR = str(CACHE / ("threads" if parallel else "alone"))
     make = njit(parallel=parallel, fastmath=FAST, cache=True, error_model="numpy")
     return SimpleNamespace(**{f.__name__: make(f) for f in KERNELS})
 
