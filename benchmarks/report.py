@@ -79,12 +79,17 @@ def names(results: Row) -> list[str]:
 def times(results: Row) -> str:
     """Return the medians, with the best in bold."""
     return table(
-        ["case", "what", *names(results)],
+        ["case", "what", "of", *names(results)],
         [
-            [row["name"], row["what"], *(cell(row, name) for name in names(results))]
+            [row["name"], row["what"], size(row), *(cell(row, name) for name in names(results))]
             for row in results["cases"]
         ],
     )
+
+
+def size(row: Row) -> str:
+    """Return the shape of the (first) array."""
+    return " x ".join(f"{n:,}" if len(row["shape"]) == 1 else str(n) for n in row["shape"])
 
 
 def cell(row: Row, name: str) -> str:

@@ -44,6 +44,7 @@ class Contest:
     def __init__(self, case: Case, scale: str, rounds: int) -> None:
         self.case, self.scale, self.rounds = case, scale, rounds
         self.arrays: Arrays = case.data(case.size(scale))
+        self.shape = self.arrays[0].shape
         self.rows: dict[str, Row] = {}
         self.running: dict[str, Peer] = {}
         self.expected: Any = None
@@ -126,7 +127,7 @@ class Contest:
 
     def row(self) -> Row:
         steps = self.case.steps(self.scale)
-        about = {"name": self.case.name, "what": self.case.what, "size": self.case.size(self.scale)}
+        about = {"name": self.case.name, "what": self.case.what, "shape": self.shape}
         return about | {"steps": steps[0] if steps else 0, "peers": self.rows}
 
 

@@ -12,7 +12,7 @@ from benchmarks.workloads import CASES, HOLDOUT, Case
 
 def results(**seconds):
     row = {name.replace("_", "+"): {"seconds": t, "times": [t]} for name, t in seconds.items()}
-    case = {"name": "W1", "what": "sweep", "size": 8, "steps": 2, "peers": row}
+    case = {"name": "W1", "what": "sweep", "shape": [8, 9], "steps": 2, "peers": row}
     return {"cases": [case], "micro": [], "planning": [], "scale": "full"}
 
 
@@ -29,7 +29,7 @@ def test_tables_show_the_best_and_the_reasons():
     found = results(NumPy=0.06, distnb=0.0125)
     found["cases"][0]["peers"] |= {"numexpr": {"without": "no loops"}}
     found["cases"][0]["peers"] |= {"Numba": {"error": "ValueError: x", "times": [1.0]}}
-    assert "| W1 | sweep | 60.0 ms | **12.5 ms** | - | failed |" in report.times(found)
+    assert "| W1 | sweep | 8 x 9 | 60.0 ms | **12.5 ms** | - | failed |" in report.times(found)
     assert "| W1 | 4.80 | - | - |" in report.speeds(found)
     assert "| numexpr | all | no loops |" in report.reasons(found)
     assert "| Numba | all | ValueError: x |" in report.reasons(found)
