@@ -266,7 +266,7 @@ else you could use on the same machine. This page is made from its last publishe
   *Numba* and the two *mpi4py* programs are written by hand for each workload; *dask* runs the same
   lines where it can. The code is in `benchmarks/`.
 - distnb, mpi4py and dask.distributed use {ranks} processes; numexpr, Numba, dask threads, and BLAS
-  under NumPy {ranks} threads.
+  under NumPy use threads on all cores.
 - Everyone runs in turn, {rounds} rounds (fewer where a run takes seconds); while one runs, the
   others sleep. A time is the median, after a warm-up that includes compiling. Times of loops are
   for one step.

@@ -96,7 +96,6 @@ class Threads(Peer):
         return "a setting of distnb" if case.settings else self.reasons.get(case.name)
 
     def load(self, case: Case, arrays: Arrays) -> None:
-        self.case = case
         super().load(case, arrays)
         with dask.config.set(**self.options):
             self.arrays = tuple(self.wait(a.persist()) for a in self.arrays)

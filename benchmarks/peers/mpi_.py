@@ -6,11 +6,13 @@ sleep in a socket: waiting inside MPI would take the cores from others.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import subprocess
 import sys
 import tempfile
+import time
 from multiprocessing.connection import Connection, Listener, wait
 from pathlib import Path
 from typing import Any, ClassVar
@@ -55,14 +57,17 @@ class World:
 
     def accept(self, listener: Listener) -> list[Connection]:
         """Return the connections in the order of the ranks."""
-        socket = listener._listener._socket  # type: ignore[attr-defined]
-        socket.settimeout(PATIENCE)
-        found = dict(self.greeted(listener.accept()) for _ in range(self.ranks))
+        listener._listener._socket.settimeout(1)  # type: ignore[attr-defined]  # no public way
+        found: dict[int, Connection] = {}
+        deadline = time.monotonic() + PATIENCE
+        while len(found) < self.ranks:
+            with contextlib.suppress(TimeoutError):
+                link = listener.accept()
+                found[link.recv()] = link
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.process.terminate()
+                raise RuntimeError(f"MPI ranks: got {len(found)} of {self.ranks} in time")
         return [found[rank] for rank in range(self.ranks)]
-
-    @staticmethod
-    def greeted(link: Connection) -> tuple[int, Connection]:
-        return link.recv(), link
 
     def ask(self, *order: Any) -> list[Any]:
         """Give an order to all ranks; return their answers."""
