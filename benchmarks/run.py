@@ -195,6 +195,7 @@ def everything(args: argparse.Namespace) -> dict[str, Any]:
     try:
         for case in cases:
             rows.append(contest(case, everyone, args.scale, args.rounds))
+            save(results, args.out)  # so that an interrupted run is not lost
             print(report.line(rows[-1]), flush=True)
         if not args.only and not isinstance(ours := everyone.get("distnb", ""), str):
             results["micro"] = micro.rows(ours.session, args.rounds, args.scale)  # type: ignore[attr-defined]
@@ -204,6 +205,11 @@ def everything(args: argparse.Namespace) -> dict[str, Any]:
             if isinstance(peer, Peer):
                 peer.close()
     return results
+
+
+def save(results: dict[str, Any], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n")
 
 
 def arguments(given: list[str] | None) -> argparse.Namespace:
@@ -223,8 +229,7 @@ def main(given: list[str] | None = None) -> int:
     """Run everything, and write results, table and plot; fail if a result is wrong."""
     args = arguments(given)
     results = everything(args)
-    args.out.mkdir(parents=True, exist_ok=True)
-    (args.out / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    save(results, args.out)
     (args.out / "table.md").write_text(report.tables(results))
     report.plot(results, args.out / "speed.png")
     print("\n" + report.tables(results))
