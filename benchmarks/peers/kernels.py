@@ -7,6 +7,7 @@ for each, it is cut by hand.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -28,7 +29,19 @@ def compiled(parallel: bool) -> SimpleNamespace:
     # Numba's cache does not tell kernels with threads from those without.
     numba.config.CACHE_DIR = str(CACHE / ("threads" if parallel else "alone"))
     make = njit(parallel=parallel, fastmath=FAST, cache=True, error_model="numpy")
-    return SimpleNamespace(**{f.__name__: make(f) for f in KERNELS})
+    kernels = {f.__name__: make(f) for f in KERNELS}
+    return SimpleNamespace(**kernels | {n: filling(kernels[n], n == "flip2") for n in FILLING})
+
+
+def filling(kernel: Callable[..., None], half: bool) -> Callable[..., np.ndarray]:
+    """Return what makes the output, too: NumPy asks for large pages, Numba does not."""
+
+    def run(a: np.ndarray, *others: np.ndarray) -> np.ndarray:
+        out = np.empty(((len(a) + 1) // 2 if half else len(a), *a.shape[1:]))
+        kernel(a, *others, out)
+        return out
+
+    return run
 
 
 def jacobi(a, parts):
@@ -78,11 +91,9 @@ def relax(a, colour):
             a[i, j] += 1.5 * (0.25 * around - a[i, j])
 
 
-def copy(a):
-    out = np.empty_like(a)
+def copy(a, out):
     for i in prange(a.shape[0]):
         out[i] = a[i]
-    return out
 
 
 def maximum(a):
@@ -124,28 +135,22 @@ def sum1(a):
     return found
 
 
-def flip2(a):
+def flip2(a, out):
     n = a.shape[0]
-    out = np.empty(((n + 1) // 2, a.shape[1]))
     for i in prange(out.shape[0]):
         out[i] = a[n - 1 - 2 * i]
-    return out
 
 
-def add0(a):
-    out = np.empty_like(a)
+def add0(a, out):
     for i in prange(a.shape[0]):
         for j in range(a.shape[1]):
             out[i, j] = a[i, j] + 0
-    return out
 
 
-def adda(a):
-    out = np.empty_like(a)
+def adda(a, out):
     for i in prange(a.shape[0]):
         for j in range(a.shape[1]):
             out[i, j] = a[i, j] + a[i, j]
-    return out
 
 
 def iadd(a):
@@ -155,12 +160,10 @@ def iadd(a):
     return a
 
 
-def sqrt(a):
-    out = np.empty_like(a)
+def sqrt(a, out):
     for i in prange(a.shape[0]):
         for j in range(a.shape[1]):
             out[i, j] = math.sqrt(a[i, j])
-    return out
 
 
 def bincount(x, parts):
@@ -179,15 +182,13 @@ def normal_cdf(x):
     return tail if x < 0 else 1.0 - tail
 
 
-def black_scholes(price, strike, years):
-    out = np.empty_like(price)
+def black_scholes(price, strike, years, out):
     for i in prange(price.size):
         spread = VOLATILITY * math.sqrt(years[i])
         drift = (RATE + 0.5 * VOLATILITY * VOLATILITY) * years[i]
         d1 = (math.log(price[i] / strike[i]) + drift) / spread
         discounted = strike[i] * math.exp(-RATE * years[i])
         out[i] = price[i] * normal_cdf(d1) - discounted * normal_cdf(d1 - spread)
-    return out
 
 
 def symmetric(m, other, out):
@@ -248,12 +249,10 @@ def sort(x, parts):
     return merged
 
 
-def chain(x, y, w):
-    out = np.empty_like(x)
+def chain(x, y, w, out):
     for i in prange(x.size):
         out[i] = math.sin(x[i]) * math.cos(y[i]) - abs(x[i] - y[i])
         out[i] += math.tanh(x[i] * y[i]) / (1.0 + w[i] * w[i])
-    return out
 
 
 def weighted(x, y, w):
@@ -267,3 +266,5 @@ def weighted(x, y, w):
 
 KERNELS = (jacobi, nine_points, relax, copy, maximum, total, sum0, sum1, flip2, add0, adda, iadd)
 KERNELS += (sqrt, bincount, black_scholes, symmetric, matvec, cluster, sort, chain, weighted)
+#: Those that write to an array given last.
+FILLING = ("copy", "flip2", "add0", "adda", "sqrt", "black_scholes", "chain")
