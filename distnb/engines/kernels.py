@@ -282,7 +282,12 @@ class Program:
         return register < self.first_scalar or register in holds
 
     def _can_be_whole(self, segment: Segment, loop: Loop) -> bool:
-        """Tell whether one loop can do all of a piece: it needs no buffers but rings of rows."""
+        """Tell whether one loop can do all of a piece, with no buffers but rings of rows.
+
+        Not where an operand runs across memory: then tiles are better than long rows.
+        """
+        if loop.tile[1:] != loop.shape[1:]:
+            return False
         holds = {a for a, _ in self.held.values()}
         buffers = {r for r in segment.arrays if r >= self.first_buffer}
         return buffers <= holds and not (holds and len(loop.shape) < 2)
