@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["STOP", "held", "interruptible", "listen"]
+__all__ = ["STOP", "held", "interruptible", "listen", "shielded"]
 
 _T = TypeVar("_T")
 
@@ -51,9 +51,13 @@ def _in_main_thread() -> bool:
 
 
 @contextmanager
-def held(forget: bool = False) -> Iterator[None]:
-    """Put Ctrl-C off until the end of the outermost such block, or drop what comes (``forget``)."""
-    handler = signal.getsignal(signal.SIGINT)
+def held(forget: bool = False, handler: Any = None) -> Iterator[None]:
+    """Put Ctrl-C off until the end of the outermost such block, or drop what comes (``forget``).
+
+    ``handler`` is what Ctrl-C does where it is let through, by default what it does outside.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    handler = handler or before
     if _HOLDS or not callable(handler) or not _in_main_thread():
         yield
         return
@@ -64,7 +68,7 @@ def held(forget: bool = False) -> Iterator[None]:
         yield
     finally:
         _HOLDS.remove(hold)
-        signal.signal(signal.SIGINT, handler)
+        signal.signal(signal.SIGINT, before)
         if not forget:
             hold.catch_up()
 
@@ -85,6 +89,21 @@ def interruptible(function: Callable[[], _T]) -> _T:
     finally:
         signal.signal(signal.SIGINT, hold.note)
         hold.windows.clear()
+
+
+def shielded(function: Callable[[], _T]) -> _T:
+    """Call a function and put Ctrl-C off once more, within a function that is ``interruptible``."""
+    if not _HOLDS or not _in_main_thread() or not _HOLDS[-1].windows:
+        return function()
+    hold = _HOLDS[-1]
+    try:
+        signal.signal(signal.SIGINT, hold.note)
+        hold.windows.clear()
+        return function()
+    finally:
+        hold.windows.append(True)
+        signal.signal(signal.SIGINT, hold.handler)
+        hold.catch_up()
 
 
 def listen() -> None:

@@ -38,6 +38,7 @@ ROOT = (
     "distnb.transfer",
     "distnb.ops",
     "distnb.protocol",
+    "distnb.frames",
     "distnb.events",
 )
 SHARED = ("numpy", *ROOT)
@@ -47,8 +48,11 @@ ANYTHING = ("*",)
 RULES: dict[str, Rule] = {
     **{name: Rule(("numpy", *ROOT[:i])) for i, name in enumerate(ROOT)},
     "distnb.engines": Rule((*SHARED, "distnb.engines", "mpi4py"), inside=("numba", "scipy")),
+    "distnb.engines.road": Rule((*SHARED, "distnb.engines", "zmq")),
     "distnb.client": Rule((*SHARED, "distnb.client")),
+    "distnb.client.direct": Rule((*SHARED, "distnb.client", "zmq")),
     "distnb.client.launch": Rule((*SHARED, "distnb.client", "ipyparallel")),
+    "distnb.client.road": Rule((*SHARED, "distnb.client", "zmq")),
     "distnb.client.transport": Rule((*SHARED, "distnb.client", "ipyparallel")),
     "distnb.magics": Rule((*SHARED, "distnb.client", "distnb.magics", "distnb.widgets", "IPython")),
     "distnb.widgets": Rule(

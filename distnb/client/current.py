@@ -7,8 +7,9 @@ import os
 import uuid
 from typing import Any
 
+from distnb.client.direct import Direct
 from distnb.client.session import Session
-from distnb.client.transport import InProcess, IPyParallel, Spmd
+from distnb.client.transport import InProcess, Spmd
 from distnb.config import config
 from distnb.errors import SessionError, explain
 
@@ -57,7 +58,7 @@ def start(n: int | None = None) -> Session:
     """
     engines = _launch().start_engines(_cores() if n is None else n)
     try:
-        return _become_current(Session(IPyParallel(engines.client, _name()), owner=engines))
+        return _become_current(Session(Direct(engines.client, _name()), owner=engines))
     except BaseException:
         engines.stop()
         raise
@@ -81,7 +82,7 @@ def connect(
         The current session from now on. Closing it frees its arrays; the engines stay.
     """
     found = _launch().connect_client(profile, cluster_id, client)
-    return _become_current(Session(IPyParallel(found, _name())))
+    return _become_current(Session(Direct(found, _name())))
 
 
 def spmd() -> Session:

@@ -292,16 +292,37 @@ def test_an_engine_that_misses_a_batch(cluster):
 
 def test_an_engine_whose_reply_gets_lost(cluster, monkeypatch):
     w = World(cluster)
+    road = cluster.transport.road
+    keep, lost = road._keep, []
+
+    def lose(rank, *reply):
+        if rank == 1 and not lost:
+            lost.append(rank)
+        else:
+            keep(rank, *reply)
+
+    monkeypatch.setattr(road, "_keep", lose)
     total = w.dist.b.sum()
-    cluster.send()
-    (stuck,) = cluster._sent[0].ticket
-    done = cluster.transport.done
-    monkeypatch.setattr(stuck, "get", not_ready)
-    monkeypatch.setattr(cluster.transport, "done", lambda t: stuck not in t and done(t))
-    with cluster._recorder.lock:
-        cluster._interrupt()
+    with pressed(0.3):
+        total.item()
+    assert lost == [1]
     assert reading(total) is dnb.LostArrayError
     w.check()
+
+
+def test_an_engine_whose_reply_through_ipyparallel_gets_lost(cluster, monkeypatch):
+    with setting(road="ipyparallel"), dnb.connect(client=cluster.transport.client) as session:
+        w = World(session)
+        total = w.dist.b.sum()
+        session.send()
+        (stuck,) = session._sent[0].ticket
+        done = session.transport.done
+        monkeypatch.setattr(stuck, "get", not_ready)
+        monkeypatch.setattr(session.transport, "done", lambda t: stuck not in t and done(t))
+        with session._recorder.lock:
+            session._interrupt()
+        assert reading(total) is dnb.LostArrayError
+        w.check()
 
 
 def not_ready(timeout):
