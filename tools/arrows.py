@@ -38,7 +38,7 @@ ROOT = (
     "distnb.transfer",
     "distnb.ops",
     "distnb.protocol",
-    "distnb.frames",
+    "distnb.channel",
     "distnb.events",
 )
 SHARED = ("numpy", *ROOT)

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import zmq
 
+from distnb.channel import SMALL, Channel
 from distnb.errors import EngineError
-from distnb.frames import Incoming, messages
 from distnb.interrupts import shielded
 from distnb.protocol import Reply
 
@@ -37,8 +37,8 @@ class Road:
     ----------
     ids : list of int
         The engines, for ipyparallel.
-    places : sequence of (str, str)
-        Address and public key of each engine's socket.
+    places : sequence of (str, str, str)
+        Address and public key of each engine's socket, and the address of that for large arrays.
     keys : (bytes, bytes)
         The client's own public and secret key.
     lock : RLock
@@ -55,7 +55,7 @@ class Road:
     def __init__(
         self,
         ids: list[int],
-        places: Sequence[tuple[str, str]],
+        places: Sequence[tuple[str, str, str]],
         keys: tuple[bytes, bytes],
         lock: Any,
         call: Callable[..., Any],
@@ -68,20 +68,21 @@ class Road:
         self._call = call
         self._owner = os.getpid()
         self._context = zmq.Context()
-        self._sockets = [self._connect(*place, keys) for place in places]
-        self._incoming = [Incoming() for _ in places]
+        self._channels = [self._connect(*place, keys) for place in places]
         #: Number of a batch -> rank -> state, content and arrays of its reply.
         self._replies: dict[int, dict[int, tuple[bytes, bytes, list[np.ndarray]]]] = {}
-        self._busy = False
-        self._descriptors = [each.FD for each in self._sockets]
+        self._descriptors = [fd for each in self._channels for fd in each.descriptors]
 
-    def _connect(self, address: str, key: str, keys: tuple[bytes, bytes]) -> Any:
-        made = self._context.socket(zmq.DEALER)
-        made.set_hwm(0)
-        made.curve_serverkey = key.encode()
-        made.curve_publickey, made.curve_secretkey = keys
-        made.connect(address)
-        return made
+    def _connect(self, address: str, key: str, large: str, keys: tuple[bytes, bytes]) -> Channel:
+        small = self._context.socket(zmq.DEALER)
+        small.curve_serverkey = key.encode()
+        small.curve_publickey, small.curve_secretkey = keys
+        other = self._context.socket(zmq.DEALER) if large else small
+        for made, place in ((small, address), (other, large)):
+            made.set_hwm(0)
+            if place:
+                made.connect(place)
+        return Channel(small, other)
 
     def close(self) -> None:
         """Close the sockets, but not in a forked child: they are its parent's."""
@@ -90,12 +91,12 @@ class Road:
                 self._context.destroy(linger=0)
 
     def answers(self, seconds: float) -> bool:
-        """Tell whether all engines answer within some time."""
-        number = self.send("", b"", ())
+        """Tell whether all engines send back a greeting within some time, a large one too."""
+        number = self.send("", b"", [[np.zeros(SMALL + 1, np.uint8)]] * len(self._channels))
         end = time.monotonic() + seconds
         while not self.answered(number) and time.monotonic() < end:
             self.pause(0.05)
-        return len(self._replies.pop(number)) == len(self._sockets)
+        return len(self._replies.pop(number)) == len(self._channels)
 
     # -- sending -------------------------------------------------------------------------------
 
@@ -104,9 +105,8 @@ class Road:
         with self._lock:
             self._sent += 1
             head = f"{self._sent} {session}\n".encode() + message
-            for rank, each in enumerate(self._sockets):
-                for frames in messages(head, buffers[rank] if buffers else ()):
-                    each.send_multipart(frames, copy=False)
+            for rank, each in enumerate(self._channels):
+                each.send(head, buffers[rank] if buffers else ())
             self._replies[self._sent] = {}
             return self._sent
 
@@ -131,23 +131,17 @@ class Road:
     def answered(self, number: int) -> bool:
         """Tell whether all engines have answered a batch."""
         found = self._replies[number]
-        if len(found) < len(self._sockets):
+        if len(found) < len(self._channels):
             shielded(self._receive)  # an interrupt here would lose what was received
-        return len(found) == len(self._sockets)
+        return len(found) == len(self._channels)
 
     def _receive(self) -> None:
         """Take in one message of each engine that has sent some."""
         with self._lock:
-            self._busy = False
-            for rank, each in enumerate(self._sockets):
-                # The file descriptor tells of a message once only, and any use of the socket may
-                # use that up, so the socket is asked.
-                if each.getsockopt(zmq.EVENTS) & zmq.POLLIN:
-                    self._busy = True
-                    frames = each.recv_multipart(zmq.NOBLOCK, copy=False)
-                    found = self._incoming[rank].take([frame.buffer for frame in frames])
-                    if found is not None:
-                        self._keep(rank, *found)
+            for rank, each in enumerate(self._channels):
+                found = each.receive()
+                if found is not None:
+                    self._keep(rank, *found)
 
     def _keep(self, rank: int, head: bytes, arrays: list[np.ndarray]) -> None:
         intro, _, content = head.partition(b"\n")
@@ -158,7 +152,7 @@ class Road:
 
     def pause(self, seconds: float) -> None:
         """Wait until something may have come."""
-        if not self._busy:
+        if not any(each.busy for each in self._channels):
             poll = select.poll()  # a new one: several threads may wait
             for descriptor in self._descriptors:
                 poll.register(descriptor, select.POLLIN)
@@ -168,11 +162,11 @@ class Road:
         """Return the replies to a batch, once; raise EngineError where an engine has none."""
         with self._lock:
             found = self._replies.pop(number)
-        silent = [rank for rank in range(len(self._sockets)) if rank not in found]
+        silent = [rank for rank in range(len(self._channels)) if rank not in found]
         if silent:
             raise EngineError(f"engines {silent}: died, or lost a batch, before they replied")
         failed = [(rank, text) for rank, (state, text, _) in found.items() if state != b"ok"]
         if failed:
             raise EngineError(f"engine {failed[0][0]}: {failed[0][1].decode()}")
-        replies = [found[rank] for rank in range(len(self._sockets))]
+        replies = [found[rank] for rank in range(len(self._channels))]
         return [pickle.loads(content, buffers=arrays) for _, content, arrays in replies]

@@ -63,15 +63,15 @@ def run(session: str, message: bytes, buffers: list[np.ndarray]) -> list[Any]:
     return [reply._replace(values=rest), shapes, *(v.reshape(-1) for _, v in arrays)]
 
 
-def open_road(key: str, client_host: str) -> tuple[str, str]:
-    """Let the client with this key send batches to a socket; return its address and key."""
+def open_road(key: str, client_host: str) -> tuple[str, str, str]:
+    """Let the client with this key send batches to sockets; return what it needs to connect."""
     from distnb.engines.road import Road  # other transports do without ZeroMQ
 
     def run(session: str, message: bytes, buffers: list[np.ndarray]) -> Reply:
         return _WORKERS[session].run(message, buffers)
 
     road = _ROADS[key] = Road(run, key, client_host)
-    return road.address, road.key
+    return road.place
 
 
 def close_road(key: str) -> None:

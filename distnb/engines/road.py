@@ -1,35 +1,38 @@
 """The engine's end of the direct road: a socket on the main loop, on which a client sends batches.
 
 The loop is the one that runs ``%px``, so the two never overlap and need no lock. Only a client with
-the right key gets in, and all that travels is encrypted (CURVE).
+the right key gets in, and what travels is encrypted (CURVE). Large arrays of a client on the same
+host take a second socket, in a folder that nobody else may enter: the kernel guards it as well as
+encryption would, and at the speed of memory.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import pickle
+import shutil
 import signal
 import socket
+import tempfile
 from collections.abc import Callable
 
 import numpy as np
 import zmq
 from zmq.utils import z85
 
-from distnb.frames import Incoming, messages
+from distnb.channel import SMALL, Channel
 from distnb.interrupts import held
 from distnb.protocol import Reply
 
 __all__ = ["Road"]
 
-#: Arrays of a reply from this size on travel beside it, without a copy.
-_BESIDE = 1 << 16
 #: Milliseconds to wait for a batch that was sent before.
 _LATE = 10_000
 
 
 class Road:
-    """A listening socket for one client.
+    """A listening socket for one client, and one for its large arrays.
 
     Parameters
     ----------
@@ -43,8 +46,8 @@ class Road:
 
     Attributes
     ----------
-    address, key : str
-        Where the socket listens, and its own public key.
+    place : (str, str, str)
+        Address and public key of the socket, and the address of that for large arrays.
     """
 
     def __init__(
@@ -53,27 +56,44 @@ class Road:
         self._run = run
         self._allowed = z85.decode(key)
         self._done = 0
-        self._peers: dict[bytes, Incoming] = {}
         # A context of its own: its guard must not judge ipykernel's sockets.
         self._context = zmq.Context()
         self._guard = self._context.socket(zmq.REP)
         self._guard.bind("inproc://zeromq.zap.01")  # where ZeroMQ asks whom to let in
-        self._socket = self._context.socket(zmq.ROUTER)
-        self._socket.set_hwm(0)  # beyond a mark, a router drops what it should send
-        public, self._socket.curve_secretkey = zmq.curve_keypair()
-        self._socket.curve_server = True
-        self._socket.bind(f"tcp://{_interface(client_host)}:*")
-        self.key = public.decode()
-        self.address = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
+        small, public = self._socket(), b""
+        public, small.curve_secretkey = zmq.curve_keypair()
+        small.curve_server = True
+        small.bind(f"tcp://{_interface(client_host)}:*")
+        large = small if client_host else self._socket()
+        #: The folder of the second socket, until the client has connected.
+        self._folder = "" if client_host else tempfile.mkdtemp(prefix="distnb-")
+        if self._folder:
+            large.bind(f"ipc://{self._folder}/road")
+        ends = [s.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0") for s in (small, large)]
+        self.place = (ends[0], public.decode(), ends[1] if self._folder else "")
+        self._channel = Channel(small, large)
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._guard.FD, self._admit)
-        self._loop.add_reader(self._socket.FD, self._listen)
+        for descriptor in self._channel.descriptors:
+            self._loop.add_reader(descriptor, self._listen)
+
+    def _socket(self) -> zmq.Socket[bytes]:
+        made = self._context.socket(zmq.DEALER)
+        made.set_hwm(0)
+        made.sndtimeo = 0  # a client that is gone keeps nobody waiting
+        return made
 
     def close(self) -> None:
-        """Close the socket."""
-        self._loop.remove_reader(self._guard.FD)
-        self._loop.remove_reader(self._socket.FD)
+        """Close the sockets."""
+        for descriptor in (self._guard.FD, *self._channel.descriptors):
+            self._loop.remove_reader(descriptor)
         self._context.destroy(linger=0)
+        self._tidy()
+
+    def _tidy(self) -> None:
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = ""
 
     def catch_up(self, number: int) -> None:
         """Run all batches up to this one: it was sent before what asks for it."""
@@ -90,51 +110,49 @@ class Road:
             self._guard.send_multipart([version, request, status, b"", b"", b""])
 
     def _listen(self) -> None:
-        """Take one message, then let the loop do other things.
-
-        The file descriptor tells of a message once only, and sending may use that up. So whoever
-        took a message looks again afterwards.
-        """
-        if not self._socket.closed and self._step(0):
+        """Take one message, then let the loop do other things, and look again."""
+        if not self._context.closed and self._step(0):
             self._loop.call_soon(self._listen)
 
     def _step(self, milliseconds: int) -> bool:
         """Take a message and run the batch that it completes; tell whether there was one."""
         # ipykernel ignores Ctrl-C between its own messages; a batch lets it in
         with held(forget=True, handler=signal.default_int_handler):
-            if not self._socket.poll(milliseconds):
-                return False
-            peer, *frames = self._socket.recv_multipart(copy=False)
-            incoming = self._peers.setdefault(peer.bytes, Incoming())
-            found = incoming.take([frame.buffer for frame in frames])
+            found = self._channel.receive(milliseconds)
+            took = self._channel.busy
             if found is not None:
-                self._answer(peer.bytes, *found)
-            return True
+                self._answer(*found)
+            return took
 
-    def _answer(self, peer: bytes, head: bytes, buffers: list[np.ndarray]) -> None:
+    def _answer(self, head: bytes, buffers: list[np.ndarray]) -> None:
         intro, _, message = head.partition(b"\n")
         number, session = intro.decode().split(" ")
-        arrays: list[np.ndarray] = []
+        arrays = buffers
         try:
-            reply = self._run(session, message, buffers) if session else None
-            state, content = "ok", _pickled(reply, arrays)
+            if session:
+                content, arrays = _pickled(self._run(session, message, buffers))
+            else:  # a greeting; it goes back as it came
+                content = message
+                self._tidy()
+            state = "ok"
         except BaseException as error:  # what a batch raises is no reply, but the client must know
             state, content, arrays = "error", repr(error).encode(), []
-        self._done = max(self._done, int(number))
-        for frames in messages(f"{number} {state}\n".encode() + content, arrays):
-            self._socket.send_multipart([peer, *frames], copy=False)
+        self._done = int(number)
+        with contextlib.suppress(zmq.Again):  # the client is gone
+            self._channel.send(f"{number} {state}\n".encode() + content, arrays)
 
 
-def _pickled(reply: Reply | None, arrays: list[np.ndarray]) -> bytes:
-    """Return a reply as bytes, but for its large arrays, which are put into a list."""
+def _pickled(reply: Reply) -> tuple[bytes, list[np.ndarray]]:
+    """Return a reply as bytes, and apart from it its large arrays."""
+    arrays = []
 
-    def beside(buffer: pickle.PickleBuffer) -> bool:
-        raw = buffer.raw()
-        if raw.nbytes >= _BESIDE:
-            arrays.append(np.frombuffer(raw, np.uint8))
-        return raw.nbytes < _BESIDE
+    def along(buffer: pickle.PickleBuffer) -> bool:
+        raw = np.frombuffer(buffer.raw(), np.uint8)
+        if len(raw) > SMALL:
+            arrays.append(raw)
+        return len(raw) <= SMALL
 
-    return pickle.dumps(reply, protocol=5, buffer_callback=beside)
+    return pickle.dumps(reply, protocol=5, buffer_callback=along), arrays
 
 
 def _interface(client_host: str) -> str:
