@@ -32,6 +32,14 @@ _PATIENCE = 3.0
 _LOOK = 0.01
 
 
+class _Detour(list[Any]):
+    """A ticket of ipyparallel, and the messages that were to be done before."""
+
+    def __init__(self, before: set[str], results: list[Any]) -> None:
+        super().__init__(results)
+        self.before = before
+
+
 class Direct(IPyParallel):
     """Engines of an ipyparallel client that get their batches on sockets of their own.
 
@@ -69,13 +77,17 @@ class Direct(IPyParallel):
         keys = zmq.curve_keypair()
         key, here = keys[0].decode(), socket.gethostname()
         away = {a["host"] for a in self.about} != {here}
-        asked = self._call(self._view, "open_road", key, here if away else "")
         call = functools.partial(self._call, self._view)
-        road = Road(self._ids, asked.get(_PATIENCE), keys, self._order, call)
-        if not road.answers(_PATIENCE):
+        asked = call("open_road", key, here if away else "")
+        try:
+            road = Road(self._ids, asked.get(_PATIENCE), keys, self._order, call)
+            if road.answers(_PATIENCE):
+                return road
             road.close()
             raise TimeoutError(f"no answer within {_PATIENCE} s")
-        return road
+        except BaseException:
+            call("close_road", key)
+            raise
 
     def _road_of(self, ticket: Any) -> Road | None:
         """Return the road that a batch took, None if ipyparallel's."""
@@ -83,8 +95,11 @@ class Direct(IPyParallel):
 
     def submit(self, message: bytes, buffers: Buffers) -> Any:
         with self._order:
-            if self.road is None or self.client.outstanding:
+            if self.road is None:
                 return super().submit(message, buffers)
+            before = self.client.outstanding - self.road.passed
+            if before:
+                return _Detour(before, super().submit(message, buffers))
             if not self.alive():
                 raise self._gone(ConnectionError("an engine died"))
             return self.road.send(self._session, message, buffers)
@@ -109,7 +124,11 @@ class Direct(IPyParallel):
     def collect(self, ticket: Any) -> list[Reply]:
         road = self._road_of(ticket)
         if road is None:
-            return super().collect(ticket)
+            replies = super().collect(ticket)
+            if self.road is not None and isinstance(ticket, _Detour):
+                # Engines work in turn: what is still not answered got lost, or is for others.
+                self.road.passed = (self.road.passed | ticket.before) & self.client.outstanding
+            return replies
         poll(lambda: road.answered(ticket), 0.5)  # a death may be known before the last replies
         try:
             return road.take(ticket)

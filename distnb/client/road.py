@@ -50,6 +50,8 @@ class Road:
     ----------
     users : int
         Sessions that use it.
+    passed : set of str
+        Messages of ipyparallel that need not be waited for, although they are not answered.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class Road:
         self.ids = ids
         self.key = keys[0].decode()
         self.users = 0
+        self.passed: set[str] = set()
         self._sent = self._told = 0
         self._lock = lock
         self._call = call

@@ -75,8 +75,9 @@ def open_road(key: str, client_host: str) -> tuple[str, str, str]:
 
 
 def close_road(key: str) -> None:
-    """Close a client's socket."""
-    _ROADS.pop(key).close()
+    """Close a client's sockets, if there are any."""
+    if key in _ROADS:
+        _ROADS.pop(key).close()
 
 
 def catch_up(key: str, number: int) -> None:
