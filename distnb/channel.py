@@ -63,12 +63,17 @@ class Channel:
                 for at in range(0, len(r), _CHUNK):
                     self._large.send(r[at : at + _CHUNK], copy=False)
 
-    def receive(self, milliseconds: int = 0) -> tuple[bytes, list[np.ndarray]] | None:
-        """Take in one message, if there is one; return a head and its arrays once all are there."""
+    def ready(self, milliseconds: int = 0) -> bool:
+        """Tell whether there is a message; wait a while for one."""
         socket = self._large if self._missing else self._small
         self.busy = bool(socket.EVENTS & _READABLE or (milliseconds and socket.poll(milliseconds)))
-        if not self.busy:
+        return self.busy
+
+    def receive(self) -> tuple[bytes, list[np.ndarray]] | None:
+        """Take in one message, if there is one; return a head and its arrays once all are there."""
+        if not self.ready():
             return None
+        socket = self._large if self._missing else self._small
         frames = [frame.buffer for frame in socket.recv_multipart(copy=False)]
         if len(frames) > 1:  # while chunks are missing, too: the connection broke, and is new
             self._start(*frames)

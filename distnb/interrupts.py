@@ -30,10 +30,16 @@ class _Hold(NamedTuple):
     handler: Callable[..., Any]
     noted: list[tuple[Any, ...]]
     windows: list[bool]
+    shields: list[bool]
 
-    def note(self, *args: Any) -> None:
-        """Put a signal off."""
-        self.noted.append(args)
+    def come(self, *args: Any) -> None:
+        """Do what the handler does where that is let through, else put it off."""
+        if self.windows and not self.shields:
+            self.windows.clear()  # if the handler raises, nothing more is let through
+            self.handler(*args)
+            self.windows.append(True)
+        else:
+            self.noted.append(args)
 
     def catch_up(self) -> None:
         """Do what was put off."""
@@ -56,13 +62,13 @@ def held(forget: bool = False, handler: Any = None) -> Iterator[None]:
 
     ``handler`` is what Ctrl-C does where it is let through, by default what it does outside.
     """
-    before = signal.getsignal(signal.SIGINT)
+    before = None if _HOLDS or not _in_main_thread() else signal.getsignal(signal.SIGINT)
     handler = handler or before
-    if _HOLDS or not callable(handler) or not _in_main_thread():
+    if before is None or not callable(handler):
         yield
         return
-    hold = _Hold(handler, [], [])
-    signal.signal(signal.SIGINT, hold.note)
+    hold = _Hold(handler, [], [], [])
+    signal.signal(signal.SIGINT, hold.come)
     _HOLDS.append(hold)
     try:
         yield
@@ -82,12 +88,10 @@ def interruptible(function: Callable[[], _T]) -> _T:
         return function()
     hold = _HOLDS[-1]
     try:
-        signal.signal(signal.SIGINT, hold.handler)
         hold.windows.append(True)
         hold.catch_up()
         return function()
     finally:
-        signal.signal(signal.SIGINT, hold.note)
         hold.windows.clear()
 
 
@@ -97,12 +101,10 @@ def shielded(function: Callable[[], _T]) -> _T:
         return function()
     hold = _HOLDS[-1]
     try:
-        signal.signal(signal.SIGINT, hold.note)
-        hold.windows.clear()
+        hold.shields.append(True)
         return function()
     finally:
-        hold.windows.append(True)
-        signal.signal(signal.SIGINT, hold.handler)
+        hold.shields.clear()
         hold.catch_up()
 
 
@@ -113,6 +115,7 @@ def listen() -> None:
 
 def _stop(*args: Any) -> None:
     if _HOLDS and _HOLDS[-1].windows:
+        _HOLDS[-1].windows.clear()
         raise KeyboardInterrupt
     if _HOLDS:
-        _HOLDS[-1].note(*args)
+        _HOLDS[-1].noted.append(args)

@@ -97,10 +97,13 @@ class Road:
 
     def catch_up(self, number: int) -> None:
         """Run all batches up to this one: it was sent before what asks for it."""
-        while self._done < number:
-            if not self._step(_LATE):
-                raise TimeoutError(f"batch {number}: got none, expected it long ago")
-        self._loop.call_soon(self._listen)
+        try:
+            while self._done < number:
+                if not self._channel.ready(_LATE):
+                    raise TimeoutError(f"batch {number}: got none, expected it long ago")
+                self._step()
+        finally:
+            self._loop.call_soon(self._listen)
 
     def _admit(self) -> None:
         """Let the one client in (ZeroMQ's authentication protocol)."""
@@ -111,18 +114,17 @@ class Road:
 
     def _listen(self) -> None:
         """Take one message, then let the loop do other things, and look again."""
-        if not self._context.closed and self._step(0):
+        if not self._context.closed and self._channel.ready():
+            self._step()
             self._loop.call_soon(self._listen)
 
-    def _step(self, milliseconds: int) -> bool:
-        """Take a message and run the batch that it completes; tell whether there was one."""
+    def _step(self) -> None:
+        """Take a message and run the batch that it completes."""
         # ipykernel ignores Ctrl-C between its own messages; a batch lets it in
         with held(forget=True, handler=signal.default_int_handler):
-            found = self._channel.receive(milliseconds)
-            took = self._channel.busy
+            found = self._channel.receive()
             if found is not None:
                 self._answer(*found)
-            return took
 
     def _answer(self, head: bytes, buffers: list[np.ndarray]) -> None:
         intro, _, message = head.partition(b"\n")
