@@ -1,4 +1,6 @@
-"""Three roads for batches to the engines behind one seam, and one contract test suite for all.
+"""Roads for batches to the engines behind one seam, and one contract test suite for all.
+
+:mod:`distnb.client.direct` adds one to those here.
 
 A transport submits a message to all ranks and later collects one reply from each. It knows nothing
 of arrays. Engine code is named by strings only.
