@@ -28,6 +28,10 @@ class Config:
     """Commands that may wait before a batch is sent."""
     flush_idle: float = 0.003
     """Seconds without a new command after which what waits is sent."""
+    fuse: int = 1
+    """Whether elementwise operations run in groups, one pass over memory each; 0 for one by one."""
+    jit: int = 1
+    """Whether groups that come back are compiled by Numba, if it is installed (read by engines)."""
     engines: int = 0
     """Engines that the first array starts when no session was chosen; 0 for one a core."""
     memory_share: float = 0.9

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distnb.layout import Ints, Layout, Placed, default_layout, follow
+from distnb.layout import Ints, Layout, default_layout
+from distnb.views import Placed, follow
 
 __all__ = [
     "CREATIONS",
@@ -233,7 +234,7 @@ def reduction_layout(operand: Placed, axes: Ints, size: int) -> tuple[Layout, bo
 
     Kept axes stay split as they are; every engine along a reduced axis gets a copy. Where the
     view's owners cannot be written as a layout (a strided view of a cyclic axis), the operand is
-    first copied to the layout that :func:`distnb.layout.follow` gives.
+    first copied to the layout that :func:`distnb.views.follow` gives.
     """
     return follow(operand, size, axes)
 

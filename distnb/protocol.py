@@ -11,8 +11,9 @@ import io
 import pickle
 from typing import Any, NamedTuple
 
-from distnb import axes, layout
-from distnb.layout import Ints, Layout, View
+from distnb import axes
+from distnb.layout import Grid, Ints, Layout
+from distnb.views import View
 
 __all__ = [
     "PROTOCOL",
@@ -37,7 +38,7 @@ __all__ = [
 ]
 
 #: Version of the messages; client and engines must agree.
-PROTOCOL = 1
+PROTOCOL = 2
 
 
 class Operand(NamedTuple):
@@ -159,12 +160,14 @@ class Batch(NamedTuple):
     """The commands of one flush, in program order.
 
     ``epoch`` rises after an abort: engines then take a fresh communicator, so that no message of
-    an abandoned command can meet one of a later command.
+    an abandoned command can meet one of a later command. ``fuse``: whether elementwise commands
+    may run in groups, one pass over memory each.
     """
 
     number: int
     epoch: int
     commands: tuple[Command, ...]
+    fuse: bool = True
 
 
 class Failure(NamedTuple):
@@ -219,7 +222,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
             Batch,
             Failure,
         ),
-        *(layout.Layout, layout.Grid, layout.View),
+        *(Layout, Grid, View),
         *axes.KINDS.values(),
         complex,
     )
@@ -244,7 +247,7 @@ def encode(message: object) -> bytes:
     """Return a message as bytes.
 
     >>> decode(encode(Batch(1, 0, (Free((7,)),))))
-    Batch(number=1, epoch=0, commands=(Free(bases=(7,)),))
+    Batch(number=1, epoch=0, commands=(Free(bases=(7,)),), fuse=True)
     """
     return pickle.dumps(message, protocol=5)
 

@@ -2,6 +2,9 @@
 
 import os
 
+# Compiled loops have tests of their own; elsewhere nothing is to be compiled in the background.
+os.environ.setdefault("DISTNB_JIT", "0")
+
 from hypothesis import settings
 
 settings.register_profile("default", deadline=None)

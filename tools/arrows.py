@@ -35,6 +35,8 @@ ROOT = (
     "distnb.slices",
     "distnb.axes",
     "distnb.layout",
+    "distnb.views",
+    "distnb.shares",
     "distnb.transfer",
     "distnb.ops",
     "distnb.protocol",

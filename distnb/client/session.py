@@ -26,7 +26,7 @@ from distnb.config import config
 from distnb.errors import EngineError, LostArrayError, SessionError, explain
 from distnb.events import Account, CommandTime, Report, summarise
 from distnb.interrupts import held, interruptible
-from distnb.layout import Ints, Layout, Placed
+from distnb.layout import Ints, Layout
 from distnb.protocol import (
     Batch,
     Bind,
@@ -43,6 +43,7 @@ from distnb.protocol import (
     written,
 )
 from distnb.transfer import plan_parts
+from distnb.views import Placed
 
 __all__ = ["Base", "Session"]
 
@@ -246,7 +247,7 @@ class Session:
             if not commands or self.closed or self._dead:
                 return
             self.batches += 1
-            message = encode(Batch(self.batches, self._epoch, commands))
+            message = encode(Batch(self.batches, self._epoch, commands, bool(config.fuse)))
             self.bytes_out += len(message)
             try:
                 ticket = self.transport.submit(message, buffers)

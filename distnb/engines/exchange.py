@@ -79,6 +79,11 @@ class Exchange:
         self._clock.bytes += data.nbytes
         self._clock.switch(before)
 
+    def refuse(self, peer: int, tag: int) -> None:
+        """Tell a partner that its data will not come."""
+        self._posted.append(self._comm.send(np.empty(0, np.uint8), peer, self._base + tag))
+        self._owed.discard((peer, tag))
+
     def try_receive(self, peer: int, tag: int, into: np.ndarray) -> bool:
         """Receive a message into ``into`` if it has arrived; raise PeerFailed if it is empty."""
         incoming = self._comm.probe(peer, self._base + tag)
@@ -101,13 +106,23 @@ class Exchange:
         finally:
             self._clock.switch(before)
 
-    def arrivals(self, wanted: dict[int, tuple[int, int, np.ndarray]]) -> Iterator[int]:
-        """Yield the keys of ``wanted`` (key -> peer, tag, buffer) in the order they arrive."""
+    def arrivals(
+        self, wanted: dict[int, tuple[int, int, np.ndarray]]
+    ) -> Iterator[tuple[int, bool]]:
+        """Yield the keys of ``wanted`` (key -> peer, tag, buffer) in the order they arrive.
+
+        With each comes whether its data did, or the partner could not send it.
+        """
         pending = dict(wanted)
-        arrived: list[int] = []
+        arrived: list[tuple[int, bool]] = []
 
         def poll() -> bool:
-            arrived.extend(k for k, (p, t, b) in pending.items() if self.try_receive(p, t, b))
+            for key, (peer, tag, buffer) in pending.items():
+                try:
+                    if self.try_receive(peer, tag, buffer):
+                        arrived.append((key, True))
+                except PeerFailed:
+                    arrived.append((key, False))
             return bool(arrived)
 
         while pending:
@@ -116,9 +131,9 @@ class Exchange:
                 self._wait(poll)
             finally:
                 self._clock.switch(before)
-            for key in arrived:
+            for key, good in arrived:
                 del pending[key]
-                yield key
+                yield key, good
             arrived.clear()
 
     def finish(self) -> None:
@@ -139,10 +154,8 @@ class Exchange:
 
     def fail(self) -> None:
         """Complete the communication without data: empty messages for those still owed."""
-        nothing = np.empty(0, np.uint8)
         for peer, tag in sorted(self._owed):
-            self._posted.append(self._comm.send(nothing, peer, self._base + tag))
-        self._owed.clear()
+            self.refuse(peer, tag)
         for peer, tag in sorted(self._expected):
             self._drop(peer, tag)
         self._expected.clear()

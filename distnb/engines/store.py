@@ -8,8 +8,9 @@ from math import prod
 
 import numpy as np
 
-from distnb.layout import Ints, Layout, Placed
+from distnb.layout import Ints, Layout
 from distnb.protocol import Operand
+from distnb.views import Placed
 
 __all__ = ["Base", "Lost", "Pool", "Store", "window"]
 
@@ -31,6 +32,8 @@ class Base:
     block: np.ndarray | None
     memory: np.ndarray | None = None
     lost: bool = False
+    #: Never stored: it comes to be and goes within one group of commands.
+    virtual: bool = False
 
 
 @dataclass
@@ -116,6 +119,10 @@ class Store:
         """Return how many elements of a base this rank is to hold."""
         local = base.layout.local_shape(base.shape, self.rank)
         return 0 if local is None else prod(local)
+
+    def is_there(self, base: Base) -> bool:
+        """Tell whether this rank can write its part of a base."""
+        return base.block is not None or base.virtual or not self.held(base)
 
     def placed(self, operand: Operand) -> Placed:
         """Return the placement of an operand."""

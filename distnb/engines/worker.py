@@ -10,15 +10,19 @@ from __future__ import annotations
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from distnb.config import config
 from distnb.engines.comm import Comm
+from distnb.engines.compiler import Compiler, available
 from distnb.engines.exchange import Exchange, wait_until
 from distnb.engines.executor import DEPENDENT, Executor
+from distnb.engines.fusion import Group, schedule
 from distnb.engines.local import LocalArray
 from distnb.engines.reductions import Tree
 from distnb.engines.store import Base, Store
@@ -68,11 +72,14 @@ class Worker:
         self.store = Store(comm.rank, pool_bytes)
         self.executor = Executor(self.store, comm, self.clock)
         self.executor.user = user
+        watch = self.executor.watch
+        watch.warned = self._on_warning
+        watch.compiler = Compiler() if config.jit and available() else None
         self.epoch = 0
         #: Batches in this epoch: all ranks count alike, whatever happened before.
         self.batches = 0
         self.bound: dict[str, LocalArray] = {}
-        self._warned: list[str] = []
+        self._warned: list[tuple[int, str]] = []
         #: Whether all is lost that an interrupted batch writes, also what was done before: where
         #: each rank has a client of its own (SPMD), all must come to the same conclusion.
         self.together = False
@@ -125,6 +132,8 @@ class Worker:
         """Drop all bases and give the communicator back."""
         self.bind(())
         self.store.clear()
+        if self.executor.watch.compiler is not None:
+            self.executor.watch.compiler.close()
         self.comm.free()
 
     def bind(self, names: Iterable[tuple[str, Operand]]) -> None:
@@ -138,13 +147,13 @@ class Worker:
         }
         user.update(self.bound)
 
-    def warnings(self) -> list[str]:
-        """Return the floating point warnings since the last call."""
+    def warnings(self) -> list[tuple[int, str]]:
+        """Return the floating point warnings since the last call, with the step of the group."""
         found, self._warned = self._warned, []
         return list(dict.fromkeys(found))
 
     def _on_warning(self, kind: str, flag: int) -> None:
-        self._warned.append(kind)
+        self._warned.append((self.executor.watch.step, kind))
 
     def _start_epoch(self, epoch: int) -> None:
         """Take a communicator that no message of an abandoned command can reach.
@@ -189,44 +198,71 @@ class _Run:
         self.values: dict[int, Any] = {}
         # Deletions are not numbered: under SPMD they may come at other places on other ranks.
         self.commands = tuple(c for c in batch.commands if not isinstance(c, Free))
-        #: (row, the clock's totals) after each command; the last row is for everything else
-        self.marks = [(-1, worker.clock.mark())]
+        numbered = (i for i, c in enumerate(batch.commands) if not isinstance(c, Free))
+        #: position in the batch -> number of the command
+        self.index = {position: k for k, position in enumerate(numbered)}
+        #: (rows that share the time, the clock's totals) after each command or group
+        self.marks: list[tuple[Sequence[int], Any]] = [((), worker.clock.mark())]
         self.aborted = False
         self.agreed = False
-        self.at = 0
-        self.position = 0
+        #: positions that are done, whatever came of it
+        self.done: set[int] = set()
 
     def all(self) -> None:
         """Run all commands, then agree with the other ranks on what failed."""
-        for position, command in enumerate(self.batch.commands):
-            self.position = position
-            if isinstance(command, Free):
-                self.worker.store.free(command.bases)
-                self._book(-1)
+        store = self.worker.store
+        specs = ChainMap({}, store.bases)
+        plan = schedule(self.batch.commands, specs, bool(self.batch.fuse))
+        for item in plan.items:
+            if isinstance(item, Group):
+                self._group(item, plan.dead)
+                self.done.update(item.positions)
+                self._book([self.index[p] for p in item.positions])
                 continue
-            self._one(self.at, command)
-            self._book(self.at)
-            self.at += 1
+            command = self.batch.commands[item]
+            if isinstance(command, Free):
+                store.free(command.bases)
+            else:
+                self._one(self.index[item], command, plan.dead)
+            self.done.add(item)
+            self._book([self.index.get(item, -1)])
         if self.commands:  # deletions cannot fail, and under SPMD other ranks may have none now
             self._agree()
+
+    def _group(self, group: Group, dead: set[int]) -> None:
+        rows = [self.index[p] for p in group.positions]
+        executor, store = self.worker.executor, self.worker.store
+        errors = executor.group(self._number(rows[0]), group, dead)
+        for k, (row, command) in enumerate(zip(rows, group.commands, strict=True)):
+            if k in errors:
+                self._failed(row, command, errors[k])
+            else:
+                for handle in written(command):
+                    store.bases[handle].lost = False
+        self.warnings += [(rows[k], kind) for k, kind in self.worker.warnings()]
 
     def _number(self, index: int) -> int:
         """Return a number for a command that all ranks agree on, whatever happened before."""
         return self.worker.batches * _STRIDE + index
 
-    def _book(self, row: int) -> None:
-        self.marks.append((row, self.worker.clock.mark()))
+    def _book(self, rows: Sequence[int]) -> None:
+        """Book the time since the last call; -1 is the row for everything that is no command."""
+        self.marks.append((rows, self.worker.clock.mark()))
 
     def times(self) -> np.ndarray:
-        """Return a row of ``events.CommandTime`` for each command, and one for everything else."""
-        self._book(-1)
-        rows = np.array([row for row, _ in self.marks[1:]])
+        """Return a row of ``events.CommandTime`` for each command, and one for everything else.
+
+        The commands of a group share its time in equal parts.
+        """
+        self._book([-1])
         spent = np.diff(np.array([mark for _, mark in self.marks]), axis=0)
         found = np.zeros((len(self.commands) + 1, 6), np.int64)
-        np.add.at(found, rows, spent)
+        for (rows, _), total in zip(self.marks[1:], spent, strict=True):
+            found[list(rows)] += total // len(rows)
+            found[rows[-1]] += total % len(rows)
         return found
 
-    def _one(self, index: int, command: Command) -> None:
+    def _one(self, index: int, command: Command, dead: set[int]) -> None:
         worker = self.worker
         try:
             if isinstance(command, Bind):
@@ -236,18 +272,17 @@ class _Run:
             elif isinstance(command, Describe):
                 self.values[command.slot] = self._describe(command)
             else:
-                value = worker.executor.run(self._number(index), command, self.buffers)
+                virtual = isinstance(command, Create) and command.base in dead
+                number = self._number(index)
+                value = worker.executor.run(number, command, self.buffers, virtual)
                 if isinstance(command, Fetch):
                     self.values[command.slot] = value
         except KeyboardInterrupt:
             raise
-        except DEPENDENT:
-            self._fail(index, command)
         except BaseException as error:
             worker.clock.switch(OVERHEAD)
-            self.failures.append(_failure(index, command, worker, error))
-            self._fail(index, command)
-        self.warnings += [(index, w) for w in worker.warnings()]
+            self._failed(index, command, error)
+        self.warnings += [(index, kind) for _, kind in worker.warnings()]
 
     def _describe(self, command: Describe) -> tuple[Any, ...]:
         found = self.worker.executor.user.get(command.name)
@@ -255,7 +290,10 @@ class _Run:
             return (None, type(found).__name__)
         return (found.shape, found.dtype.str)
 
-    def _fail(self, index: int, command: Command) -> None:
+    def _failed(self, index: int, command: Command, error: BaseException) -> None:
+        """Note that a command failed; only what was not known before is told to the client."""
+        if not isinstance(error, DEPENDENT):
+            self.failures.append(_failure(index, command, self.worker, error))
         self.failed.add(index)
         for handle in written(command):
             if handle in self.worker.store.bases:
@@ -265,7 +303,7 @@ class _Run:
         """Tell everyone which commands failed anywhere; mark what they write as lost everywhere."""
         bits = np.zeros(len(self.commands) + 1, np.uint8)
         bits[list(self.failed)] = 1
-        failed = np.flatnonzero(_union(self.worker, self._number(self.at), bits))
+        failed = np.flatnonzero(_union(self.worker, self._number(len(self.commands)), bits))
         self.agreed = bool(failed.size)
         self._lose(failed.tolist())
 
@@ -277,7 +315,9 @@ class _Run:
         self.aborted = True
         self.worker.comm.abort()
         store = self.worker.store
-        for command in self.batch.commands[self.position :]:
+        for position, command in enumerate(self.batch.commands):
+            if position in self.done:
+                continue
             if isinstance(command, Free):
                 store.free(command.bases)
             elif isinstance(command, Create) and command.base not in store.bases:
@@ -285,8 +325,8 @@ class _Run:
                 store.bases[command.base] = Base(
                     command.shape, dtype, command.layout, None, lost=True
                 )
-        first = 0 if self.worker.together else self.at
-        self._lose(self.failed.union(range(first, len(self.commands))))
+        done = set() if self.worker.together else {self.index.get(p) for p in self.done}
+        self._lose(self.failed.union(k for k in range(len(self.commands)) if k not in done))
 
     def _lose(self, failed: Iterable[int]) -> None:
         """Mark what follows from failed commands."""
@@ -358,7 +398,13 @@ def _failure(index: int, command: Command, worker: Worker, error: BaseException)
     """Describe an exception so that the client can raise it again."""
     handles = sorted(_read(command) | set(written(command)))
     bases = [worker.store.bases[h] for h in handles if h in worker.store.bases]
-    shapes = tuple(None if b.block is None else b.block.shape for b in bases)
+    rank = worker.comm.rank
+    shapes = tuple(
+        None
+        if worker.store.held(b) == 0 and b.block is None
+        else b.layout.local_shape(b.shape, rank)
+        for b in bases
+    )
     trace = _text(lambda: "".join(traceback.format_exception(error)))
     kinds = tuple(cls.__name__ for cls in type(error).__mro__)
     return Failure(index, worker.comm.rank, kinds, _text(lambda: str(error)), trace, shapes)

@@ -367,6 +367,7 @@ CASES = {
     "assign to itself": Case(
         lambda x, w: _set(x, w, "b", _FIRST, lambda w: w.b[_LAST]), _apply("copy"), ["b"]
     ),
+    "reverse": Case(lambda x, w: _set(x, w, "b", ..., lambda w: w.b[::-1]), _apply("copy"), ["b"]),
     "overlapping sum": Case(
         lambda x, w: _set(x, w, "b", np.s_[1:-1], lambda w: w.b[2:] + w.b[:-2]),
         _apply("copy"),

@@ -8,7 +8,7 @@ import pytest
 
 import distnb as dnb
 from distnb.engines import creation, reductions
-from distnb.engines.executor import Executor, _Kernel
+from distnb.engines.elementwise import Elementwise
 from tests.failures import support
 from tests.failures.support import CASES, ERRORS, SLOWLY, World, plant, planted, reading
 
@@ -111,12 +111,12 @@ def failing_on(monkeypatch, owner, name, rank):
 @pytest.mark.parametrize(
     ("owner", "name", "case"),
     [
-        (Executor, "_pack", "all to all"),
-        (Executor, "_pack", "to all"),
-        (Executor, "_pieces", "all to all"),
-        (Executor, "_target", "assign to itself"),
-        (Executor, "_copy_back", "assign to itself"),
-        (_Kernel, "__call__", "halo"),
+        (Elementwise, "pack", "all to all"),
+        (Elementwise, "pack", "to all"),
+        (Elementwise, "_pieces", "all to all"),
+        (Elementwise, "targets", "assign to itself"),
+        (Elementwise, "copy_back", "reverse"),
+        (Elementwise, "piece", "halo"),
         (reductions._Values, "local", "sum"),
         (reductions._Values, "local", "sum of rows"),
         (reductions._Values, "result", "sum"),

@@ -1,0 +1,228 @@
+"""Runs one group of elementwise commands on one rank.
+
+Messages are posted first; the pieces that need none run meanwhile, and each other piece as soon as
+its data is here. A command that fails takes those along that depend on it, and no other: what is
+left of the group runs without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from distnb.engines.comm import Comm
+from distnb.engines.exchange import Exchange, PeerFailed
+from distnb.engines.fusion import Group, Recipe
+from distnb.engines.kernels import Program, Scratch, Watch, Window, dense, look, program, scheme
+from distnb.engines.store import Lost, Store, window
+from distnb.events import COMPUTE, TRANSFER, Clock
+from distnb.protocol import Apply, Operand, Typed
+from distnb.transfer import LOCAL, Message, Piece
+
+__all__ = ["Elementwise"]
+
+
+class Elementwise:
+    """Carries out one group against a store.
+
+    Parameters
+    ----------
+    store, comm, clock, scratch
+        The rank's.
+    group, recipe
+        What to do.
+    watch : Watch
+        Follows the steps as they run.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        comm: Comm,
+        clock: Clock,
+        scratch: Scratch,
+        group: Group,
+        recipe: Recipe,
+        watch: Watch,
+    ) -> None:
+        self.store = store
+        self.clock = clock
+        self.scratch = scratch
+        self.group = group
+        self.recipe = recipe
+        self.watch = watch
+        watch.step, watch.skipped, watch.failed = 0, set(), self._step_failed
+        self.scheme = scheme(store.rank, recipe)
+        plan = self.scheme.plan
+        slots = list(group.slots)
+        self.bases = [store.bases[slots[s].base] for s in self.scheme.inputs]
+        self.operands = [slots[s] for s in self.scheme.inputs]
+        self.owed = [(m.peer, m.operand) for m in plan.sends]
+        self.expected = [(m.peer, m.operand) for m in plan.receives]
+        #: step -> why it failed; operands whose data did not come
+        self.failed: dict[int, BaseException] = {}
+        self._missing: set[Operand] = set()
+        self._scalars = [_scalar(x) for x in group.scalars]
+        self._targets: list[Any] = []
+
+    # -- what may run ------------------------------------------------------------------------
+
+    def check(self, fault: Any) -> None:
+        """Find the commands that cannot run: those that ``fault`` stops, and their dependents."""
+        lost: dict[int, bool] = {}
+        for k, command in enumerate(self.group.commands):
+            if k not in self.failed:
+                try:
+                    self._check(command, lost)
+                    if fault is not None:
+                        fault(command)
+                except KeyboardInterrupt:
+                    raise
+                except BaseException as error:  # whatever it is, the others must not wait
+                    self.failed[k] = error
+            for o in command.outs:
+                lost[o.base] = k in self.failed
+        self.watch.skipped = set(self.failed)
+
+    def _step_failed(self, error: Exception) -> None:
+        """Go on without the step that failed, and without those that depend on it."""
+        self.failed[self.watch.step] = error
+        self.check(None)
+
+    def _check(self, command: Apply, lost: dict[int, bool]) -> None:
+        """Raise Lost if a command reads what is lost; ``lost`` tells of what the group writes."""
+        bases = self.store.bases
+        reads = [x for x in (*command.ins, command.where) if isinstance(x, Operand)]
+        for x in reads:
+            if lost.get(x.base, bases[x.base].lost):
+                raise Lost(f"array {x.base}")
+            if x in self._missing and x.base not in lost:
+                raise PeerFailed("a rank could not send its part")
+        for o in command.outs:
+            if lost.get(o.base, bases[o.base].lost):
+                whole = command.where is None and o.view.is_whole(bases[o.base].shape)
+                if not whole or not self.store.is_there(bases[o.base]):
+                    raise Lost(f"array {o.base}")
+
+    def fail(self, error: BaseException) -> None:
+        """Note that the step that is running failed, and the others with it."""
+        others = range(len(self.group.commands))
+        self.failed = {k: Lost("the group failed") for k in others} | self.failed
+        self.failed[self.watch.step] = error
+
+    # -- running -----------------------------------------------------------------------------
+
+    def run(self, exchange: Exchange) -> None:
+        """Send what others need, and compute."""
+        for message in self.scheme.plan.sends:
+            base = self.bases[message.operand + 1]
+            if base.lost:
+                exchange.refuse(message.peer, message.operand)
+            else:
+                exchange.send(message.peer, message.operand, self.pack(message, base.block))
+        temporaries = self.targets()
+        self._pieces(exchange)
+        for i, (_, memory) in temporaries.items():
+            self.copy_back(i)
+            self._targets[i] = None
+            temporaries[i] = (None, None)
+            self.store.release(memory)
+
+    def pack(self, message: Message, block: Any) -> np.ndarray:
+        """Return a message's data, dense."""
+        before = self.clock.switch(TRANSFER)
+        packed = np.empty(message.shape, block.dtype)
+        for chunk in message.chunks:
+            _at(packed, chunk.shape, chunk.message)[...] = _at(block, chunk.shape, chunk.memory)
+        self.clock.switch(before)
+        return packed
+
+    def targets(self) -> dict[int, tuple[Any, Any]]:
+        """Choose where held results go: into their blocks, or into temporaries as large."""
+        self._targets = [base.block for base in self.bases]
+        found: dict[int, tuple[Any, Any]] = {}
+        if self.scheme.whole:
+            for i in self._program().held:
+                block = self.bases[i].block
+                if block is not None:
+                    found[i] = self.store.allocate(block.shape, block.dtype)
+                    self._targets[i] = found[i][0]
+        return found
+
+    def copy_back(self, i: int) -> None:
+        """Copy a temporary to the output it stands for."""
+        before = self.clock.switch(COMPUTE)
+        source, target = self._targets[i], cast(np.ndarray, self.bases[i].block)
+        for loop in self.scheme.loops:
+            look(target, loop, i).array[...] = look(source, loop, i).array
+        self.clock.switch(before)
+
+    def _program(self) -> Program:
+        return program(self.recipe, self.scheme.inputs)
+
+    def _pieces(self, exchange: Exchange) -> None:
+        """Run the ready pieces while messages fly, then each other one when its data is here."""
+        plan = self.scheme.plan
+        buffers = [np.empty(m.shape, self.bases[m.operand + 1].dtype) for m in plan.receives]
+        before = self.clock.switch(COMPUTE)
+        saved = self._save()
+        for i in range(plan.ready):
+            self.piece(i, buffers, saved)
+        self.clock.switch(before)
+        late = {i: _sources(plan.pieces[i]) for i in range(plan.ready, len(plan.pieces))}
+        missing = set(range(len(buffers)))
+        wanted = {k: (m.peer, m.operand, buffers[k]) for k, m in enumerate(plan.receives)}
+        for key, good in exchange.arrivals(wanted):
+            missing.discard(key)
+            if not good:
+                self._missing.add(self.operands[plan.receives[key].operand + 1])
+                self.check(None)
+            before = self.clock.switch(COMPUTE)
+            for i in [i for i, sources in late.items() if not sources & missing]:
+                del late[i]
+                self.piece(i, buffers, saved)
+            self.clock.switch(before)
+
+    def _save(self) -> dict[tuple[int, int], Window]:
+        """Copy what pieces read that an earlier one overwrites."""
+        found = {}
+        for piece, i in self.scheme.saved:
+            block = self.bases[i].block
+            if block is not None:
+                found[piece, i] = dense(look(block, self.scheme.loops[piece], i).array.copy())
+        return found
+
+    def piece(
+        self,
+        number: int,
+        buffers: Sequence[np.ndarray],
+        saved: dict[tuple[int, int], Window],
+    ) -> None:
+        """Compute one piece."""
+        todo = self._program()
+        piece, loop = self.scheme.plan.pieces[number], self.scheme.loops[number]
+        windows: list[Any] = [None] * len(self.bases)
+        targets: list[Any] = [None] * len(self.bases)
+        for i in todo.memory:
+            source = piece.refs[i].source
+            block = self.bases[i].block if source == LOCAL else buffers[source]
+            kept = saved.get((number, i))
+            windows[i] = look(cast(np.ndarray, block), loop, i) if kept is None else kept
+        for i in todo.held:
+            targets[i] = look(self._targets[i], loop, i)
+        todo.run(loop, windows, targets, self._scalars, self.scratch, self.watch)
+
+
+def _scalar(x: Any) -> Any:
+    """Return what NumPy is to get for an input that is no array."""
+    return np.dtype(x.dtype).type(x.value) if isinstance(x, Typed) else x
+
+
+def _sources(piece: Piece) -> set[int]:
+    return {r.source for r in piece.refs if r.source != LOCAL}
+
+
+def _at(block: np.ndarray, shape: tuple[int, ...], ref: Any) -> np.ndarray:
+    return window(block, shape, ref.offset, ref.strides)

@@ -1,0 +1,250 @@
+"""Which commands of a batch run together: groups of elementwise work, one pass over memory each.
+
+A *group* is a run of elementwise commands over one iteration space, whose outputs all lie alike.
+It needs one plan, one exchange of messages, and one pass over tiles of memory; a temporary that
+comes to be and goes within its group is never stored. A command joins a group unless it reads what
+the group writes through another view: then an element would be needed before it is there.
+What the group reads may be written at its end through another view, as in a stencil that is
+assigned back; the kernel (:mod:`distnb.engines.kernels`) holds results back as long as they are
+still to be read.
+
+Groups follow from the commands and the specs of their arrays alone, so all ranks form the same.
+Deletions do not matter for that: under SPMD they may come at different places on different ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distnb.engines.exchange import TAGS_PER_COMMAND
+from distnb.layout import Ints, Layout
+from distnb.protocol import Apply, Bind, Command, Create, Fetch, Free, Local, Operand, Reduce, Typed
+from distnb.views import Placed, View
+
+__all__ = ["Group", "Recipe", "Slot", "Spec", "Step", "schedule"]
+
+#: Longer groups gain nothing: their temporaries no longer fit the cache.
+_MOST_STEPS = 64
+
+
+class Spec(NamedTuple):
+    """What grouping needs to know of a base (a ``store.Base`` will do, too)."""
+
+    shape: Ints
+    dtype: np.dtype
+    layout: Layout
+
+
+Specs = MutableMapping[int, Any]
+
+
+class Slot(NamedTuple):
+    """One array of a group: a view of base number ``base`` (counted within the group)."""
+
+    base: int
+    placed: Placed
+    dtype: np.dtype
+    kept: bool  # False: comes to be and goes within the group, and is never stored
+
+
+class Step(NamedTuple):
+    """One operation of a group, on slots; -1-k as an input is scalar k."""
+
+    op: str
+    outs: Ints
+    ins: Ints
+    mask: int | None
+    options: tuple[tuple[str, str], ...]
+
+
+class Recipe(NamedTuple):
+    """What a group does, without the handles of its bases and the values of its scalars.
+
+    Equal recipes have equal plans and kernels. ``scalars`` are the types of the scalars.
+    """
+
+    slots: tuple[Slot, ...]
+    scalars: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+
+class Group:
+    """Commands at ``positions`` of a batch that run in one pass, and the deletions to do then."""
+
+    def __init__(self) -> None:
+        self.positions: list[int] = []
+        self.commands: list[Apply] = []
+        self.slots: dict[Operand, int] = {}
+        #: base -> the one view through which it is written
+        self.written: dict[int, View] = {}
+        #: base -> the views through which it is read before it is written
+        self.read: dict[int, set[View]] = {}
+        self._lead: Placed | None = None
+
+    def join(self, position: int, command: Apply, specs: Specs) -> bool:
+        """Add a command if it can run in the same pass."""
+        reads = _reads(command)
+        if self.commands and not self._fits(command, reads, specs):
+            return False
+        for operand in reads:
+            self.slots.setdefault(operand, len(self.slots))
+            if operand.base not in self.written:
+                self.read.setdefault(operand.base, set()).add(operand.view)
+        for out in command.outs:
+            self.slots.setdefault(out, len(self.slots))
+            self.written[out.base] = out.view
+            if self._lead is None:
+                self._lead = _placed(out, specs)
+        self.positions.append(position)
+        self.commands.append(command)
+        return True
+
+    def _fits(self, command: Apply, reads: Sequence[Operand], specs: Specs) -> bool:
+        new = {x for x in (*reads, *command.outs) if x not in self.slots}
+        if len(self.commands) >= _MOST_STEPS or len(self.slots) + len(new) > TAGS_PER_COMMAND:
+            return False
+        if any(self.written.get(x.base, x.view) != x.view for x in (*reads, *command.outs)):
+            return False
+        assert self._lead is not None
+        return all(
+            (o in self.slots and o.base in self.written) or _alike(self._lead, _placed(o, specs))
+            for o in command.outs
+        )
+
+    def recipe(self, specs: Specs, dead: set[int]) -> Recipe:
+        """Return what the group does, in a form that is equal for equal work."""
+        bases: dict[int, int] = {}
+        slots = tuple(
+            Slot(
+                bases.setdefault(x.base, len(bases)),
+                _placed(x, specs),
+                specs[x.base].dtype,
+                x.base not in dead,
+            )
+            for x in self.slots
+        )
+        kinds: list[str] = []
+        steps = tuple(self._step(c, kinds) for c in self.commands)
+        return Recipe(slots, tuple(kinds), steps)
+
+    def _step(self, command: Apply, kinds: list[str]) -> Step:
+        ins = []
+        for x in command.ins:
+            if isinstance(x, Operand):
+                ins.append(self.slots[x])
+            else:
+                kinds.append(x.dtype if isinstance(x, Typed) else type(x).__name__)
+                ins.append(-len(kinds))
+        mask = None if command.where is None else self.slots[command.where]
+        outs = tuple(self.slots[o] for o in command.outs)
+        return Step(command.op, outs, tuple(ins), mask, command.options)
+
+    @property
+    def scalars(self) -> list[Any]:
+        """The values of the scalars, in the order of the recipe's."""
+        return [x for c in self.commands for x in c.ins if not isinstance(x, Operand)]
+
+
+def _reads(command: Apply) -> list[Operand]:
+    found = [x for x in command.ins if isinstance(x, Operand)]
+    return found if command.where is None else [*found, command.where]
+
+
+def _placed(operand: Operand, specs: Specs) -> Placed:
+    spec = specs[operand.base]
+    if operand.view.is_whole(spec.shape):
+        return Placed.whole(spec.shape, spec.layout)
+    return Placed(spec.shape, spec.layout, operand.view)
+
+
+@lru_cache(maxsize=4096)
+def _alike(a: Placed, b: Placed) -> bool:
+    """Tell whether every rank holds the same elements of two views."""
+    if a.view.shape != b.view.shape:
+        return False
+    if a.layout.grid != b.layout.grid or a.pinned != b.pinned:
+        return False
+    return all(
+        x is y if x is None or y is None else x.gdim == y.gdim and _same_owners(x, y)
+        for x, y in zip(a.maps, b.maps, strict=True)
+    )
+
+
+def _same_owners(x: Any, y: Any) -> bool:
+    return x == y or (x.p == y.p and all(x.owned(c) == y.owned(c) for c in range(x.p)))
+
+
+class Schedule(NamedTuple):
+    """The order in which a batch runs (positions, and groups), and the bases never stored."""
+
+    items: list[int | Group]
+    dead: set[int]
+
+
+def schedule(commands: Sequence[Command], specs: Specs, fuse: bool) -> Schedule:
+    """Return in which order, and in which groups, the commands of a batch run.
+
+    Creations inside a group come before it, and deletions after it. ``specs`` are those of the
+    bases that exist; those that the batch makes are added.
+    """
+    items: list[int | Group] = []
+    group: Group | None = None
+    later: list[int] = []
+    for position, command in enumerate(commands):
+        if isinstance(command, Free):
+            (items if group is None else later).append(position)
+            continue
+        if isinstance(command, Apply) and group is not None and fuse:
+            if group.join(position, command, specs):
+                continue
+        elif isinstance(command, Create) and command.base not in specs:
+            specs[command.base] = Spec(command.shape, np.dtype(command.dtype), command.layout)
+            items.append(position)
+            continue
+        _end(items, group, later)
+        group = None
+        if isinstance(command, Apply):
+            group = Group()
+            group.join(position, command, specs)
+        else:
+            items.append(position)
+    _end(items, group, later)
+    return Schedule(items, _dead(commands, items))
+
+
+def _end(items: list[int | Group], group: Group | None, later: list[int]) -> None:
+    if group is not None:
+        items.append(group)
+    items.extend(later)
+    later.clear()
+
+
+def _dead(commands: Sequence[Command], items: Sequence[int | Group]) -> set[int]:
+    """Return the bases that come to be, are used by one group only, and go, all in this batch."""
+    made = {c.base for c in commands if isinstance(c, Create) and c.how == ("empty",)}
+    freed = {h for c in commands if isinstance(c, Free) for h in c.bases}
+    once: dict[int, int] = {}
+    found = made & freed
+    for number, item in enumerate(items):
+        if not isinstance(item, Group):
+            found -= _named(commands[item])
+            continue
+        for handle in item.written.keys() | item.read.keys():
+            if once.setdefault(handle, number) != number or handle in item.read:
+                found.discard(handle)
+    return found
+
+
+def _named(command: Command) -> set[int]:
+    """Return the bases that a command outside of groups needs."""
+    if isinstance(command, Reduce | Fetch):
+        return {command.operand.base, *([command.out] if isinstance(command, Reduce) else [])}
+    if isinstance(command, Local):
+        return {x.base for x in (command.out, *command.ins)}
+    if isinstance(command, Bind):
+        return {x.base for _, x in command.names}
+    return set()

@@ -1,0 +1,564 @@
+"""Runs a group of elementwise operations over tiles that fit a core's cache.
+
+All steps of a group are done on one tile before the next, with NumPy's own ufuncs, so every
+element goes through the same operations as in NumPy, bit for bit, while temporaries stay in the
+cache in a few buffers used again and again (as in Kristensen, Lund, Blum and Skovhede, "Separating
+NumPy API from implementation", 2014, and numexpr's blocks).
+
+Where a group writes a base that it also reads through another view, results are *held* back in a
+buffer, until no later tile reads the old values under them: for a stencil assigned back into the
+array it reads, that is one tile, and one pass over memory in place of two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import product
+from math import isqrt, prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distnb import ops
+from distnb.engines.compiled import Call, Compiled, Segment, segments
+from distnb.engines.fusion import Recipe, Step
+from distnb.engines.store import window
+from distnb.layout import Ints, strides_of
+from distnb.transfer import LOCAL, Piece, Plan, plan_apply
+
+__all__ = ["Loop", "Program", "Scheme", "scheme"]
+
+#: Elements of a tile: with a few buffers of 8 bytes an element it fits a core's L2 cache.
+TILE = 1 << 15
+#: A tile that is held back may be larger, so that the rows that are read again fit into it.
+_HELD = 1 << 18
+_WEAK: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
+#: A program that runs for the second time is one that comes back.
+_COMES_BACK = 2
+
+
+class Loop(NamedTuple):
+    """A piece with its axes merged and sorted: longest strides first, and lengths of tiles."""
+
+    shape: Ints
+    offsets: Ints
+    strides: tuple[Ints, ...]
+    tile: Ints
+    lag: int = 0  # rows for which results that are held wait
+
+    def tiles(self, once: bool = False) -> Iterator[tuple[slice, ...]]:
+        """Enumerate the tiles, in order of memory (all as one tile if ``once``)."""
+        cuts = (
+            [slice(i, min(i + t, n)) for i in range(0, n, t)]
+            for n, t in zip(self.shape, self.shape if once else self.tile, strict=True)
+        )
+        return product(*cuts)
+
+
+def loop_of(piece: Piece, limit: int) -> Loop:
+    """Return the loop over a piece, in the order of the output's memory.
+
+    Axes that all operands walk through alike become one.
+    """
+    order = sorted(range(len(piece.shape)), key=lambda d: -abs(piece.refs[0].strides[d]))
+    axes = [
+        (piece.shape[d], [r.strides[d] for r in piece.refs]) for d in order if piece.shape[d] != 1
+    ]
+    merged: list[tuple[int, list[int]]] = []
+    for n, steps in axes:
+        if merged and all(a == b * n for a, b in zip(merged[-1][1], steps, strict=True)):
+            merged[-1] = (merged[-1][0] * n, steps)
+        else:
+            merged.append((n, steps))
+    shape = tuple(n for n, _ in merged)
+    strides = tuple(tuple(steps[j] for _, steps in merged) for j in range(len(piece.refs)))
+    offsets = tuple(r.offset for r in piece.refs)
+    return Loop(shape, offsets, strides, _tile(shape, strides, limit))
+
+
+def _tile(shape: Ints, strides: Sequence[Ints], limit: int) -> Ints:
+    """Return the lengths of a tile: whole inner axes as far as they fit.
+
+    Where an operand runs across memory (a transposed view), tiles are square, so that each line
+    of the cache that it touches is used up.
+    """
+    crossed = len(shape) > 1 and any(0 < abs(s[-2]) < abs(s[-1]) for s in strides)
+    lengths: list[int] = []
+    left = limit
+    for n in reversed(shape):
+        most = isqrt(limit) if crossed and not lengths else left
+        parts = -(-n // max(1, most))
+        lengths.insert(0, -(-n // parts))
+        left //= lengths[0]
+    return tuple(lengths)
+
+
+class Scheme(NamedTuple):
+    """How a rank runs a recipe.
+
+    ``inputs`` are the slots in memory, in the order of a piece's references. Results that are
+    still to be read elsewhere are *held*: for one tile in the first piece, whose ``loops`` and
+    order are fitted to that, while what other pieces read of them is saved before
+    (``saved``: piece, number of the reference). Where that is not possible, ``whole`` is set:
+    results go to temporaries as large as the outputs.
+    """
+
+    plan: Plan
+    inputs: Ints
+    loops: tuple[Loop, ...]
+    saved: tuple[tuple[int, int], ...]
+    whole: bool
+
+
+@lru_cache(maxsize=1024)
+def scheme(rank: int, recipe: Recipe) -> Scheme:
+    """Return how a rank runs a recipe."""
+    slots = recipe.slots
+    lead = recipe.steps[0].outs[0]
+    inputs = (lead, *(s for s in range(len(slots)) if s != lead and slots[s].kept))
+    plan = plan_apply(rank, slots[lead].placed, tuple(slots[s].placed for s in inputs[1:]))
+    alone = len(recipe.steps) == 1 and slots[lead].kept
+    limit = max(1, prod(slots[lead].placed.view.shape)) if alone else TILE
+    clashes = _clashes(recipe, inputs)
+    if not clashes:
+        loops = tuple(loop_of(p, limit) for p in plan.pieces)
+        return Scheme(plan, inputs, loops, (), False)
+    return _holding(Scheme(plan, inputs, (), (), False), clashes)
+
+
+def held(recipe: Recipe) -> set[int]:
+    """Return the slots that are written while another view of their base is read."""
+    written, read = _written(recipe), _read(recipe)
+    bases = [s.base for s in recipe.slots]
+    return {s for s in written if any(r != s and bases[r] == bases[s] for r in read)}
+
+
+def _written(recipe: Recipe) -> set[int]:
+    return {o for step in recipe.steps for o in step.outs}
+
+
+def _read(recipe: Recipe) -> set[int]:
+    """Return the slots that are read before they are written."""
+    found: set[int] = set()
+    written: set[int] = set()
+    for step in recipe.steps:
+        found |= {s for s in _sources(step) if s not in written}
+        written.update(step.outs)
+    return found
+
+
+def _sources(step: Step) -> Iterator[int]:
+    yield from (s for s in step.ins if s >= 0)
+    if step.mask is not None:
+        yield step.mask
+
+
+def _clashes(recipe: Recipe, inputs: Ints) -> list[tuple[int, int]]:
+    """Return the pairs (written, read) of references to one base through different views."""
+    bases = [s.base for s in recipe.slots]
+    at = {s: i for i, s in enumerate(inputs)}
+    read = _read(recipe)
+    return [(at[s], at[r]) for s in held(recipe) for r in read if r != s and bases[r] == bases[s]]
+
+
+def _holding(scheme: Scheme, clashes: list[tuple[int, int]]) -> Scheme:
+    """Fit the pieces to results that are held back, or choose whole temporaries."""
+    plan = scheme.plan
+    sizes = [prod(p.shape) for p in plan.pieces]
+    whole = scheme._replace(loops=tuple(loop_of(p, TILE) for p in plan.pieces), whole=True)
+    if not plan.pieces:
+        return whole
+    if plan.ready == 0:
+        return whole
+    first = max(range(plan.ready), key=sizes.__getitem__)
+    if sum(sizes) > 2 * sizes[first]:
+        return whole
+    order = [first, *(i for i in range(len(sizes)) if i != first)]
+    pieces = tuple(plan.pieces[i] for i in order)
+    main = _lagging(pieces[0], clashes)
+    if main is None:
+        return whole
+    readers = sorted({r for _, r in clashes})
+    saved = tuple(
+        (i, r) for i, p in enumerate(pieces) if i for r in readers if p.refs[r].source == LOCAL
+    )
+    loops = (main, *(loop_of(p, TILE) for p in pieces[1:]))
+    return scheme._replace(plan=plan._replace(pieces=pieces), loops=loops, saved=saved)
+
+
+def _lagging(piece: Piece, clashes: list[tuple[int, int]]) -> Loop | None:
+    """Return a loop whose tiles are long enough to hold results back for one tile only."""
+    loop = loop_of(piece, TILE)
+    if not loop.shape:
+        return loop
+    row = prod(loop.shape[1:])
+    lag = 0
+    for w, r in clashes:
+        if loop.strides[w] != loop.strides[r]:
+            return None
+        lag = max(lag, _lag(loop, w, loop.offsets[r] - loop.offsets[w]))
+    rows = max(lag, TILE // row, 1)
+    if rows * row > max(_HELD, row) or rows < lag:
+        return None
+    return loop._replace(tile=(min(rows, loop.shape[0]), *loop.shape[1:]), lag=lag)
+
+
+def _lag(loop: Loop, written: int, distance: int) -> int:
+    """Return for how many rows a result must be held back from a read ``distance`` elements off.
+
+    Row i of the read and row i - k of the write meet where ``|distance + k*stride| <= extent``.
+    """
+    step = loop.strides[written][0]
+    extent = sum((n - 1) * abs(s) for n, s in zip(loop.shape, loop.strides[written], strict=True))
+    extent -= (loop.shape[0] - 1) * abs(step)
+    return max(0, (extent - (distance if step > 0 else -distance)) // abs(step))
+
+
+def _touches(step: Step, slot: int) -> bool:
+    return slot in step.outs or slot in _sources(step)
+
+
+def _without_copies(recipe: Recipe) -> dict[int, Step]:
+    """Return the steps to run, by number; what is only made to be copied is made in its place.
+
+    So the assignment of a result costs no pass of its own.
+    """
+    steps = dict(enumerate(recipe.steps))
+    for k, step in list(steps.items()):
+        if step.op == "copy" and step.mask is None and step.ins[0] >= 0:
+            made, target = step.ins[0], step.outs[0]
+            if _can_be_made_in(recipe, steps, k, made, target):
+                del steps[k]
+                for j, st in steps.items():
+                    if made in st.outs or made in _sources(st):
+                        steps[j] = _renamed(st, made, target)
+    return steps
+
+
+def _can_be_made_in(recipe: Recipe, steps: dict[int, Step], k: int, made: int, target: int) -> bool:
+    """Tell whether a value that step ``k`` copies can be computed right where it goes."""
+    a, b = recipe.slots[made], recipe.slots[target]
+    if a.kept or a.dtype != b.dtype:
+        return False
+    first = next((j for j, st in steps.items() if made in st.outs), k)
+    free = target in held(recipe)  # the old value stays in memory, the new one is held
+    for j, st in steps.items():
+        if j > k and _touches(st, made):
+            return False
+        if j < k and target in st.outs:
+            return False
+        if target in _sources(st) and (first < j < k or (j == first and not free)):
+            return False
+    return first < k and steps[first].mask is None
+
+
+def _renamed(step: Step, old: int, new: int) -> Step:
+    outs = tuple(new if s == old else s for s in step.outs)
+    ins = tuple(new if s == old else s for s in step.ins)
+    return step._replace(outs=outs, ins=ins, mask=new if step.mask == old else step.mask)
+
+
+class Watch:
+    """What happens to the steps of a group while they run."""
+
+    def __init__(self) -> None:
+        #: The step that runs, for whoever hears of floating point errors.
+        self.step = 0
+        #: The tile that it runs on.
+        self.tile: tuple[slice, ...] = ()
+        #: Steps that are left out, because they or what they need failed.
+        self.skipped: set[int] = set()
+        #: Is told of the exception of the step that runs; updates ``skipped``.
+        self.failed: Callable[[Exception], None] = self._raise
+        #: Gives compiled loops, if there are to be any.
+        self.compiler: Any = None
+        #: Is told of floating point errors in compiled loops, as NumPy tells of them.
+        self.warned: Callable[[str, int], None] = lambda kind, flag: None
+
+    def _raise(self, error: Exception) -> None:
+        raise error
+
+
+class Scratch:
+    """Buffers for tiles, kept from group to group, so that they stay in the cache."""
+
+    def __init__(self) -> None:
+        self._memory: list[np.ndarray] = []
+
+    def take(self, dtypes: Sequence[np.dtype], shape: Ints) -> list[np.ndarray]:
+        """Return a buffer for each dtype, with undefined content."""
+        found = []
+        for i, dtype in enumerate(dtypes):
+            nbytes = prod(shape) * dtype.itemsize
+            if i == len(self._memory):
+                self._memory.append(np.empty(0, np.uint8))
+            if self._memory[i].nbytes < nbytes:
+                self._memory[i] = np.empty(nbytes, np.uint8)
+            found.append(np.ndarray(shape, dtype, self._memory[i]))
+        return found
+
+
+class Program:
+    """The steps of a recipe on registers: windows of memory, scalars, buffers.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        What to do.
+    inputs : tuple of int
+        The slots in memory, in the order of the references of pieces.
+    """
+
+    def __init__(self, recipe: Recipe, inputs: Ints) -> None:
+        self.recipe = recipe
+        self.memory = [i for i, s in enumerate(inputs) if recipe.slots[s].kept]
+        self.first_scalar = len(inputs)
+        self.first_buffer = self.first_scalar + len(recipe.scalars)
+        #: dtype of each buffer; results that are held have two, for every other tile
+        self.buffers: list[np.dtype] = []
+        #: reference -> its two buffers, and the references that are written in part
+        self.held: dict[int, tuple[int, int]] = {}
+        self.partial: list[int] = []
+        self._kept = {s: i for i, s in enumerate(inputs) if recipe.slots[s].kept}
+        self._holds = held(recipe)
+        self._now = dict(self._kept)
+        self._free: dict[np.dtype, list[int]] = {}
+        #: How often it ran on large pieces, and its calls in segments that can be compiled.
+        self.runs = 0
+        self.parts: Any = None
+        self._steps = _without_copies(recipe)
+        self.calls = tuple(self._call(k) for k in self._steps)
+        self.size = self.first_buffer + len(self.buffers)
+
+    def _call(self, k: int) -> Call:
+        """Give each value of a step a register, and free those that nobody needs any more."""
+        step = self._steps[k]
+        row = ops.ELEMENTWISE[step.op]
+        ins = tuple(self._now[s] if s >= 0 else self.first_scalar - 1 - s for s in step.ins)
+        mask = None if step.mask is None else self._now[step.mask]
+        ends = [s for s in {*_sources(step), *step.outs} if self._ends(s, k)]
+        in_place = isinstance(row.run, np.ufunc) and mask is None and row.nout == 1
+        if in_place:  # the result may go where an input that dies here was
+            self._drop(s for s in ends if s not in step.outs)
+        outs = tuple(self._target(s, mask is not None) for s in step.outs)
+        self._drop(ends)
+        kinds = tuple(self._kind(s) for s in step.ins)
+        dtypes = tuple(self.recipe.slots[s].dtype for s in step.outs)
+        return Call(k, row.run, ins, outs, dict(step.options), mask, step.op, kinds, dtypes)
+
+    def _kind(self, source: int) -> Any:
+        """Return the dtype of an input, or the class of a Python scalar."""
+        if source >= 0:
+            return self.recipe.slots[source].dtype
+        name = self.recipe.scalars[-1 - source]
+        return _WEAK.get(name) or np.dtype(name)
+
+    def _ends(self, slot: int, k: int) -> bool:
+        later = (st for j, st in self._steps.items() if j > k)
+        return slot not in self._kept and not any(_touches(st, slot) for st in later)
+
+    def _drop(self, slots: Iterable[int]) -> None:
+        for s in slots:
+            register = self._now.pop(s, None)
+            if register is not None:
+                self._free.setdefault(self.recipe.slots[s].dtype, []).append(register)
+
+    def _target(self, slot: int, masked: bool) -> int:
+        """Return the register that a result goes to."""
+        if slot in self._holds:
+            return self._hold(slot, masked)
+        if slot not in self._now:
+            dtype = self.recipe.slots[slot].dtype
+            free = self._free.get(dtype)
+            self._now[slot] = free.pop() if free else self._buffer(dtype)
+        return self._now[slot]
+
+    def _hold(self, slot: int, masked: bool) -> int:
+        i = self._kept[slot]
+        if i not in self.held:
+            dtype = self.recipe.slots[slot].dtype
+            self.held[i] = self._buffer(dtype), self._buffer(dtype)
+            if masked:
+                self.partial.append(i)
+            self._now[slot] = self.held[i][0]
+        return self._now[slot]
+
+    def _buffer(self, dtype: np.dtype) -> int:
+        self.buffers.append(dtype)
+        return self.first_buffer + len(self.buffers) - 1
+
+    def run(
+        self,
+        loop: Loop,
+        windows: Sequence[Any],
+        targets: Sequence[Any],
+        scalars: Sequence[Any],
+        scratch: Scratch,
+        watch: Watch,
+    ) -> None:
+        """Run all steps on all tiles of a piece.
+
+        ``windows`` are what is read (and written, if it is not held), a :class:`Window` for each
+        reference; ``targets`` is where held results go in the end.
+        """
+        registers: list[Any] = [None] * self.size
+        registers[self.first_scalar : self.first_buffer] = scalars
+        calls, once = self._chosen(loop, windows, targets, scalars, scratch, watch)
+        shape: Ints | None = None
+        waiting: list[tuple[Any, Any]] = []
+        for turn, tile in enumerate(loop.tiles(once)):
+            lengths = tuple([s.stop - s.start for s in tile])
+            if lengths != shape:
+                if not once:
+                    registers[self.first_buffer :] = scratch.take(self.buffers, lengths)
+                shape = lengths
+                if turn % 2:  # the last tile waits in the first buffers
+                    self._swap(registers)
+            for i in self.memory:
+                registers[i] = windows[i].array[(*tile, ...)]
+            for i in self.partial:
+                registers[self.held[i][0]][...] = registers[i]
+            watch.tile = tile
+            self._all_calls(calls, registers, watch)
+            self._flush(waiting)
+            if once:
+                break
+            for i, (a, _) in self.held.items():
+                waiting.append((targets[i].array[(*tile, ...)], registers[a]))
+            self._swap(registers)
+        self._flush(waiting)
+
+    def _chosen(
+        self,
+        loop: Loop,
+        windows: Sequence[Any],
+        targets: Sequence[Any],
+        scalars: Sequence[Any],
+        scratch: Scratch,
+        watch: Watch,
+    ) -> tuple[Sequence[Any], bool]:
+        """Return the calls to make on a tile: NumPy's, or compiled loops where they are ready.
+
+        Also tells whether one compiled loop does everything, so that no tiles are needed.
+        """
+        small = not loop.shape or prod(loop.shape) < TILE
+        if watch.compiler is None or watch.skipped or small or not all(map(_fits, scalars)):
+            return self.calls, False
+        self.runs += 1
+        if self.runs < _COMES_BACK:
+            return self.calls, False
+        if self.parts is None:
+            scalar_registers = range(self.first_scalar, self.first_buffer)
+            self.parts = segments(self.calls, self._is_kept, scalar_registers)
+        looks = {i: windows[i] for i in self.memory}
+        if len(self.parts) == 1 and isinstance(self.parts[0], Segment):
+            segment = self.parts[0]
+            if self._can_be_whole(segment, loop):
+                whole = self._whole(segment, loop, looks, targets, scratch, watch)
+                return (self.calls, False) if whole is None else ([whole], True)
+        found: list[Any] = []
+        for part in self.parts:
+            found += [part] if isinstance(part, Call) else self._loops(part, loop, looks, watch)
+        return found, False
+
+    def _is_kept(self, register: int) -> bool:
+        holds = [a for a, _ in self.held.values()]
+        return register < self.first_scalar or register in holds
+
+    def _can_be_whole(self, segment: Segment, loop: Loop) -> bool:
+        """Tell whether one loop can do all of a piece: it needs no buffers but rings of rows."""
+        holds = {a for a, _ in self.held.values()}
+        buffers = {r for r in segment.arrays if r >= self.first_buffer}
+        return buffers <= holds and not (holds and len(loop.shape) < 2)
+
+    def _whole(
+        self,
+        segment: Segment,
+        loop: Loop,
+        looks: dict[Any, Window],
+        targets: Sequence[Any],
+        scratch: Scratch,
+        watch: Watch,
+    ) -> Compiled | None:
+        """Return one compiled loop for all of a piece, if it is ready."""
+        holds = {self.held[i][0]: i for i in self.held}
+        looks |= {("t", r): targets[i] for r, i in holds.items()}
+        inner: dict[Any, str] = {
+            r: _inner(looks[r].strides) if r in looks else "1" for r in segment.arrays
+        }
+        inner |= {("t", r): _inner(looks["t", r].strides) for r in holds}
+        kernel = watch.compiler.get(segment.source(len(loop.shape), inner, tuple(holds)))
+        if kernel is None:
+            return None
+        shape = (loop.lag + 1, *loop.shape[1:])
+        rings = scratch.take([self.buffers[r - self.first_buffer] for r in holds], shape)
+        return Compiled(kernel, segment, looks, watch, dict(zip(holds, rings, strict=True)))
+
+    def _loops(
+        self, segment: Segment, loop: Loop, looks: dict[Any, Window], watch: Watch
+    ) -> Sequence[Any]:
+        """Return the compiled loop of a segment, or its calls as long as there is none."""
+        inner = {r: _inner(looks[r].strides) if r in looks else "1" for r in segment.arrays}
+        kernel = watch.compiler.get(segment.source(len(loop.shape), inner))
+        if kernel is None:
+            return segment.calls
+        return [Compiled(kernel, segment, looks, watch, {})]
+
+    def _swap(self, registers: list[Any]) -> None:
+        for a, b in self.held.values():
+            registers[a], registers[b] = registers[b], registers[a]
+
+    @staticmethod
+    def _all_calls(calls: Sequence[Any], registers: list[Any], watch: Watch) -> None:
+        for call in calls:
+            if call.step in watch.skipped:
+                continue
+            watch.step = call.step
+            try:
+                call(registers)
+            except Exception as error:
+                watch.failed(error)
+
+    @staticmethod
+    def _flush(waiting: list[tuple[Any, Any]]) -> None:
+        """Store the results that were held back."""
+        for target, held in waiting:
+            target[...] = held
+        waiting.clear()
+
+
+def _inner(strides: Ints) -> str:
+    """Return the kind of the last axis' stride, which compiled loops are made for."""
+    return {1: "1", 0: "0"}.get(strides[-1], "s")
+
+
+def _fits(scalar: Any) -> bool:
+    """Tell whether compiled loops can take a scalar."""
+    return not isinstance(scalar, int) or -(1 << 63) <= scalar < 1 << 63
+
+
+@lru_cache(maxsize=1024)
+def program(recipe: Recipe, inputs: Ints) -> Program:
+    """Return the program of a recipe (the same object every time)."""
+    return Program(recipe, inputs)
+
+
+class Window(NamedTuple):
+    """A loop's look at flat memory: the array, and how compiled code finds its elements."""
+
+    array: np.ndarray
+    flat: np.ndarray
+    offset: int
+    strides: Ints
+
+
+def look(block: np.ndarray, loop: Loop, i: int) -> Window:
+    """Return the window of a loop's reference ``i`` in a block or message."""
+    array = window(block, loop.shape, loop.offsets[i], loop.strides[i])
+    return Window(array, block.reshape(-1), loop.offsets[i], loop.strides[i])
+
+
+def dense(array: np.ndarray) -> Window:
+    """Return the window that is all of a C-contiguous array."""
+    return Window(array, array.reshape(-1), 0, strides_of(array.shape))

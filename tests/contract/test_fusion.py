@@ -1,0 +1,158 @@
+"""Groups of operations that run in one pass give what NumPy gives, and what one by one gives."""
+
+import gc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import distnb as dnb
+from distnb import testing
+from distnb.engines import kernels
+from tests.contract.support import SCALE, no_warnings
+
+N = 11  # side of the arrays; what is computed on is a view of INNER elements a side
+INNER = 8
+OPS = [
+    np.add,
+    np.subtract,
+    np.multiply,
+    np.maximum,
+    np.less,
+    np.not_equal,
+    np.copysign,
+    np.logical_xor,
+]
+DTYPES = ["f8", "f8", "f8", "f4", "i8", "u1", "c16", "?"]
+
+
+@pytest.fixture(params=[7, 1 << 15], autouse=True)
+def tile(request, monkeypatch):
+    """Tiles of a few elements (in engines of this process), so that there are many of them."""
+    monkeypatch.setattr(kernels, "TILE", request.param)
+    kernels.scheme.cache_clear()
+    yield
+    kernels.scheme.cache_clear()
+
+
+@st.composite
+def keys(draw):
+    """Return an index that takes INNER elements of each axis, maybe backwards."""
+
+    def one():
+        at = draw(st.integers(0, N - INNER))
+        back = draw(st.sampled_from([False, False, False, True]))
+        found = slice(at, at + INNER)
+        return slice(found.stop - 1, at - 1 if at else None, -1) if back else found
+
+    return one(), one(), draw(st.sampled_from([False, False, True]))
+
+
+@st.composite
+def programs(draw, bases=2):
+    """Return instructions: (operation, where the result goes, two operands, mask)."""
+    found = []
+    made = 0
+
+    def operand():
+        kind = draw(st.sampled_from(["base", "base", "base", "made", "row", "scalar"]))
+        if kind == "made" and made:
+            return "made", draw(st.integers(0, made - 1))
+        if kind == "scalar":
+            return "scalar", draw(st.sampled_from([2, 1.5, True, np.float32(3)]))
+        return kind if kind == "row" else "base", draw(st.integers(0, bases - 1)), draw(keys())
+
+    for _ in range(draw(st.integers(1, 9))):
+        a, b, op = operand(), operand(), draw(st.sampled_from(OPS))
+        if draw(st.integers(0, 2)) == 0:
+            into = draw(st.integers(0, bases - 1)), draw(keys())
+            mask = operand() if draw(st.integers(0, 3)) == 0 else None
+            found.append(("into", op, ("base", *into), a, b, mask))
+        else:
+            found.append(("make", op, a, b))
+            made += 1
+        if made and draw(st.integers(0, 3)) == 0:
+            found.append(("drop", draw(st.integers(0, made - 1))))
+    return found
+
+
+class Machine:
+    """Runs a program on arrays of NumPy or distnb."""
+
+    def __init__(self, xp, bases):
+        self.xp = xp
+        self.bases = bases
+        self.made = []
+        self.refused = []
+
+    def look(self, i, key):
+        view = self.bases[i][key[0], key[1]]
+        return view.T if key[2] else view
+
+    def value(self, operand):
+        if operand[0] == "made":
+            found = self.made[operand[1]]
+            return 1 if found is None else found
+        if operand[0] == "scalar":
+            return operand[1]
+        view = self.look(*operand[1:])
+        return view[0] if operand[0] == "row" else view
+
+    def make(self, op, a, b):
+        a, b = self.value(a), self.value(b)
+        self.made.append(None)
+        if np.isscalar(a) and np.isscalar(b):
+            a = self.xp.asarray(a)
+        self.made[-1] = self.xp.asarray(op(a, b))  # NumPy's 0-d results are scalars
+
+    def into(self, op, target, a, b, mask):
+        a, b, target = self.value(a), self.value(b), self.look(*target[1:])
+        if mask is None:
+            target[...] = op(a, b)
+        else:
+            if self.xp is np:  # with a mask, NumPy mixes up what it reads and an overlapping output
+                a, b = np.copy(a)[()], np.copy(b)[()]
+            op(a, b, out=target, where=self.value(mask) != 0, casting="unsafe")
+
+    def drop(self, i):
+        self.made[i] = None
+
+    def run(self, program):
+        """Return all that is left, and which instructions NumPy's rules forbid."""
+        for name, *rest in program:
+            try:
+                getattr(self, name)(*rest)
+            except TypeError:
+                self.refused.append((name, *rest))
+        gc.collect()
+        return [*self.bases, *(m for m in self.made if m is not None)], self.refused
+
+
+@given(data=st.data())
+@settings(max_examples=int(40 * SCALE) + 1)
+def test_fused_programs_are_numpys(session, data):
+    dtypes = [data.draw(st.sampled_from(DTYPES)) for _ in range(2)]
+    dists = [data.draw(testing.layouts((N, N), session.size)) for _ in range(2)]
+    program = data.draw(programs())
+    starts = [signed(dtype, i) for i, dtype in enumerate(dtypes)]
+    with no_warnings():
+        expected, refused = Machine(np, [x.copy() for x in starts]).run(program)
+        for fuse in (1, 0):
+            dnb.config.fuse = fuse
+            try:
+                arrays = [dnb.array(x, dist=d) for x, d in zip(starts, dists, strict=True)]
+                found, also = Machine(dnb, arrays).run(program)
+                values = [np.asarray(x) for x in found]
+            finally:
+                dnb.config.fuse = 1
+            assert also == refused
+            for x, y in zip(expected, values, strict=True):
+                assert (y.dtype, y.shape) == (x.dtype, x.shape)
+                np.testing.assert_array_equal(y, x)
+
+
+def signed(dtype, seed):
+    """Return numbers of all signs that stay small enough for every operation."""
+    found = np.random.default_rng(seed).integers(0 if dtype in ("u1", "?") else -9, 10, (N, N))
+    return found.astype(dtype)

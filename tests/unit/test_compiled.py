@@ -1,0 +1,181 @@
+"""Compiled loops give NumPy's results bit for bit, with its warnings; they come when they are ready."""
+
+import os
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from distnb.engines import compiled, compiler, kernels
+
+pytest.importorskip("numba")
+
+SPECIAL = [0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 1e300, 1e-300, 3.0, 7.25]
+
+
+@pytest.fixture
+def session(monkeypatch):
+    """Two engines that compile at once whatever they can."""
+    monkeypatch.setattr(kernels, "TILE", 16)
+    monkeypatch.setattr(kernels, "_COMES_BACK", 1)
+    kernels.scheme.cache_clear()
+    kernels.program.cache_clear()
+    with dnb.inprocess(2) as found:
+        for worker in found.transport.workers:
+            worker.executor.watch.compiler = compiler.Compiler(wait=True)
+        yield found
+    kernels.scheme.cache_clear()
+    kernels.program.cache_clear()
+
+
+def made(session):
+    """Return how many loops have been compiled."""
+    return sum(len(w.executor.watch.compiler._ready) for w in session.transport.workers)
+
+
+def numbers(dtype, seed):
+    values = np.resize(np.array(SPECIAL), 8 * 11)
+    np.random.default_rng(seed).shuffle(values)
+    with np.errstate(all="ignore"):
+        if np.dtype(dtype).kind == "i":
+            values = np.nan_to_num(values, posinf=9, neginf=-9).clip(-1e9, 1e9)
+        return values.astype(dtype).reshape(8, 11)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "?"])
+def test_every_operation_equals_numpys(session, dtype):
+    x, y = numbers(dtype, 1), numbers(dtype, 2)
+    a, b = dnb.array(x, dist="block"), dnb.array(y, dist="block")
+    wanted, found, done = {}, {}, 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for op in sorted(set(compiled.EXPRESSIONS) - {"copy", "where"}):
+            f = getattr(np, op)
+            kinds = [np.dtype(dtype)] * f.nin
+            try:
+                wanted[op] = f(*(x, y)[: f.nin])
+            except TypeError:
+                continue
+            found[op] = f(*(a, b)[: f.nin])
+            done += compiled.can_compile(op, kinds, [wanted[op].dtype], True)
+        found = {op: value.to_numpy() for op, value in found.items()}
+    for op, value in wanted.items():
+        assert found[op].dtype == value.dtype
+        np.testing.assert_array_equal(found[op], value, err_msg=op)
+        signs = [np.signbit(v.astype("f8")) for v in (found[op], value)]
+        np.testing.assert_array_equal(*signs, err_msg=op)
+    assert done >= 3
+    assert made(session) > 0
+
+
+def test_casts_choice_and_scalars(session):
+    x, y = numbers("f8", 1), numbers("f4", 2)
+    a, b = dnb.array(x), dnb.array(y)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wanted = np.where(x > y, x * 2, y - np.float32(1)) + True * y
+        found = np.where(a > b, a * 2, b - np.float32(1)) + True * b
+        np.testing.assert_array_equal(found.to_numpy(), wanted)
+    assert made(session) > 0
+
+
+def test_stencils_in_place_broadcasts_and_transposes(session):
+    x = np.random.default_rng(0).random((30, 30))
+    a = dnb.array(x)
+    for m in (x, a):
+        for _ in range(3):
+            m[1:-1, 1:-1] = 0.25 * (m[:-2, 1:-1] + m[2:, 1:-1] + m[1:-1, :-2] + m[1:-1, 2:])
+        m[...] = (m + m.T) * 0.5 - m[3] * m[:, 2:3]
+        m[::-2] += m[1::2] * 2
+        m *= m
+    np.testing.assert_array_equal(a.to_numpy(), x)
+    assert made(session) > 0
+
+
+def test_warnings_are_numpys(session):
+    a = dnb.array(np.linspace(0, 1, 100))
+    with pytest.warns(RuntimeWarning, match=r"divide by zero encountered in divide"):
+        (1 / a + a).to_numpy()
+    with pytest.warns(RuntimeWarning, match=r"invalid value encountered in sqrt"):
+        (np.sqrt(a - 0.5) + a).to_numpy()
+    assert made(session) > 0
+
+
+def test_a_failed_step_leaves_compiled_loops_alone(session):
+    a = dnb.array(np.arange(100))
+    keep = a * 2 + 1
+    bad = a ** (a - 50)
+    with pytest.raises(ValueError, match="negative integer powers"):
+        bad.to_numpy()
+    np.testing.assert_array_equal(keep.to_numpy(), np.arange(100) * 2 + 1)
+
+
+PROGRAM = """
+import sys, time, pathlib
+import numpy as np
+import distnb as dnb
+folder = pathlib.Path(sys.argv[1])
+with dnb.inprocess(1) as session:
+    compiler = session.transport.workers[0].executor.watch.compiler
+    x = np.random.default_rng(0).random((300, 300))
+    a = dnb.array(x)
+    end = time.monotonic() + 100
+    while not any(compiler._ready.values()) and time.monotonic() < end:
+        b = (a + 1) * a - 0.5
+        assert (b.to_numpy() == (x + 1) * x - 0.5).all()
+        time.sleep(0.05)
+    assert any(compiler._ready.values()), list(folder.rglob("*"))
+    b = (a + 1) * a - 0.5
+    assert (b.to_numpy() == (x + 1) * x - 0.5).all()
+    print(compiler._server is not None)
+"""
+
+
+@pytest.mark.timeout(240)
+def test_compiled_elsewhere_and_kept_on_disk(tmp_path):
+    environment = os.environ | {
+        "DISTNB_CACHE": str(tmp_path),
+        "DISTNB_JIT": "1",
+        "DISTNB_CUTOFF": "0",
+    }
+    served = []
+    for _ in range(2):
+        command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=110, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        served.append(done.stdout.strip())
+    assert served == ["True", "False"]  # the second session found it on disk
+    assert not list(tmp_path.rglob("*.failed"))
+
+
+def test_no_folder_no_compiled_loops(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("DISTNB_CACHE", str(tmp_path / "file"))
+    made = compiler.Compiler()
+    source = compiled.Source("k0", "")
+    assert made.get(source) is None
+    assert made.get(source) is None
+    assert made._ready == {"k0": None}
+
+
+def test_an_abandoned_compilation_is_taken_up(tmp_path, monkeypatch):
+    monkeypatch.setenv("DISTNB_CACHE", str(tmp_path))
+    made = compiler.Compiler()
+    source = compiled.Source("k1", "kernel = print\n")
+    path = made._path(source)
+    path.write_text("")
+    os.utime(path, (0, time.time() - 1000))
+    try:
+        assert made.get(source) is None
+        end = time.monotonic() + 30
+        while made.get(source) is None and time.monotonic() < end:
+            time.sleep(0.02)
+        assert made.get(source) is print
+    finally:
+        made.close()
