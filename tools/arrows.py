@@ -40,6 +40,7 @@ ROOT = (
     "distnb.transfer",
     "distnb.ops",
     "distnb.protocol",
+    "distnb.channel",
     "distnb.events",
 )
 SHARED = ("numpy", *ROOT)
@@ -51,8 +52,11 @@ RULES: dict[str, Rule] = {
     "distnb.engines": Rule(
         (*SHARED, "distnb.engines", "mpi4py"), inside=("numba", "scipy", "threadpoolctl")
     ),
+    "distnb.engines.road": Rule((*SHARED, "distnb.engines", "zmq")),
     "distnb.client": Rule((*SHARED, "distnb.client")),
+    "distnb.client.direct": Rule((*SHARED, "distnb.client", "zmq")),
     "distnb.client.launch": Rule((*SHARED, "distnb.client", "ipyparallel")),
+    "distnb.client.road": Rule((*SHARED, "distnb.client", "zmq")),
     "distnb.client.transport": Rule((*SHARED, "distnb.client", "ipyparallel")),
     "distnb.magics": Rule((*SHARED, "distnb.client", "distnb.magics", "distnb.widgets", "IPython")),
     "distnb.widgets": Rule(

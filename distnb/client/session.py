@@ -169,6 +169,11 @@ class Session:
         self.check_open()
         self._recorder.add(command)
 
+    @property
+    def recorded(self) -> int:
+        """Number of commands so far."""
+        return self._recorder.recorded
+
     def attach(self, parts: list[np.ndarray], make: Callable[[int], Command]) -> None:
         """Add a buffer for each rank to the pending batch, with the command of its slot."""
         with self._recorder.lock:  # the idle timer must not send the one without the other
