@@ -171,9 +171,19 @@ def _dense_shape(sections: Iterable[Sections]) -> Ints:
     return tuple([total(s) for s in sections])
 
 
-def _chunks(memory: _Memory, sections: Sequence[Sections]) -> tuple[Chunk, ...]:
+def _message_strides(shape: Ints, dims: Sequence[tuple[int, int, int]]) -> Ints:
+    """Return the strides of a message of a view with ``dims``.
+
+    It lies in the order of the base's axes, not the view's, so that packing copies whole runs of
+    memory; who reads a transposed view crosses it tile by tile.
+    """
+    order = sorted(range(len(shape)), key=lambda d: dims[d][0])
+    inner = dict(zip(order, strides_of([shape[d] for d in order]), strict=True))
+    return tuple([inner[d] for d in range(len(shape))])
+
+
+def _chunks(memory: _Memory, sections: Sequence[Sections], strides: Ints) -> tuple[Chunk, ...]:
     """Return the copies between memory and a dense message of a product of sections."""
-    strides = strides_of(_dense_shape(sections))
     axes = (
         [(s, memory.place(d, s), dense) for s, dense in zip(of, _dense(of, stride), strict=True)]
         for d, (of, stride) in enumerate(zip(sections, strides, strict=True))
@@ -287,7 +297,7 @@ class _Reader:
             for once, lengths, c in zip(still, self.lengths, coords, strict=True)
         )
         self.receives.append(Message(self.j, peer, shape, ()))
-        strides = zip(still, strides_of(shape), strict=True)
+        strides = zip(still, _message_strides(shape, op.view.dims), strict=True)
         return len(self.receives) - 1, tuple(0 if once else stride for once, stride in strides)
 
 
@@ -300,7 +310,9 @@ def _sends(rank: int, out: _Memory, op: _Memory, j: int) -> Iterator[Message]:
     users = _users(out, op, op.held) if where or not op.coords else _strangers(rank, out, op)
     for peer, sections in users:
         if peer != rank and (not free or op.placed.source(where, peer) == rank):
-            yield Message(j, peer, _dense_shape(sections), _chunks(op, sections))
+            shape = _dense_shape(sections)
+            strides = _message_strides(shape, op.placed.view.dims)
+            yield Message(j, peer, shape, _chunks(op, sections, strides))
 
 
 def _aligned(out: _Memory, op: _Memory) -> bool:
@@ -365,7 +377,8 @@ def part_of(rank: int, placed: Placed, owned: tuple[Sections, ...]) -> Part:
         for of, stride in zip(owned, strides, strict=True)
     )
     whole = tuple(_ref(0, 0, several) for several in product(*places))
-    return Part(_dense_shape(owned), _chunks(_Memory(placed, rank), owned), whole)
+    shape = _dense_shape(owned)
+    return Part(shape, _chunks(_Memory(placed, rank), owned, strides_of(shape)), whole)
 
 
 class ReducePiece(NamedTuple):

@@ -49,7 +49,9 @@ ANYTHING = ("*",)
 #: Module -> rule. The rule of the longest matching name holds; a module without a rule is an error.
 RULES: dict[str, Rule] = {
     **{name: Rule(("numpy", *ROOT[:i])) for i, name in enumerate(ROOT)},
-    "distnb.engines": Rule((*SHARED, "distnb.engines", "mpi4py"), inside=("numba", "scipy")),
+    "distnb.engines": Rule(
+        (*SHARED, "distnb.engines", "mpi4py"), inside=("numba", "scipy", "threadpoolctl")
+    ),
     "distnb.engines.road": Rule((*SHARED, "distnb.engines", "zmq")),
     "distnb.client": Rule((*SHARED, "distnb.client")),
     "distnb.client.direct": Rule((*SHARED, "distnb.client", "zmq")),

@@ -16,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from distnb.engines.comm import Comm, MPIComm, SoloComm, thread_comms
+from distnb.engines.threads import limit
 from distnb.engines.worker import Worker
 from distnb.interrupts import interruptible, listen
 from distnb.protocol import PROTOCOL, Reply
@@ -43,6 +44,7 @@ def attach(session: str, pool_bytes: int) -> dict[str, Any]:
     world = MPI.COMM_WORLD
     info = _about(world.Get_rank(), world.Get_size())
     info["mpi"] = _library(MPI.Get_library_version())
+    info["threads"] = limit(world)
     _WORKERS[session] = Worker(MPIComm(world.Dup()), _user_namespace(), pool_bytes)
     return info
 
@@ -111,6 +113,7 @@ def spmd(pool_bytes: int) -> tuple[Worker, dict[str, Any], Any]:
     side = MPI.COMM_WORLD.Dup()
     info = _about(comm.Get_rank(), comm.Get_size())
     info["mpi"] = _library(MPI.Get_library_version())
+    info["threads"] = limit(comm)
     made = Worker(MPIComm(comm), {}, pool_bytes)
     made.together = True
     sides = {0: side}
