@@ -226,7 +226,9 @@ class _Run:
                 self._one(self.index[item], command, plan.dead)
             self.done.add(item)
             self._book([self.index.get(item, -1)])
-        if self.commands:  # deletions cannot fail, and under SPMD other ranks may have none now
+        # What only reads leaves nothing to agree on, but under SPMD each rank has a client to tell.
+        # Deletions cannot fail, and under SPMD other ranks may have none now.
+        if any(map(written, self.commands)) or (self.worker.together and self.commands):
             self._agree()
 
     def _group(self, group: Group, dead: set[int]) -> None:

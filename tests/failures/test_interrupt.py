@@ -223,6 +223,7 @@ def test_while_large_arrays_come(cluster):
     chance = random.Random(6)
     data = np.arange(3_000_000.0)
     x = dnb.array(data)
+    cluster.flush()  # an interrupt would take what is still on its way
     for _ in range(6):
         with pressed(chance.uniform(0.001, 0.1)):
             while True:
