@@ -14,12 +14,18 @@ import numpy as np
 from distnb import ops
 from distnb.client.handle import Handle, numeric
 from distnb.client.indexing import index_view, one_axis, some_axes
-from distnb.client.operations import assign, copied, elementwise, layout_for, understood
+from distnb.client.operations import (
+    assign,
+    copied,
+    elementwise,
+    layout_for,
+    stay,
+    understood,
+)
 from distnb.client.placement import Placement
 from distnb.client.reducing import reduce, reduce_options
 from distnb.config import config
 from distnb.errors import GatherError, explain
-from distnb.layout import follow
 
 __all__ = ["FUNCTIONS", "DistArray"]
 
@@ -81,8 +87,12 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
     def to_numpy(self) -> np.ndarray:
         """Return all elements as a NumPy array (a copy), whatever its size.
 
-        Each engine sends the part it holds. Raises what an engine raised since the last read.
+        Each engine sends the part it holds. Raises what an engine raised since the last read. Of an
+        array in the notebook, nothing is sent, and no engine is waited for.
         """
+        found = self.here
+        if found is not None:
+            return found.copy()
         return self.session.gather(self.operand, self.placed, self.dtype)
 
     def item(self, *index: Any) -> Any:
@@ -229,8 +239,7 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
 
     def copy(self, order: str = "C") -> DistArray:
         """Return a new array with the same elements, which stay where they are."""
-        layout = follow(self.placed, self.session.size)[0]
-        return copied(self, self.dtype, layout)
+        return copied(self, self.dtype, stay(self, self.dtype))
 
     def astype(self, dtype: Any, casting: str = "unsafe", copy: bool = True) -> DistArray:
         """Return a copy with another dtype (or itself, with ``copy=False`` and the same dtype)."""
@@ -242,7 +251,7 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
             )
         if not copy and to == self.dtype:
             return self
-        return copied(self, to, follow(self.placed, self.session.size)[0])
+        return copied(self, to, stay(self, to))
 
     def redistribute(self, dist: Any = None, grid: Any = None) -> DistArray:
         """Return a new array with the same elements in another layout.

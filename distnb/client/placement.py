@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from distnb.errors import explain
+from distnb.errors import LayoutError, explain
 from distnb.layout import Layout, Placed
 
 __all__ = ["Placement"]
 
 
 class Placement:
-    """Where the elements of an array or view are.
+    """Where the elements of an array or view are: on which engines, or in the notebook.
 
     Printed plainly or as HTML, it shows each engine's share; ``plot()`` draws who owns what.
     Nothing here talks to the engines.
@@ -39,6 +39,10 @@ class Placement:
         if not fits or any(not 0 <= i < n for i, n in zip(index, shape, strict=True)):
             raise IndexError(
                 explain("index", index, f"one within {shape}", "give one number an axis")
+            )
+        if self.base.here:
+            raise LayoutError(
+                explain("owner", "an array in the notebook", "one on engines", "redistribute it")
             )
         return self.placed.owner(tuple(index))
 

@@ -26,7 +26,7 @@ from distnb.config import config
 from distnb.errors import EngineError, LostArrayError, SessionError, explain
 from distnb.events import Account, CommandTime, Report, summarise
 from distnb.interrupts import held, interruptible
-from distnb.layout import Ints, Layout, Placed
+from distnb.layout import Ints, Layout, Placed, in_notebook
 from distnb.protocol import (
     Batch,
     Bind,
@@ -57,24 +57,52 @@ _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
 
 class Base:
-    """The owner of memory on the engines; dropping the last reference frees it."""
+    """The owner of memory, on the engines or in the notebook.
+
+    On the engines it is known by its ``handle``; dropping the last reference frees it. In the
+    notebook it is an ndarray in C order, ``host``, and ``copy`` may be a base on the engines with
+    the same elements, which every engine holds.
+    """
 
     __slots__ = (
-        *("__weakref__", "dtype", "handle", "layout", "lost", "nbytes", "session", "shape"),
-        "since",
+        *("__weakref__", "copy", "dtype", "handle", "host", "layout", "lost", "nbytes", "session"),
+        *("shape", "since"),
     )
 
     def __init__(self, session: Session, shape: Ints, dtype: np.dtype, layout: Layout) -> None:
         self.session = session
         self.nbytes = -1  # nothing to free if making it fails
-        self.handle = session.new_handle()
         self.shape = shape
         self.dtype = dtype
-        self.layout = layout
+        self.host: np.ndarray | None = None
+        self.copy: Base | None = None
         self.lost = False
+        self.move(layout)
+
+    @classmethod
+    def here(cls, session: Session, host: np.ndarray) -> Base:
+        """Return a base in the notebook; ``host`` is its own from now on, and in C order."""
+        base = cls.__new__(cls)
+        base.session = session
+        base.nbytes = -1
+        base.shape = host.shape
+        base.dtype = host.dtype
+        base.layout = in_notebook(host.ndim)
+        base.host = host
+        base.copy = None
+        base.lost = False
+        return base
+
+    def move(self, layout: Layout) -> None:
+        """Become a base on the engines, to be created there."""
+        if self.nbytes >= 0:
+            self.session.release(self)
+        self.handle = self.session.new_handle()
+        self.nbytes = self.session.reserve(self.shape, self.dtype, layout)
+        self.layout = layout
         #: No batch before this one has to do with the content.
-        self.since = session.batches + 1
-        self.nbytes = session.reserve(shape, dtype, layout)
+        self.since = self.session.batches + 1
+        self.session.watch(self)
 
     def __del__(self) -> None:
         session = self.session

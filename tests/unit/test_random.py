@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from distnb.axes import BlockCyclic
-from distnb.engines import random
-from distnb.engines.random import DISTRIBUTIONS, TILE, fill, runs_of, words_of
+from distnb import philox as random
+from distnb.philox import DISTRIBUTIONS, TILE, fill, runs_of, words_of
 from distnb.slices import Section, interval
 from distnb.testing import axis_kinds, indices_of
 
