@@ -26,6 +26,7 @@ __all__ = [
     "Failure",
     "Fetch",
     "Free",
+    "InNotebook",
     "Local",
     "Operand",
     "Reduce",
@@ -45,6 +46,13 @@ class Operand(NamedTuple):
 
     base: int
     view: View
+
+
+class InNotebook(NamedTuple):
+    """An array that no engine holds, as ``%px`` is told of it."""
+
+    shape: Ints
+    dtype: str
 
 
 class Typed(NamedTuple):
@@ -125,7 +133,7 @@ class Free(NamedTuple):
 class Bind(NamedTuple):
     """Give arrays names in the engines' user namespace, for ``%px``; drop the names before."""
 
-    names: tuple[tuple[str, Operand], ...]
+    names: tuple[tuple[str, Operand | InNotebook], ...]
 
 
 class Clocks(NamedTuple):
@@ -206,6 +214,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
     for cls in (
         *(
             Operand,
+            InNotebook,
             Typed,
             Create,
             Apply,

@@ -14,6 +14,7 @@ import numpy as np
 from distnb import ops
 from distnb.client.handle import Handle, numeric
 from distnb.client.indexing import index_view, one_axis, some_axes
+from distnb.client.notebook import quick
 from distnb.client.operations import (
     assign,
     copied,
@@ -379,6 +380,46 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         return elementwise("conjugate", self)
 
     conjugate = conj
+
+
+def _operator(name: str, ufunc: np.ufunc, swap: bool = False, into: bool = False) -> None:
+    """Let an operator try the short way first; what it is comes from NumPy's mixin."""
+    long = getattr(np.lib.mixins.NDArrayOperatorsMixin, name)
+
+    def method(self: DistArray, other: Any) -> Any:
+        found = quick(ufunc, self, other, swap, into)
+        return long(self, other) if found is None else found
+
+    method.__name__ = method.__qualname__ = name
+    setattr(DistArray, name, method)
+
+
+for _name, _ufunc in {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "truediv": np.true_divide,
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+    "pow": np.power,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "lshift": np.left_shift,
+    "rshift": np.right_shift,
+}.items():
+    _operator(f"__{_name}__", _ufunc)
+    _operator(f"__r{_name}__", _ufunc, swap=True)
+    _operator(f"__i{_name}__", _ufunc, into=True)
+for _name, _ufunc in {
+    "lt": np.less,
+    "le": np.less_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}.items():
+    _operator(f"__{_name}__", _ufunc)
 
 
 #: NumPy function -> what it does to distributed arrays; filled by :mod:`distnb.client.functions`.

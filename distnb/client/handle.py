@@ -11,7 +11,7 @@ from distnb import filling
 from distnb.client.session import Base, Session, lost_error
 from distnb.errors import explain
 from distnb.layout import Ints, Layout, Placed, View
-from distnb.protocol import Create, Operand
+from distnb.protocol import Create, InNotebook, Operand
 from distnb.slices import interval
 
 __all__ = ["Handle", "create", "hosted", "numeric"]
@@ -109,6 +109,13 @@ class Handle:
             raise lost_error(self.shape)
         return Operand(self._base.handle, self._view)
 
+    @property
+    def bound(self) -> Operand | InNotebook:
+        """The array as ``%px`` is to see it."""
+        if self._base.host is not None:
+            return InNotebook(self.shape, self.dtype.str)
+        return self.operand
+
     def _look(self, view: View, writeable: bool | None = None) -> Self:
         return type(self)(self._base, view, self._writeable if writeable is None else writeable)
 
@@ -140,7 +147,9 @@ def hosted(session: Session, elements: Any) -> Any:
     """Return the array of an ndarray, which lives in the notebook and is its own from now on."""
     if not elements.flags.c_contiguous:
         elements = elements.copy()
-    return Handle.made(Base.here(session, elements), View.whole(elements.shape))
+    made = Handle.made(Base.here(session, elements), View.whole(elements.shape))
+    made._window = elements
+    return made
 
 
 def create(
@@ -152,6 +161,8 @@ def create(
     each rank. A base in the notebook is made here and now.
     """
     if layout.here:
+        if session.closed:
+            session.check_open()
         return hosted(session, _filled(shape, dtype, how))
     base = Base(session, shape, dtype, layout)
     record_creation(base, how)

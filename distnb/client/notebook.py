@@ -6,7 +6,9 @@ never see, which are worded as for arrays on engines (the callers check again wh
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import Context, copy_context
 from math import prod
 from typing import Any
 
@@ -14,6 +16,7 @@ import numpy as np
 
 from distnb import ops
 from distnb.client.handle import Handle, hosted, numeric
+from distnb.client.session import user_frame
 from distnb.config import config
 from distnb.errors import explain
 from distnb.layout import Ints, Layout, default_layout, in_notebook
@@ -71,16 +74,16 @@ def compute(
         return None
     into = tuple(None if o is None else o.here for o in outs)
     if isinstance(row.run, np.ufunc):
-        if given:
-            options = options | {"out": into}
-        found = row.run(*ins, **options) if where is True else row.run(*ins, where=where, **options)
+        if given or where is not True:
+            options = options | {"out": into, "where": where}
+        found = watched(row.name, row.run, *ins, **options)
         found = found if row.nout > 1 else (found,)
     else:
         shape, dtypes = prepare()
         found = tuple(
             np.empty(shape, d) if o is None else o for o, d in zip(into, dtypes, strict=True)
         )
-        row.run(*ins, out=found, where=where, **options)
+        watched(row.name, row.run, *ins, out=found, where=where, **options)
     return found if given or all(fits(f.nbytes) for f in found) else None
 
 
@@ -95,8 +98,7 @@ def _may_fit(ins: Sequence[Any], where: Any) -> bool:
 def delivered(session: Any, found: Sequence[Any], outs: Sequence[Handle | None]) -> tuple[Any, ...]:
     """Return results as arrays: the outputs that were given, and new ones."""
     return tuple(
-        hosted(session, np.asarray(f)) if o is None else o
-        for f, o in zip(found, outs, strict=True)
+        hosted(session, np.asarray(f)) if o is None else o for f, o in zip(found, outs, strict=True)
     )
 
 
@@ -105,13 +107,14 @@ def assign(target: Handle, value: Any, mask: Any) -> None:
     view: Any = target.here
     target._base.copy = None
     if mask is None:
-        view[...] = value
+        watched("copy", view.__setitem__, ..., value)
         return
     if not isinstance(value, np.ndarray):  # NumPy refuses what cannot be stored
         stored = np.empty((), view.dtype)
         stored[...] = value
         value = stored
-    np.copyto(view, _without(value, view), where=_without(mask, view), casting="unsafe")
+    value, mask = _without(value, view), _without(mask, view)
+    watched("copy", np.copyto, view, value, where=mask, casting="unsafe")
 
 
 def _without(x: np.ndarray, view: np.ndarray) -> np.ndarray:
@@ -126,3 +129,97 @@ def boolean(mask: Any) -> Any:
     if mask.dtype != bool:
         raise TypeError(explain("where", mask.dtype, "bool", "pass a mask"))
     return mask
+
+
+def quick(ufunc: np.ufunc, x: Handle, y: Any, swap: bool = False, into: bool = False) -> Any:
+    """Compute ``x + y`` and its like, or ``x += y``, the short way; None if it is not so simple.
+
+    Simple are an array in the notebook, and a number or an array of the same shape there.
+    """
+    session = x._base.session
+    a = x.here if x._base.host is not None else None
+    if isinstance(y, Handle):
+        b = y.here if y._base.host is not None and y._base.session is session else None
+        if b is None or a is None or a.shape != b.shape:
+            return None
+    else:
+        b = y
+        if a is None or type(y) not in _NUMBERS:
+            return None
+    if a.nbytes > config.cutoff or (into and not x._writeable):
+        return None
+    try:
+        if into:
+            x._base.copy = None
+            found = _CONTEXT.copy().run(ufunc, a, b, a)
+        else:
+            found = _CONTEXT.copy().run(ufunc, b, a) if swap else _CONTEXT.copy().run(ufunc, a, b)
+    except Exception:
+        return None  # the long way says what is wrong
+    if _FLAGS:
+        tell(ufunc.__name__)
+    if into:
+        return x
+    return hosted(session, np.asarray(found)) if found.nbytes <= config.cutoff else None
+
+
+_NUMBERS = frozenset((bool, int, float, complex))
+
+
+# -- floating point warnings ---------------------------------------------------------------------
+
+#: What went wrong in the last operation, as NumPy calls it.
+_FLAGS: list[str] = []
+_KINDS = {"divide by zero": "divide", "overflow": "over", "underflow": "under"}
+
+
+def _watching() -> Context:
+    """Return a context in which NumPy notes what it would warn of (its settings are the user's)."""
+    context = copy_context()
+    context.run(np.seterr, all="call")
+    context.run(np.seterrcall, lambda kind, flag: _FLAGS.append(kind))
+    return context
+
+
+_CONTEXT = _watching()
+
+
+def watched(name: str, run: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Call NumPy; warn with the user's line, not with one of this module, as NumPy would."""
+    found = _CONTEXT.copy().run(run, *args, **options)
+    if _FLAGS:
+        tell(name)
+    return found
+
+
+def tell(name: str) -> None:
+    """Do what ``np.seterr`` says about what went wrong."""
+    kinds = list(dict.fromkeys(_FLAGS))
+    _FLAGS.clear()
+    wanted: dict[str, str] = dict(np.geterr())  # type: ignore[arg-type]
+    for kind in kinds:
+        _one_kind(wanted[_KINDS.get(kind, "invalid")], f"{kind} encountered in {name}", kind)
+
+
+def _one_kind(how: str, text: str, kind: str) -> None:
+    if how == "raise":
+        raise FloatingPointError(text)
+    if how == "warn":
+        frame = user_frame()
+        names = frame.f_globals if frame is not None else {}
+        warnings.warn_explicit(
+            text,
+            RuntimeWarning,
+            *((frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)),
+            module=names.get("__name__", "__main__"),
+            registry=names.setdefault("__warningregistry__", {}),
+        )
+    elif how == "print":
+        print(f"Warning: {text}")
+    elif how in ("call", "log"):
+        flag = {"divide by zero": 1, "overflow": 2, "underflow": 4}.get(kind, 8)
+        handler: Any = np.geterrcall()
+        if how == "call":
+            handler(kind, flag)
+        else:
+            handler.write(f"Warning: {text}\n")

@@ -264,7 +264,9 @@ def _on_engines(
     dtypes = _result_dtypes(row.name, ins, outs, options)
     shape = _broadcast_shape([*ins, mask], outs)
     leaders = [
-        found for x, found in zip(inputs, ins, strict=True) if _leads(x) or not isinstance(x, Handle)
+        found
+        for x, found in zip(inputs, ins, strict=True)
+        if _leads(x) or not isinstance(x, Handle)
     ]
     results = _results(session, leaders, outs, dtypes, shape)
     record_apply(

@@ -18,7 +18,7 @@ from distnb.axes import Block, Whole
 from distnb.client.array import FUNCTIONS, DistArray
 from distnb.client.creation import asarray
 from distnb.client.handle import create
-from distnb.client.notebook import all_here, fits
+from distnb.client.notebook import all_here, fits, watched
 from distnb.client.operations import as_dist, copied, elementwise, settled
 from distnb.client.reducing import reduce
 from distnb.errors import explain
@@ -39,7 +39,9 @@ def matmul(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
     _check("matmul", a, b)
     dtype = np.matmul(np.empty((1, 1), a.dtype), np.empty((1, 1), b.dtype)).dtype
     if all_here((a, b), a.session) and _small(a, b, dtype):
-        return _into(settled(a.session, np.asarray(np.matmul(a.here, b.here))), out)
+        return _into(
+            settled(a.session, np.asarray(watched("matmul", np.matmul, a.here, b.here))), out
+        )
     a, b = as_dist(a, a.session), as_dist(b, a.session)
     left, right = a, b
     if a.ndim == 1:

@@ -77,7 +77,8 @@ def _reduce_here(
 ) -> Any:
     """Reduce with NumPy what is in the notebook."""
     options = _numpys_options(axis, dtype, initial)
-    found = ops.REDUCTIONS[op].function(x.here, keepdims=keepdims, **options)
+    function = ops.REDUCTIONS[op].function
+    found = notebook.watched("reduce", function, x.here, keepdims=keepdims, **options)
     made = settled(x.session, np.asarray(found))
     return made if out is None else _reduced_into(op, made, out)
 

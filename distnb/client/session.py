@@ -37,6 +37,7 @@ from distnb.protocol import (
     Failure,
     Fetch,
     Free,
+    InNotebook,
     Operand,
     Reply,
     encode,
@@ -203,9 +204,7 @@ class Session:
 
     def site(self) -> int:
         """Return the number of the user's source line that is running."""
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and _is_library(frame.f_code.co_filename):
-            frame = frame.f_back
+        frame = user_frame()
         key = (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)
         found = self._site_of.get(key)
         if found is None:
@@ -451,7 +450,7 @@ class Session:
         """Return shape and dtype of a ``%px`` variable on each engine."""
         return self.ask(lambda slot: Describe(slot, name))
 
-    def bind(self, names: Iterable[tuple[str, Operand]]) -> None:
+    def bind(self, names: Iterable[tuple[str, Operand | InNotebook]]) -> None:
         """Make arrays reachable from ``%px`` under their notebook names."""
         self.record(Bind(tuple(names)))
         self.send()
@@ -554,6 +553,14 @@ def _share_of_node(about: list[dict[str, Any]]) -> int:
     """Return the memory that each engine may count on when all of its node's use as much."""
     hosts = [a["host"] for a in about]
     return min((a["memory"] // hosts.count(a["host"]) for a in about if a["memory"]), default=0)
+
+
+def user_frame() -> FrameType | None:
+    """Return the innermost frame of the user's code."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
 
 
 @lru_cache(maxsize=4096)

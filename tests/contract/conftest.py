@@ -58,6 +58,13 @@ def session(request):
 
 
 @pytest.fixture
+def engines_only():
+    """All arrays are on engines, small ones too: for tests of what engines do."""
+    with support.setting(cutoff=0):
+        yield
+
+
+@pytest.fixture
 def second(session):
     """Another session on engines of the same kind; the first is the current one again afterwards."""
     with support.another(session) as found:
