@@ -131,9 +131,12 @@ class Free(NamedTuple):
 
 
 class Bind(NamedTuple):
-    """Give arrays names in the engines' user namespace, for ``%px``; drop the names before."""
+    """Give arrays names in the engines' user namespace, for ``%px``; drop the names before.
 
-    names: tuple[tuple[str, Operand | InNotebook], ...]
+    Each name comes with an Operand, or with InNotebook.
+    """
+
+    names: tuple[tuple[str, Any], ...]
 
 
 class Clocks(NamedTuple):

@@ -59,8 +59,9 @@ class LocalArray:
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the whole array."""
-        here = isinstance(self._operand, InNotebook)
-        return self._operand.shape if here else self._operand.view.shape
+        if isinstance(self._operand, InNotebook):
+            return self._operand.shape
+        return self._operand.view.shape
 
     @property
     def dtype(self) -> np.dtype:
