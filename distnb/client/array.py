@@ -14,7 +14,7 @@ import numpy as np
 from distnb import ops
 from distnb.client.handle import Handle, numeric
 from distnb.client.indexing import index_view, one_axis, some_axes
-from distnb.client.notebook import quick
+from distnb.client.notebook import NUMBERS, quick
 from distnb.client.operations import (
     assign,
     copied,
@@ -385,10 +385,18 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
 def _operator(name: str, ufunc: np.ufunc, swap: bool = False, into: bool = False) -> None:
     """Let an operator try the short way first; what it is comes from NumPy's mixin."""
     long = getattr(np.lib.mixins.NDArrayOperatorsMixin, name)
+    op = ufunc.__name__
 
     def method(self: DistArray, other: Any) -> Any:
-        found = quick(ufunc, self, other, swap, into)
-        return long(self, other) if found is None else found
+        if self._base.host is not None:
+            found = quick(ufunc, self, other, swap, into)
+            if found is not None:
+                return found
+        if isinstance(other, DistArray) or type(other) in NUMBERS:
+            if swap:
+                return elementwise(op, other, self)
+            return elementwise(op, self, other, out=self if into else None)
+        return long(self, other)
 
     method.__name__ = method.__qualname__ = name
     setattr(DistArray, name, method)

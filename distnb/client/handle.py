@@ -27,7 +27,7 @@ class Handle:
     that derives from this one, so they need not know it.
     """
 
-    __slots__ = ("__weakref__", "_base", "_placed", "_view", "_window", "_writeable")
+    __slots__ = ("__weakref__", "_base", "_placed", "_spec", "_view", "_window", "_writeable")
     #: The class of arrays.
     made: ClassVar[type[Any]]
 
@@ -40,6 +40,8 @@ class Handle:
         self._writeable = writeable
         self._placed: Placed | None = None
         self._window: np.ndarray | None = None
+        #: Its number in ``session.specs``; 0 if it has none yet.
+        self._spec = 0
 
     @property
     def shape(self) -> Ints:

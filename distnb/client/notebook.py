@@ -144,7 +144,7 @@ def quick(ufunc: np.ufunc, x: Handle, y: Any, swap: bool = False, into: bool = F
             return None
     else:
         b = y
-        if a is None or type(y) not in _NUMBERS:
+        if a is None or type(y) not in NUMBERS:
             return None
     if a.nbytes > config.cutoff or (into and not x._writeable):
         return None
@@ -163,7 +163,8 @@ def quick(ufunc: np.ufunc, x: Handle, y: Any, swap: bool = False, into: bool = F
     return hosted(session, np.asarray(found)) if found.nbytes <= config.cutoff else None
 
 
-_NUMBERS = frozenset((bool, int, float, complex))
+#: Types of Python's scalars.
+NUMBERS = frozenset((bool, int, float, complex))
 
 
 # -- floating point warnings ---------------------------------------------------------------------

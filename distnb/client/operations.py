@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from distnb import ops
-from distnb.client import notebook
+from distnb.client import notebook, recipes
 from distnb.client.handle import Handle, create, hosted, numeric, record_creation
 from distnb.client.notebook import all_here, home, plain
 from distnb.client.placement import Placement
@@ -201,6 +201,11 @@ def elementwise(
     Keyword arguments are those of NumPy's ufuncs. The rule for the layout of a new result is
     :func:`distnb.ops.elementwise_layout`.
     """
+    key = None
+    if where is True and dtype is None and casting is None and not others:
+        found, key = _by_recipe(op, inputs, out)
+        if found is not None:
+            return found
     _check_others(op, others)
     row = ops.ELEMENTWISE[op]
     outs = outputs(out, row.nout)
@@ -211,7 +216,7 @@ def elementwise(
     if all_here(arrays, session):
         found = _here(session, row, inputs, outs, where, options)
     if found is None:
-        found = _on_engines(session, row, inputs, outs, where, options)
+        found = _on_engines(session, row, inputs, outs, where, options, key)
     return found[0] if row.nout == 1 else found
 
 
@@ -249,8 +254,9 @@ def _on_engines(
     outs: Sequence[Any],
     where: Any,
     options: dict[str, Any],
+    key: Any,
 ) -> tuple[Any, ...]:
-    """Record an operation for the engines."""
+    """Record an operation for the engines; keep its recipe under ``key``."""
     for o in outs:
         if o is not None:
             check_session(o, session)
@@ -272,7 +278,21 @@ def _on_engines(
     record_apply(
         row.name, results, ins, None if mask is True else mask, tuple(sorted(options.items()))
     )
+    if key is not None:
+        recipes.keep(session, key, ins, results[0], outs[0])
     return tuple(_deliver(r, o) for r, o in zip(results, outs, strict=True))
+
+
+def _by_recipe(op: str, inputs: Sequence[Any], out: Any) -> tuple[Any, Any]:
+    """Record an operation that came before; return its result (or None), and its key."""
+    one = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    if (one is not None and not isinstance(one, Handle)) or ops.ELEMENTWISE[op].nout > 1:
+        return None, None
+    session, key = recipes.key_of(op, inputs, one)
+    recipe = None if session is None else session.recipes.get(key)
+    if recipe is None:
+        return None, key
+    return recipes.repeat(session, op, recipe, inputs, one), key
 
 
 def _leads(x: Any) -> bool:

@@ -70,7 +70,14 @@ class Base:
         *("shape", "since"),
     )
 
-    def __init__(self, session: Session, shape: Ints, dtype: np.dtype, layout: Layout) -> None:
+    def __init__(
+        self,
+        session: Session,
+        shape: Ints,
+        dtype: np.dtype,
+        layout: Layout,
+        need: int | None = None,
+    ) -> None:
         self.session = session
         self.nbytes = -1  # nothing to free if making it fails
         self.shape = shape
@@ -78,7 +85,7 @@ class Base:
         self.host: np.ndarray | None = None
         self.copy: Base | None = None
         self.lost = False
-        self.move(layout)
+        self.move(layout, need)
 
     @classmethod
     def here(cls, session: Session, host: np.ndarray) -> Base:
@@ -94,12 +101,12 @@ class Base:
         base.lost = False
         return base
 
-    def move(self, layout: Layout) -> None:
-        """Become a base on the engines, to be created there."""
+    def move(self, layout: Layout, need: int | None = None) -> None:
+        """Become a base on the engines, to be created there; it takes ``need`` bytes on one."""
         if self.nbytes >= 0:
             self.session.release(self)
         self.handle = self.session.new_handle()
-        self.nbytes = self.session.reserve(self.shape, self.dtype, layout)
+        self.nbytes = self.session.reserve(self.shape, self.dtype, layout, need)
         self.layout = layout
         #: No batch before this one has to do with the content.
         self.since = self.session.batches + 1
@@ -164,6 +171,10 @@ class Session:
         self._sent: deque[_Sent] = deque()
         self._records: list[tuple[_Sent, list[Any]]] | None = None
         self._bases: dict[int, Any] = {}
+        #: What :mod:`distnb.client.recipes` keeps.
+        self.recipes: dict[Any, Any] = {}
+        self.specs: dict[Any, int] = {}
+        self.last_spec = 0
         self._error: BaseException | None = None
         #: Why the engines cannot be used any more.
         self._dead = ""
@@ -192,19 +203,22 @@ class Session:
         if self._dead:
             raise EngineError(self._dead)
 
-    def record(self, command: Command) -> None:
-        """Add a command to the pending batch."""
+    def record(self, *commands: Command) -> None:
+        """Add commands to the pending batch."""
         self.check_open()
-        self._recorder.add(command)
+        self._recorder.add(*commands)
 
     def attach(self, parts: list[np.ndarray], make: Callable[[int], Command]) -> None:
         """Add a buffer for each rank to the pending batch, with the command of its slot."""
         with self._recorder.lock:  # the idle timer must not send the one without the other
             self.record(make(self._recorder.attach(parts)))
 
-    def site(self) -> int:
-        """Return the number of the user's source line that is running."""
-        frame = user_frame()
+    def site(self, depth: int = 2) -> int:
+        """Return the number of the user's source line that is running.
+
+        The innermost ``depth`` frames are known to be the library's.
+        """
+        frame = user_frame(depth)
         key = (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)
         found = self._site_of.get(key)
         if found is None:
@@ -224,11 +238,13 @@ class Session:
 
     # -- memory ------------------------------------------------------------------------------
 
-    def reserve(self, shape: Ints, dtype: np.dtype, layout: Layout) -> int:
-        """Count a base against the engines' memory; refuse what cannot fit."""
-        if len(shape) > 32 or prod(n or 1 for n in shape) * dtype.itemsize > _ADDRESSABLE:
-            np.broadcast_to(np.empty((), dtype), shape)  # NumPy refuses what no array can be
-        need = layout.largest_part(shape) * dtype.itemsize
+    def reserve(self, shape: Ints, dtype: np.dtype, layout: Layout, need: int | None = None) -> int:
+        """Count a base against the engines' memory; refuse what cannot fit.
+
+        ``need`` is what this returned for the like of it before.
+        """
+        if need is None:
+            need = self._need(shape, dtype, layout)
         room = self.room()
         if room is not None and need > room:
             raise MemoryError(
@@ -241,6 +257,13 @@ class Session:
             )
         self._reserved += need
         return need
+
+    @staticmethod
+    def _need(shape: Ints, dtype: np.dtype, layout: Layout) -> int:
+        """Return the bytes that an engine needs for a base."""
+        if len(shape) > 32 or prod(n or 1 for n in shape) * dtype.itemsize > _ADDRESSABLE:
+            np.broadcast_to(np.empty((), dtype), shape)  # NumPy refuses what no array can be
+        return layout.largest_part(shape) * dtype.itemsize
 
     def room(self) -> int | None:
         """Return the bytes that another base may take on an engine (None if unknown)."""
@@ -555,9 +578,9 @@ def _share_of_node(about: list[dict[str, Any]]) -> int:
     return min((a["memory"] // hosts.count(a["host"]) for a in about if a["memory"]), default=0)
 
 
-def user_frame() -> FrameType | None:
-    """Return the innermost frame of the user's code."""
-    frame: FrameType | None = sys._getframe(1)
+def user_frame(depth: int = 1) -> FrameType | None:
+    """Return the innermost frame of the user's code, which is at least so many frames away."""
+    frame: FrameType | None = sys._getframe(depth)
     while frame is not None and _is_library(frame.f_code.co_filename):
         frame = frame.f_back
     return frame

@@ -1,0 +1,122 @@
+"""Elementwise operations that come again: what was found out the first time is kept.
+
+A recipe is keyed by the operation and the *specs* of its operands (shape, layout, view and dtype,
+as a number that the session gives them). It holds what does not depend on anything else: the views
+of the operands, broadcast, and shape, dtype and layout of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distnb.client.handle import Handle
+from distnb.client.session import Base, Session
+from distnb.layout import Ints, Layout, View
+from distnb.protocol import Apply, Create, Operand
+
+__all__ = ["Recipe", "keep", "key_of", "repeat"]
+
+#: Scalars that give the result the same dtype whatever their value is.
+_WEAK = frozenset((bool, float, complex))
+#: More recipes than this are not kept.
+_MOST = 4096
+
+
+class Recipe(NamedTuple):
+    """How to record an operation: ``views`` are None for scalars; ``made`` is None for ``out=``."""
+
+    views: tuple[View | None, ...]
+    out: View
+    made: Made | None
+    whole: bool
+
+
+class Made(NamedTuple):
+    """The base that an operation makes."""
+
+    shape: Ints
+    dtype: np.dtype
+    code: str
+    layout: Layout
+    need: int
+    spec: int
+
+
+def key_of(op: str, inputs: Sequence[Any], out: Handle | None) -> tuple[Any, Any]:
+    """Return the session of an operation, and what it is known by; None twice if by nothing."""
+    session = None
+    key: list[Any] = [op]
+    for x in inputs if out is None else (*inputs, out):
+        if isinstance(x, Handle):
+            base = x._base
+            if base.host is not None or base.lost or base.session is not (session or base.session):
+                return None, None
+            session = base.session
+            key.append(x._spec or _spec(session, x))
+        elif type(x) in _WEAK or (type(x) is int and 0 <= x < 128):
+            key.append(type(x))
+        else:
+            return None, None
+    if out is not None:
+        if not out._writeable:
+            return None, None
+        key.append("out")
+    return session, tuple(key)
+
+
+def _spec(session: Session, x: Handle) -> int:
+    """Return the number of an array's spec; it is never given to another one."""
+    specs = session.specs
+    if len(specs) >= _MOST:
+        specs.clear()
+    base = x._base
+    found = (base.shape, base.layout, x._view, base.dtype.char)
+    number = specs.get(found)
+    if number is None:
+        session.last_spec += 1
+        number = specs[found] = session.last_spec
+    x._spec = number
+    return number
+
+
+def keep(
+    session: Session, key: Any, ins: Sequence[Any], result: Handle, out: Handle | None
+) -> None:
+    """Keep the recipe of an operation that was just recorded."""
+    recipes = session.recipes
+    if len(recipes) >= _MOST:
+        recipes.clear()
+    shape, base = result.shape, result._base
+    views = tuple(x._view.broadcast(shape) if isinstance(x, Handle) else None for x in ins)
+    made = None
+    if out is None:
+        spec = _spec(session, result)
+        made = Made(base.shape, base.dtype, base.dtype.str, base.layout, base.nbytes, spec)
+    recipes[key] = Recipe(views, result._view, made, result._view.is_whole(base.shape))
+
+
+def repeat(session: Session, op: str, recipe: Recipe, inputs: Sequence[Any], out: Any) -> Any:
+    """Record an operation by its recipe; return its result."""
+    views, view, made, whole = recipe
+    pairs = zip(inputs, views, strict=True)
+    ins = tuple([x if v is None else Operand(x._base.handle, v) for x, v in pairs])
+    site = session.site(5)
+    if made is None:
+        base = out._base
+        if whole:
+            base.since = session.batches + 1
+        session.record(Apply(op, (Operand(base.handle, view),), ins, None, (), site))
+        return out
+    shape, dtype, code, layout, need, spec = made
+    base = Base(session, shape, dtype, layout, need)
+    handle = base.handle
+    session.record(
+        Create(handle, shape, code, layout, ("empty",), site),
+        Apply(op, (Operand(handle, view),), ins, None, (), site),
+    )
+    result = Handle.made(base, view)
+    result._spec = spec
+    return result
