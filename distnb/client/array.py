@@ -17,6 +17,7 @@ from distnb.client.indexing import index_view, one_axis, some_axes
 from distnb.client.notebook import NUMBERS, quick
 from distnb.client.operations import (
     assign,
+    by_recipe,
     copied,
     elementwise,
     layout_for,
@@ -393,9 +394,9 @@ def _operator(name: str, ufunc: np.ufunc, swap: bool = False, into: bool = False
             if found is not None:
                 return found
         if isinstance(other, DistArray) or type(other) in NUMBERS:
-            if swap:
-                return elementwise(op, other, self)
-            return elementwise(op, self, other, out=self if into else None)
+            inputs, out = (other, self) if swap else (self, other), self if into else None
+            found = by_recipe(op, inputs, out)[0]
+            return elementwise(op, *inputs, out=out) if found is None else found
         return long(self, other)
 
     method.__name__ = method.__qualname__ = name

@@ -22,6 +22,7 @@ __all__ = [
     "as_dist",
     "assign",
     "broadcast",
+    "by_recipe",
     "copied",
     "elementwise",
     "from_host",
@@ -203,7 +204,7 @@ def elementwise(
     """
     key = None
     if where is True and dtype is None and casting is None and not others:
-        found, key = _by_recipe(op, inputs, out)
+        found, key = by_recipe(op, inputs, out)
         if found is not None:
             return found
     _check_others(op, others)
@@ -283,7 +284,7 @@ def _on_engines(
     return tuple(_deliver(r, o) for r, o in zip(results, outs, strict=True))
 
 
-def _by_recipe(op: str, inputs: Sequence[Any], out: Any) -> tuple[Any, Any]:
+def by_recipe(op: str, inputs: Sequence[Any], out: Any) -> tuple[Any, Any]:
     """Record an operation that came before; return its result (or None), and its key."""
     one = out[0] if isinstance(out, tuple) and len(out) == 1 else out
     if (one is not None and not isinstance(one, Handle)) or ops.ELEMENTWISE[op].nout > 1:
@@ -472,6 +473,11 @@ def assign(target: Handle, value: Any, mask: Handle | None = None) -> None:
                 check_session(x, session)
         move_out(target._base)
     session.check_open()
+    key = None
+    if mask is None and isinstance(value, Handle):
+        found, key = by_recipe("copy", (value,), target)
+        if found is not None:
+            return
     source = _operand(value, session, target)
     if isinstance(source, Handle):
         source = _fit(source, target.shape)
@@ -482,6 +488,8 @@ def assign(target: Handle, value: Any, mask: Handle | None = None) -> None:
     if mask is not None:
         mask = _fit(notebook.boolean(as_dist(mask, session, target)), target.shape)
     record_apply("copy", (target,), (source,), mask, ())
+    if key is not None:
+        recipes.keep(session, key, (source,), target, target)
 
 
 def _assign_here(target: Handle, value: Any, mask: Any) -> None:

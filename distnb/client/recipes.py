@@ -21,6 +21,8 @@ __all__ = ["Recipe", "keep", "key_of", "repeat"]
 
 #: Scalars that give the result the same dtype whatever their value is.
 _WEAK = frozenset((bool, float, complex))
+#: Makes a named tuple of all its fields, faster than its own class does.
+_new: Any = tuple.__new__
 #: More recipes than this are not kept.
 _MOST = 4096
 
@@ -102,10 +104,11 @@ def repeat(session: Session, op: str, recipe: Recipe, inputs: Sequence[Any], out
     """Record an operation by its recipe; return its result."""
     views, view, made, whole = recipe
     pairs = zip(inputs, views, strict=True)
-    ins = tuple([x if v is None else Operand(x._base.handle, v) for x, v in pairs])
-    site = session.site(5)
+    ins = tuple([x if v is None else _new(Operand, (x._base.handle, v)) for x, v in pairs])
+    site = session.site(4)
     if made is None:
         base = out._base
+        session.check_open()
         if whole:
             base.since = session.batches + 1
         session.record(Apply(op, (Operand(base.handle, view),), ins, None, (), site))
@@ -114,8 +117,8 @@ def repeat(session: Session, op: str, recipe: Recipe, inputs: Sequence[Any], out
     base = Base(session, shape, dtype, layout, need)
     handle = base.handle
     session.record(
-        Create(handle, shape, code, layout, ("empty",), site),
-        Apply(op, (Operand(handle, view),), ins, None, (), site),
+        _new(Create, (handle, shape, code, layout, ("empty",), site)),
+        _new(Apply, (op, (_new(Operand, (handle, view)),), ins, None, (), site)),
     )
     result = Handle.made(base, view)
     result._spec = spec

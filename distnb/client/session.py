@@ -113,9 +113,8 @@ class Base:
         self.session.watch(self)
 
     def __del__(self) -> None:
-        session = self.session
-        if self.nbytes >= 0 and not session.closed:
-            session.release(self)
+        if self.nbytes >= 0 and not self.session.closed:
+            self.session.release(self)
 
 
 class _Sent(NamedTuple):
@@ -186,7 +185,8 @@ class Session:
 
     def new_handle(self) -> int:
         """Return a number for a new base."""
-        self.check_open()
+        if self.closed or self._error is not None or self._dead:
+            self.check_open()
         self._handles += 1
         return self._handles
 
@@ -205,7 +205,8 @@ class Session:
 
     def record(self, *commands: Command) -> None:
         """Add commands to the pending batch."""
-        self.check_open()
+        if self.closed or self._error is not None or self._dead:
+            self.check_open()
         self._recorder.add(*commands)
 
     def attach(self, parts: list[np.ndarray], make: Callable[[int], Command]) -> None:
