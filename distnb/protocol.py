@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 #: Version of the messages; client and engines must agree.
-PROTOCOL = 1
+PROTOCOL = 2
 
 
 class Operand(NamedTuple):

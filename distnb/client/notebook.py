@@ -107,14 +107,14 @@ def assign(target: Handle, value: Any, mask: Any) -> None:
     view: Any = target.here
     target._base.copy = None
     if mask is None:
-        watched("copy", view.__setitem__, ..., value)
+        watched("cast", view.__setitem__, ..., value)
         return
     if not isinstance(value, np.ndarray):  # NumPy refuses what cannot be stored
         stored = np.empty((), view.dtype)
         stored[...] = value
         value = stored
     value, mask = _without(value, view), _without(mask, view)
-    watched("copy", np.copyto, view, value, where=mask, casting="unsafe")
+    watched("cast", np.copyto, view, value, where=mask, casting="unsafe")
 
 
 def _without(x: np.ndarray, view: np.ndarray) -> np.ndarray:
@@ -146,7 +146,7 @@ def quick(ufunc: np.ufunc, x: Handle, y: Any, swap: bool = False, into: bool = F
         b = y
         if a is None or type(y) not in NUMBERS:
             return None
-    if a.nbytes > config.cutoff or (into and not x._writeable):
+    if not fits(a.nbytes) or (into and not x._writeable):
         return None
     try:
         if into:
@@ -155,6 +155,7 @@ def quick(ufunc: np.ufunc, x: Handle, y: Any, swap: bool = False, into: bool = F
         else:
             found = _CONTEXT.copy().run(ufunc, b, a) if swap else _CONTEXT.copy().run(ufunc, a, b)
     except Exception:
+        _FLAGS.clear()
         return None  # the long way says what is wrong
     if _FLAGS:
         tell(ufunc.__name__)
@@ -187,7 +188,11 @@ _CONTEXT = _watching()
 
 def watched(name: str, run: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """Call NumPy; warn with the user's line, not with one of this module, as NumPy would."""
-    found = _CONTEXT.copy().run(run, *args, **options)
+    try:
+        found = _CONTEXT.copy().run(run, *args, **options)
+    except BaseException:
+        _FLAGS.clear()
+        raise
     if _FLAGS:
         tell(name)
     return found

@@ -202,11 +202,12 @@ def elementwise(
     Keyword arguments are those of NumPy's ufuncs. The rule for the layout of a new result is
     :func:`distnb.ops.elementwise_layout`.
     """
-    key = None
     if where is True and dtype is None and casting is None and not others:
         found, key = by_recipe(op, inputs, out)
         if found is not None:
             return found
+        if key is not None:
+            return _first(op, key, inputs, out[0] if isinstance(out, tuple) else out)
     _check_others(op, others)
     row = ops.ELEMENTWISE[op]
     outs = outputs(out, row.nout)
@@ -217,7 +218,7 @@ def elementwise(
     if all_here(arrays, session):
         found = _here(session, row, inputs, outs, where, options)
     if found is None:
-        found = _on_engines(session, row, inputs, outs, where, options, key)
+        found = _on_engines(session, row, inputs, outs, where, options)
     return found[0] if row.nout == 1 else found
 
 
@@ -255,9 +256,8 @@ def _on_engines(
     outs: Sequence[Any],
     where: Any,
     options: dict[str, Any],
-    key: Any,
 ) -> tuple[Any, ...]:
-    """Record an operation for the engines; keep its recipe under ``key``."""
+    """Record an operation for the engines."""
     for o in outs:
         if o is not None:
             check_session(o, session)
@@ -279,8 +279,6 @@ def _on_engines(
     record_apply(
         row.name, results, ins, None if mask is True else mask, tuple(sorted(options.items()))
     )
-    if key is not None:
-        recipes.keep(session, key, ins, results[0], outs[0])
     return tuple(_deliver(r, o) for r, o in zip(results, outs, strict=True))
 
 
@@ -294,6 +292,21 @@ def by_recipe(op: str, inputs: Sequence[Any], out: Any) -> tuple[Any, Any]:
     if recipe is None:
         return None, key
     return recipes.repeat(session, op, recipe, inputs, one), key
+
+
+def _first(op: str, key: Any, inputs: Sequence[Any], out: Handle | None) -> Any:
+    """Record an operation by a recipe that is made now: all operands are scalars, or on engines."""
+    arrays = [x for x in (*inputs, out) if isinstance(x, Handle)]
+    session = arrays[0].session
+    (dtype,) = _result_dtypes(op, inputs, (out,), {})
+    shape = _broadcast_shape(inputs, (out,))
+    if out is None:
+        views = tuple([(x.size, broadcast(x, shape).placed) for x in arrays])
+        layout = ops.elementwise_layout(views, shape, session.size)
+        recipe = recipes.new(session, inputs, shape, dtype, layout)
+    else:
+        recipe = recipes.into(out, inputs)
+    return recipes.repeat(session, op, recipes.add(session, key, recipe), inputs, out)
 
 
 def _leads(x: Any) -> bool:
@@ -473,10 +486,14 @@ def assign(target: Handle, value: Any, mask: Handle | None = None) -> None:
                 check_session(x, session)
         move_out(target._base)
     session.check_open()
-    key = None
     if mask is None and isinstance(value, Handle):
         found, key = by_recipe("copy", (value,), target)
         if found is not None:
+            return
+        if key is not None:
+            source = _fit(value, target.shape)
+            recipe = recipes.add(session, key, recipes.into(target, (source,)))
+            recipes.repeat(session, "copy", recipe, (source,), target)
             return
     source = _operand(value, session, target)
     if isinstance(source, Handle):
@@ -488,8 +505,6 @@ def assign(target: Handle, value: Any, mask: Handle | None = None) -> None:
     if mask is not None:
         mask = _fit(notebook.boolean(as_dist(mask, session, target)), target.shape)
     record_apply("copy", (target,), (source,), mask, ())
-    if key is not None:
-        recipes.keep(session, key, (source,), target, target)
 
 
 def _assign_here(target: Handle, value: Any, mask: Any) -> None:

@@ -19,7 +19,7 @@ from distnb.client.array import FUNCTIONS, DistArray
 from distnb.client.creation import asarray
 from distnb.client.handle import create
 from distnb.client.notebook import all_here, fits, watched
-from distnb.client.operations import as_dist, copied, elementwise, settled
+from distnb.client.operations import as_dist, check_session, copied, elementwise, settled
 from distnb.client.reducing import reduce
 from distnb.errors import explain
 from distnb.layout import Grid, Ints, Layout, replicated
@@ -109,6 +109,9 @@ def vecmat(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
 
 def _operands(x1: Any, x2: Any) -> tuple[DistArray, DistArray]:
     one = x1 if isinstance(x1, DistArray) else x2
+    for x in (x1, x2):
+        if isinstance(x, DistArray):
+            check_session(x, one.session)
     return asarray(x1, session=one.session), asarray(x2, session=one.session)
 
 

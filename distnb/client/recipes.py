@@ -17,7 +17,7 @@ from distnb.client.session import Base, Session
 from distnb.layout import Ints, Layout, View
 from distnb.protocol import Apply, Create, Operand
 
-__all__ = ["Recipe", "keep", "key_of", "repeat"]
+__all__ = ["Recipe", "add", "into", "key_of", "new", "repeat"]
 
 #: Scalars that give the result the same dtype whatever their value is.
 _WEAK = frozenset((bool, float, complex))
@@ -70,34 +70,56 @@ def key_of(op: str, inputs: Sequence[Any], out: Handle | None) -> tuple[Any, Any
 
 
 def _spec(session: Session, x: Handle) -> int:
-    """Return the number of an array's spec; it is never given to another one."""
+    """Return the number of an array's spec."""
+    base = x._base
+    x._spec = _number(session, (base.shape, base.layout, x._view, base.dtype.char))
+    return x._spec
+
+
+def _number(session: Session, spec: tuple[Any, ...]) -> int:
+    """Return the number of a spec; it is never given to another one."""
     specs = session.specs
     if len(specs) >= _MOST:
         specs.clear()
-    base = x._base
-    found = (base.shape, base.layout, x._view, base.dtype.char)
-    number = specs.get(found)
+    number = specs.get(spec)
     if number is None:
         session.last_spec += 1
-        number = specs[found] = session.last_spec
-    x._spec = number
+        number = specs[spec] = session.last_spec
     return number
 
 
-def keep(
-    session: Session, key: Any, ins: Sequence[Any], result: Handle, out: Handle | None
-) -> None:
-    """Keep the recipe of an operation that was just recorded."""
+def into(out: Handle, inputs: Sequence[Any]) -> Recipe:
+    """Return the recipe of an operation into a given array."""
+    whole = out._view.is_whole(out._base.shape)
+    return Recipe(_views(inputs, out.shape), out._view, None, whole)
+
+
+def new(
+    session: Session, inputs: Sequence[Any], shape: Ints, dtype: np.dtype, layout: Layout
+) -> Recipe:
+    """Return the recipe of an operation that makes its result."""
+    view = View.whole(shape)
+    number = _number(session, (shape, layout, view, dtype.char))
+    need = session.need(shape, dtype, layout)
+    made = Made(shape, dtype, dtype.str, layout, need, number)
+    return Recipe(_views(inputs, shape), view, made, True)
+
+
+def _views(inputs: Sequence[Any], shape: Ints) -> tuple[View | None, ...]:
+    return tuple([_stretched(x, shape) if isinstance(x, Handle) else None for x in inputs])
+
+
+def _stretched(x: Handle, shape: Ints) -> View:
+    return x._view if x.shape == shape else x._view.broadcast(shape)
+
+
+def add(session: Session, key: Any, recipe: Recipe) -> Recipe:
+    """Keep a recipe; return it."""
     recipes = session.recipes
     if len(recipes) >= _MOST:
         recipes.clear()
-    shape, base = result.shape, result._base
-    views = tuple(x._view.broadcast(shape) if isinstance(x, Handle) else None for x in ins)
-    made = None
-    if out is None:
-        spec = _spec(session, result)
-        made = Made(base.shape, base.dtype, base.dtype.str, base.layout, base.nbytes, spec)
-    recipes[key] = Recipe(views, result._view, made, result._view.is_whole(base.shape))
+    recipes[key] = recipe
+    return recipe
 
 
 def repeat(session: Session, op: str, recipe: Recipe, inputs: Sequence[Any], out: Any) -> Any:
@@ -105,7 +127,7 @@ def repeat(session: Session, op: str, recipe: Recipe, inputs: Sequence[Any], out
     views, view, made, whole = recipe
     pairs = zip(inputs, views, strict=True)
     ins = tuple([x if v is None else _new(Operand, (x._base.handle, v)) for x, v in pairs])
-    site = session.site(4)
+    site = session.site(4)  # repeat, its caller, and an operator or function
     if made is None:
         base = out._base
         session.check_open()

@@ -245,7 +245,7 @@ class Session:
         ``need`` is what this returned for the like of it before.
         """
         if need is None:
-            need = self._need(shape, dtype, layout)
+            need = self.need(shape, dtype, layout)
         room = self.room()
         if room is not None and need > room:
             raise MemoryError(
@@ -260,7 +260,7 @@ class Session:
         return need
 
     @staticmethod
-    def _need(shape: Ints, dtype: np.dtype, layout: Layout) -> int:
+    def need(shape: Ints, dtype: np.dtype, layout: Layout) -> int:
         """Return the bytes that an engine needs for a base."""
         if len(shape) > 32 or prod(n or 1 for n in shape) * dtype.itemsize > _ADDRESSABLE:
             np.broadcast_to(np.empty((), dtype), shape)  # NumPy refuses what no array can be
