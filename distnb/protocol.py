@@ -259,7 +259,8 @@ def encode(message: object) -> bytes:
     Batch(number=1, epoch=0, commands=(Free(bases=(7,)),))
     """
     if isinstance(message, Batch):
-        message = (message.number, message.epoch, [_flat(c) for c in message.commands])
+        number, epoch, commands, *rest = message
+        message = (number, epoch, [_flat(c) for c in commands], *rest)
     return pickle.dumps(message, protocol=5)
 
 
@@ -269,8 +270,8 @@ def decode(data: bytes) -> Any:
     if type(found) is not tuple:
         return found
     try:
-        number, epoch, commands = found
-        return Batch(number, epoch, tuple([_round(c) for c in commands]))
+        number, epoch, commands, *rest = found
+        return Batch(number, epoch, tuple([_round(c) for c in commands]), *rest)
     except (TypeError, ValueError) as error:
         raise pickle.UnpicklingError(
             f"message: got {str(found)[:80]}, expected a batch; send data only"
