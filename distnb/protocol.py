@@ -53,6 +53,8 @@ class InNotebook(NamedTuple):
 
     shape: Ints
     dtype: str
+    #: No base on the engines has this handle.
+    base: int = 0
 
 
 class Typed(NamedTuple):
@@ -259,8 +261,8 @@ def encode(message: object) -> bytes:
     Batch(number=1, epoch=0, commands=(Free(bases=(7,)),))
     """
     if isinstance(message, Batch):
-        number, epoch, commands, *rest = message
-        message = (number, epoch, [_flat(c) for c in commands], *rest)
+        flat: Any = [_flat(c) for c in message.commands]
+        message = tuple(message._replace(commands=flat))
     return pickle.dumps(message, protocol=5)
 
 
@@ -270,8 +272,8 @@ def decode(data: bytes) -> Any:
     if type(found) is not tuple:
         return found
     try:
-        number, epoch, commands, *rest = found
-        return Batch(number, epoch, tuple([_round(c) for c in commands]), *rest)
+        batch = Batch(*found)
+        return batch._replace(commands=tuple([_round(c) for c in batch.commands]))
     except (TypeError, ValueError) as error:
         raise pickle.UnpicklingError(
             f"message: got {str(found)[:80]}, expected a batch; send data only"

@@ -17,7 +17,7 @@ from distnb.client.indexing import index_view, one_axis, some_axes
 from distnb.client.notebook import NUMBERS, quick
 from distnb.client.operations import (
     assign,
-    by_recipe,
+    by_template,
     copied,
     elementwise,
     layout_for,
@@ -395,7 +395,7 @@ def _operator(name: str, ufunc: np.ufunc, swap: bool = False, into: bool = False
                 return found
         if isinstance(other, DistArray) or type(other) in NUMBERS:
             inputs, out = (other, self) if swap else (self, other), self if into else None
-            found = by_recipe(op, inputs, out)[0]
+            found = by_template(op, inputs, out)[0]
             return elementwise(op, *inputs, out=out) if found is None else found
         return long(self, other)
 

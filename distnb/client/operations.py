@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from distnb import ops
-from distnb.client import notebook, recipes
+from distnb.client import notebook, templates
 from distnb.client.handle import Handle, create, hosted, numeric, record_creation
 from distnb.client.notebook import all_here, home, plain
 from distnb.client.placement import Placement
@@ -22,7 +22,7 @@ __all__ = [
     "as_dist",
     "assign",
     "broadcast",
-    "by_recipe",
+    "by_template",
     "copied",
     "elementwise",
     "from_host",
@@ -203,7 +203,7 @@ def elementwise(
     :func:`distnb.ops.elementwise_layout`.
     """
     if where is True and dtype is None and casting is None and not others:
-        found, key = by_recipe(op, inputs, out)
+        found, key = by_template(op, inputs, out)
         if found is not None:
             return found
         if key is not None:
@@ -282,20 +282,20 @@ def _on_engines(
     return tuple(_deliver(r, o) for r, o in zip(results, outs, strict=True))
 
 
-def by_recipe(op: str, inputs: Sequence[Any], out: Any) -> tuple[Any, Any]:
+def by_template(op: str, inputs: Sequence[Any], out: Any) -> tuple[Any, Any]:
     """Record an operation that came before; return its result (or None), and its key."""
     one = out[0] if isinstance(out, tuple) and len(out) == 1 else out
     if (one is not None and not isinstance(one, Handle)) or ops.ELEMENTWISE[op].nout > 1:
         return None, None
-    session, key = recipes.key_of(op, inputs, one)
-    recipe = None if session is None else session.recipes.get(key)
-    if recipe is None:
+    session, key = templates.key_of(op, inputs, one)
+    template = None if session is None else session.templates.get(key)
+    if template is None:
         return None, key
-    return recipes.repeat(session, op, recipe, inputs, one), key
+    return templates.repeat(session, op, template, inputs, one), key
 
 
 def _first(op: str, key: Any, inputs: Sequence[Any], out: Handle | None) -> Any:
-    """Record an operation by a recipe that is made now: all operands are scalars, or on engines."""
+    """Record an operation by a template made now; operands are scalars, or arrays on engines."""
     arrays = [x for x in (*inputs, out) if isinstance(x, Handle)]
     session = arrays[0].session
     (dtype,) = _result_dtypes(op, inputs, (out,), {})
@@ -303,10 +303,10 @@ def _first(op: str, key: Any, inputs: Sequence[Any], out: Handle | None) -> Any:
     if out is None:
         views = tuple([(x.size, broadcast(x, shape).placed) for x in arrays])
         layout = ops.elementwise_layout(views, shape, session.size)
-        recipe = recipes.new(session, inputs, shape, dtype, layout)
+        template = templates.new(session, inputs, shape, dtype, layout)
     else:
-        recipe = recipes.into(out, inputs)
-    return recipes.repeat(session, op, recipes.add(session, key, recipe), inputs, out)
+        template = templates.into(out, inputs)
+    return templates.repeat(session, op, templates.add(session, key, template), inputs, out)
 
 
 def _leads(x: Any) -> bool:
@@ -487,13 +487,13 @@ def assign(target: Handle, value: Any, mask: Handle | None = None) -> None:
         move_out(target._base)
     session.check_open()
     if mask is None and isinstance(value, Handle):
-        found, key = by_recipe("copy", (value,), target)
+        found, key = by_template("copy", (value,), target)
         if found is not None:
             return
         if key is not None:
             source = _fit(value, target.shape)
-            recipe = recipes.add(session, key, recipes.into(target, (source,)))
-            recipes.repeat(session, "copy", recipe, (source,), target)
+            template = templates.add(session, key, templates.into(target, (source,)))
+            templates.repeat(session, "copy", template, (source,), target)
             return
     source = _operand(value, session, target)
     if isinstance(source, Handle):

@@ -170,8 +170,8 @@ class Session:
         self._sent: deque[_Sent] = deque()
         self._records: list[tuple[_Sent, list[Any]]] | None = None
         self._bases: dict[int, Any] = {}
-        #: What :mod:`distnb.client.recipes` keeps.
-        self.recipes: dict[Any, Any] = {}
+        #: What :mod:`distnb.client.templates` keeps.
+        self.templates: dict[Any, Any] = {}
         self.specs: dict[Any, int] = {}
         self.last_spec = 0
         self._error: BaseException | None = None

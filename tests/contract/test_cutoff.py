@@ -381,7 +381,7 @@ def test_what_is_kept_is_bounded(session):
             for j in range(65):
                 a[i, j:] + 1
     assert len(session.specs) <= 4096 + 1
-    assert len(session.recipes) <= 4096 + 1
+    assert len(session.templates) <= 4096 + 1
 
 
 def test_indices_that_look_alike(session):

@@ -1,6 +1,6 @@
 """Elementwise operations that come again: what was found out the first time is kept.
 
-A recipe is keyed by the operation and the *specs* of its operands (shape, layout, view and dtype,
+A template is keyed by the operation and the *specs* of its operands (shape, layout, view and dtype,
 as a number that the session gives them). It holds what does not depend on anything else: the views
 of the operands, broadcast, and shape, dtype and layout of the result.
 """
@@ -17,17 +17,17 @@ from distnb.client.session import Base, Session
 from distnb.layout import Ints, Layout, View
 from distnb.protocol import Apply, Create, Operand
 
-__all__ = ["Recipe", "add", "into", "key_of", "new", "repeat"]
+__all__ = ["Template", "add", "into", "key_of", "new", "repeat"]
 
 #: Scalars that give the result the same dtype whatever their value is.
 _WEAK = frozenset((bool, float, complex))
 #: Makes a named tuple of all its fields, faster than its own class does.
 _new: Any = tuple.__new__
-#: More recipes than this are not kept.
+#: More templates than this are not kept.
 _MOST = 4096
 
 
-class Recipe(NamedTuple):
+class Template(NamedTuple):
     """How to record an operation: ``views`` are None for scalars; ``made`` is None for ``out=``."""
 
     views: tuple[View | None, ...]
@@ -88,21 +88,21 @@ def _number(session: Session, spec: tuple[Any, ...]) -> int:
     return number
 
 
-def into(out: Handle, inputs: Sequence[Any]) -> Recipe:
-    """Return the recipe of an operation into a given array."""
+def into(out: Handle, inputs: Sequence[Any]) -> Template:
+    """Return the template of an operation into a given array."""
     whole = out._view.is_whole(out._base.shape)
-    return Recipe(_views(inputs, out.shape), out._view, None, whole)
+    return Template(_views(inputs, out.shape), out._view, None, whole)
 
 
 def new(
     session: Session, inputs: Sequence[Any], shape: Ints, dtype: np.dtype, layout: Layout
-) -> Recipe:
-    """Return the recipe of an operation that makes its result."""
+) -> Template:
+    """Return the template of an operation that makes its result."""
     view = View.whole(shape)
     number = _number(session, (shape, layout, view, dtype.char))
     need = session.need(shape, dtype, layout)
     made = Made(shape, dtype, dtype.str, layout, need, number)
-    return Recipe(_views(inputs, shape), view, made, True)
+    return Template(_views(inputs, shape), view, made, True)
 
 
 def _views(inputs: Sequence[Any], shape: Ints) -> tuple[View | None, ...]:
@@ -113,18 +113,18 @@ def _stretched(x: Handle, shape: Ints) -> View:
     return x._view if x.shape == shape else x._view.broadcast(shape)
 
 
-def add(session: Session, key: Any, recipe: Recipe) -> Recipe:
-    """Keep a recipe; return it."""
-    recipes = session.recipes
-    if len(recipes) >= _MOST:
-        recipes.clear()
-    recipes[key] = recipe
-    return recipe
+def add(session: Session, key: Any, template: Template) -> Template:
+    """Keep a template; return it."""
+    templates = session.templates
+    if len(templates) >= _MOST:
+        templates.clear()
+    templates[key] = template
+    return template
 
 
-def repeat(session: Session, op: str, recipe: Recipe, inputs: Sequence[Any], out: Any) -> Any:
-    """Record an operation by its recipe; return its result."""
-    views, view, made, whole = recipe
+def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any], out: Any) -> Any:
+    """Record an operation by its template; return its result."""
+    views, view, made, whole = template
     pairs = zip(inputs, views, strict=True)
     ins = tuple([x if v is None else _new(Operand, (x._base.handle, v)) for x, v in pairs])
     site = session.site(4)  # repeat, its caller, and an operator or function
