@@ -302,14 +302,10 @@ def _round(command: Any) -> Command:
     kind, *fields = command
     if kind == "a":
         op, outs, pairs, mask, options, site = fields
-        ins = tuple([_new(Operand, x) if type(x) is tuple else x for x in pairs])
-        where = None if mask is None else _new(Operand, mask)
-        written = tuple([_new(Operand, o) for o in outs])
-        return _new(Apply, (op, written, ins, where, options, site))
+        make = Operand._make
+        ins = tuple([make(x) if type(x) is tuple else x for x in pairs])
+        where = None if mask is None else make(mask)
+        return Apply(op, tuple([make(o) for o in outs]), ins, where, options, site)
     if kind in ("c", "f"):
-        return _new(Create if kind == "c" else Free, fields)
+        return Create(*fields) if kind == "c" else Free(*fields)
     raise ValueError(f"got a command {kind!r}")
-
-
-#: Makes a named tuple of as many fields, faster than its own class does.
-_new: Any = tuple.__new__

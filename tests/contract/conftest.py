@@ -3,7 +3,7 @@
 A word may end in ``:cutoff``: small arrays live in the notebook then, as users have it.
 ``inprocess:N``, ``start:N`` (engines that are started), ``connect`` or ``connect:ID`` (engines of
 a running cluster), or ``spmd`` (this process is one rank of ``mpiexec``). By default the tests run
-in this process with 1, 2, 3 and 4 engines.
+in this process with 1, 2, 3 and 4 engines, two of them with the default cutoff.
 """
 
 import os
@@ -15,7 +15,7 @@ import distnb as dnb
 from tests.contract import support
 
 KINDS = os.environ.get(
-    "DISTNB_TEST_SESSION", "inprocess:1 inprocess:2 inprocess:2:cutoff inprocess:3 inprocess:4"
+    "DISTNB_TEST_SESSION", "inprocess:1 inprocess:2:cutoff inprocess:3 inprocess:4"
 )
 
 # All ranks must run the same examples: nothing may depend on a clock, on chance or on a file.
