@@ -1,4 +1,4 @@
-"""The array of the notebook: a spec and a handle; its elements live on the engines.
+"""The array of the notebook: a spec and a handle; its elements live on the engines, if it is large.
 
 Methods record commands and return at once. Shape, dtype and layout of every result are computed
 here, from specs alone; what is wrong raises here, with NumPy's exception types.
@@ -20,11 +20,9 @@ from distnb.client.operations import (
     by_template,
     copied,
     elementwise,
-    layout_for,
-    stay,
     understood,
 )
-from distnb.client.placement import Placement
+from distnb.client.placement import Placement, layout_for, stay
 from distnb.client.reducing import reduce, reduce_options
 from distnb.config import config
 from distnb.errors import GatherError, explain

@@ -12,7 +12,8 @@ import numpy as np
 from distnb.client.array import FUNCTIONS, DistArray
 from distnb.client.current import need
 from distnb.client.handle import create, hosted, numeric
-from distnb.client.operations import elementwise, from_host, layout_of_new, stay
+from distnb.client.operations import elementwise, from_host
+from distnb.client.placement import layout_of_new, stay
 from distnb.client.session import Session
 from distnb.errors import SessionError, explain
 from distnb.layout import Ints, make_layout

@@ -12,7 +12,7 @@ from distnb.client.array import DistArray
 from distnb.client.creation import _shape
 from distnb.client.current import need
 from distnb.client.handle import create, numeric
-from distnb.client.operations import layout_of_new
+from distnb.client.placement import layout_of_new
 from distnb.client.session import Session
 from distnb.errors import explain
 
