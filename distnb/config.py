@@ -24,6 +24,9 @@ class Config:
 
     gather_budget: int = 1 << 30
     """Bytes that an implicit gather (``np.asarray(x)``, printing) may bring to the notebook."""
+    cutoff: int = 1 << 17
+    """Bytes up to which an array for which no layout was asked lives in the notebook's process, as
+    a NumPy array; 0 puts all of them on the engines."""
     flush_size: int = 512
     """Commands that may wait before a batch is sent."""
     flush_idle: float = 0.003

@@ -16,9 +16,11 @@ from distnb.axes import Axis, Block, Irregular, Whole, parse_axis
 from distnb.errors import LayoutError, explain
 
 __all__ = [
+    "NOTEBOOK",
     "Grid",
     "Layout",
     "default_layout",
+    "in_notebook",
     "make_layout",
     "on_engine",
     "replicated",
@@ -26,6 +28,9 @@ __all__ = [
 ]
 
 Ints = tuple[int, ...]
+
+#: In place of a rank: the notebook's process, which is no engine.
+NOTEBOOK = -1
 
 
 def strides_of(shape: Sequence[int]) -> Ints:
@@ -117,6 +122,11 @@ class Layout:
         """Over how many parts the array is split."""
         return self.grid.size // self.copies
 
+    @property
+    def here(self) -> bool:
+        """Whether the notebook holds the array, and no engine does."""
+        return self.grid.first == NOTEBOOK
+
     def local_shape(self, shape: Ints, rank: int) -> Ints | None:
         """Return the shape of a rank's part, or None if the rank holds no part."""
         coords = self.grid.coords(rank)
@@ -145,6 +155,8 @@ class Layout:
     def spell(self) -> str:
         """Return the layout as a user reads it, for example ``block x * on 2 engines``."""
         grid = self.grid
+        if self.here:
+            return "in the notebook"
         if not any(d >= 0 for d in self.dims):
             where = f"on engine {grid.first}" if grid.size == 1 else f"replicated on {grid.size}"
             return where
@@ -162,6 +174,12 @@ def replicated(ndim: int, size: int) -> Layout:
 def on_engine(ndim: int, rank: int) -> Layout:
     """Return the layout in which one rank holds the whole array."""
     return Layout(Grid.of((), rank), (Whole(),) * ndim, (-1,) * ndim)
+
+
+@lru_cache(maxsize=64)
+def in_notebook(ndim: int) -> Layout:
+    """Return the layout of an array that the notebook's process holds, and no engine."""
+    return on_engine(ndim, NOTEBOOK)
 
 
 def default_layout(shape: Ints, size: int) -> Layout:

@@ -159,9 +159,22 @@ def result_dtypes(op: str, ins: Sequence[Any], options: dict[str, Any]) -> tuple
     >>> result_dtypes("add", [np.dtype("float32"), 2], {})
     (dtype('float32'),)
     """
-    if all(isinstance(x, np.dtype) for x in ins):
-        return _dtypes_of_arrays(op, tuple(ins), tuple(sorted(options.items())))
+    kinds = tuple([_kind(x) for x in ins])
+    if None not in kinds:
+        return _dtypes_of_kinds(op, kinds, tuple(sorted(options.items())))
     return _ask(op, ins, options)
+
+
+#: Python's scalars are weak: for the dtype of the result, one stands for all of its type.
+_WEAK: dict[type, Any] = {bool: True, int: 1, float: 1.0, complex: 1j}
+
+
+def _kind(x: Any) -> Any:
+    """Return what the dtype of a result depends on; None if that is the value itself."""
+    if isinstance(x, np.dtype):
+        return x
+    alike = type(x) in _WEAK and (type(x) is not int or 0 <= x < 128)  # an int8 can be 127
+    return type(x) if alike else None
 
 
 def result_dtypes_into(
@@ -177,10 +190,10 @@ def result_dtypes_into(
 
 
 @lru_cache(maxsize=4096)
-def _dtypes_of_arrays(
-    op: str, ins: tuple[np.dtype, ...], options: tuple[tuple[str, Any], ...]
+def _dtypes_of_kinds(
+    op: str, kinds: tuple[Any, ...], options: tuple[tuple[str, Any], ...]
 ) -> tuple[np.dtype, ...]:
-    return _ask(op, ins, dict(options))
+    return _ask(op, [_WEAK[k] if isinstance(k, type) else k for k in kinds], dict(options))
 
 
 def _ask(op: str, ins: Sequence[Any], options: dict[str, Any]) -> tuple[np.dtype, ...]:

@@ -27,6 +27,7 @@ __all__ = [
     "Failure",
     "Fetch",
     "Free",
+    "InNotebook",
     "Local",
     "Operand",
     "Reduce",
@@ -46,6 +47,15 @@ class Operand(NamedTuple):
 
     base: int
     view: View
+
+
+class InNotebook(NamedTuple):
+    """An array that no engine holds, as ``%px`` is told of it."""
+
+    shape: Ints
+    dtype: str
+    #: No base on the engines has this handle.
+    base: int = 0
 
 
 class Typed(NamedTuple):
@@ -124,9 +134,12 @@ class Free(NamedTuple):
 
 
 class Bind(NamedTuple):
-    """Give arrays names in the engines' user namespace, for ``%px``; drop the names before."""
+    """Give arrays names in the engines' user namespace, for ``%px``; drop the names before.
 
-    names: tuple[tuple[str, Operand], ...]
+    Each name comes with an Operand, or with InNotebook.
+    """
+
+    names: tuple[tuple[str, Any], ...]
 
 
 class Clocks(NamedTuple):
@@ -209,6 +222,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
     for cls in (
         *(
             Operand,
+            InNotebook,
             Typed,
             Create,
             Apply,
@@ -249,9 +263,52 @@ def encode(message: object) -> bytes:
     >>> decode(encode(Batch(1, 0, (Free((7,)),))))
     Batch(number=1, epoch=0, commands=(Free(bases=(7,)),), fuse=True)
     """
+    if isinstance(message, Batch):
+        flat: Any = [_flat(c) for c in message.commands]
+        message = tuple(message._replace(commands=flat))
     return pickle.dumps(message, protocol=5)
 
 
 def decode(data: bytes) -> Any:
     """Return the message that :func:`encode` made; raise UnpicklingError on anything else."""
-    return _DataUnpickler(io.BytesIO(data)).load()
+    found = _DataUnpickler(io.BytesIO(data)).load()
+    if type(found) is not tuple:
+        return found
+    try:
+        batch = Batch(*found)
+        return batch._replace(commands=tuple([_round(c) for c in batch.commands]))
+    except (TypeError, ValueError) as error:
+        raise pickle.UnpicklingError(
+            f"message: got {str(found)[:80]}, expected a batch; send data only"
+        ) from error
+
+
+# Pickle writes plain tuples several times faster than named ones. So the commands that come by the
+# thousand travel as plain tuples, with a letter in front, and their operands as pairs.
+
+
+def _flat(command: Command) -> Any:
+    if type(command) is Apply:
+        op, outs, ins, where, options, site = command
+        pairs = tuple([tuple(x) if type(x) is Operand else x for x in ins])
+        mask = None if where is None else tuple(where)
+        return ("a", op, tuple([tuple(o) for o in outs]), pairs, mask, options, site)
+    if type(command) is Create:
+        return ("c", *command)
+    return ("f", command.bases) if type(command) is Free else command
+
+
+def _round(command: Any) -> Command:
+    """Undo :func:`_flat`."""
+    if type(command) is not tuple:
+        return command
+    kind, *fields = command
+    if kind == "a":
+        op, outs, pairs, mask, options, site = fields
+        make = Operand._make
+        ins = tuple([make(x) if type(x) is tuple else x for x in pairs])
+        where = None if mask is None else make(mask)
+        return Apply(op, tuple([make(o) for o in outs]), ins, where, options, site)
+    if kind in ("c", "f"):
+        return Create(*fields) if kind == "c" else Free(*fields)
+    raise ValueError(f"got a command {kind!r}")

@@ -302,7 +302,7 @@ def follow(
     layout = Layout(sub, tuple(axes), tuple(dims))
     whole = View.whole(placed.view.shape)
     shape = tuple(n for d, n in enumerate(placed.view.shape) if d not in dropped)
-    if balanced and not dropped and _unbalanced(layout, whole.shape, size):
+    if balanced and not (dropped or layout.here) and _unbalanced(layout, whole.shape, size):
         return default_layout(shape, size), False
     return layout, exact
 

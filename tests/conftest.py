@@ -1,7 +1,12 @@
-"""What all tests share: hypothesis profiles; ``HYPOTHESIS_PROFILE=ci`` repeats its examples."""
+"""What all tests share: hypothesis profiles; ``HYPOTHESIS_PROFILE=ci`` repeats its examples.
+
+Small arrays are on engines in the tests, for these are small and about engines. Tests of the cutoff
+set it.
+"""
 
 import os
 
+os.environ.setdefault("DISTNB_CUTOFF", "0")  # before distnb is imported, here and by engines
 # Compiled loops have tests of their own; elsewhere nothing is to be compiled in the background.
 os.environ.setdefault("DISTNB_JIT", "0")
 

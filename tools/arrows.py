@@ -33,6 +33,8 @@ ROOT = (
     "distnb.config",
     "distnb.interrupts",
     "distnb.slices",
+    "distnb.philox",
+    "distnb.filling",
     "distnb.axes",
     "distnb.layout",
     "distnb.views",

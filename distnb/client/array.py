@@ -1,4 +1,4 @@
-"""The array of the notebook: a spec and a handle; its elements live on the engines.
+"""The array of the notebook: a spec and a handle; its elements live on the engines, if it is large.
 
 Methods record commands and return at once. Shape, dtype and layout of every result are computed
 here, from specs alone; what is wrong raises here, with NumPy's exception types.
@@ -14,12 +14,18 @@ import numpy as np
 from distnb import ops
 from distnb.client.handle import Handle, numeric
 from distnb.client.indexing import index_view, one_axis, some_axes
-from distnb.client.operations import assign, copied, elementwise, layout_for, understood
-from distnb.client.placement import Placement
+from distnb.client.notebook import NUMBERS, quick
+from distnb.client.operations import (
+    assign,
+    by_template,
+    copied,
+    elementwise,
+    understood,
+)
+from distnb.client.placement import Placement, layout_for, stay
 from distnb.client.reducing import reduce, reduce_options
 from distnb.config import config
 from distnb.errors import GatherError, explain
-from distnb.views import follow
 
 __all__ = ["FUNCTIONS", "DistArray"]
 
@@ -81,8 +87,12 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
     def to_numpy(self) -> np.ndarray:
         """Return all elements as a NumPy array (a copy), whatever its size.
 
-        Each engine sends the part it holds. Raises what an engine raised since the last read.
+        Each engine sends the part it holds. Raises what an engine raised since the last read. Of an
+        array in the notebook, nothing is sent, and no engine is waited for.
         """
+        found = self.here
+        if found is not None:
+            return found.copy()
         return self.session.gather(self.operand, self.placed, self.dtype)
 
     def item(self, *index: Any) -> Any:
@@ -229,8 +239,7 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
 
     def copy(self, order: str = "C") -> DistArray:
         """Return a new array with the same elements, which stay where they are."""
-        layout = follow(self.placed, self.session.size)[0]
-        return copied(self, self.dtype, layout)
+        return copied(self, self.dtype, stay(self, self.dtype))
 
     def astype(self, dtype: Any, casting: str = "unsafe", copy: bool = True) -> DistArray:
         """Return a copy with another dtype (or itself, with ``copy=False`` and the same dtype)."""
@@ -242,7 +251,7 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
             )
         if not copy and to == self.dtype:
             return self
-        return copied(self, to, follow(self.placed, self.session.size)[0])
+        return copied(self, to, stay(self, to))
 
     def redistribute(self, dist: Any = None, grid: Any = None) -> DistArray:
         """Return a new array with the same elements in another layout.
@@ -370,6 +379,54 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         return elementwise("conjugate", self)
 
     conjugate = conj
+
+
+def _operator(name: str, ufunc: np.ufunc, swap: bool = False, into: bool = False) -> None:
+    """Let an operator try the short way first; what it is comes from NumPy's mixin."""
+    long = getattr(np.lib.mixins.NDArrayOperatorsMixin, name)
+    op = ufunc.__name__
+
+    def method(self: DistArray, other: Any) -> Any:
+        if self._base.host is not None:
+            found = quick(ufunc, self, other, swap, into)
+            if found is not None:
+                return found
+        if isinstance(other, DistArray) or type(other) in NUMBERS:
+            inputs, out = (other, self) if swap else (self, other), self if into else None
+            found = by_template(op, inputs, out)[0]
+            return elementwise(op, *inputs, out=out) if found is None else found
+        return long(self, other)
+
+    method.__name__ = method.__qualname__ = name
+    setattr(DistArray, name, method)
+
+
+for _name, _ufunc in {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "truediv": np.true_divide,
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+    "pow": np.power,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "lshift": np.left_shift,
+    "rshift": np.right_shift,
+}.items():
+    _operator(f"__{_name}__", _ufunc)
+    _operator(f"__r{_name}__", _ufunc, swap=True)
+    _operator(f"__i{_name}__", _ufunc, into=True)
+for _name, _ufunc in {
+    "lt": np.less,
+    "le": np.less_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}.items():
+    _operator(f"__{_name}__", _ufunc)
 
 
 #: NumPy function -> what it does to distributed arrays; filled by :mod:`distnb.client.functions`.

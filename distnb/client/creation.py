@@ -11,13 +11,13 @@ import numpy as np
 
 from distnb.client.array import FUNCTIONS, DistArray
 from distnb.client.current import need
-from distnb.client.handle import create, numeric
-from distnb.client.operations import elementwise, from_host, layout_for
+from distnb.client.handle import create, hosted, numeric
+from distnb.client.operations import elementwise, from_host
+from distnb.client.placement import layout_of_new, stay
 from distnb.client.session import Session
 from distnb.errors import SessionError, explain
 from distnb.layout import Ints, make_layout
 from distnb.protocol import Typed
-from distnb.views import follow
 
 __all__ = [
     "arange",
@@ -105,7 +105,10 @@ def array(
     at = need(session)
     host = np.asarray(data) if dtype is None else np.asarray(data, dtype=numeric(dtype))
     host = host.astype(numeric(host.dtype), copy=False)
-    return from_host(at, host, layout_for(host.shape, at, dist, grid))
+    layout = layout_of_new(host.shape, host.dtype, at, dist, grid)
+    if layout.here:
+        return hosted(at, np.array(host, order="C", copy=True))
+    return from_host(at, host, layout)
 
 
 def _from_dist(data: DistArray, dtype: Any, dist: Any, grid: Any, copy: bool) -> DistArray:
@@ -132,7 +135,7 @@ def _made(
 ) -> DistArray:
     at, extents = need(session), _shape(shape)
     kind = numeric(float if dtype is None else dtype)
-    return create(at, extents, kind, layout_for(extents, at, dist, grid), how)
+    return create(at, extents, kind, layout_of_new(extents, kind, at, dist, grid), how)
 
 
 def empty(
@@ -207,11 +210,12 @@ def _like(prototype: Any, dtype: Any, shape: Any, dist: Any, how: tuple[Any, ...
         return _made(shape or prototype.shape, dtype or prototype.dtype, dist, None, None, how)
     extents = prototype.shape if shape is None else _shape(shape)
     at = prototype.session
+    kind = numeric(prototype.dtype if dtype is None else dtype)
     if dist is None and extents == prototype.shape:
-        layout = follow(prototype.placed, at.size)[0]
+        layout = stay(prototype, kind)
     else:
-        layout = layout_for(extents, at, dist)
-    return create(at, extents, numeric(prototype.dtype if dtype is None else dtype), layout, how)
+        layout = layout_of_new(extents, kind, at, dist)
+    return create(at, extents, kind, layout, how)
 
 
 def empty_like(

@@ -16,7 +16,7 @@ from distnb import ops
 from distnb.client.array import FUNCTIONS, DistArray
 from distnb.client.creation import asarray, full_like
 from distnb.client.indexing import one_axis, some_axes
-from distnb.client.operations import as_dist, assign, broadcast, elementwise, understood
+from distnb.client.operations import assign, broadcast, elementwise, understood
 from distnb.client.reducing import reduce
 from distnb.errors import explain
 from distnb.slices import intersect, section
@@ -123,7 +123,7 @@ def _count(x: DistArray, axes: tuple[int, ...], where: Any, keepdims: bool) -> A
     """Return how many elements each result is of."""
     if where is True or where is np._NoValue:
         return int(np.prod([x.shape[d] for d in axes], dtype=np.int64))
-    mask = broadcast(as_dist(where, x.session), x.shape)
+    mask = broadcast(asarray(where, session=x.session), x.shape)
     return reduce("sum", mask, axes, np.dtype(np.intp), None, keepdims)
 
 
@@ -252,7 +252,7 @@ def _copyto(dst: DistArray, src: Any, casting: str = "same_kind", where: Any = T
         raise TypeError(
             f"Cannot cast from {kind!r} to {dst.dtype!r} according to the rule {casting!r}"
         )
-    assign(dst, src, None if where is True else as_dist(where, dst.session, dst))
+    assign(dst, src, None if where is True else where)
 
 
 @_public("allclose", np.allclose)

@@ -1,4 +1,4 @@
-"""The handle under every array: a base on the engines, and a view of it."""
+"""The handle under every array: a base, on the engines or in the notebook, and a view of it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from distnb import filling
 from distnb.client.session import Base, Session, lost_error
 from distnb.errors import explain
 from distnb.layout import Ints, Layout
-from distnb.protocol import Create, Operand
+from distnb.protocol import Create, InNotebook, Operand
+from distnb.slices import interval
 from distnb.views import Placed, View
 
-__all__ = ["Handle", "create", "numeric"]
+__all__ = ["Handle", "create", "hosted", "numeric"]
 
 #: Kinds of dtype that arrays can have: bool, integers, floats, complex.
 _KINDS = "biufc"
@@ -26,7 +28,7 @@ class Handle:
     that derives from this one, so they need not know it.
     """
 
-    __slots__ = ("__weakref__", "_base", "_placed", "_view", "_writeable")
+    __slots__ = ("__weakref__", "_base", "_placed", "_spec", "_view", "_window", "_writeable")
     #: The class of arrays.
     made: ClassVar[type[Any]]
 
@@ -38,6 +40,9 @@ class Handle:
         self._view = view
         self._writeable = writeable
         self._placed: Placed | None = None
+        self._window: np.ndarray | None = None
+        #: Its number in ``session.specs``; 0 if it has none yet.
+        self._spec = 0
 
     @property
     def shape(self) -> Ints:
@@ -77,13 +82,26 @@ class Handle:
     @property
     def placed(self) -> Placed:
         """View, base shape and layout in one."""
-        if self._placed is None:
+        placed = self._placed
+        if placed is None:
             shape, layout = self._base.shape, self._base.layout
             whole = self._view.is_whole(shape)
-            self._placed = (
-                Placed.whole(shape, layout) if whole else Placed(shape, layout, self._view)
-            )
-        return self._placed
+            placed = Placed.whole(shape, layout) if whole else Placed(shape, layout, self._view)
+            if self._base.host is None:  # else it may move
+                self._placed = placed
+        return placed
+
+    @property
+    def here(self) -> np.ndarray | None:
+        """The elements themselves, if they are in the notebook; raises if its session is closed."""
+        host = self._base.host
+        if host is None:
+            return None
+        if self._base.session.closed:
+            self._base.session.check_open()
+        if self._window is None:
+            self._window = host_view(host, self._view)
+        return self._window
 
     @property
     def operand(self) -> Operand:
@@ -94,8 +112,28 @@ class Handle:
             raise lost_error(self.shape)
         return Operand(self._base.handle, self._view)
 
+    @property
+    def bound(self) -> Operand | InNotebook:
+        """The array as ``%px`` is to see it."""
+        if self._base.host is not None:
+            return InNotebook(self.shape, self.dtype.str)
+        return self.operand
+
     def _look(self, view: View, writeable: bool | None = None) -> Self:
         return type(self)(self._base, view, self._writeable if writeable is None else writeable)
+
+
+def host_view(host: np.ndarray, view: View) -> np.ndarray:
+    """Return a view of a base's ndarray, which shares its memory."""
+    if view.is_whole(host.shape):
+        return host
+    if 0 in view.shape:
+        return np.empty(view.shape, host.dtype)
+    step = host.strides
+    offset = sum(i * step[a] for a, i in view.fixed)
+    offset += sum(start * step[a] for a, start, _ in view.dims if a >= 0)
+    strides = tuple(by * step[a] if a >= 0 else 0 for a, _, by in view.dims)
+    return np.ndarray(view.shape, host.dtype, host, offset, strides)
 
 
 def numeric(dtype: Any) -> np.dtype:
@@ -108,19 +146,53 @@ def numeric(dtype: Any) -> np.dtype:
     return found.newbyteorder("=") if not found.isnative else found
 
 
+def hosted(session: Session, elements: Any) -> Any:
+    """Return the array of an ndarray, which lives in the notebook and is its own from now on."""
+    if not elements.flags.c_contiguous:
+        elements = elements.copy()
+    made = Handle.made(Base.here(session, elements), View.whole(elements.shape))
+    made._window = elements
+    return made
+
+
 def create(
     session: Session, shape: Ints, dtype: np.dtype, layout: Layout, how: tuple[Any, ...]
 ) -> Any:
     """Record the creation of a base; return the array of all of it.
 
     ``how`` is as in :class:`distnb.protocol.Create`, but for ``('data', parts)``: a buffer for
-    each rank.
+    each rank. A base in the notebook is made here and now.
     """
+    if layout.here:
+        if session.closed:
+            session.check_open()
+        return hosted(session, _filled(shape, dtype, how))
     base = Base(session, shape, dtype, layout)
-    session.watch(base)
-    command = Create(base.handle, shape, dtype.str, layout, how, session.site())
+    record_creation(base, how)
+    return Handle.made(base, View.whole(shape))
+
+
+def record_creation(base: Base, how: tuple[Any, ...]) -> None:
+    """Record the creation of a base on the engines; ``how`` is as in :func:`create`."""
+    session = base.session
+    command = Create(base.handle, base.shape, base.dtype.str, base.layout, how, session.site())
     if how[0] == "data":
         session.attach(how[1], lambda slot: command._replace(how=("data", slot)))
     else:
         session.record(command)
-    return Handle.made(base, View.whole(shape))
+
+
+def _filled(shape: Ints, dtype: np.dtype, how: tuple[Any, ...]) -> np.ndarray:
+    """Return what engines would make, all of it."""
+    made = np.empty(shape, dtype)
+    kind, *args = how
+    owned = tuple(interval(0, n) for n in shape)
+    if made.size == 0:
+        return made
+    if kind == "fill":
+        filling.fill_value(made, args[0])
+    elif kind == "index":
+        filling.fill_index(made, owned, *args)
+    elif kind == "random":
+        filling.fill_random(made, owned, shape, *args)
+    return made

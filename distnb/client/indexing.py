@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,38 @@ def index_view(view: View, key: Any) -> tuple[View, bool]:
 
     Raises IndexError as NumPy does.
     """
+    plain = _plain(key)
+    return _index(view, key) if plain is None else _known(view, plain)
+
+
+#: What numbers of an index may be if it is looked up: True and 1.0 would be found as 1.
+_EXACT = frozenset((int, type(None)))
+
+
+def _plain(key: Any) -> tuple[Any, ...] | None:
+    """Return an index of ints, slices, None and '...' as something to look up, else None."""
+    found: list[Any] = []
+    for k in key if type(key) is tuple else (key,):
+        if type(k) is slice:
+            part = (k.start, k.stop, k.step)
+            if not (
+                type(part[0]) in _EXACT and type(part[1]) in _EXACT and type(part[2]) in _EXACT
+            ):
+                return None
+            found.append(part)
+        elif type(k) in _EXACT or k is Ellipsis:
+            found.append(k)
+        else:
+            return None
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def _known(view: View, plain: tuple[Any, ...]) -> tuple[View, bool]:
+    return _index(view, tuple(slice(*k) if type(k) is tuple else k for k in plain))
+
+
+def _index(view: View, key: Any) -> tuple[View, bool]:
     items = list(key) if isinstance(key, tuple) else [key]
     ndim = len(view.shape)
     used = sum(1 for k in items if k is not None and k is not Ellipsis)

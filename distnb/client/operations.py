@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from distnb import ops
-from distnb.client.handle import Handle, create, numeric
-from distnb.client.placement import Placement
-from distnb.client.session import Session
+from distnb.client import notebook, templates
+from distnb.client.handle import Handle, create, hosted, numeric, record_creation
+from distnb.client.notebook import all_here, home, plain
+from distnb.client.session import Base, Session
 from distnb.errors import SessionError, explain
 from distnb.layout import Ints, Layout, default_layout, make_layout
 from distnb.protocol import Apply, Operand, Typed
@@ -21,31 +22,16 @@ __all__ = [
     "as_dist",
     "assign",
     "broadcast",
+    "by_template",
     "copied",
     "elementwise",
     "from_host",
-    "layout_for",
+    "settled",
     "understood",
 ]
 
 _SCALARS = (bool, int, float, complex)
-
-
-def layout_for(shape: Ints, session: Session, dist: Any, grid: Any = None) -> Layout:
-    """Return the layout that ``dist=`` and ``grid=`` ask for."""
-    if isinstance(dist, Handle):
-        dist = Placement(dist.placed, dist.dtype, session.size)
-    if isinstance(dist, Placement):
-        if dist.placed.view.shape != shape:
-            same = len(dist.placed.view.shape) == len(shape)
-            if not same:
-                raise ValueError(
-                    explain(
-                        "layout", f"{dist.placed.view.shape}", f"one for {shape}", "pass another"
-                    )
-                )
-        dist = follow(dist.placed, session.size, balanced=False)[0]
-    return make_layout(shape, session.size, dist, grid)
+_ARRAYS = (Handle, np.ndarray)
 
 
 #: What operations take besides distributed arrays.
@@ -68,9 +54,14 @@ def from_host(session: Session, data: np.ndarray, layout: Layout) -> Any:
     if layout.copies > 1 and data.nbytes > 1 << 16 and session.size > 1:
         spread = from_host(session, data, default_layout(data.shape, session.size))
         return copied(spread, data.dtype, layout)
-    placed = Placed(data.shape, layout, View.whole(data.shape))
-    parts = [_host_part(data, placed, rank) for rank in range(session.size)]
+    parts = _parts(session, data, layout)
     return create(session, data.shape, data.dtype, layout, ("data", parts))
+
+
+def _parts(session: Session, data: np.ndarray, layout: Layout) -> list[np.ndarray]:
+    """Return, for each rank, a copy of what it is to hold."""
+    placed = Placed(data.shape, layout, View.whole(data.shape))
+    return [_host_part(data, placed, rank) for rank in range(session.size)]
 
 
 def _host_part(data: np.ndarray, placed: Placed, rank: int) -> np.ndarray:
@@ -92,21 +83,55 @@ def _at(block: np.ndarray, shape: Ints, ref: Any) -> np.ndarray:
     )
 
 
+def settled(session: Session, data: np.ndarray) -> Any:
+    """Return the array of an ndarray that was made for it: in the notebook if it is small."""
+    layout = home(data.shape, data.dtype, session.size)
+    return hosted(session, data) if layout.here else from_host(session, data, layout)
+
+
 def copied(x: Handle, dtype: np.dtype, layout: Layout) -> Any:
     """Return a new array with the elements of ``x``, in a dtype and a layout."""
+    if layout.here:
+        return hosted(x.session, np.array(x.here, dtype, order="C", copy=True))
     out = create(x.session, x.shape, dtype, layout, ("empty",))
-    record_apply("copy", (out,), (x,), None, ())
+    record_apply("copy", (out,), (as_dist(x, x.session),), None, ())
     return out
 
 
+def move_out(base: Base) -> None:
+    """Give a base to the engines for good: they are to write into it."""
+    host = base.host
+    if host is None:
+        return
+    base.move(default_layout(base.shape, base.session.size))
+    record_creation(base, ("data", _parts(base.session, host, base.layout)))
+    base.host = base.copy = None
+
+
+def _copy_of(x: Handle) -> Any:
+    """Return a read-only array on the engines with the elements that ``x`` has now.
+
+    Every engine gets the whole base, once for as long as nothing is written into it.
+    """
+    base = x._base
+    if base.host is not None and (base.copy is None or base.copy.lost):
+        layout = make_layout(base.shape, base.session.size, "replicated")
+        base.copy = from_host(base.session, base.host, layout)._base
+    return Handle.made(base.copy, x._view, writeable=False)
+
+
+def check_session(x: Handle, session: Session) -> None:
+    if x.session is not session:
+        raise SessionError(
+            explain("arrays", "two sessions", "one", "use .to_numpy() and distnb.asarray")
+        )
+
+
 def as_dist(x: Any, session: Session, like: Handle | None = None) -> Any:
-    """Return array-like data as an array of the session, laid out as ``like`` if shapes agree."""
+    """Return array-like data as an array on the engines, laid out as ``like`` if shapes agree."""
     if isinstance(x, Handle):
-        if x.session is not session:
-            raise SessionError(
-                explain("arrays", "two sessions", "one", "use .to_numpy() and distnb.asarray")
-            )
-        return x
+        check_session(x, session)
+        return x if x._base.host is None else _copy_of(x)
     data = np.asarray(x)
     numeric(data.dtype)
     if like is not None and like.shape == data.shape:
@@ -135,30 +160,116 @@ def elementwise(
     Keyword arguments are those of NumPy's ufuncs. The rule for the layout of a new result is
     :func:`distnb.ops.elementwise_layout`.
     """
+    if where is True and dtype is None and casting is None and not others:
+        found, key = by_template(op, inputs, out)
+        if found is not None:
+            return found
+        if key is not None:
+            return _first(op, key, inputs, out[0] if isinstance(out, tuple) else out)
     _check_others(op, others)
     row = ops.ELEMENTWISE[op]
     outs = outputs(out, row.nout)
     arrays = [x for x in (*inputs, *outs, where) if isinstance(x, Handle)]
     session = arrays[0].session
-    like = max(arrays, key=lambda a: a.size)
-    ins = [_operand(x, session, like) for x in inputs]
-    mask = (
-        None
-        if where is True
-        else as_dist(np.asarray(where) if isinstance(where, bool) else where, session, like)
-    )
-    if mask is not None and mask.dtype != bool:
-        raise TypeError(explain("where", mask.dtype, "bool", "pass a mask"))
+    options = _options(dtype, casting)
+    found = None
+    if all_here(arrays, session):
+        found = _here(session, row, inputs, outs, where, options)
+    if found is None:
+        found = _on_engines(session, row, inputs, outs, where, options)
+    return found[0] if row.nout == 1 else found
+
+
+def _here(
+    session: Session,
+    row: ops.Elementwise,
+    inputs: Sequence[Any],
+    outs: Sequence[Any],
+    where: Any,
+    options: dict[str, Any],
+) -> tuple[Any, ...] | None:
+    """Compute with NumPy what is all in the notebook; return None if the result is too large."""
+    ins = [plain(x) for x in inputs]
+    mask = where if where is True else notebook.boolean(np.asarray(plain(where)))
     for o in outs:
         if o is not None:
-            as_dist(o, session)
-    options = _options(dtype, casting)
-    dtypes = _result_dtypes(op, ins, outs, options)
+            o._base.copy = None
+
+    def prepare() -> tuple[Ints, Sequence[np.dtype]]:
+        dtypes = _result_dtypes(row.name, ins, outs, options)
+        return _broadcast_shape([*ins, mask], outs), dtypes
+
+    try:
+        found = notebook.compute(row, ins, outs, mask, options, prepare)
+    except Exception:
+        prepare()  # which says what to do
+        raise
+    return None if found is None else notebook.delivered(session, found, outs)
+
+
+def _on_engines(
+    session: Session,
+    row: ops.Elementwise,
+    inputs: Sequence[Any],
+    outs: Sequence[Any],
+    where: Any,
+    options: dict[str, Any],
+) -> tuple[Any, ...]:
+    """Record an operation for the engines."""
+    for o in outs:
+        if o is not None:
+            check_session(o, session)
+            move_out(o._base)
+    there = [x for x in (*inputs, *outs, where) if _leads(x)]
+    like = max(there, key=lambda a: a.size, default=None)
+    ins = [_operand(x, session, like) for x in inputs]
+    mask = where
+    if where is not True:
+        mask = notebook.boolean(as_dist(where, session, like))
+    dtypes = _result_dtypes(row.name, ins, outs, options)
     shape = _broadcast_shape([*ins, mask], outs)
-    results = _results(session, ins, outs, dtypes, shape)
-    record_apply(op, results, ins, mask, tuple(sorted(options.items())))
-    final = tuple(_deliver(r, o) for r, o in zip(results, outs, strict=True))
-    return final[0] if row.nout == 1 else final
+    leaders = [
+        found
+        for x, found in zip(inputs, ins, strict=True)
+        if _leads(x) or not isinstance(x, Handle)
+    ]
+    results = _results(session, leaders, outs, dtypes, shape)
+    record_apply(
+        row.name, results, ins, None if mask is True else mask, tuple(sorted(options.items()))
+    )
+    return tuple(_deliver(r, o) for r, o in zip(results, outs, strict=True))
+
+
+def by_template(op: str, inputs: Sequence[Any], out: Any) -> tuple[Any, Any]:
+    """Record an operation that came before; return its result (or None), and its key."""
+    one = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    if (one is not None and not isinstance(one, Handle)) or ops.ELEMENTWISE[op].nout > 1:
+        return None, None
+    session, key = templates.key_of(op, inputs, one)
+    template = None if session is None else session.templates.get(key)
+    if template is None:
+        return None, key
+    return templates.repeat(session, op, template, inputs, one), key
+
+
+def _first(op: str, key: Any, inputs: Sequence[Any], out: Handle | None) -> Any:
+    """Record an operation by a template made now; operands are scalars, or arrays on engines."""
+    arrays = [x for x in (*inputs, out) if isinstance(x, Handle)]
+    session = arrays[0].session
+    (dtype,) = _result_dtypes(op, inputs, (out,), {})
+    shape = _broadcast_shape(inputs, (out,))
+    if out is None:
+        views = tuple([(x.size, broadcast(x, shape).placed) for x in arrays])
+        layout = ops.elementwise_layout(views, shape, session.size)
+        template = templates.new(session, inputs, shape, dtype, layout)
+    else:
+        template = templates.into(out, inputs)
+    return templates.repeat(session, op, templates.add(session, key, template), inputs, out)
+
+
+def _leads(x: Any) -> bool:
+    """Tell whether ``x`` is an array on the engines; results do not follow copies of others."""
+    return isinstance(x, Handle) and x._base.host is None
 
 
 def _check_others(op: str, others: dict[str, Any]) -> None:
@@ -194,10 +305,13 @@ def outputs(out: Any, nout: int) -> tuple[Any, ...]:
     return outs
 
 
-def _operand(x: Any, session: Session, like: Handle) -> Any:
+def _operand(x: Any, session: Session, like: Handle | None) -> Any:
     """Return an input as a DistArray, a Typed scalar, or a Python scalar (weak)."""
     if isinstance(x, Handle):
-        return as_dist(x, session)
+        check_session(x, session)
+        if x._base.host is None or x.shape:
+            return as_dist(x, session)
+        x = x.here
     if isinstance(x, np.generic) or (isinstance(x, np.ndarray) and x.ndim == 0):
         return Typed(numeric(x.dtype).str, x.item())
     if isinstance(x, _SCALARS):
@@ -207,7 +321,7 @@ def _operand(x: Any, session: Session, like: Handle) -> Any:
 
 def _kind(x: Any) -> Any:
     """Return what the oracle gets for an operand: a dtype for arrays, a scalar for scalars."""
-    if isinstance(x, Handle):
+    if isinstance(x, _ARRAYS):
         return x.dtype
     return np.dtype(x.dtype).type(x.value) if isinstance(x, Typed) else x
 
@@ -225,7 +339,7 @@ def _result_dtypes(
 
 
 def _broadcast_shape(operands: Sequence[Any], outs: Sequence[Any]) -> Ints:
-    shapes = [x.shape for x in operands if isinstance(x, Handle)]
+    shapes = [x.shape for x in operands if isinstance(x, _ARRAYS)]
     given = [o.shape for o in outs if o is not None]
     if shapes and not given and shapes.count(shapes[0]) == len(shapes):
         return shapes[0]
@@ -321,7 +435,24 @@ def assign(target: Handle, value: Any, mask: Handle | None = None) -> None:
     if not target._writeable:
         raise ValueError("assignment destination is read-only")
     session = target.session
+    if target._base.host is not None:
+        if all_here((value, mask), session):
+            _assign_here(target, value, mask)
+            return
+        for x in (value, mask):
+            if isinstance(x, Handle):
+                check_session(x, session)
+        move_out(target._base)
     session.check_open()
+    if mask is None and isinstance(value, Handle):
+        found, key = by_template("copy", (value,), target)
+        if found is not None:
+            return
+        if key is not None:
+            source = _fit(value, target.shape)
+            template = templates.add(session, key, templates.into(target, (source,)))
+            templates.repeat(session, "copy", template, (source,), target)
+            return
     source = _operand(value, session, target)
     if isinstance(source, Handle):
         source = _fit(source, target.shape)
@@ -330,24 +461,40 @@ def assign(target: Handle, value: Any, mask: Handle | None = None) -> None:
         stored[...] = _kind(source)  # NumPy refuses what cannot be stored
         source = Typed(target.dtype.str, stored.item())
     if mask is not None:
-        mask = as_dist(mask, session)
-        if mask.dtype != bool:
-            raise TypeError(explain("where", mask.dtype, "bool", "pass a mask"))
-        mask = _fit(mask, target.shape)
+        mask = _fit(notebook.boolean(as_dist(mask, session, target)), target.shape)
     record_apply("copy", (target,), (source,), mask, ())
+
+
+def _assign_here(target: Handle, value: Any, mask: Any) -> None:
+    """Assign what is all in the notebook."""
+    source = plain(value)
+    where = None if mask is None else notebook.boolean(np.asarray(plain(mask)))
+    try:
+        notebook.assign(target, source, where)
+    except ValueError:
+        for x in (source, where):
+            if isinstance(x, np.ndarray):
+                _check_fit(x.shape, target.shape)
+        raise
 
 
 def _fit(source: Handle, shape: Ints) -> Any:
     """Return ``source`` without leading axes of length 1 that ``shape`` does not have."""
-    extra = len(source.shape) - len(shape)
-    while extra > 0 and source.shape[0] == 1:
-        source, extra = source._look(source._view.fix(0, 0)), extra - 1
+    _check_fit(source.shape, shape)
+    while len(source.shape) > len(shape):
+        source = source._look(source._view.fix(0, 0))
+    return source
+
+
+def _check_fit(found: Ints, shape: Ints) -> None:
+    """Raise ValueError unless an array can be assigned to one of ``shape``."""
+    extra = max(0, len(found) - len(shape))
     try:
-        good = np.broadcast_shapes(source.shape, shape) == shape
+        good = found[:extra] == (1,) * extra
+        good = good and np.broadcast_shapes(found[extra:], shape) == shape
     except ValueError:
         good = False
     if not good:
         raise ValueError(
-            explain("value to assign", f"shape {source.shape}", f"{shape}", "slice or reshape it")
+            explain("value to assign", f"shape {found}", f"{shape}", "slice or reshape it")
         )
-    return source

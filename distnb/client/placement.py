@@ -1,4 +1,4 @@
-"""Where the elements of an array or view are, for people to look at."""
+"""Where the elements of an array or view are, to look at and to ask for with ``dist=``."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from distnb.errors import explain
-from distnb.layout import Layout
-from distnb.views import Placed
+from distnb.client.handle import Handle
+from distnb.client.notebook import home
+from distnb.client.session import Session
+from distnb.errors import LayoutError, explain
+from distnb.layout import Ints, Layout, make_layout
+from distnb.views import Placed, follow
 
-__all__ = ["Placement"]
+__all__ = ["Placement", "layout_for", "layout_of_new", "stay"]
 
 
 class Placement:
-    """Where the elements of an array or view are.
+    """Where the elements of an array or view are: on which engines, or in the notebook.
 
     Printed plainly or as HTML, it shows each engine's share; ``plot()`` draws who owns what.
     Nothing here talks to the engines.
@@ -41,6 +44,10 @@ class Placement:
             raise IndexError(
                 explain("index", index, f"one within {shape}", "give one number an axis")
             )
+        if self.base.here:
+            raise LayoutError(
+                explain("owner", "an array in the notebook", "one on engines", "redistribute it")
+            )
         return self.placed.owner(tuple(index))
 
     def elements(self) -> tuple[int, ...]:
@@ -62,3 +69,42 @@ class Placement:
 
     def __hash__(self) -> int:
         return hash(self.placed)
+
+
+def layout_for(shape: Ints, session: Session, dist: Any, grid: Any = None) -> Layout:
+    """Return the layout on the engines that ``dist=`` and ``grid=`` ask for."""
+    return make_layout(shape, session.size, _asked(shape, session, dist), grid)
+
+
+def layout_of_new(
+    shape: Ints, dtype: np.dtype, session: Session, dist: Any, grid: Any = None
+) -> Layout:
+    """Return the layout of a new array: what was asked for, or where it is at home."""
+    wanted = _asked(shape, session, dist)
+    if wanted is None and grid is None:
+        return home(shape, dtype, session.size)
+    return make_layout(shape, session.size, wanted, grid)
+
+
+def stay(x: Handle, dtype: np.dtype) -> Layout:
+    """Return the layout of a new array with the shape of ``x`` that stays where ``x`` is."""
+    if x._base.host is not None:
+        return home(x.shape, dtype, x.session.size)
+    return follow(x.placed, x.session.size)[0]
+
+
+def _asked(shape: Ints, session: Session, dist: Any) -> Any:
+    """Return what ``dist=`` asks for; an array in the notebook asks for nothing."""
+    if isinstance(dist, Handle):
+        dist = Placement(dist.placed, dist.dtype, session.size)
+    if isinstance(dist, Placement):
+        if dist.placed.view.shape != shape:
+            same = len(dist.placed.view.shape) == len(shape)
+            if not same:
+                raise ValueError(
+                    explain(
+                        "layout", f"{dist.placed.view.shape}", f"one for {shape}", "pass another"
+                    )
+                )
+        dist = follow(dist.placed, session.size, balanced=False)[0]
+    return None if isinstance(dist, Layout) and dist.here else dist

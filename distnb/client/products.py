@@ -16,8 +16,10 @@ import numpy as np
 
 from distnb.axes import Block, Whole
 from distnb.client.array import FUNCTIONS, DistArray
+from distnb.client.creation import asarray
 from distnb.client.handle import create
-from distnb.client.operations import as_dist, copied, elementwise
+from distnb.client.notebook import all_here, fits, watched
+from distnb.client.operations import as_dist, check_session, copied, elementwise, settled
 from distnb.client.reducing import reduce
 from distnb.errors import explain
 from distnb.layout import Grid, Ints, Layout, replicated
@@ -36,6 +38,11 @@ def matmul(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
     a, b = _operands(x1, x2)
     _check("matmul", a, b)
     dtype = np.matmul(np.empty((1, 1), a.dtype), np.empty((1, 1), b.dtype)).dtype
+    if all_here((a, b), a.session) and _small(a, b, dtype):
+        return _into(
+            settled(a.session, np.asarray(watched("matmul", np.matmul, a.here, b.here))), out
+        )
+    a, b = as_dist(a, a.session), as_dist(b, a.session)
     left, right = a, b
     if a.ndim == 1:
         left = a._look(a._view.insert(0))
@@ -102,7 +109,10 @@ def vecmat(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
 
 def _operands(x1: Any, x2: Any) -> tuple[DistArray, DistArray]:
     one = x1 if isinstance(x1, DistArray) else x2
-    return as_dist(x1, one.session), as_dist(x2, one.session)
+    for x in (x1, x2):
+        if isinstance(x, DistArray):
+            check_session(x, one.session)
+    return asarray(x1, session=one.session), asarray(x2, session=one.session)
 
 
 def _no_options(name: str, options: dict[str, Any]) -> None:
@@ -125,6 +135,16 @@ def _check(name: str, a: DistArray, b: DistArray) -> None:
             explain(name, f"{a.ndim} and {b.ndim} axes", "at least 1 each", "use * for scalars")
         )
     _need(name, a.shape[-1] == b.shape[-2 if b.ndim > 1 else 0], a, b)
+
+
+def _small(a: DistArray, b: DistArray, dtype: np.dtype) -> bool:
+    """Tell whether the product of two arrays in the notebook is to stay there."""
+    try:
+        stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        return False  # it is explained later
+    columns = a.shape[-2:-1] + (b.shape[-1:] if b.ndim > 1 else ())
+    return fits(prod(stack + columns) * dtype.itemsize)
 
 
 def _into(found: DistArray, out: Any) -> DistArray:

@@ -12,7 +12,7 @@ from distnb.client.array import DistArray
 from distnb.client.creation import _shape
 from distnb.client.current import need
 from distnb.client.handle import create, numeric
-from distnb.client.operations import layout_for
+from distnb.client.placement import layout_of_new
 from distnb.client.session import Session
 from distnb.errors import explain
 
@@ -47,9 +47,10 @@ class Generator:
     ) -> DistArray:
         session = need(self._session)
         shape = () if size is None else _shape(size)
-        layout = layout_for(shape, session, dist, grid)
+        found = numeric(dtype)
+        layout = layout_of_new(shape, found, session, dist, grid)
         how = ("random", kind, self.seed, self._stream, args)
-        made = create(session, shape, numeric(dtype), layout, how)
+        made = create(session, shape, found, layout, how)
         self._stream += 1
         return made
 

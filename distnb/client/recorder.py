@@ -43,22 +43,24 @@ class Recorder:
         self._buffers: list[list[np.ndarray]] = []
         self._dead: deque[int] = deque()
         self._armed = threading.Event()
+        self._is_armed = False  # as the event says, but cheaper to ask
         self._closed: list[bool] = []
         if timed:
             threading.Thread(target=self._idle, name="distnb-flush", daemon=True).start()
 
-    def add(self, command: Command) -> None:
-        """Record a command, after the deletions that came before it."""
+    def add(self, *commands: Command) -> None:
+        """Record commands, after the deletions that came before them."""
         with self.lock:
             if self._dead:
                 self._commands.append(self._deletions())
-            self._commands.append(command)
-            self.recorded += 1
+            self._commands += commands
+            self.recorded += len(commands)
             full = self.recorded - self._taken >= config.flush_size
         if full:
             self._flush()
-        elif not self._armed.is_set():
+        elif not self._is_armed:
             with held():  # Ctrl-C could leave the event's lock locked
+                self._is_armed = True
                 self._armed.set()
 
     def attach(self, parts: list[np.ndarray]) -> int:
@@ -82,6 +84,7 @@ class Recorder:
         self._taken = self.recorded
         self._commands, self._buffers = [], []
         self._armed.clear()
+        self._is_armed = False
         return commands, buffers
 
     @property
@@ -96,7 +99,7 @@ class Recorder:
 
     def _deletions(self) -> Free:
         dead = self._dead
-        return Free(tuple(dead.popleft() for _ in range(len(dead))))
+        return Free(tuple([dead.popleft() for _ in range(len(dead))]))
 
     def _idle(self) -> None:
         """Send what was left alone for a while."""
@@ -110,5 +113,6 @@ class Recorder:
             if self._closed:
                 return
             self._armed.clear()
+            self._is_armed = False
             if self._commands:
                 self._flush(True)

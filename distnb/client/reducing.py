@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from distnb import ops
+from distnb.client import notebook
 from distnb.client.handle import Handle, numeric
 from distnb.client.indexing import some_axes
-from distnb.client.operations import as_dist, elementwise, outputs, record_apply
+from distnb.client.operations import assign, check_session, elementwise, outputs, settled
 from distnb.client.session import Base
 from distnb.errors import explain
 from distnb.protocol import Create, Reduce
@@ -45,6 +46,8 @@ def reduce(
     initial = None if initial is np._NoValue else initial
     if where is not True and where is not np._NoValue:
         x = _masked(op, x, where, initial)
+    if x._base.host is not None:
+        return _reduce_here(op, x, axis, dtype, out, keepdims, initial)
     result_dtype = _reduced_dtype(op, x, axis, dtype, initial)
     axes = some_axes(axis, x.ndim) if x.ndim else ()  # NumPy takes axis 0 of a scalar, too
     placed = x.placed
@@ -55,7 +58,6 @@ def reduce(
     source = x.operand
     base = Base(x.session, shape, result_dtype, layout)
     found = Handle.made(base, View.whole(shape))
-    x.session.watch(base)
     site = x.session.site()
     x.session.record(Create(base.handle, shape, result_dtype.str, layout, ("empty",), site))
     x.session.record(Reduce(op, base.handle, source, axes, result_dtype.str, site))
@@ -70,22 +72,36 @@ def reduce(
     return found if out is None else _reduced_into(op, found, out)
 
 
+def _reduce_here(
+    op: str, x: Handle, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any
+) -> Any:
+    """Reduce with NumPy what is in the notebook."""
+    options = _numpys_options(axis, dtype, initial)
+    function = ops.REDUCTIONS[op].function
+    found = notebook.watched("reduce", function, x.here, keepdims=keepdims, **options)
+    made = settled(x.session, np.asarray(found))
+    return made if out is None else _reduced_into(op, made, out)
+
+
 def _reduced_dtype(op: str, x: Handle, axis: Any, dtype: Any, initial: Any) -> np.dtype:
     """Ask NumPy for the dtype of the result; raises what it raises (empty, axis, dtype)."""
     sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
+    options = _numpys_options(axis, dtype, initial)
+    return np.asarray(ops.REDUCTIONS[op].function(sample, **options)).dtype
+
+
+def _numpys_options(axis: Any, dtype: Any, initial: Any) -> dict[str, Any]:
     options: dict[str, Any] = {"axis": tuple(axis) if isinstance(axis, list) else axis}
     if dtype is not None:
         options["dtype"] = numeric(dtype)
     if initial is not None:
         options["initial"] = initial
-    return np.asarray(ops.REDUCTIONS[op].function(sample, **options)).dtype
+    return options
 
 
 def _masked(op: str, x: Handle, where: Any, initial: Any) -> Any:
     """Return ``x`` with the operation's identity where the mask is false."""
-    mask = as_dist(where, x.session, x)
-    if mask.dtype != bool:
-        raise TypeError(explain("where", mask.dtype, "bool", "pass a mask"))
+    mask = notebook.boolean(where if isinstance(where, Handle) else np.asarray(where))
     if np.broadcast_shapes(mask.shape, x.shape) != x.shape:
         raise ValueError(explain("where", f"shape {mask.shape}", f"{x.shape}", "slice the mask"))
     ufunc = ops.REDUCTIONS[op].ufunc
@@ -107,5 +123,6 @@ def _reduced_into(op: str, found: Handle, out: Any) -> Any:
         )
     if ops.REDUCTIONS[op].ufunc is None and not np.can_cast(out.dtype, np.intp):
         raise TypeError(explain("out", out.dtype, "an integer type", "positions are intp"))
-    record_apply("copy", (out,), (as_dist(found, out.session),), None, ())
+    check_session(found, out.session)
+    assign(out, found)
     return out

@@ -26,7 +26,7 @@ from distnb.config import config
 from distnb.errors import EngineError, LostArrayError, SessionError, explain
 from distnb.events import Account, CommandTime, Report, summarise
 from distnb.interrupts import held, interruptible
-from distnb.layout import Ints, Layout
+from distnb.layout import Ints, Layout, in_notebook
 from distnb.protocol import (
     Batch,
     Bind,
@@ -37,6 +37,7 @@ from distnb.protocol import (
     Failure,
     Fetch,
     Free,
+    InNotebook,
     Operand,
     Reply,
     encode,
@@ -58,29 +59,63 @@ _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
 
 class Base:
-    """The owner of memory on the engines; dropping the last reference frees it."""
+    """The owner of memory, on the engines or in the notebook.
+
+    On the engines it is known by its ``handle``; dropping the last reference frees it. In the
+    notebook it is an ndarray in C order, ``host``, and ``copy`` may be a base on the engines with
+    the same elements, which every engine holds.
+    """
 
     __slots__ = (
-        *("__weakref__", "dtype", "handle", "layout", "lost", "nbytes", "session", "shape"),
-        "since",
+        *("__weakref__", "copy", "dtype", "handle", "host", "layout", "lost", "nbytes", "session"),
+        *("shape", "since"),
     )
 
-    def __init__(self, session: Session, shape: Ints, dtype: np.dtype, layout: Layout) -> None:
+    def __init__(
+        self,
+        session: Session,
+        shape: Ints,
+        dtype: np.dtype,
+        layout: Layout,
+        need: int | None = None,
+    ) -> None:
         self.session = session
         self.nbytes = -1  # nothing to free if making it fails
-        self.handle = session.new_handle()
         self.shape = shape
         self.dtype = dtype
-        self.layout = layout
+        self.host: np.ndarray | None = None
+        self.copy: Base | None = None
         self.lost = False
+        self.move(layout, need)
+
+    @classmethod
+    def here(cls, session: Session, host: np.ndarray) -> Base:
+        """Return a base in the notebook; ``host`` is its own from now on, and in C order."""
+        base = cls.__new__(cls)
+        base.session = session
+        base.nbytes = -1
+        base.shape = host.shape
+        base.dtype = host.dtype
+        base.layout = in_notebook(host.ndim)
+        base.host = host
+        base.copy = None
+        base.lost = False
+        return base
+
+    def move(self, layout: Layout, need: int | None = None) -> None:
+        """Become a base on the engines, to be created there; it takes ``need`` bytes on one."""
+        if self.nbytes >= 0:
+            self.session.release(self)
+        self.handle = self.session.new_handle()
+        self.nbytes = self.session.reserve(self.shape, self.dtype, layout, need)
+        self.layout = layout
         #: No batch before this one has to do with the content.
-        self.since = session.batches + 1
-        self.nbytes = session.reserve(shape, dtype, layout)
+        self.since = self.session.batches + 1
+        self.session.watch(self)
 
     def __del__(self) -> None:
-        session = self.session
-        if self.nbytes >= 0 and not session.closed:
-            session.release(self)
+        if self.nbytes >= 0 and not self.session.closed:
+            self.session.release(self)
 
 
 class _Sent(NamedTuple):
@@ -136,6 +171,10 @@ class Session:
         self._sent: deque[_Sent] = deque()
         self._records: list[tuple[_Sent, list[Any]]] | None = None
         self._bases: dict[int, Any] = {}
+        #: What :mod:`distnb.client.templates` keeps.
+        self.templates: dict[Any, Any] = {}
+        self.specs: dict[Any, int] = {}
+        self.last_spec = 0
         self._error: BaseException | None = None
         #: Why the engines cannot be used any more.
         self._dead = ""
@@ -147,7 +186,8 @@ class Session:
 
     def new_handle(self) -> int:
         """Return a number for a new base."""
-        self.check_open()
+        if self.closed or self._error is not None or self._dead:
+            self.check_open()
         self._handles += 1
         return self._handles
 
@@ -164,10 +204,11 @@ class Session:
         if self._dead:
             raise EngineError(self._dead)
 
-    def record(self, command: Command) -> None:
-        """Add a command to the pending batch."""
-        self.check_open()
-        self._recorder.add(command)
+    def record(self, *commands: Command) -> None:
+        """Add commands to the pending batch."""
+        if self.closed or self._error is not None or self._dead:
+            self.check_open()
+        self._recorder.add(*commands)
 
     @property
     def recorded(self) -> int:
@@ -179,11 +220,12 @@ class Session:
         with self._recorder.lock:  # the idle timer must not send the one without the other
             self.record(make(self._recorder.attach(parts)))
 
-    def site(self) -> int:
-        """Return the number of the user's source line that is running."""
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and _is_library(frame.f_code.co_filename):
-            frame = frame.f_back
+    def site(self, depth: int = 2) -> int:
+        """Return the number of the user's source line that is running.
+
+        The innermost ``depth`` frames are known to be the library's.
+        """
+        frame = user_frame(depth)
         key = (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)
         found = self._site_of.get(key)
         if found is None:
@@ -203,11 +245,13 @@ class Session:
 
     # -- memory ------------------------------------------------------------------------------
 
-    def reserve(self, shape: Ints, dtype: np.dtype, layout: Layout) -> int:
-        """Count a base against the engines' memory; refuse what cannot fit."""
-        if len(shape) > 32 or prod(n or 1 for n in shape) * dtype.itemsize > _ADDRESSABLE:
-            np.broadcast_to(np.empty((), dtype), shape)  # NumPy refuses what no array can be
-        need = layout.largest_part(shape) * dtype.itemsize
+    def reserve(self, shape: Ints, dtype: np.dtype, layout: Layout, need: int | None = None) -> int:
+        """Count a base against the engines' memory; refuse what cannot fit.
+
+        ``need`` is what this returned for the like of it before.
+        """
+        if need is None:
+            need = self.need(shape, dtype, layout)
         room = self.room()
         if room is not None and need > room:
             raise MemoryError(
@@ -220,6 +264,13 @@ class Session:
             )
         self._reserved += need
         return need
+
+    @staticmethod
+    def need(shape: Ints, dtype: np.dtype, layout: Layout) -> int:
+        """Return the bytes that an engine needs for a base."""
+        if len(shape) > 32 or prod(n or 1 for n in shape) * dtype.itemsize > _ADDRESSABLE:
+            np.broadcast_to(np.empty((), dtype), shape)  # NumPy refuses what no array can be
+        return layout.largest_part(shape) * dtype.itemsize
 
     def room(self) -> int | None:
         """Return the bytes that another base may take on an engine (None if unknown)."""
@@ -429,7 +480,7 @@ class Session:
         """Return shape and dtype of a ``%px`` variable on each engine."""
         return self.ask(lambda slot: Describe(slot, name))
 
-    def bind(self, names: Iterable[tuple[str, Operand]]) -> None:
+    def bind(self, names: Iterable[tuple[str, Operand | InNotebook]]) -> None:
         """Make arrays reachable from ``%px`` under their notebook names."""
         self.record(Bind(tuple(names)))
         self.send()
@@ -532,6 +583,14 @@ def _share_of_node(about: list[dict[str, Any]]) -> int:
     """Return the memory that each engine may count on when all of its node's use as much."""
     hosts = [a["host"] for a in about]
     return min((a["memory"] // hosts.count(a["host"]) for a in about if a["memory"]), default=0)
+
+
+def user_frame(depth: int = 1) -> FrameType | None:
+    """Return the innermost frame of the user's code, which is at least so many frames away."""
+    frame: FrameType | None = sys._getframe(depth)
+    while frame is not None and _is_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
 
 
 @lru_cache(maxsize=4096)

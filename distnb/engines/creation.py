@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb.engines import random
+from distnb import filling
 from distnb.engines.store import Base
 from distnb.errors import explain
 from distnb.protocol import Create
@@ -24,43 +24,19 @@ def fill(base: Base, how: tuple[Any, ...], rank: int, user: dict[str, Any]) -> N
         return
     kind, *args = how
     if kind == "fill":
-        block.fill(_value(args[0]))
-    elif kind == "index":
-        _fill_index(base, block, rank, *args)
-    elif kind == "random":
-        owned = _owned(base, rank)
-        if owned is not None:
-            runs = random.runs_of(base.shape, owned)
-            random.fill(args[0], args[1], args[2], args[3], runs, block.reshape(-1))
+        filling.fill_value(block, args[0])
     elif kind == "local":
         block[...] = _user_array(user, args[0], block)
-
-
-def _value(value: Any) -> Any:
-    return np.dtype(value.dtype).type(value.value) if hasattr(value, "dtype") else value
+    elif kind != "empty" and (owned := _owned(base, rank)) is not None:
+        if kind == "index":
+            filling.fill_index(block, owned, *args)
+        else:
+            filling.fill_random(block, owned, base.shape, *args)
 
 
 def _owned(base: Base, rank: int) -> tuple[Sections, ...] | None:
     """Return the global indices along each axis that a rank holds."""
     return Placed(base.shape, base.layout, View.whole(base.shape)).owned(rank)
-
-
-def _fill_index(base: Base, block: np.ndarray, rank: int, axis: int, start: Any, step: Any) -> None:
-    """Fill with ``start + step*i`` for the global index i along ``axis``, as arange does."""
-    owned = _owned(base, rank)
-    if owned is None:
-        return
-    runs = [
-        np.arange(s.count)[:, None] * s.period + np.arange(s.start, s.start + s.block)
-        for s in owned[axis]
-    ]
-    index = np.concatenate([r.reshape(-1) for r in runs])
-    # NumPy's arange rounds, or wraps around, after each step in the dtype of the result.
-    working = np.dtype({"?": np.int64, "e": np.float32}.get(base.dtype.char, base.dtype))
-    values = index.astype(working)
-    if (start, step) != (0, 1):
-        values = values * working.type(step) + working.type(start)
-    block[...] = values.reshape(tuple(-1 if a == axis else 1 for a in range(block.ndim)))
 
 
 def _user_array(user: dict[str, Any], name: str, block: np.ndarray) -> np.ndarray:

@@ -8,7 +8,9 @@ import numpy as np
 
 from distnb.engines.comm import Comm
 from distnb.engines.store import Store, window
-from distnb.protocol import Operand
+from distnb.errors import explain
+from distnb.layout import in_notebook
+from distnb.protocol import InNotebook, Operand
 from distnb.slices import Section
 from distnb.transfer import part_of
 from distnb.views import Placed
@@ -32,29 +34,48 @@ class LocalArray:
         The session's communicator. Whoever communicates on it must do so on all engines.
     """
 
-    def __init__(self, name: str, store: Store, operand: Operand, comm: Comm) -> None:
+    def __init__(self, name: str, store: Store, operand: Operand | InNotebook, comm: Comm) -> None:
         self._name = name
         self._store = store
         self._operand = operand
         self._comm = comm
 
     @property
+    def _there(self) -> Operand:
+        if isinstance(self._operand, InNotebook):
+            raise ValueError(
+                explain(
+                    f"array {self._name}",
+                    "one in the notebook",
+                    "one on the engines",
+                    f"run {self._name} = {self._name}.redistribute() first",
+                )
+            )
+        return self._operand
+
+    @property
     def _placed(self) -> Placed:
-        return self._store.placed(self._operand)
+        return self._store.placed(self._there)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the whole array."""
+        if isinstance(self._operand, InNotebook):
+            return self._operand.shape
         return self._operand.view.shape
 
     @property
     def dtype(self) -> np.dtype:
         """Element type."""
+        if isinstance(self._operand, InNotebook):
+            return np.dtype(self._operand.dtype)
         return self._store.bases[self._operand.base].dtype
 
     @property
     def layout(self) -> str:
         """The layout, spelled."""
+        if isinstance(self._operand, InNotebook):
+            return in_notebook(len(self.shape)).spell()
         return self._placed.layout.spell()
 
     @property
@@ -73,7 +94,7 @@ class LocalArray:
     @property
     def local(self) -> np.ndarray:
         """The local elements."""
-        base = self._store.get(self._operand.base)
+        base = self._store.get(self._there.base)
         placed, rank = self._placed, self._store.rank
         owned = placed.owned(rank)
         if owned is None or base.block is None:
@@ -82,7 +103,7 @@ class LocalArray:
         if len(part.chunks) == 1 and part.chunks[0].shape == part.shape:
             chunk = part.chunks[0]
             return window(base.block, chunk.shape, chunk.memory.offset, chunk.memory.strides)
-        if self._operand.view.is_whole(base.shape):
+        if self._there.view.is_whole(base.shape):
             return base.block
         found = np.empty(part.shape, base.dtype)
         for chunk in part.chunks:
@@ -93,6 +114,8 @@ class LocalArray:
 
     def __repr__(self) -> str:
         rank, size = self._comm.rank, self._comm.size
+        if isinstance(self._operand, InNotebook):
+            return f"<{self._name}: {self.shape} {self.dtype}, {self.layout}>"
         return (
             f"<local part of {self._name} on rank {rank} of {size}: "
             f"{self.local.shape} of {self.shape} {self.dtype}, {self.layout}>"

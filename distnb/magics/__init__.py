@@ -171,9 +171,9 @@ def follow_cells(shell: Any) -> None:
 
 
 def _arrays(shell: Any, session: Session) -> list[Any]:
-    """Return (name, operand) of the notebook's arrays."""
+    """Return (name, operand) of the notebook's arrays; of small ones, that they are not here."""
     return [
-        (name, value.operand)
+        (name, value.bound)
         for name, value in list(shell.user_ns.items())
         if isinstance(value, DistArray)
         and value.session is session

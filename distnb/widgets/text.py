@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.events import imbalance
-from distnb.layout import Ints
+from distnb.layout import NOTEBOOK, Ints
 from distnb.views import Placed
 
 __all__ = ["describe"]
@@ -87,7 +87,8 @@ def numbers(ranks: Sequence[int]) -> str:
     """
     words: list[str] = []
     for first, last in intervals(ranks):
-        words.append(str(first) if first == last else f"{first}-{last}")
+        name = "notebook" if first == NOTEBOOK else str(first)
+        words.append(name if first == last else f"{first}-{last}")
     if len(words) > 4:
         words[2:-1] = ["..."]
     return ",".join(words)
@@ -109,7 +110,7 @@ def who(ranks: Sequence[int]) -> str:
 
 def engines_of(placed: Placed, size: int | None = None) -> range:
     """Return the engines of a session of ``size``; by default, up to the last of the grid."""
-    return range(max(size or 0, 1 + max(placed.layout.grid.ranks())))
+    return range(max(size or 1, 1 + max(placed.layout.grid.ranks())))
 
 
 def size_text(count: float) -> str:
@@ -194,6 +195,8 @@ def facts_of(placed: Placed, dtype: Any, engines: int | None = None) -> Facts:
     finding = f"imbalance {imbalance(list(held.values())):.2f} (max/mean of elements)"
     if held[most] > min(held.values()):
         finding += f", most on engine {most}"
+    if placed.layout.here:
+        finding = "no engine holds any of it; x.redistribute() is a copy on the engines"
     name = shorten(str(np.dtype(dtype)), 40)
     head = f"{shorten(str(placed.view.shape), 80)} {name}, {size_text(size * item)}"
     layout = shorten(placed.layout.spell(), 100)

@@ -1,8 +1,9 @@
 """One suite for all transports: ``DISTNB_TEST_SESSION`` says which session the tests run in.
 
+A word may end in ``:cutoff``: small arrays live in the notebook then, as users have it.
 ``inprocess:N``, ``start:N`` (engines that are started), ``connect`` or ``connect:ID`` (engines of
 a running cluster), or ``spmd`` (this process is one rank of ``mpiexec``). By default the tests run
-in this process with 1, 2, 3 and 4 engines.
+in this process with 1, 2, 3 and 4 engines, two of them with the default cutoff.
 """
 
 import os
@@ -13,7 +14,9 @@ from hypothesis import HealthCheck, Phase, settings
 import distnb as dnb
 from tests.contract import support
 
-KINDS = os.environ.get("DISTNB_TEST_SESSION", "inprocess:1 inprocess:2 inprocess:3 inprocess:4")
+KINDS = os.environ.get(
+    "DISTNB_TEST_SESSION", "inprocess:1 inprocess:2:cutoff inprocess:3 inprocess:4"
+)
 
 # All ranks must run the same examples: nothing may depend on a clock, on chance or on a file.
 settings.register_profile(
@@ -49,8 +52,16 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session", params=KINDS.split())
 def session(request):
     """The session in which all tests run; it is the current one."""
-    with support.open_session(request.param) as found:
+    cutoff = dnb.Config.cutoff if request.param.endswith(":cutoff") else dnb.config.cutoff
+    with support.setting(cutoff=cutoff), support.open_session(request.param) as found:
         yield found
+
+
+@pytest.fixture
+def engines_only():
+    """All arrays are on engines, small ones too: for tests of what engines do."""
+    with support.setting(cutoff=0):
+        yield
 
 
 @pytest.fixture

@@ -35,6 +35,7 @@ def examples(n):
 
 def open_session(kind):
     """Return the session that a word like ``inprocess:3`` names."""
+    kind = kind.removesuffix(":cutoff")
     name, _, more = kind.partition(":")
     if name == "inprocess":
         return dnb.inprocess(int(more))

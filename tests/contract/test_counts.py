@@ -21,6 +21,8 @@ from tests.contract.support import (
     take,
 )
 
+pytestmark = pytest.mark.usefixtures("engines_only")
+
 DISTS = [None, "cyclic", ("*", "block"), ("block", "cyclic"), "replicated"]
 
 

@@ -353,6 +353,7 @@ def test_wrong_outputs():
 # -- values that only engines see --------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("engines_only")
 def test_errors_of_values(session):
     """What depends on values raises at the read, with NumPy's type; then all goes on."""
     x = dnb.arange(6)
@@ -372,7 +373,7 @@ def test_errors_of_values(session):
     session.flush()
 
 
-@pytest.mark.usefixtures("session")
+@pytest.mark.usefixtures("session", "engines_only")
 def test_warnings():
     """Floating point warnings come with the line that asked for the operation."""
     x = dnb.array([1.0, 0.0, -1.0, 4.0, 5.0])

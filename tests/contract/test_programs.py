@@ -15,7 +15,7 @@ from hypothesis.stateful import (
 
 import distnb as dnb
 from distnb import testing
-from tests.contract.support import SCALE, no_warnings, numbered, same
+from tests.contract.support import SCALE, no_warnings, numbered, same, setting
 
 SIDES = st.integers(0, 6)
 SHAPES = st.lists(SIDES, min_size=1, max_size=3).map(tuple) | st.tuples(SIDES, SIDES)
@@ -75,8 +75,10 @@ class Programs(RuleBasedStateMachine):
 
     # -- rules -------------------------------------------------------------------------------
 
-    @initialize(data=st.data())
-    def first(self, data):
+    @initialize(data=st.data(), cutoff=st.sampled_from([0, 100, 1 << 16]))
+    def first(self, data, cutoff):
+        """Arrays meet, some in the notebook and some on engines, and grow out of the notebook."""
+        dnb.config.cutoff = cutoff
         for shape in ((5, 6), (7,)):
             layout = data.draw(testing.layouts(shape, self.session.size))
             x = numbered(shape, "i8")
@@ -84,7 +86,7 @@ class Programs(RuleBasedStateMachine):
 
     @rule(data=st.data(), shape=SHAPES, dtype=DTYPES, how=st.integers(0, 3))
     def create(self, data, shape, dtype, how):
-        layout = data.draw(testing.layouts(shape, self.session.size))
+        layout = data.draw(st.none() | testing.layouts(shape, self.session.size))
         if how == 0:
             self.put(np.ones(shape, dtype), dnb.ones(shape, dtype, dist=layout))
         elif how == 1:
@@ -93,7 +95,8 @@ class Programs(RuleBasedStateMachine):
             x = numbered(shape, dtype)
             self.put(x.copy(), dnb.array(x, dist=layout))
         else:
-            self.put(np.arange(shape[0] * 2), dnb.arange(shape[0] * 2, dist="cyclic"))
+            dist = None if layout is None else "cyclic"
+            self.put(np.arange(shape[0] * 2), dnb.arange(shape[0] * 2, dist=dist))
 
     @rule(data=st.data(), pick=PICK)
     def index(self, data, pick):
@@ -254,5 +257,5 @@ def test_programs(session):
 
     Machine.session = session
     steps = settings(max_examples=max(2, round(100 * SCALE)), stateful_step_count=40)
-    with no_warnings():
+    with no_warnings(), setting(cutoff=0):
         run_state_machine_as_test(Machine, settings=steps)

@@ -216,6 +216,7 @@ def test_reprs_send_nothing(session):
 # -- memory ------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("engines_only")
 def test_absurd_sizes(session):
     a = dnb.arange(5)
     gc.collect()

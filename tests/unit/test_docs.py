@@ -66,6 +66,7 @@ def tidy(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     pyplot.switch_backend("agg")
     before = list(current._CURRENT)
+    monkeypatch.setattr(dnb.config, "cutoff", dnb.Config.cutoff)  # as readers have it
     yield
     for session in [s for s in current._CURRENT if s not in before]:
         session.close()

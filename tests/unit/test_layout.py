@@ -15,6 +15,7 @@ from distnb.layout import (
     Grid,
     Layout,
     default_layout,
+    in_notebook,
     make_layout,
     on_engine,
     replicated,
@@ -818,3 +819,20 @@ def test_follow_without_some_axes_keeps_the_owners_of_the_others(data, shape, si
         for index, ranks in holders(operand, size).items():
             rest = tuple(i for d, i in enumerate(index) if d not in dropped)
             assert set(ranks) <= set(result[rest])
+
+
+# In the notebook
+
+
+@given(st.data())
+def test_what_is_in_the_notebook_is_on_no_engine_and_stays(data):
+    shape, view = data.draw(views(data.draw(shapes())))
+    layout = in_notebook(len(shape))
+    operand = Placed(shape, layout, view)
+    size = data.draw(SIZES)
+    assert layout.here
+    assert layout.spell() == "in the notebook"
+    assert all(operand.owned(rank) is None for rank in range(size))
+    assert all(layout.local_shape(shape, rank) is None for rank in range(size))
+    assert follow(operand, size) == (in_notebook(len(operand.view.shape)), True)
+    assert not any(found.here for found in (default_layout(shape, size), replicated(1, size)))

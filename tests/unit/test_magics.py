@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
+from matplotlib import pyplot
 
 import distnb as dnb
 from distnb.client import current
@@ -24,7 +25,8 @@ def shell(monkeypatch):
 
 
 @pytest.fixture
-def session():
+def session(monkeypatch):
+    monkeypatch.setattr(dnb.config, "cutoff", 0)  # the arrays are small, and mean engines
     with dnb.inprocess(3) as session:
         yield session
 
@@ -70,6 +72,17 @@ def test_distlayout_returns_the_placement(shell, session):
     placement = shell.run_line_magic("distlayout", "A[1:, ::2]")
     assert placement.elements() == (2, 4, 4)
     assert "<svg" in placement._repr_html_()
+
+
+def test_distlayout_of_an_array_in_the_notebook(shell, session):
+    dnb.config.cutoff = 1000
+    shell.user_ns["A"] = dnb.ones((6, 4))
+    placement = shell.run_line_magic("distlayout", "A[1:, ::2]")
+    assert placement.elements() == (0, 0, 0)
+    assert "in the notebook" in repr(placement)
+    assert ">notebook<" in placement._repr_html_()
+    assert [t.get_text() for t in placement.plot(pyplot.figure().gca()).texts] == ["notebook"]
+    pyplot.close("all")
 
 
 @pytest.mark.parametrize("line", ["", "3"])

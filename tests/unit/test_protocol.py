@@ -21,6 +21,7 @@ from distnb.protocol import (
     Failure,
     Fetch,
     Free,
+    InNotebook,
     Operand,
     Reduce,
     Typed,
@@ -63,6 +64,7 @@ def creates(draw):
 
 
 OPERANDS = operands()
+HERE = st.builds(InNotebook, SHAPES, DTYPES)
 INPUTS = st.lists(OPERANDS | NUMBERS | st.builds(Typed, DTYPES, NUMBERS), max_size=3).map(tuple)
 OPTIONS = st.lists(st.tuples(NAMES, NAMES), max_size=2).map(tuple)
 APPLIES = st.builds(
@@ -80,7 +82,7 @@ REDUCES = st.builds(
 OTHERS = [
     st.builds(Fetch, COUNT, OPERANDS, COUNT),
     st.builds(Free, SHAPES),
-    st.builds(Bind, st.lists(st.tuples(NAMES, OPERANDS), max_size=2).map(tuple)),
+    st.builds(Bind, st.lists(st.tuples(NAMES, OPERANDS | HERE), max_size=2).map(tuple)),
     st.builds(Clocks, COUNT),
     st.builds(Describe, COUNT, NAMES),
 ]
@@ -220,6 +222,25 @@ def test_other_objects_are_refused(value):
         return
     with pytest.raises(pickle.UnpicklingError, match="send data only"):
         decode(encode(Batch(1, 0, (value,))))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        (),
+        (1, 2),
+        (1, 2, 3),
+        (1, 2, [("x", 3)]),
+        (1, 2, [("a", 3)]),
+        (1, 2, [()]),
+        (1, 2, [("c", 3)]),
+        (1,) * 9,
+    ],
+    ids=str,
+)
+def test_tuples_that_are_no_batch_are_refused(message):
+    with pytest.raises(pickle.UnpicklingError, match="expected a batch; send data only"):
+        decode(pickle.dumps(message))
 
 
 def test_classes_are_named_by_the_message_as_they_are():

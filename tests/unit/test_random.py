@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from distnb import philox as random
 from distnb.axes import BlockCyclic
-from distnb.engines import random
-from distnb.engines.random import DISTRIBUTIONS, TILE, fill, runs_of, words_of
+from distnb.philox import DISTRIBUTIONS, TILE, fill, runs_of, words_of
 from distnb.slices import Section, interval
 from distnb.testing import axis_kinds, indices_of
 

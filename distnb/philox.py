@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 from math import pi, prod
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,7 @@ def fill(
     kind: str,
     seed: int,
     stream: int,
-    args: tuple,
+    args: tuple[Any, ...],
     index_runs: Iterable[tuple[int, int]],
     out: np.ndarray,
 ) -> None:

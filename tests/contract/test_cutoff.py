@@ -1,0 +1,398 @@
+"""Small arrays live in the notebook: nothing is sent, and all is as on engines and in NumPy."""
+
+import gc
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import distnb as dnb
+from distnb import testing
+from tests.contract.support import agree, examples, numbered, on_engines, same, setting, take
+
+HERE = "in the notebook"
+
+
+@pytest.fixture(autouse=True)
+def cutoff():
+    with setting(cutoff=800):
+        yield
+
+
+def commands(session, step):
+    """Return how many commands a step records."""
+    before = session._recorder.recorded
+    step()
+    return session._recorder.recorded - before
+
+
+def large(session, shape=(20, 10), first=1):
+    """Return an array on the engines, NumPy's and distributed."""
+    x = numbered(shape, first=first)
+    a = dnb.array(x, session=session)
+    assert not a.layout.base.here
+    return x, a
+
+
+# -- where arrays live -------------------------------------------------------------------------
+
+
+def test_small_arrays_cost_no_command(session):
+    def step():
+        a = dnb.arange(10.0)
+        b = np.sqrt(a[::-1]) + a * 2 - 1
+        b[1:4] = a[:3]
+        b[b > 3] = 0
+        b += [1.0] * 10
+        assert b.sum() > float(b.mean())
+        assert dnb.array_equal(b, b.copy())
+        assert (a @ b).shape == ()
+        dnb.eye(3).T.astype(int).tolist()
+        dnb.random.default_rng(1).random((3, 3))
+        for x in (a, b, b[2:], a.sum(), a > 3):
+            assert HERE in repr(x)
+            assert HERE in repr(x.layout)
+            assert x.layout.elements() == (0,) * session.size
+
+    assert commands(session, step) == 0
+
+
+def test_where_new_arrays_live(session):
+    n = 100
+    for make in (dnb.zeros, dnb.ones, dnb.arange, dnb.random.default_rng(1).random, dnb.empty):
+        assert make(n).layout.base.here
+        assert not make(n + 1).layout.base.here
+        assert not make(3, dist="block").layout.base.here
+    a = dnb.zeros(n)
+    assert dnb.zeros_like(a).layout.base.here
+    assert not dnb.zeros_like(a, dtype=complex).layout.base.here
+    assert not dnb.zeros_like(a, shape=(n, 2)).layout.base.here
+    assert dnb.zeros(n, dist=a).layout.base.here
+    assert dnb.zeros(n, dist=a.layout.base).layout.base.here
+    assert not dnb.zeros((n, 2), dist=dnb.zeros((1, 1)).layout).layout.base.here
+    assert not a.astype(complex).layout.base.here
+    assert not a.redistribute().layout.base.here
+    assert not a.redistribute(a).layout.base.here
+    assert a.redistribute("cyclic").layout == dnb.zeros(n, dist="cyclic").layout
+    assert dnb.array(range(n)).layout.base.here
+    assert not dnb.from_parts([np.ones(2)] * session.size).layout.base.here
+    with setting(cutoff=0):
+        assert not dnb.zeros(0).layout.base.here
+        assert not (a + 1).layout.base.here
+        assert not a.copy().layout.base.here
+    with pytest.raises(dnb.LayoutError, match="owner: got an array in the notebook"):
+        a.layout.owner(3)
+
+
+def test_large_results_of_small_arrays(session):
+    x, y = numbered((100, 1)), numbered((1, 50))
+    a, b = dnb.array(x), dnb.array(y)
+    found = a * b + np.arange(50.0)
+    assert sum(found.layout.elements()) == found.size  # each element once: default layout
+    same(found, x * y + np.arange(50.0))
+    same(a @ b, x @ y)
+    same(np.broadcast_to(a, (100, 30)).copy(), np.broadcast_to(x, (100, 30)))
+    same(
+        np.broadcast_to(a, (40, 100, 30)).sum(axis=0), np.broadcast_to(x, (40, 100, 30)).sum(axis=0)
+    )
+    z = numbered((60,), bool)
+    same(dnb.array(z) + 0j, z + 0j)
+    wide = np.broadcast_to(dnb.array(y), (1000, 50))
+    assert not (wide + 1).layout.base.here
+    same(wide > 3, np.broadcast_to(y, (1000, 50)) > 3)
+    same(dnb.zeros_like(wide), np.zeros((1000, 50)))
+
+
+@given(data=st.data())
+@examples(25)
+def test_views_share_memory(session, data):
+    """Whatever the view is, writing through it shows in the base, and the other way round."""
+    operand = data.draw(testing.placed(data.draw(testing.shapes()), session.size, broadcast=False))
+    x = numbered(operand.shape)
+    with setting(cutoff=1 << 16):
+        a = dnb.array(x)
+        assert a.layout.base.here
+        view, ours = take(x, operand.view), take(a, operand.view)
+        same(ours, view)
+        view += 100
+        ours += 100
+        same(a, x)
+        x *= 2
+        a *= 2
+        same(ours, view)
+
+
+def test_nothing_outside_aliases(session):
+    x = numbered(10)
+    a = dnb.array(x)
+    x[:] = 0
+    same(a, numbered(10))
+    a.to_numpy()[:] = 0
+    np.asarray(a)[:] = 0
+    same(a, numbered(10))
+    b, c = a.copy(), a + 0
+    a[:] = 5
+    same(b, numbered(10))
+    same(c, numbered(10))
+    assert not np.shares_memory(a, b)
+    assert np.shares_memory(a, a[3:])
+
+
+# -- meeting arrays on engines -----------------------------------------------------------------
+
+
+def test_a_copy_travels_once_until_it_is_written(session):
+    x, a = large(session)
+    y = numbered(10)
+    b = dnb.array(y)
+    assert commands(session, lambda: a * dnb.ones(10)) == 3  # the copy, the result, the operation
+
+    def product(b=b):
+        return a * b[::-1]
+
+    assert commands(session, product) == 3
+    assert commands(session, product) == 2
+    same(a + b[::2].sum(), x + y[::2].sum())
+    b[0] = -1
+    y[0] = -1
+    assert commands(session, product) == 3
+    c = a * b
+    b += 1
+    same(c, x * y)
+    same(a * b[::-1], x * (y + 1)[::-1])
+    assert b.layout.base.here
+    gc.collect()
+    session.flush()
+    before = on_engines(session, "len(worker.store.bases)")
+    product.__defaults__ = ()
+    del b
+    gc.collect()
+    session.flush()
+    assert on_engines(session, "len(worker.store.bases)") == [n - 1 for n in before]
+
+
+def test_a_scalar_travels_in_the_command(session):
+    x, a = large(session)
+    assert commands(session, lambda: a * dnb.array(2.5)) == 2
+    same(a * dnb.array(np.float32(2.5)), x * np.array(np.float32(2.5)))
+    same(a.astype("f4") * dnb.array(2.5), x.astype("f4") * np.array(2.5))
+
+
+def test_results_do_not_follow_the_copy(session):
+    _, a = large(session)
+    b = a[:1, :2]
+    assert (b * dnb.ones((1, 1))).layout == (b * 1).layout
+    assert (dnb.ones((1, 1)) * b).layout == (b * 1).layout
+    d = dnb.ones(10, dist="cyclic")
+    assert (dnb.ones(10) + d).layout == (d + 1).layout
+    assert (d + dnb.ones(10)).layout == (d + 1).layout
+
+
+def test_writing_from_engines_moves_out(session):
+    x, a = large(session)
+    y = numbered((10, 3))
+    b = dnb.array(y)
+    view = b.T[1:]
+    b[2] = a[:3, 4]
+    y[2] = x[:3, 4]
+    for z in (b, view, b[1:]):
+        assert HERE not in repr(z)
+        assert HERE not in repr(z.layout)
+    same(b, y)
+    same(view, y.T[1:])
+    view -= 1
+    y.T[1:] -= 1
+    same(b, y)
+    c, z = dnb.zeros(10), np.zeros(10)
+    np.add(a[0], 1, out=c)
+    same(c, x[0] + 1)
+    c = dnb.zeros(10)
+    c[a[0] > 3] = 7
+    z[x[0] > 3] = 7
+    same(c, z)
+    c = dnb.zeros(10)
+    a.sum(axis=0, out=c)
+    same(c, x.sum(axis=0))
+    a[3] = dnb.arange(10)
+    x[3] = np.arange(10)
+    a[a > 100] = dnb.array(-1.0)
+    x[x > 100] = -1.0
+    np.multiply(a, 2, out=a, where=dnb.arange(10) % 2 == 0)
+    np.multiply(x, 2, out=x, where=np.arange(10) % 2 == 0)
+    same(a, x)
+    same(np.sum(a, where=dnb.arange(10) > 3), np.sum(x, where=np.arange(10) > 3))
+    same(a @ dnb.ones((10, 2)), x @ np.ones((10, 2)))
+    same(dnb.ones((2, 20)) @ a, np.ones((2, 20)) @ x)
+
+
+def test_a_lost_copy_is_sent_again(session):
+    x, a = large(session)
+    b = dnb.arange(10.0)
+    a * b
+    b._base.copy.lost = True
+    same(a * b, x * np.arange(10.0))
+
+
+def test_sessions_do_not_mix(session, second):
+    a, b = dnb.ones(4, session=session), dnb.ones(4, session=second)
+    for use in (
+        lambda: a + b,
+        lambda: a.__iadd__(b),
+        lambda: a.__setitem__(0, b[0]),
+        lambda: np.where(a > 0, b, a),
+        lambda: a @ b,
+        lambda: np.sum(a, where=b > 0),
+        lambda: a.sum(out=b[0, ...]),
+    ):
+        with pytest.raises(dnb.SessionError):
+            use()
+    same(a, np.ones(4))
+
+
+def test_px_is_told(session):
+    a, (_, b) = dnb.arange(6.0), large(session)
+    session.bind([("a", a.bound), ("b", b.bound)])
+    shown = on_engines(session, "repr(worker.executor.user['a'])")
+    assert shown == ["<a: (6,) float64, in the notebook>"] * session.size
+    about = "(lambda a: (a.shape, a.dtype.str, a.layout))(worker.executor.user['a'])"
+    assert on_engines(session, about) == [((6,), "<f8", HERE)] * session.size
+    a = a.redistribute()
+    session.bind([("a", a.bound)])
+    assert sum(on_engines(session, "worker.executor.user['a'].local.size")) == 6
+    session.bind([])
+
+
+# -- as NumPy does -----------------------------------------------------------------------------
+
+
+def test_random_numbers_are_the_same_everywhere(session):
+    for draw in (
+        lambda rng, **at: rng.random((4, 3), **at),
+        lambda rng, **at: rng.normal(1, 2, 5, **at),
+        lambda rng, **at: rng.integers(0, 10, (2, 0, 3), **at),
+        lambda rng, **at: rng.exponential(2.0, (), **at),
+    ):
+        here = draw(dnb.random.default_rng(7))
+        assert here.layout.base.here
+        there = draw(dnb.random.default_rng(7), dist="replicated")
+        assert not there.layout.base.here
+        same(here, there.to_numpy())
+
+
+def test_warnings_name_the_line_and_obey_errstate(session):
+    a = dnb.array([1.0, 0.0, -1.0])
+    for use, text in (
+        (lambda: 1 / a, "divide by zero encountered in divide"),
+        (lambda: np.sqrt(a), "invalid value encountered in sqrt"),
+        (lambda: a.__itruediv__(0), "invalid value encountered in divide"),
+        (lambda: (a * 1e300).prod(dtype="f4"), "overflow encountered in reduce"),
+    ):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            use()
+        shown = {(str(w.message), w.category, w.filename) for w in found}
+        assert (text, RuntimeWarning, __file__) in shown
+        a[:] = [1.0, 0.0, -1.0]
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            use()
+        a[:] = [1.0, 0.0, -1.0]
+        with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="encountered in"):
+            use()
+        a[:] = [1.0, 0.0, -1.0]
+    told = []
+    with np.errstate(divide="call", call=lambda *what: told.append(what)):
+        1 / a
+    assert told == [("divide by zero", 1)]
+
+
+def test_errors_come_at_once_and_change_nothing(session):
+    x = numbered(6, int)
+    a = dnb.array(x)
+    for f in (
+        lambda a: a ** (a - 3),
+        lambda a: a.__iadd__(0.5),
+        lambda a: a + np.ones(4),
+        lambda a: a.__setitem__(0, 1j),
+        lambda a: a.__setitem__(slice(2), [1, 2, 3]),
+        lambda a: a.__setitem__(a > 3, [1, 2]),
+        lambda a: np.bitwise_or(a, 0.5),
+        lambda a: a.astype("i1") + 1000,
+        lambda a: a[:0].max(),
+        lambda a: a @ np.ones((3, 3)),
+    ):
+        agree(lambda f=f: f(x.copy()), lambda f=f: f(a))
+        same(a, x)
+    with pytest.raises(ValueError, match="read-only"):
+        np.add(a, 1, out=np.broadcast_to(a, (2, 6)))
+    same(a, x)
+
+
+def test_arrays_outlive_what_engines_do(session):
+    """Reading what is here waits for no engine, and does not raise what one raised."""
+    x = dnb.arange(200)
+    y = x ** (x - 3)
+    a = dnb.arange(3)
+    assert (a + 1).tolist() == [1, 2, 3]
+    with pytest.raises(ValueError, match="negative integer powers"):
+        y.to_numpy()
+    same(a, np.arange(3))
+
+
+# -- operations that come again ----------------------------------------------------------------
+
+
+def test_repeated_operations(session):
+    """The second time an operation is recorded from what was kept; nothing else may change."""
+    with setting(cutoff=0):
+        for dtype in ("i1", "u1", "f4", "f8", "?", "c16"):
+            x = numbered((6, 5), dtype)
+            a = dnb.array(x, dist="cyclic")
+            for _ in range(3):
+                for scalar in (1, 100, 127, 128, 300, -1, True, 2.5, 1j, 1e300, np.float32(2)):
+                    for f in (np.add, np.multiply, np.minimum):
+                        with np.errstate(all="ignore"):
+                            agree(lambda: f(x, scalar), lambda: f(a, scalar))
+                same(a.T[1:] + a.T[:-1], x.T[1:] + x.T[:-1])
+                same(a[0] * a, x[0] * x)
+        x, y = numbered((4, 6), "f8"), np.zeros((4, 6))
+        a, b = dnb.array(x), dnb.zeros((4, 6), dist="cyclic")
+        frozen = np.broadcast_to(b, (4, 6))
+        for k in range(4):
+            b[1:] += a[1:] * k
+            y[1:] += x[1:] * k
+            b[:, ::2] = a[:1, ::2]
+            y[:, ::2] = x[:1, ::2]
+            b[:] = b[::-1]
+            y[:] = y[::-1]
+            with pytest.raises(ValueError, match="read-only"):
+                frozen += 1
+            with pytest.raises(ValueError, match="shapes"):
+                a + a[:, 1:]
+        same(b, y)
+
+
+def test_what_is_kept_is_bounded(session):
+    with setting(cutoff=0):
+        a = dnb.zeros((70, 70))
+        for i in range(70):
+            for j in range(65):
+                a[i, j:] + 1
+    assert len(session.specs) <= 4096 + 1
+    assert len(session.templates) <= 4096 + 1
+
+
+def test_indices_that_look_alike(session):
+    """What is kept of an index must not take True or 1.0 for 1."""
+    x = np.arange(12.0).reshape(3, 4)
+    for there in (0, 1 << 16):
+        with setting(cutoff=there):
+            a = dnb.array(x)
+            for _ in range(2):
+                for key in (1, (1,), slice(1), (slice(None, None, 2), 1), np.int64(1), (None, 1)):
+                    same(a[key], x[key])
+                for key in (True, 1.0, (True,), slice(1.0), (slice(None), 1.0), "x"):
+                    with pytest.raises((IndexError, TypeError)):
+                        a[key]
