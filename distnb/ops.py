@@ -123,8 +123,8 @@ REDUCTIONS: dict[str, Reduction] = {
 
 
 def _bincount(x: Any, *weights: Any, out: np.ndarray) -> None:
-    flat = (a.reshape(-1) for a in (x, *weights))
-    out[...] = np.bincount(*flat, minlength=out.shape[-1])
+    heavy = weights[0].reshape(-1) if weights else None
+    out[...] = np.bincount(x.reshape(-1), heavy, out.shape[-1])
 
 
 #: name -> function of whole local parts, with ``out=`` (see ``protocol.Local``).

@@ -8,9 +8,9 @@ import numpy as np
 
 from distnb.axes import Block, Whole
 from distnb.client.array import FUNCTIONS, DistArray
+from distnb.client.creation import asarray, zeros
 from distnb.client.handle import create
 from distnb.client.operations import as_dist, copied
-from distnb.client.creation import asarray, zeros
 from distnb.client.reducing import reduce
 from distnb.errors import explain
 from distnb.layout import Layout
@@ -57,9 +57,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DistArray:
 def _check(x: DistArray, weights: DistArray | None, minlength: Any) -> np.dtype:
     """Ask NumPy for the dtype of the result; raises what it raises, but for negative numbers."""
     few = min(1, x.size)
-    samples = [
-        None if a is None else np.zeros((few,) * a.ndim, a.dtype) for a in (x, weights)
-    ]
+    samples = [None if a is None else np.zeros((few,) * a.ndim, a.dtype) for a in (x, weights)]
     found = np.bincount(samples[0], samples[1], minlength).dtype  # type: ignore[arg-type]
     if weights is not None and weights.shape != x.shape:
         raise ValueError(
@@ -70,11 +68,11 @@ def _check(x: DistArray, weights: DistArray | None, minlength: Any) -> np.dtype:
 
 def _largest(x: DistArray) -> int:
     """Read the largest element; raise ValueError if the smallest is negative."""
-    most = x.max()
+    most = reduce("max", x)
     if x.dtype.kind != "i":
         return int(most)
     ends = create(x.session, (2,), x.dtype, _like(most._base.layout, 1), ("empty",))
-    ends[0], ends[1] = x.min(), most
+    ends[0], ends[1] = reduce("min", x), most
     low, high = ends.to_numpy()
     if low < 0:
         raise ValueError("'list' argument must have no negative elements")

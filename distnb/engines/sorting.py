@@ -142,20 +142,17 @@ class Sort:
         self.tree = Tree(line.members, store.rank)
         self.others = [r for r in line.members if r != store.rank]
 
-    def _keys(self, up: bool) -> list[Key]:
-        """Return the messages of the rounds that this rank sends (``up``) or takes in to the root."""
-        tree = self.tree
-        peers = ([tree.parent] if tree.parent is not None else []) if up else tree.children
-        return [(r, k) for r in peers for k in range(self.rounds)]
-
     @property
     def owed(self) -> list[Key]:
         """Messages this rank sends: samples up, windows down, elements to all others."""
-        return [*self._keys(True), *self._keys(False), *((r, _ELEMENTS) for r in self.others)]
+        tree = self.tree
+        near = tree.children if tree.parent is None else [tree.parent, *tree.children]
+        found = [(r, k) for r in near for k in range(self.rounds)]
+        return found + [(r, _ELEMENTS) for r in self.others]
 
     @property
     def expected(self) -> list[Key]:
-        """Messages this rank takes in: from the same engines, under the same tags."""
+        """Messages this rank takes in: an answer to each, under the same tag."""
         return self.owed
 
     def run(self, exchange: Exchange, clock: Clock) -> None:
