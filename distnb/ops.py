@@ -127,8 +127,24 @@ def _bincount(x: Any, *weights: Any, out: np.ndarray) -> None:
     out[...] = np.bincount(x.reshape(-1), heavy, out.shape[-1])
 
 
+#: Elements that are looked at twice while they are in the cache.
+_TILE = 1 << 14
+
+
+def _extent(x: Any, out: np.ndarray) -> None:
+    """Find the smallest and the largest integer in one pass over memory; 0 if there is none."""
+    flat = x.reshape(-1)
+    tiles = (flat[i : i + _TILE] for i in range(0, flat.size, _TILE))
+    ends = [(int(t.min()), int(t.max())) for t in tiles] or [(0, 0)]
+    out[...] = min(low for low, _ in ends), max(high for _, high in ends)
+
+
 #: name -> function of whole local parts, with ``out=`` (see ``protocol.Local``).
-LOCALS: dict[str, Callable[..., Any]] = {"matmul": np.matmul, "bincount": _bincount}
+LOCALS: dict[str, Callable[..., Any]] = {
+    "matmul": np.matmul,
+    "bincount": _bincount,
+    "extent": _extent,
+}
 
 #: ufunc name -> reduction, for ``np.add.reduce`` and its like.
 UFUNC_REDUCTIONS = {row.ufunc.__name__: row for row in REDUCTIONS.values() if row.ufunc}

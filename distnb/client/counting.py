@@ -48,10 +48,11 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DistArray:
     dtype = _check(numbers, heavy, minlength)
     if not numbers.size:
         return zeros(int(minlength), dtype, dist="replicated", session=numbers.session)
-    length = max(int(minlength), _largest(numbers) + 1)
     numbers = numbers if _is_whole(numbers) else numbers.copy()
+    length = max(int(minlength), _largest(numbers) + 1)
     ins = [numbers] if heavy is None else [numbers, _beside(heavy, numbers)]
-    return _counted(ins, length, dtype)
+    found = _locally("bincount", ins, length, dtype)
+    return found if found.ndim == 1 else reduce("sum", found, 0, dtype)
 
 
 def _check(x: DistArray, weights: DistArray | None, minlength: Any) -> np.dtype:
@@ -68,15 +69,10 @@ def _check(x: DistArray, weights: DistArray | None, minlength: Any) -> np.dtype:
 
 def _largest(x: DistArray) -> int:
     """Read the largest element; raise ValueError if the smallest is negative."""
-    most = reduce("max", x)
-    if x.dtype.kind != "i":
-        return int(most)
-    ends = create(x.session, (2,), x.dtype, _like(most._base.layout, 1), ("empty",))
-    ends[0], ends[1] = reduce("min", x), most
-    low, high = ends.to_numpy()
-    if low < 0:
+    ends = _locally("extent", [x], 2, np.dtype(np.intp)).to_numpy()
+    if ends[..., 0].min() < 0:
         raise ValueError("'list' argument must have no negative elements")
-    return int(high)
+    return int(ends[..., 1].max())
 
 
 def _is_whole(x: DistArray) -> bool:
@@ -91,23 +87,20 @@ def _beside(weights: DistArray, x: DistArray) -> DistArray:
     return copied(weights, weights.dtype, layout)
 
 
-def _like(layout: Layout, ndim: int) -> Layout:
-    """Return the layout in which all engines of another one hold copies."""
-    return Layout(layout.grid, (Whole(),) * ndim, (-1,) * ndim)
-
-
-def _counted(ins: list[DistArray], length: int, dtype: np.dtype) -> DistArray:
-    """Count on each engine; add up the counts if the numbers are split."""
+def _locally(op: str, ins: list[DistArray], length: int, dtype: np.dtype) -> DistArray:
+    """Return what each engine makes of its part: a row for each part if there are several."""
     layout, session = ins[0]._base.layout, ins[0].session
     parts, split = layout.parts(0), layout.dims[0]
     if parts == 1:
-        out = create(session, (length,), dtype, _like(layout, 1), ("empty",))
+        shape: tuple[int, ...] = (length,)
+        where = Layout(layout.grid, (Whole(),), (-1,))
     else:
-        rows = Layout(layout.grid, (Block(), Whole()), (split, -1))
-        out = create(session, (parts, length), dtype, rows, ("empty",))
+        shape = (parts, length)
+        where = Layout(layout.grid, (Block(), Whole()), (split, -1))
+    out = create(session, shape, dtype, where, ("empty",))
     operands = tuple(x.operand for x in ins)
-    session.record(Local("bincount", out.operand, operands, session.site()))
-    return out if parts == 1 else reduce("sum", out, 0, dtype)
+    session.record(Local(op, out.operand, operands, session.site()))
+    return out
 
 
 FUNCTIONS[np.bincount] = bincount
