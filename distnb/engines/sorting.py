@@ -7,10 +7,10 @@ equal ones count in the order of engines and positions, which also makes the sor
 element goes to its engine in one message for each pair, and the sorted runs are merged.
 
 The borders are found by regular sampling (Shi and Schaeffer, "Parallel sorting by regular
-sampling", 1992), again and again, within the *windows* of elements that are still undecided. A
-round shrinks all windows of a border together to at most ``4 / samples`` of what they were,
+sampling", 1992), again and again, within the *gaps* of elements that are still undecided. A
+round shrinks all gaps of a border together to at most ``4 / samples`` of what they were,
 whatever the elements are; so the number of rounds follows from the specs, and with it all messages.
-Samples travel up a binomial tree, and windows down.
+Samples travel up a binomial tree, and gaps down.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ELEMENTS = TAGS_PER_COMMAND - 1
 
 
 def samples_for(members: int) -> int:
-    """Return how many samples an engine takes of a window.
+    """Return how many samples an engine takes of a gap.
 
     Many are fewer rounds; few keep what the root takes in (all engines' samples for all borders)
     proportional to the number of engines.
@@ -42,7 +42,7 @@ def samples_for(members: int) -> int:
 
 
 def rounds(n: int, samples: int) -> int:
-    """Return how many rounds decide about all of ``n`` elements; windows of ``samples`` are exact.
+    """Return how many rounds decide about all of ``n`` elements; gaps of ``samples`` are exact.
 
     >>> rounds(1000, 1024), rounds(1 << 24, 1024), rounds(1 << 40, 64)
     (1, 3, 10)
@@ -54,35 +54,35 @@ def rounds(n: int, samples: int) -> int:
 
 
 def _steps(widths: np.ndarray, samples: int) -> np.ndarray:
-    """Return the distance of samples in each window."""
+    """Return the distance of samples in each gap."""
     return np.maximum(1, -(-widths // samples))
 
 
 def _places(widths: np.ndarray, samples: int) -> np.ndarray:
-    """Return, for each window, how many of its elements come up to and with each sample.
+    """Return, for each gap, how many of its elements come up to and with each sample.
 
-    The last axis is the number of the sample; the last element of a window is always one.
+    The last axis is the number of the sample; the last element of a gap is always one.
     """
     number = np.arange(1, samples + 1)
     return np.minimum(number * _steps(widths, samples)[..., None], widths[..., None])
 
 
 def narrow(samples: np.ndarray, widths: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarray]:
-    """Bound how many elements of each window are among the ``wanted`` smallest of all windows.
+    """Bound how many elements of each gap are among the ``wanted`` smallest of all gaps.
 
     Parameters
     ----------
     samples : ndarray
-        For each window, its sorted samples at :func:`_places`; what is left over is ignored.
+        For each gap, its sorted samples at :func:`_places`; what is left over is ignored.
     widths : ndarray
-        The length of each window.
+        The length of each gap.
     wanted : int
         From 0 to the sum of the widths.
 
     Returns
     -------
     tuple of ndarray
-        At least and at most how many; the same if no window is wider than there are samples.
+        At least and at most how many; the same if no gap is wider than there are samples.
     """
     n = samples.shape[1]
     steps = _steps(widths, n)
@@ -90,7 +90,7 @@ def narrow(samples: np.ndarray, widths: np.ndarray, wanted: int) -> tuple[np.nda
     keep = np.arange(n) < used[:, None]
     owner = np.nonzero(keep)[0]
     order = owner[np.argsort(samples[keep], kind="stable")]
-    seen = np.zeros((len(order) + 1, len(widths)), np.int64)  # samples of each window so far
+    seen = np.zeros((len(order) + 1, len(widths)), np.int64)  # samples of each gap so far
     np.cumsum(order[:, None] == np.arange(len(widths)), axis=0, out=seen[1:])
     least = np.minimum(seen * steps, widths)
     most = np.where(seen < used, np.minimum((seen + 1) * steps, widths) - 1, widths)
@@ -144,7 +144,7 @@ class Sort:
 
     @property
     def owed(self) -> list[Key]:
-        """Messages this rank sends: samples up, windows down, elements to all others."""
+        """Messages this rank sends: samples up, gaps down, elements to all others."""
         tree = self.tree
         near = tree.children if tree.parent is None else [tree.parent, *tree.children]
         found = [(r, k) for r in near for k in range(self.rounds)]
@@ -185,18 +185,18 @@ class Sort:
         high = low + line.held[:, None, None]
         for k in range(self.rounds):
             found = self._gather(self._sample(rows, low[line.me], high[line.me]), k, exchange)
-            windows = np.stack([low, high])
+            gaps = np.stack([low, high])
             if self.tree.parent is None:
                 before = clock.switch(COMPUTE)
-                _shrink(windows, found, inner)
+                _shrink(gaps, found, inner)
                 clock.switch(before)
-            low, high = self._spread(windows, k, exchange)
+            low, high = self._spread(gaps, k, exchange)
         full = np.empty((p, p + 1, len(rows)), np.int64)
         full[:, 0], full[:, 1:-1], full[:, -1] = 0, low, line.held[:, None]
         return full
 
     def _sample(self, rows: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Return samples of this rank's windows: [border, lane, sample]."""
+        """Return samples of this rank's gaps: [border, lane, sample]."""
         if rows.shape[1] == 0:
             return np.zeros((*low.shape, self.samples), rows.dtype)
         at = np.maximum(low[..., None] + _places(high - low, self.samples) - 1, 0)
@@ -215,13 +215,13 @@ class Sort:
             exchange.send(self.tree.parent, tag, found[:end])
         return found
 
-    def _spread(self, windows: np.ndarray, tag: int, exchange: Exchange) -> np.ndarray:
-        """Bring the root's windows to all."""
+    def _spread(self, gaps: np.ndarray, tag: int, exchange: Exchange) -> np.ndarray:
+        """Bring the root's gaps to all."""
         if self.tree.parent is not None:
-            exchange.receive(self.tree.parent, tag, windows)
+            exchange.receive(self.tree.parent, tag, gaps)
         for child in self.tree.children:
-            exchange.send(child, tag, windows)
-        return windows
+            exchange.send(child, tag, gaps)
+        return gaps
 
     def _trade(self, rows: np.ndarray, taken: np.ndarray, exchange: Exchange) -> np.ndarray:
         """Send to each engine the elements between its borders; return what comes, run by run."""
@@ -249,9 +249,9 @@ class Sort:
         return merged
 
 
-def _shrink(windows: np.ndarray, samples: np.ndarray, inner: np.ndarray) -> None:
-    """Narrow the windows of all borders and lanes, in place."""
-    low, high = windows
+def _shrink(gaps: np.ndarray, samples: np.ndarray, inner: np.ndarray) -> None:
+    """Narrow the gaps of all borders and lanes, in place."""
+    low, high = gaps
     for border, lane in np.ndindex(low.shape[1:]):
         a, b = low[:, border, lane], high[:, border, lane]
         least, most = narrow(samples[:, border, lane], b - a, int(inner[border] - a.sum()))

@@ -200,8 +200,8 @@ def test_no_engine_takes_in_more_than_its_share(session, name):
     rounds, borders = (2 if p > 1 else 0), p - 1  # there are between 1024 and 512 samples
     assert sum(r.messages for r in row.ranks) == p * (p - 1) + 2 * (p - 1) * rounds
     samples = p * borders * (2048 // p) * x.itemsize
-    windows = (p - 1) * 2 * p * borders * 8
-    assert sum(r.bytes for r in row.ranks) <= x.nbytes + p * p + rounds * (samples + windows)
+    gaps = (p - 1) * 2 * p * borders * 8
+    assert sum(r.bytes for r in row.ranks) <= x.nbytes + p * p + rounds * (samples + gaps)
 
 
 def test_nothing_is_sent_along_whole_axes(session):

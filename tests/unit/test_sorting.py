@@ -24,7 +24,7 @@ def parts(draw):
 
 
 def sample(part, low, high, n):
-    """Take the samples of one window, as an engine does."""
+    """Take the samples of one gap, as an engine does."""
     if not part.size:
         return np.zeros(n)
     return part[np.maximum(low + sorting._places(np.array(high - low), n) - 1, 0)]
@@ -39,7 +39,7 @@ def share(runs, wanted):
 
 @given(parts(), st.integers(8, 20), st.data())
 def test_borders_are_exact_after_the_rounds(runs, n, data):
-    """Windows always enclose the answer, and the number of rounds follows from the length alone."""
+    """Gaps always enclose the answer, and the number of rounds follows from the length alone."""
     total = sum(map(len, runs))
     wanted = data.draw(st.integers(0, total))
     right = share(runs, wanted)
