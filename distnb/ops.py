@@ -127,16 +127,9 @@ def _bincount(x: Any, *weights: Any, out: np.ndarray) -> None:
     out[...] = np.bincount(x.reshape(-1), heavy, out.shape[-1])
 
 
-#: Elements that are looked at twice while they are in the cache.
-_TILE = 1 << 14
-
-
 def _extent(x: Any, out: np.ndarray) -> None:
-    """Find the smallest and the largest integer in one pass over memory; 0 if there is none."""
-    flat = x.reshape(-1)
-    tiles = (flat[i : i + _TILE] for i in range(0, flat.size, _TILE))
-    ends = [(int(t.min()), int(t.max())) for t in tiles] or [(0, 0)]
-    out[...] = min(low for low, _ in ends), max(high for _, high in ends)
+    """Find the smallest and the largest element; 0 if there is none."""
+    out[...] = (x.min(), x.max()) if x.size else 0
 
 
 #: name -> function of whole local parts, with ``out=`` (see ``protocol.Local``).
