@@ -347,3 +347,15 @@ def test_large_sorts(session):
     rng = np.random.default_rng(n)
     for x in (rng.random(n), rng.integers(0, 5, n), np.minimum(rng.random(n), 0.5)):
         same(dnb.sort(dnb.array(x, dist="cyclic")), np.sort(x))
+
+
+def test_temporaries_are_sorted_within_a_batch(session):
+    """What is computed, sorted in place and dropped in one batch must be stored all the same."""
+    x = mixed((500,), np.float64)
+    a = dnb.array(x)
+    session.flush()
+    t = a * 2 + 1
+    t.sort()
+    u = t - a
+    del t
+    same(u, np.sort(x * 2 + 1) - x)
