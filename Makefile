@@ -36,8 +36,8 @@ check: .venv/ready  ## lint, format, types, import arrows, sizes
 notebook: .venv/ready-notebook  ## open JupyterLab in notebooks/
 	cd notebooks && ../$(PY) -m jupyterlab $(ARGS)
 
-bench: .venv/ready  ## run the benchmarks
-	$(PY) benchmarks/run.py $(ARGS)
+bench: .venv/ready-bench  ## run the benchmarks, with peers, into build/bench
+	$(PY) -m benchmarks.run $(ARGS)
 
 docs: .venv/ready-docs  ## build the documentation into build/docs
 	$(PY) -m sphinx -W --keep-going docs build/docs $(ARGS)
@@ -69,6 +69,10 @@ endef
 
 .venv/ready-docs: EXTRAS := docs
 .venv/ready-docs: .venv/ready
+	$(environment)
+
+.venv/ready-bench: EXTRAS := bench
+.venv/ready-bench: .venv/ready
 	$(environment)
 
 .venv/ready-notebook: EXTRAS := notebook

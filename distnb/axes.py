@@ -17,7 +17,17 @@ from itertools import pairwise
 from distnb.errors import LayoutError, explain
 from distnb.slices import Sections, interval, section
 
-__all__ = ["KINDS", "Axis", "Block", "BlockCyclic", "Cyclic", "Irregular", "Whole", "parse_axis"]
+__all__ = [
+    "KINDS",
+    "Axis",
+    "Block",
+    "BlockCyclic",
+    "Cyclic",
+    "Irregular",
+    "SlicedBlock",
+    "Whole",
+    "parse_axis",
+]
 
 
 #: More cuts than these are not spelled out.
@@ -103,6 +113,62 @@ class Block(Axis):
         q, r = divmod(n, p)
         longer = r * (q + 1)
         return i // (q + 1) if i < longer else r + (i - longer) // q
+
+
+@dataclass(frozen=True, slots=True)
+class SlicedBlock(Axis):
+    """What a slice takes of blocks: index ``i`` lies where ``start + step*i`` of ``of`` would.
+
+    It says in three numbers what would be as many cuts as there are coordinates.
+    """
+
+    of: int
+    start: int
+    step: int = 1
+
+    def bounds(self, n: int, p: int, c: int) -> tuple[int, int]:
+        lo, hi = _BLOCK.bounds(self.of, p, c)
+        return self._from(lo, n), self._from(hi, n)
+
+    def _from(self, at: int, n: int) -> int:
+        """Return the first index that lies at ``at`` or after."""
+        return min(n, max(0, -((self.start - at) // self.step)))
+
+    def owner(self, n: int, p: int, i: int) -> int:
+        return _BLOCK.owner(self.of, p, self.start + self.step * i)
+
+    def largest(self, n: int, p: int) -> int:
+        if n == 0:
+            return 0
+        most = min(n, -(-_BLOCK.largest(self.of, p) // self.step))
+        first = self.owner(n, p, 0)
+        # Steps fall alike into every `step`-th block of a length; the first may be cut.
+        found = 0
+        for begin in (first, max(first, self.of % p)):
+            for c in range(begin, min(p, begin + self.step + 1)):
+                found = max(found, self.size(n, p, c))
+                if found == most:
+                    return found
+        return found
+
+    def check(self, n: int, p: int) -> None:
+        end = self.start + self.step * (n - 1)
+        if self.start < 0 or self.step < 1 or (n and end >= self.of):
+            raise LayoutError(
+                explain(
+                    "slice of a block axis",
+                    self.spell(),
+                    f"at least {n} indices within its length",
+                    "pass ('block', length, start, step)",
+                )
+            )
+
+    def spell(self) -> str:
+        step = f", {self.step}" if self.step > 1 else ""
+        return f"('block', {self.of}, {self.start}{step})"
+
+
+_BLOCK = Block()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +262,7 @@ class Cyclic(BlockCyclic):
 KINDS: dict[str, type[Axis]] = {
     "*": Whole,
     "block": Block,
+    "sliced-block": SlicedBlock,
     "cyclic": Cyclic,
     "block-cyclic": BlockCyclic,
     "irregular": Irregular,
@@ -207,6 +274,8 @@ def parse_axis(word: object) -> Axis:
 
     >>> parse_axis("block"), parse_axis(("cyclic", 4)), parse_axis(None)
     (Block(), BlockCyclic(k=4), Whole())
+    >>> parse_axis(("block", 9, 1))  # what [1:] takes of an axis of 9 in blocks
+    SlicedBlock(of=9, start=1, step=1)
     """
     if isinstance(word, Axis):
         return word
@@ -215,7 +284,12 @@ def parse_axis(word: object) -> Axis:
         name = "*"
     if name == "cyclic" and args and args[0] != 1:
         name = "block-cyclic"
+    if name == "block" and args:
+        name = "sliced-block"
     try:
+        if name == "sliced-block":
+            of, start, *step = map(operator.index, args)
+            return SlicedBlock(of, start, *step)
         if name in ("irregular", "block-cyclic"):
             (arg,) = args
             if name == "irregular":

@@ -8,9 +8,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, fields
+from typing import Any
 
 __all__ = ["Config", "config"]
+
+#: What a setting that is a word can be.
+WORDS = {"road": ("direct", "ipyparallel")}
 
 
 @dataclass
@@ -35,6 +40,8 @@ class Config:
     """Bytes of freed blocks that an engine keeps for reuse."""
     timeout: float = 0.0
     """Seconds to wait for engines before a value read fails; 0 waits until interrupted."""
+    road: str = "direct"
+    """How batches get to engines of ipyparallel: "direct" sockets, or "ipyparallel" itself."""
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse names that are not settings, and values of another kind."""
@@ -43,11 +50,7 @@ class Config:
             raise AttributeError(
                 f"setting: got {name!r}, expected one of {sorted(known)}; see distnb.Config"
             )
-        kind = {"int": int, "float": float}[str(known[name])]
-        number = kind(value)
-        if number < 0:
-            raise ValueError(f"setting {name}: got {value}, expected a number >= 0; pass another")
-        super().__setattr__(name, number)
+        super().__setattr__(name, _CHECKS[str(known[name])](name, value))
 
     @classmethod
     def from_environment(cls) -> Config:
@@ -56,8 +59,33 @@ class Config:
         for f in fields(cls):
             text = os.environ.get(f"DISTNB_{f.name.upper()}")
             if text is not None:
-                setattr(found, f.name, float(text) if str(f.type) == "float" else int(text))
+                setattr(found, f.name, text)
         return found
+
+
+def _number(kind: Callable[[Any], Any]) -> Callable[[str, Any], Any]:
+    def check(name: str, value: Any) -> Any:
+        number = kind(value)
+        if number < 0:
+            raise ValueError(f"setting {name}: got {value}, expected a number >= 0; pass another")
+        return number
+
+    return check
+
+
+def _word(name: str, value: Any) -> str:
+    if value not in WORDS[name]:
+        raise ValueError(
+            f"setting {name}: got {value!r}, expected one of {WORDS[name]}; pass one of these"
+        )
+    return str(value)
+
+
+_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "int": _number(int),
+    "float": _number(float),
+    "str": _word,
+}
 
 
 config = Config.from_environment()

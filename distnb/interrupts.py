@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["STOP", "held", "interruptible", "listen"]
+__all__ = ["STOP", "held", "interruptible", "listen", "shielded"]
 
 _T = TypeVar("_T")
 
@@ -30,10 +30,16 @@ class _Hold(NamedTuple):
     handler: Callable[..., Any]
     noted: list[tuple[Any, ...]]
     windows: list[bool]
+    shields: list[bool]
 
-    def note(self, *args: Any) -> None:
-        """Put a signal off."""
-        self.noted.append(args)
+    def come(self, *args: Any) -> None:
+        """Do what the handler does where that is let through, else put it off."""
+        if self.windows and not self.shields:
+            self.windows.clear()  # if the handler raises, nothing more is let through
+            self.handler(*args)
+            self.windows.append(True)
+        else:
+            self.noted.append(args)
 
     def catch_up(self) -> None:
         """Do what was put off."""
@@ -51,20 +57,24 @@ def _in_main_thread() -> bool:
 
 
 @contextmanager
-def held(forget: bool = False) -> Iterator[None]:
-    """Put Ctrl-C off until the end of the outermost such block, or drop what comes (``forget``)."""
-    handler = signal.getsignal(signal.SIGINT)
-    if _HOLDS or not callable(handler) or not _in_main_thread():
+def held(forget: bool = False, handler: Any = None) -> Iterator[None]:
+    """Put Ctrl-C off until the end of the outermost such block, or drop what comes (``forget``).
+
+    ``handler`` is what Ctrl-C does where it is let through, by default what it does outside.
+    """
+    before = None if _HOLDS or not _in_main_thread() else signal.getsignal(signal.SIGINT)
+    handler = handler or before
+    if before is None or not callable(handler):
         yield
         return
-    hold = _Hold(handler, [], [])
-    signal.signal(signal.SIGINT, hold.note)
+    hold = _Hold(handler, [], [], [])
+    signal.signal(signal.SIGINT, hold.come)
     _HOLDS.append(hold)
     try:
         yield
     finally:
         _HOLDS.remove(hold)
-        signal.signal(signal.SIGINT, handler)
+        signal.signal(signal.SIGINT, before)
         if not forget:
             hold.catch_up()
 
@@ -78,13 +88,24 @@ def interruptible(function: Callable[[], _T]) -> _T:
         return function()
     hold = _HOLDS[-1]
     try:
-        signal.signal(signal.SIGINT, hold.handler)
         hold.windows.append(True)
         hold.catch_up()
         return function()
     finally:
-        signal.signal(signal.SIGINT, hold.note)
         hold.windows.clear()
+
+
+def shielded(function: Callable[[], _T]) -> _T:
+    """Call a function and put Ctrl-C off once more, within a function that is ``interruptible``."""
+    if not _HOLDS or not _in_main_thread() or not _HOLDS[-1].windows:
+        return function()
+    hold = _HOLDS[-1]
+    try:
+        hold.shields.append(True)
+        return function()
+    finally:
+        hold.shields.clear()
+        hold.catch_up()
 
 
 def listen() -> None:
@@ -94,6 +115,7 @@ def listen() -> None:
 
 def _stop(*args: Any) -> None:
     if _HOLDS and _HOLDS[-1].windows:
+        _HOLDS[-1].windows.clear()
         raise KeyboardInterrupt
     if _HOLDS:
-        _HOLDS[-1].note(*args)
+        _HOLDS[-1].noted.append(args)

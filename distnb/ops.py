@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.axes import Block, Whole
-from distnb.layout import Grid, Ints, Layout, Placed, default_layout, follow
+from distnb.layout import Grid, Ints, Layout, default_layout
+from distnb.views import Placed, follow
 
 __all__ = [
     "CREATIONS",
@@ -251,7 +252,7 @@ def reduction_layout(operand: Placed, axes: Ints, size: int) -> tuple[Layout, bo
 
     Kept axes stay split as they are; every engine along a reduced axis gets a copy. Where the
     view's owners cannot be written as a layout (a strided view of a cyclic axis), the operand is
-    first copied to the layout that :func:`distnb.layout.follow` gives.
+    first copied to the layout that :func:`distnb.views.follow` gives.
     """
     return follow(operand, size, axes)
 

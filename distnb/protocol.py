@@ -11,8 +11,9 @@ import io
 import pickle
 from typing import Any, NamedTuple
 
-from distnb import axes, layout
-from distnb.layout import Ints, Layout, View
+from distnb import axes
+from distnb.layout import Grid, Ints, Layout
+from distnb.views import View
 
 __all__ = [
     "PROTOCOL",
@@ -237,7 +238,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
             Batch,
             Failure,
         ),
-        *(layout.Layout, layout.Grid, layout.View),
+        *(Layout, Grid, View),
         *axes.KINDS.values(),
         complex,
     )

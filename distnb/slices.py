@@ -13,7 +13,8 @@ Banerjee, "Automatic generation of efficient array redistribution routines" (199
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 from math import gcd
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ __all__ = [
     "intersect",
     "interval",
     "length",
+    "meetings",
     "preimage",
     "section",
     "total",
@@ -57,7 +59,7 @@ def section(start: int, block: int, period: int, count: int) -> Sections:
 
 def interval(lo: int, hi: int) -> Sections:
     """Return ``[lo, hi)`` as sections."""
-    return section(lo, hi - lo, hi - lo, 1)
+    return (Section(lo, hi - lo, hi - lo, 1),) if lo < hi else ()
 
 
 def length(s: Section) -> int:
@@ -87,8 +89,11 @@ def clip(s: Section, lo: int, hi: int) -> Sections:
     Section(start=4, block=2, period=2, count=1)
     Section(start=8, block=1, period=1, count=1)
     """
+    end = s.start + (s.count - 1) * s.period + s.block
+    if lo <= s.start and end <= hi:
+        return (s,)
     if s.count == 1:
-        return interval(max(s.start, lo), min(s.start + s.block, hi))
+        return interval(max(s.start, lo), min(end, hi))
     # Runs first..last-1 touch [lo, hi); a run that sticks out is cut on its own.
     first = max(0, -((s.start + s.block - 1 - lo) // s.period))
     last = min(s.count, (hi - 1 - s.start) // s.period + 1)
@@ -110,16 +115,17 @@ def clip(s: Section, lo: int, hi: int) -> Sections:
 def intersect(a: Section, b: Section) -> Sections:
     """Return the indices in both, as disjoint sections ordered by their first index.
 
-    Law: ``set(elements(intersect(a, b))) == set(elements([a])) & set(elements([b]))``. Every run
-    of the result lies within one run of ``a`` and one of ``b``, and (unless it has a single run)
-    its period is a multiple of both periods, or it lies within one run of the other.
+    Law: ``set(elements(intersect(a, b))) == set(elements([a])) & set(elements([b]))``, and
+    ``intersect(a, b) == intersect(b, a)``, so that two ranks find the same parts. Every run of the
+    result lies within one run of ``a`` and one of ``b``, and (unless it has a single run) its
+    period is a multiple of both periods, or it lies within one run of the other.
     """
     if a.count == 1:
         return clip(b, a.start, a.start + a.block)
     if b.count == 1:
         return clip(a, b.start, b.start + b.block)
     g = gcd(a.period, b.period)
-    few, many = (a, b) if a.count <= b.count else (b, a)
+    few, many = (a, b) if (a.count, a) <= (b.count, b) else (b, a)
     if few.count <= (a.block + b.block) // g:
         found = [p for m in range(few.count) for p in _clip_to_run(many, few, m)]
     else:
@@ -155,14 +161,56 @@ def _intersect_periodic(a: Section, b: Section, g: int) -> list[Section]:
     return found
 
 
+def meetings(a: Sequence[Section], b: Sequence[Section]) -> list[tuple[int, int, Section]]:
+    """Return all parts (i, j, part) in which ``a[i]`` and ``b[j]`` meet.
+
+    Only those are compared that come close to each other modulo what all periods have in common, so
+    the cost grows with the number of parts, and not with that of all pairs.
+    """
+    if len(a) == len(b) == 1:
+        return [(0, 0, part) for part in intersect(a[0], b[0])]
+    pairs = product(range(len(a)), range(len(b))) if min(len(a), len(b)) < 2 else _close(a, b)
+    return [(i, j, part) for i, j in pairs for part in intersect(a[i], b[j])]
+
+
+def _close(a: Sequence[Section], b: Sequence[Section]) -> set[tuple[int, int]]:
+    """Return the pairs of sections whose residues overlap, by a sweep over both."""
+    common = gcd(*(s.period for s in (*a, *b) if s.count > 1))
+    sides = [(lo, hi, 0, i) for i, s in enumerate(a) for lo, hi in _residues(s, common)]
+    sides += [(lo, hi, 1, j) for j, s in enumerate(b) for lo, hi in _residues(s, common)]
+    found: set[tuple[int, int]] = set()
+    open_runs: tuple[list[tuple[int, int]], ...] = ([], [])
+    for lo, hi, side, number in sorted(sides):
+        other = open_runs[1 - side]
+        other[:] = [run for run in other if run[0] > lo]
+        open_runs[side].append((hi, number))
+        found.update((n, number) if side else (number, n) for _, n in other)
+    return found
+
+
+def _residues(s: Section, common: int) -> list[tuple[int, int]]:
+    """Return the runs of a section modulo ``common`` (0: as they are) as intervals."""
+    if not common:
+        return [(s.start, s.start + s.block)]
+    if s.block >= common:
+        return [(0, common)]
+    lo = s.start % common
+    hi = lo + s.block
+    return [(lo, hi)] if hi <= common else [(lo, common), (0, hi - common)]
+
+
 def preimage(s: Section, offset: int, step: int, n: int) -> Sections:
     """Return ``{i : 0 <= i < n, offset + step*i in s}`` as sections ordered by first index.
 
-    ``step`` may be negative. Every run of the result maps into one run of ``s``, or (when it was
-    merged from runs of one index) ``step`` is a multiple of ``s.period``.
+    ``step`` may be negative. Where the gaps of ``s`` are at least as long as its runs (as they are
+    in what one coordinate of several owns), every run of the result maps into one run of ``s``, or
+    (when it was merged from runs of one index) ``step`` is a multiple of ``s.period``. Shorter gaps
+    may fall between two steps, and then runs are merged.
     """
     if n <= 0:
         return ()
+    if step == 1:
+        return clip(Section(s.start - offset, s.block, s.period, s.count), 0, n)
     if step < 0:  # walk the view backwards, then mirror what was found
         found = preimage(s, offset + step * (n - 1), -step, n)
         return tuple(sorted(_mirror(f, n) for f in found))

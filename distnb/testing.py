@@ -18,10 +18,11 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from distnb.axes import Axis, Block, BlockCyclic, Cyclic, Irregular, Whole
-from distnb.layout import Grid, Ints, Layout, Placed, View, strides_of
+from distnb.axes import Axis, Block, BlockCyclic, Cyclic, Irregular, SlicedBlock, Whole
+from distnb.layout import Grid, Ints, Layout, strides_of
 from distnb.slices import Sections, elements
 from distnb.transfer import LOCAL, Message, Piece, Plan, Ref, plan_apply
+from distnb.views import Placed, View
 
 __all__ = [
     "arrays",
@@ -64,13 +65,19 @@ def axis_kinds(n: int, p: int) -> st.SearchStrategy[Axis]:
         Number of coordinates.
     """
     cuts = st.lists(st.integers(0, n), min_size=p - 1, max_size=p - 1)
+    small = st.integers(0, 2 * p)
     kinds: list[st.SearchStrategy[Axis]] = [
         st.just(Block()),
         st.just(Cyclic()),
         st.builds(BlockCyclic, st.integers(1, n // p + 2)),
         st.builds(lambda inner: Irregular((0, *sorted(inner), n)), cuts),
+        st.builds(_slice_of_blocks, st.just(n), small, st.integers(1, 4), small),
     ]
     return st.one_of([st.just(Whole()), *kinds] if p == 1 else kinds)
+
+
+def _slice_of_blocks(n: int, start: int, step: int, after: int) -> SlicedBlock:
+    return SlicedBlock(start + step * max(0, n - 1) + 1 + after, start, step)
 
 
 @st.composite

@@ -13,13 +13,15 @@ place of lists of blocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from distnb.layout import AxisMap, Ints, Placed, strides_of
-from distnb.slices import Section, Sections, intersect, interval, total
+from distnb.layout import Ints, strides_of
+from distnb.shares import Along, Strip, by_coord, divide, split
+from distnb.slices import Section, Sections, total
+from distnb.views import Placed
 
 __all__ = [
     "LOCAL",
@@ -87,17 +89,8 @@ class Part(NamedTuple):
     places: tuple[Ref, ...]
 
 
-class _Span(NamedTuple):
-    """One section of an axis for one operand: local start, step in a run, step between runs."""
-
-    start: int
-    inner: int
-    outer: int
-
-
-def _fold(sections: Iterable[Section]) -> Ints:
-    """Return the shape of a product of sections, two axes (runs, block) where both exceed one."""
-    return tuple(n for s in sections for n in _extents(s))
+#: Where sections lie in a buffer along one axis, in elements: the first's offset, and strides.
+_Place = tuple[int, Ints]
 
 
 def _extents(s: Section) -> Ints:
@@ -106,21 +99,27 @@ def _extents(s: Section) -> Ints:
     return (s.count,) if s.block == 1 else (s.count, s.block)
 
 
-def _steps(s: Section, span: _Span) -> Ints:
+def _fold(sections: Iterable[Section]) -> Ints:
+    """Return the shape of a product of sections, two axes (runs, block) where both exceed one."""
+    return tuple([n for s in sections for n in _extents(s)])
+
+
+def _place(s: Section, start: int, inner: int, outer: int, stride: int) -> _Place:
+    """Place a section: ``start``, the step in a run and the step between runs are in indices."""
     if s.count == 1:
-        return (span.inner,)
-    return (span.outer,) if s.block == 1 else (span.outer, span.inner)
+        return start * stride, (inner * stride,)
+    if s.block == 1:
+        return start * stride, (outer * stride,)
+    return start * stride, (outer * stride, inner * stride)
 
 
-def _ref(
-    source: int, base: int, strides: Ints, sections: Iterable[Section], spans: Iterable[_Span]
-) -> Ref:
-    """Combine one span for each axis into an offset and strides."""
-    offset, steps = base, list[int]()
-    for s, span, stride in zip(sections, spans, strides, strict=True):
-        offset += span.start * stride
-        steps.extend(step * stride for step in _steps(s, span))
-    return Ref(source, offset, tuple(steps))
+def _ref(source: int, base: int, places: Iterable[_Place]) -> Ref:
+    """Combine one place for each axis."""
+    strides: Ints = ()
+    for start, steps in places:
+        base += start
+        strides += steps
+    return Ref(source, base, strides)
 
 
 class _Memory:
@@ -128,121 +127,79 @@ class _Memory:
 
     def __init__(self, placed: Placed, rank: int) -> None:
         layout, view = placed.layout, placed.view
-        self.maps = placed.maps
-        self.dims = view.dims
-        shape = placed.local_shape(rank)
-        if shape is None:  # nothing here: such an operand is only ever read from messages
-            self.strides: Ints = ()
-            self.base = 0
-            return
-        strides = strides_of(shape)
-        self.strides = tuple(strides[a] if a >= 0 else 0 for a, _, _ in view.dims)
-        still = (
-            layout.axes[a].to_local(placed.shape[a], layout.parts(a), i) * strides[a]
-            for a, i in view.fixed
+        self.placed = placed
+        self.coords = coords = layout.grid.coords(rank)
+        #: What the rank holds of the view, and its coordinate along each axis of that.
+        self.held = None if coords is None else placed.owned_at(coords)
+        self.own = tuple(
+            [-1 if m is None or coords is None else coords[m.gdim] for m in placed.maps]
         )
-        self.base = sum(still)
+        self.base = 0
+        self.strides: Ints = ()
+        if coords is None or self.held is None:  # such an operand is only read from messages
+            return
+        strides = strides_of(layout.shape_at(placed.shape, coords))
+        self.strides = tuple([strides[a] if a >= 0 else 0 for a, _, _ in view.dims])
+        for a, i in view.fixed:
+            self.base += layout.axes[a].to_local(placed.shape[a], layout.parts(a), i) * strides[a]
 
-    def span(self, d: int, s: Section) -> _Span:
-        m, (axis, start, step) = self.maps[d], self.dims[d]
+    def along(self, d: int) -> Along:
+        """Return how axis ``d`` of the view is split, and what the rank holds there."""
+        held = () if self.held is None else self.held[d]
+        return Along(self.placed.maps[d], self.own[d], held)
+
+    def place(self, d: int, s: Section) -> _Place:
+        """Place a section in memory; a broadcast axis has no steps."""
+        m, (_, start, step) = self.placed.maps[d], self.placed.view.dims[d]
         if m is not None:
-            return _Span(*m.locate(s))
-        if axis < 0:
-            return _Span(0, 0, 0)
-        return _Span(start + step * s.start, step, step * s.period)
+            return _place(s, *m.locate(s), stride=self.strides[d])
+        return _place(s, start + step * s.start, step, step * s.period, self.strides[d])
 
-    def ref(self, sections: tuple[Section, ...]) -> Ref:
-        spans = [self.span(d, s) for d, s in enumerate(sections)]
-        return _ref(LOCAL, self.base, self.strides, sections, spans)
+    def ref(self, sections: Iterable[Section]) -> Ref:
+        return _ref(LOCAL, self.base, (self.place(d, s) for d, s in enumerate(sections)))
 
 
-class _Packed:
-    """A dense message, seen as memory: the sections of each axis one after the other."""
+def _dense(sections: Sections, stride: int) -> Iterator[_Place]:
+    """Place sections one after the other."""
+    at = 0
+    for s in sections:
+        yield _place(s, at, 1, s.block, stride)
+        at += s.block * s.count
 
-    def __init__(self, source: int, sections: tuple[Sections, ...]) -> None:
-        self.source = source
-        self.sections = sections
-        self.shape = tuple(total(s) for s in sections)
-        self.strides = strides_of(self.shape)
 
-    def span(self, d: int, s: Section) -> _Span:
-        """Locate ``s``, which lies within one of the axis's sections, in the dense message."""
-        at = 0
-        for whole in self.sections[d]:
-            run, into = divmod(s.start - whole.start, whole.period)
-            if 0 <= run < whole.count and into < whole.block:
-                outer = (
-                    s.period // whole.period * whole.block
-                    if s.period % whole.period == 0
-                    else s.period
-                )
-                return _Span(at + run * whole.block + into, 1, outer)
-            at += whole.block * whole.count
-        raise AssertionError(f"section {s} is not in the message {self.sections[d]}")
+def _dense_shape(sections: Iterable[Sections]) -> Ints:
+    return tuple([total(s) for s in sections])
 
-    def ref(self, sections: tuple[Section, ...]) -> Ref:
-        spans = [self.span(d, s) for d, s in enumerate(sections)]
-        return _ref(self.source, 0, self.strides, sections, spans)
 
-    def chunks(self, memory: _Memory) -> Iterator[Chunk]:
-        """Enumerate the copies that fill the message (or are filled from it)."""
-        for sections in product(*self.sections):
-            yield Chunk(_fold(sections), memory.ref(sections), self.ref(sections))
+def _message_strides(shape: Ints, dims: Sequence[tuple[int, int, int]]) -> Ints:
+    """Return the strides of a message of a view with ``dims``.
+
+    It lies in the order of the base's axes, not the view's, so that packing copies whole runs of
+    memory; who reads a transposed view crosses it tile by tile.
+    """
+    order = sorted(range(len(shape)), key=lambda d: dims[d][0])
+    inner = dict(zip(order, strides_of([shape[d] for d in order]), strict=True))
+    return tuple([inner[d] for d in range(len(shape))])
+
+
+def _chunks(memory: _Memory, sections: Sequence[Sections], strides: Ints) -> tuple[Chunk, ...]:
+    """Return the copies between memory and a dense message of a product of sections."""
+    axes = (
+        [(s, memory.place(d, s), dense) for s, dense in zip(of, _dense(of, stride), strict=True)]
+        for d, (of, stride) in enumerate(zip(sections, strides, strict=True))
+    )
+    return tuple(
+        Chunk(
+            _fold([s for s, _, _ in several]),
+            _ref(LOCAL, memory.base, [here for _, here, _ in several]),
+            _ref(0, 0, [dense for _, _, dense in several]),
+        )
+        for several in product(*axes)
+    )
 
 
 #: A broadcast axis travels once: its message holds index 0 alone.
-_FIRST = Section(0, 1, 1, 1)
-
-
-def _meet(a: Sections, b: Sections) -> Sections:
-    return tuple(sorted(p for x in a for y in b for p in intersect(x, y)))
-
-
-def _message_sections(
-    out: tuple[Sections, ...], operand: Placed, where: dict[int, int]
-) -> tuple[Sections, ...]:
-    """Return what of an operand at grid coordinates ``where`` the owner of ``out`` needs.
-
-    Sender and receiver call this with the same arguments, so they agree on the order.
-    """
-    found: list[Sections] = []
-    for d, (mine, m) in enumerate(zip(out, operand.maps, strict=True)):
-        if operand.view.dims[d][0] < 0:
-            found.append((_FIRST,))
-        elif m is None:
-            found.append(mine)
-        else:
-            found.append(_meet(mine, m.owned(where[m.gdim])))
-    return tuple(found)
-
-
-class _Strip(NamedTuple):
-    """A section of one axis in which each operand's coordinate is constant (-1: not split)."""
-
-    section: Section
-    coords: Ints
-
-
-def _strips(mine: Sections, maps: list[AxisMap | None]) -> list[_Strip]:
-    """Split one axis where the owner of any operand changes.
-
-    Each strip lies within one section of what each operand's owner would send
-    (``_message_sections``), so that its place in a message is affine.
-    """
-    strips = [_Strip(s, ()) for s in mine]
-    for j, m in enumerate(maps):
-        if m is None:
-            strips = [_Strip(s, (*c, -1)) for s, c in strips]
-            continue
-        owners = sorted({c for s in mine for c in m.candidates(s)})
-        parts = [(p, c) for c in owners for p in _meet(mine, m.owned(c))]
-        if all(other is None for other in maps[:j]):
-            strips = [_Strip(p, (-1,) * j + (c,)) for p, c in parts]
-        else:
-            strips = [
-                _Strip(q, (*cs, c)) for s, cs in strips for p, c in parts for q in intersect(s, p)
-            ]
-    return strips
+_FIRST = (Section(0, 1, 1, 1),)
 
 
 @lru_cache(maxsize=4096)
@@ -252,108 +209,151 @@ def plan_apply(rank: int, out: Placed, ins: tuple[Placed, ...]) -> Plan:
     Laws: over all ranks, the output pieces partition the output view; every send has one receive
     with the same shape and order; aligned operands send nothing.
     """
-    mine = out.owned(rank)
+    output, inputs = _Memory(out, rank), [_Memory(op, rank) for op in ins]
     receives: list[Message] = []
     pieces: list[Piece] = []
     late: list[Piece] = []
-    if mine is not None:
-        _plan_pieces(rank, out, ins, mine, receives, pieces, late)
-    sends = tuple(m for j, op in enumerate(ins) for m in _sends(rank, out, op, j))
+    for piece in _pieces(rank, output, inputs, receives):
+        here = all(r.source == LOCAL for r in piece.refs)
+        (pieces if here else late).append(piece)
+    sends = tuple([m for j, op in enumerate(inputs) for m in _sends(rank, output, op, j)])
     return Plan(sends, tuple(receives), tuple(pieces + late), len(pieces))
 
 
-def _plan_pieces(
-    rank: int,
-    out: Placed,
-    ins: tuple[Placed, ...],
-    mine: tuple[Sections, ...],
-    receives: list[Message],
-    ready: list[Piece],
-    late: list[Piece],
-) -> None:
-    memory = [_Memory(p, rank) for p in (out, *ins)]
-    messages: dict[tuple[int, Ints], _Packed | None] = {}
-    strips = [_strips(m, [op.maps[d] for op in ins]) for d, m in enumerate(mine)]
-    for strip in product(*strips):
-        sections = tuple(s.section for s in strip)
-        refs = [memory[0].ref(sections)]
-        for j, op in enumerate(ins):
-            key = (j, tuple(s.coords[j] for s in strip))
-            if key not in messages:
-                messages[key] = _receive(rank, op, j, key[1], mine, receives)
-            packed = messages[key]
-            if packed is None:
-                refs.append(memory[j + 1].ref(sections))
-            else:
-                refs.append(_ref_in_message(packed, op, sections))
-        here = all(r.source == LOCAL for r in refs)
-        (ready if here else late).append(Piece(_fold(sections), tuple(refs)))
-
-
-def _ref_in_message(packed: _Packed, op: Placed, sections: tuple[Section, ...]) -> Ref:
-    """Locate a piece in a message, in which broadcast axes stand still."""
-    spans = [
-        _Span(0, 0, 0) if op.view.dims[d][0] < 0 else packed.span(d, s)
-        for d, s in enumerate(sections)
-    ]
-    return _ref(packed.source, 0, packed.strides, sections, spans)
-
-
-def _receive(
-    rank: int, op: Placed, j: int, coords: Ints, mine: tuple[Sections, ...], receives: list[Message]
-) -> _Packed | None:
-    """Return the message that brings operand ``j`` from grid coordinates; None if it is here."""
-    where = dict(op.pinned)
-    where.update((m.gdim, c) for m, c in zip(op.maps, coords, strict=True) if m)
-    peer = op.source(where, rank)
-    if peer == rank:
-        return None
-    packed = _Packed(len(receives), _message_sections(mine, op, where))
-    receives.append(Message(j, peer, packed.shape, ()))
-    return packed
-
-
-def _sends(rank: int, out: Placed, op: Placed, j: int) -> Iterator[Message]:
-    """Enumerate the messages that bring this rank's part of operand ``j`` to its users."""
-    coords = op.layout.grid.coords(rank)
-    held = op.owned(rank)
-    if coords is None or held is None:
+def _pieces(
+    rank: int, output: _Memory, inputs: list[_Memory], receives: list[Message]
+) -> Iterator[Piece]:
+    """Enumerate the pieces of one rank; note the messages they need in ``receives``."""
+    if output.held is None:
         return
-    if len(op.free) == len(coords) and op.layout.grid.covers(out.layout.grid):
-        return  # everyone has a copy
-    where = {g: coords[g] for g in range(len(coords)) if g not in op.free}
-    for peer in _receivers(rank, out, op, held):
-        if peer == rank or op.source(where, peer) != rank:
-            continue
-        needed = out.owned(peer)
-        if needed is None:
-            continue
-        sections = _message_sections(needed, op, where)
-        packed = _Packed(0, sections)
-        if 0 in packed.shape:
-            continue
-        chunks = tuple(packed.chunks(_Memory(op, rank)))
-        yield Message(j, peer, packed.shape, chunks)
+    axes = [split(mine, [op.along(d) for op in inputs]) for d, mine in enumerate(output.held)]
+    readers = [
+        _Reader(rank, j, op, [axis.lengths[j] for axis in axes], receives)
+        for j, op in enumerate(inputs)
+    ]
+    written = [
+        [(s, output.place(d, s.section)) for s in axis.strips] for d, axis in enumerate(axes)
+    ]
+    for several in product(*written):
+        strips = [s for s, _ in several]
+        result = _ref(LOCAL, output.base, [place for _, place in several])
+        refs = (result, *[reader.ref(strips) for reader in readers])
+        yield Piece(_fold([s.section for s in strips]), refs)
 
 
-def _receivers(rank: int, out: Placed, op: Placed, held: tuple[Sections, ...]) -> Iterator[int]:
-    """Enumerate, in order, the ranks whose part of the output may need what this rank holds."""
-    grid = out.layout.grid
-    choices: list[Iterable[int]] = [range(n) for n in grid.sizes]
+class _Reader:
+    """An operand as one rank reads it: from its own memory, or from messages of others."""
+
+    def __init__(
+        self,
+        rank: int,
+        j: int,
+        memory: _Memory,
+        lengths: list[dict[int, int]],
+        receives: list[Message],
+    ) -> None:
+        self.rank, self.j, self.memory = rank, j, memory
+        self.lengths, self.receives = lengths, receives
+        self.messages: dict[Ints, tuple[int, Ints]] = {}
+        self.places: dict[tuple[int, Section], _Place] = {}
+
+    def ref(self, strips: list[Strip]) -> Ref:
+        coords = tuple([s.shares[self.j].coord for s in strips])
+        if coords not in self.messages:
+            self.messages[coords] = self._receive(coords)
+        source, strides = self.messages[coords]
+        if source == LOCAL:
+            places = [self._here(d, s.section) for d, s in enumerate(strips)]
+            return _ref(LOCAL, self.memory.base, places)
+        return _ref(source, 0, map(self._in_message, strips, strides))
+
+    def _here(self, d: int, s: Section) -> _Place:
+        found = self.places.get((d, s))
+        if found is None:
+            found = self.places[d, s] = self.memory.place(d, s)
+        return found
+
+    def _in_message(self, strip: Strip, stride: int) -> _Place:
+        """Place a strip in a message: it lies within one of the sections there."""
+        s, (whole, _, _, at) = strip.section, strip.shares[self.j]
+        run, into = divmod(s.start - whole.start, whole.period)
+        apart = s.period // whole.period * whole.block
+        outer = s.period if s.period % whole.period else apart
+        return _place(s, at + run * whole.block + into, 1, outer, stride)
+
+    def _receive(self, coords: Ints) -> tuple[int, Ints]:
+        """Return the number and the strides of the message from grid coordinates, or LOCAL."""
+        if coords == self.memory.own and self.memory.held is not None:
+            return LOCAL, ()
+        op = self.memory.placed
+        where = dict(op.pinned)
+        where.update((m.gdim, c) for m, c in zip(op.maps, coords, strict=True) if m)
+        peer = op.source(where, self.rank)
+        if peer == self.rank:
+            return LOCAL, ()
+        still = [axis < 0 for axis, _, _ in op.view.dims]
+        shape = tuple(
+            1 if once else lengths[c]
+            for once, lengths, c in zip(still, self.lengths, coords, strict=True)
+        )
+        self.receives.append(Message(self.j, peer, shape, ()))
+        strides = zip(still, _message_strides(shape, op.view.dims), strict=True)
+        return len(self.receives) - 1, tuple(0 if once else stride for once, stride in strides)
+
+
+def _sends(rank: int, out: _Memory, op: _Memory, j: int) -> Iterator[Message]:
+    """Enumerate the messages that bring this rank's part of operand ``j`` to its users."""
+    if op.coords is None or op.held is None or _aligned(out, op):
+        return
+    free = op.placed.free
+    where = {g: c for g, c in enumerate(op.coords) if g not in free}
+    users = _users(out, op, op.held) if where or not op.coords else _strangers(rank, out, op)
+    for peer, sections in users:
+        if peer != rank and (not free or op.placed.source(where, peer) == rank):
+            shape = _dense_shape(sections)
+            strides = _message_strides(shape, op.placed.view.dims)
+            yield Message(j, peer, shape, _chunks(op, sections, strides))
+
+
+def _aligned(out: _Memory, op: _Memory) -> bool:
+    """Tell whether this rank, and those with copies of its part, hold just what they need."""
+    same = out.held == op.held and out.placed.layout.grid == op.placed.layout.grid
+    return same and set(out.placed.free) <= set(op.placed.free)
+
+
+def _strangers(rank: int, out: _Memory, op: _Memory) -> Iterator[tuple[int, tuple[Sections, ...]]]:
+    """Enumerate who needs what of an operand that this rank and others have copies of."""
+    for peer in op.placed.strangers(rank, out.placed.layout.grid.last):
+        needed = out.placed.owned(peer)
+        if needed is not None:
+            yield peer, tuple(_once(op, d, of) for d, of in enumerate(needed))
+
+
+def _once(op: _Memory, d: int, sections: Sections) -> Sections:
+    return _FIRST if op.placed.view.dims[d][0] < 0 else sections
+
+
+def _users(
+    out: _Memory, op: _Memory, held: tuple[Sections, ...]
+) -> Iterator[tuple[int, tuple[Sections, ...]]]:
+    """Enumerate, in order, the ranks that need something of what this rank holds, and what."""
+    grid = out.placed.layout.grid
     # On one grid, receivers that have a copy of their own take that.
-    own = grid.coords(rank) or ()
-    still = {g: own[g] for g in op.free} if grid == op.layout.grid else {}
-    for g, c in (still | out.pinned).items():
-        choices[g] = (c,) if still.get(g, c) == c else ()
-    for m, sections in zip(out.maps, held, strict=True):
-        if m is None:
+    still = op.placed.free if grid == op.placed.layout.grid else ()
+    axis = {m.gdim: d for d, m in enumerate(out.placed.maps) if m}
+    sections = [_once(op, d, of) for d, of in enumerate(held)]
+    choices: list[Iterable[tuple[int, Sections]]] = []
+    for g, n in enumerate(grid.sizes):
+        asked = None if out.coords is None or g not in still else [out.coords[g]]
+        if g in axis:
+            choices.append(by_coord(divide(held[axis[g]], out.along(axis[g]), asked)))
             continue
-        if m.gdim in still:
-            meets = any(_meet(sections, m.owned(still[m.gdim])))
-            choices[m.gdim] = choices[m.gdim] if meets else ()
-        else:
-            choices[m.gdim] = sorted({c for s in sections for _, c in m.split(s)})
-    return (grid.rank(c) for c in product(*choices))
+        every = (out.placed.pinned[g],) if g in out.placed.pinned else range(n)
+        choices.append([(c, ()) for c in every if asked is None or c in asked])
+    for several in product(*choices):
+        for g, d in axis.items():
+            sections[d] = _once(op, d, several[g][1])
+        yield grid.rank([c for c, _ in several]), tuple(sections)
 
 
 def plan_parts(rank: int, placed: Placed) -> Part | None:
@@ -371,11 +371,14 @@ def plan_parts(rank: int, placed: Placed) -> Part | None:
 
 def part_of(rank: int, placed: Placed, owned: tuple[Sections, ...]) -> Part:
     """Return the part of a view that a rank holds, copies included."""
-    packed = _Packed(0, owned)
-    whole = _Packed(0, tuple(interval(0, n) for n in placed.view.shape))
-    chunks = tuple(packed.chunks(_Memory(placed, rank)))
-    places = tuple(whole.ref(sections) for sections in product(*owned))
-    return Part(packed.shape, chunks, places)
+    strides = strides_of(placed.view.shape)
+    places = (
+        [_place(s, s.start, 1, s.period, stride) for s in of]
+        for of, stride in zip(owned, strides, strict=True)
+    )
+    whole = tuple(_ref(0, 0, several) for several in product(*places))
+    shape = _dense_shape(owned)
+    return Part(shape, _chunks(_Memory(placed, rank), owned, strides_of(shape)), whole)
 
 
 class ReducePiece(NamedTuple):
@@ -403,7 +406,12 @@ def plan_reduce(
         return None
     memory = _Memory(placed, rank)
     kept = [d for d in range(len(owned)) if d not in dropped]
-    packed = _Packed(0, tuple(owned[d] for d in kept))
+    shape = _dense_shape(owned[d] for d in kept)
+    strides = strides_of(shape)
+    dense = [
+        dict(zip(owned[d], _dense(owned[d], stride), strict=True))
+        for d, stride in zip(kept, strides, strict=True)
+    ]
     pieces = []
     for sections in product(*owned):
         axes, at = list[int](), 0
@@ -420,10 +428,10 @@ def plan_reduce(
                 tuple(axes),
                 sections,
                 _fold(keep),
-                packed.ref(keep),
+                _ref(0, 0, (of[s] for of, s in zip(dense, keep, strict=True))),
             )
         )
-    return packed.shape, tuple(pieces)
+    return shape, tuple(pieces)
 
 
 def group(placed: Placed, dropped: Ints, rank: int) -> tuple[int, ...]:

@@ -35,9 +35,12 @@ ROOT = (
     "distnb.slices",
     "distnb.axes",
     "distnb.layout",
+    "distnb.views",
+    "distnb.shares",
     "distnb.transfer",
     "distnb.ops",
     "distnb.protocol",
+    "distnb.channel",
     "distnb.events",
 )
 SHARED = ("numpy", *ROOT)
@@ -46,9 +49,14 @@ ANYTHING = ("*",)
 #: Module -> rule. The rule of the longest matching name holds; a module without a rule is an error.
 RULES: dict[str, Rule] = {
     **{name: Rule(("numpy", *ROOT[:i])) for i, name in enumerate(ROOT)},
-    "distnb.engines": Rule((*SHARED, "distnb.engines", "mpi4py"), inside=("numba", "scipy")),
+    "distnb.engines": Rule(
+        (*SHARED, "distnb.engines", "mpi4py"), inside=("numba", "scipy", "threadpoolctl")
+    ),
+    "distnb.engines.road": Rule((*SHARED, "distnb.engines", "zmq")),
     "distnb.client": Rule((*SHARED, "distnb.client")),
+    "distnb.client.direct": Rule((*SHARED, "distnb.client", "zmq")),
     "distnb.client.launch": Rule((*SHARED, "distnb.client", "ipyparallel")),
+    "distnb.client.road": Rule((*SHARED, "distnb.client", "zmq")),
     "distnb.client.transport": Rule((*SHARED, "distnb.client", "ipyparallel")),
     "distnb.magics": Rule((*SHARED, "distnb.client", "distnb.magics", "distnb.widgets", "IPython")),
     "distnb.widgets": Rule(

@@ -19,7 +19,7 @@ from distnb.client.placement import Placement
 from distnb.client.reducing import reduce, reduce_options
 from distnb.config import config
 from distnb.errors import GatherError, explain
-from distnb.layout import follow
+from distnb.views import follow
 
 __all__ = ["FUNCTIONS", "DistArray"]
 

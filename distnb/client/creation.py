@@ -15,8 +15,9 @@ from distnb.client.handle import create, numeric
 from distnb.client.operations import elementwise, from_host, layout_for
 from distnb.client.session import Session
 from distnb.errors import SessionError, explain
-from distnb.layout import Ints, follow, make_layout
+from distnb.layout import Ints, make_layout
 from distnb.protocol import Typed
+from distnb.views import follow
 
 __all__ = [
     "arange",

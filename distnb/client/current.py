@@ -8,7 +8,7 @@ import uuid
 from typing import Any
 
 from distnb.client.session import Session
-from distnb.client.transport import InProcess, IPyParallel, Spmd
+from distnb.client.transport import InProcess, Spmd
 from distnb.config import config
 from distnb.errors import SessionError, explain
 
@@ -24,6 +24,11 @@ def _become_current(made: Session) -> Session:
 
 def _launch() -> Any:
     return importlib.import_module("distnb.client.launch")
+
+
+def _reach(client: Any) -> Any:
+    """Return a transport to the engines of an ipyparallel client."""
+    return importlib.import_module("distnb.client.direct").Direct(client, uuid.uuid4().hex)
 
 
 def start(n: int | None = None) -> Session:
@@ -57,7 +62,7 @@ def start(n: int | None = None) -> Session:
     """
     engines = _launch().start_engines(_cores() if n is None else n)
     try:
-        return _become_current(Session(IPyParallel(engines.client, _name()), owner=engines))
+        return _become_current(Session(_reach(engines.client), owner=engines))
     except BaseException:
         engines.stop()
         raise
@@ -81,7 +86,7 @@ def connect(
         The current session from now on. Closing it frees its arrays; the engines stay.
     """
     found = _launch().connect_client(profile, cluster_id, client)
-    return _become_current(Session(IPyParallel(found, _name())))
+    return _become_current(Session(_reach(found)))
 
 
 def spmd() -> Session:
@@ -142,10 +147,6 @@ def active() -> Session | None:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _name() -> str:
-    return uuid.uuid4().hex
 
 
 def need(found: Session | None) -> Session:

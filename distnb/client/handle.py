@@ -9,8 +9,9 @@ import numpy as np
 
 from distnb.client.session import Base, Session, lost_error
 from distnb.errors import explain
-from distnb.layout import Ints, Layout, Placed, View
+from distnb.layout import Ints, Layout
 from distnb.protocol import Create, Operand
+from distnb.views import Placed, View
 
 __all__ = ["Handle", "create", "numeric"]
 

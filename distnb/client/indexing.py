@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from distnb.errors import explain
-from distnb.layout import Ints, View
+from distnb.layout import Ints
+from distnb.views import View
 
 __all__ = ["index_view", "one_axis", "some_axes"]
 

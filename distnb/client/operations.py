@@ -12,9 +12,10 @@ from distnb.client.handle import Handle, create, numeric
 from distnb.client.placement import Placement
 from distnb.client.session import Session
 from distnb.errors import SessionError, explain
-from distnb.layout import Ints, Layout, Placed, View, default_layout, follow, make_layout
+from distnb.layout import Ints, Layout, default_layout, make_layout
 from distnb.protocol import Apply, Operand, Typed
 from distnb.transfer import part_of
+from distnb.views import Placed, View, follow
 
 __all__ = [
     "as_dist",

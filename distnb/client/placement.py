@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from distnb.errors import explain
-from distnb.layout import Layout, Placed
+from distnb.layout import Layout
+from distnb.views import Placed
 
 __all__ = ["Placement"]
 

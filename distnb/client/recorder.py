@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from distnb.config import config
+from distnb.interrupts import held
 from distnb.protocol import Command, Free
 
 __all__ = ["Recorder"]
@@ -57,7 +58,8 @@ class Recorder:
         if full:
             self._flush()
         elif not self._armed.is_set():
-            self._armed.set()
+            with held():  # Ctrl-C could leave the event's lock locked
+                self._armed.set()
 
     def attach(self, parts: list[np.ndarray]) -> int:
         """Add a buffer for each rank to the pending message; return its slot."""

@@ -12,8 +12,8 @@ from distnb.client.indexing import some_axes
 from distnb.client.operations import as_dist, elementwise, outputs, record_apply
 from distnb.client.session import Base
 from distnb.errors import explain
-from distnb.layout import View
 from distnb.protocol import Create, Reduce
+from distnb.views import View
 
 __all__ = ["reduce", "reduce_options"]
 

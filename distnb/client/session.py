@@ -26,7 +26,7 @@ from distnb.config import config
 from distnb.errors import EngineError, LostArrayError, SessionError, explain
 from distnb.events import Account, CommandTime, Report, summarise
 from distnb.interrupts import held, interruptible
-from distnb.layout import Ints, Layout, Placed
+from distnb.layout import Ints, Layout
 from distnb.protocol import (
     Batch,
     Bind,
@@ -43,6 +43,7 @@ from distnb.protocol import (
     written,
 )
 from distnb.transfer import plan_parts
+from distnb.views import Placed
 
 __all__ = ["Base", "Session"]
 
@@ -167,6 +168,11 @@ class Session:
         """Add a command to the pending batch."""
         self.check_open()
         self._recorder.add(command)
+
+    @property
+    def recorded(self) -> int:
+        """Number of commands so far."""
+        return self._recorder.recorded
 
     def attach(self, parts: list[np.ndarray], make: Callable[[int], Command]) -> None:
         """Add a buffer for each rank to the pending batch, with the command of its slot."""

@@ -1,4 +1,6 @@
-"""Three roads for batches to the engines behind one seam, and one contract test suite for all.
+"""Roads for batches to the engines behind one seam, and one contract test suite for all.
+
+:mod:`distnb.client.direct` adds one to those here.
 
 A transport submits a message to all ranks and later collects one reply from each. It knows nothing
 of arrays. Engine code is named by strings only.
@@ -23,7 +25,7 @@ from distnb.errors import EngineError, SessionError, explain
 from distnb.interrupts import STOP
 from distnb.protocol import PROTOCOL, Reply
 
-__all__ = ["IPyParallel", "InProcess", "Spmd", "Transport"]
+__all__ = ["Buffers", "IPyParallel", "InProcess", "Spmd", "Transport", "late", "poll"]
 
 _ENTRY = "distnb.engines.entry"
 #: ipyparallel client -> lock around what goes to several engines.
@@ -87,7 +89,8 @@ def _entry() -> Any:
     return importlib.import_module(_ENTRY)
 
 
-def _late() -> TimeoutError:
+def late() -> TimeoutError:
+    """Return the error for replies that do not come in time."""
     return TimeoutError(
         explain("engines", "no reply yet", f"one in {config.timeout} s", "raise dnb.config.timeout")
     )
@@ -141,7 +144,7 @@ class InProcess(Transport):
         start = time.monotonic()
         while not self.done(ticket):
             if config.timeout and time.monotonic() - start > config.timeout:
-                raise _late()
+                raise late()
             self._pause(ticket)
 
     def _pause(self, ticket: int) -> None:
@@ -297,7 +300,7 @@ class IPyParallel(Transport):
         for result in ticket:
             result.wait(config.timeout or None)
         if not self.done(ticket):
-            raise _late()
+            raise late()
 
     def collect(self, ticket: list[Any]) -> list[Reply]:
         try:

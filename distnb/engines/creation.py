@@ -10,9 +10,9 @@ import numpy as np
 from distnb.engines import random
 from distnb.engines.store import Base
 from distnb.errors import explain
-from distnb.layout import Placed, View
 from distnb.protocol import Create
 from distnb.slices import Sections
+from distnb.views import Placed, View
 
 __all__ = ["adopt", "fill"]
 

@@ -15,7 +15,8 @@ import numpy as np
 from distnb.engines.comm import Comm
 from distnb.engines.exchange import Exchange, PeerFailed
 from distnb.engines.fusion import Group, Recipe
-from distnb.engines.kernels import Program, Scratch, Watch, Window, dense, look, program, scheme
+from distnb.engines.kernels import Program, Scratch, Watch, Window, dense, look, program
+from distnb.engines.loops import scheme
 from distnb.engines.store import Lost, Store, window
 from distnb.events import COMPUTE, TRANSFER, Clock
 from distnb.protocol import Apply, Operand, Typed

@@ -16,13 +16,16 @@ from typing import Any, cast
 import numpy as np
 
 from distnb.engines.comm import Comm, MPIComm, SoloComm, thread_comms
+from distnb.engines.threads import limit
 from distnb.engines.worker import Worker
 from distnb.interrupts import interruptible, listen
-from distnb.protocol import PROTOCOL
+from distnb.protocol import PROTOCOL, Reply
 
-__all__ = ["attach", "detach", "inprocess", "run", "spmd"]
+__all__ = ["attach", "catch_up", "close_road", "detach", "inprocess", "open_road", "run", "spmd"]
 
 _WORKERS: dict[str, Worker] = {}
+#: Client's key -> the socket on which it sends batches.
+_ROADS: dict[str, Any] = {}
 #: Requests and buffers of collectives that have not ended: MPI may touch them.
 _UNDER_WAY: list[Any] = []
 
@@ -41,6 +44,7 @@ def attach(session: str, pool_bytes: int) -> dict[str, Any]:
     world = MPI.COMM_WORLD
     info = _about(world.Get_rank(), world.Get_size())
     info["mpi"] = _library(MPI.Get_library_version())
+    info["threads"] = limit(world)
     _WORKERS[session] = Worker(MPIComm(world.Dup()), _user_namespace(), pool_bytes)
     return info
 
@@ -59,6 +63,28 @@ def run(session: str, message: bytes, buffers: list[np.ndarray]) -> list[Any]:
     rest = {k: v for k, v in reply.values.items() if not isinstance(v, np.ndarray)}
     shapes = [(k, v.shape) for k, v in arrays]
     return [reply._replace(values=rest), shapes, *(v.reshape(-1) for _, v in arrays)]
+
+
+def open_road(key: str, client_host: str) -> tuple[str, str, str]:
+    """Let the client with this key send batches to sockets; return what it needs to connect."""
+    from distnb.engines.road import Road  # other transports do without ZeroMQ
+
+    def run(session: str, message: bytes, buffers: list[np.ndarray]) -> Reply:
+        return _WORKERS[session].run(message, buffers)
+
+    road = _ROADS[key] = Road(run, key, client_host)
+    return road.place
+
+
+def close_road(key: str) -> None:
+    """Close a client's sockets, if there are any."""
+    if key in _ROADS:
+        _ROADS.pop(key).close()
+
+
+def catch_up(key: str, number: int) -> None:
+    """Run what a client sent to its socket, up to a batch, before what comes through here."""
+    _ROADS[key].catch_up(number)
 
 
 def detach(session: str) -> None:
@@ -87,6 +113,7 @@ def spmd(pool_bytes: int) -> tuple[Worker, dict[str, Any], Any]:
     side = MPI.COMM_WORLD.Dup()
     info = _about(comm.Get_rank(), comm.Get_size())
     info["mpi"] = _library(MPI.Get_library_version())
+    info["threads"] = limit(comm)
     made = Worker(MPIComm(comm), {}, pool_bytes)
     made.together = True
     sides = {0: side}

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.engines.exchange import TAGS_PER_COMMAND
-from distnb.layout import Ints, Layout, Placed, View
+from distnb.layout import Ints, Layout
 from distnb.protocol import (
     Apply,
     Bind,
@@ -35,6 +35,7 @@ from distnb.protocol import (
     Reduce,
     Typed,
 )
+from distnb.views import Placed, View
 
 __all__ = ["Group", "Recipe", "Slot", "Spec", "Step", "schedule"]
 

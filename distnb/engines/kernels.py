@@ -4,219 +4,34 @@ All steps of a group are done on one tile before the next, with NumPy's own ufun
 element goes through the same operations as in NumPy, bit for bit, while temporaries stay in the
 cache in a few buffers used again and again (as in Kristensen, Lund, Blum and Skovhede, "Separating
 NumPy API from implementation", 2014, and numexpr's blocks).
-
-Where a group writes a base that it also reads through another view, results are *held* back in a
-buffer, until no later tile reads the old values under them: for a stencil assigned back into the
-array it reads, that is one tile, and one pass over memory in place of two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from itertools import product
-from math import isqrt, prod
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from distnb import ops
+from distnb.engines import loops
 from distnb.engines.compiled import Call, Compiled, Segment, segments
 from distnb.engines.fusion import Recipe, Step
+from distnb.engines.loops import Loop, held, sources
 from distnb.engines.store import window
 from distnb.layout import Ints, strides_of
-from distnb.transfer import LOCAL, Piece, Plan, plan_apply
 
-__all__ = ["Loop", "Program", "Scheme", "scheme"]
+__all__ = ["Program", "Scratch", "Watch", "Window", "dense", "look", "program"]
 
-#: Elements of a tile: with a few buffers of 8 bytes an element it fits a core's L2 cache.
-TILE = 1 << 15
-#: A tile that is held back may be larger, so that the rows that are read again fit into it.
-_HELD = 1 << 18
 _WEAK: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 #: A program that runs for the second time is one that comes back.
 _COMES_BACK = 2
 
 
-class Loop(NamedTuple):
-    """A piece with its axes merged and sorted: longest strides first, and lengths of tiles."""
-
-    shape: Ints
-    offsets: Ints
-    strides: tuple[Ints, ...]
-    tile: Ints
-    lag: int = 0  # rows for which results that are held wait
-
-    def tiles(self, once: bool = False) -> Iterator[tuple[slice, ...]]:
-        """Enumerate the tiles, in order of memory (all as one tile if ``once``)."""
-        cuts = (
-            [slice(i, min(i + t, n)) for i in range(0, n, t)]
-            for n, t in zip(self.shape, self.shape if once else self.tile, strict=True)
-        )
-        return product(*cuts)
-
-
-def loop_of(piece: Piece, limit: int) -> Loop:
-    """Return the loop over a piece, in the order of the output's memory.
-
-    Axes that all operands walk through alike become one.
-    """
-    order = sorted(range(len(piece.shape)), key=lambda d: -abs(piece.refs[0].strides[d]))
-    axes = [
-        (piece.shape[d], [r.strides[d] for r in piece.refs]) for d in order if piece.shape[d] != 1
-    ]
-    merged: list[tuple[int, list[int]]] = []
-    for n, steps in axes:
-        if merged and all(a == b * n for a, b in zip(merged[-1][1], steps, strict=True)):
-            merged[-1] = (merged[-1][0] * n, steps)
-        else:
-            merged.append((n, steps))
-    shape = tuple(n for n, _ in merged)
-    strides = tuple(tuple(steps[j] for _, steps in merged) for j in range(len(piece.refs)))
-    offsets = tuple(r.offset for r in piece.refs)
-    return Loop(shape, offsets, strides, _tile(shape, strides, limit))
-
-
-def _tile(shape: Ints, strides: Sequence[Ints], limit: int) -> Ints:
-    """Return the lengths of a tile: whole inner axes as far as they fit.
-
-    Where an operand runs across memory (a transposed view), tiles are square, so that each line
-    of the cache that it touches is used up.
-    """
-    crossed = len(shape) > 1 and any(0 < abs(s[-2]) < abs(s[-1]) for s in strides)
-    lengths: list[int] = []
-    left = limit
-    for n in reversed(shape):
-        most = isqrt(limit) if crossed and not lengths else left
-        parts = -(-n // max(1, most))
-        lengths.insert(0, -(-n // parts))
-        left //= lengths[0]
-    return tuple(lengths)
-
-
-class Scheme(NamedTuple):
-    """How a rank runs a recipe.
-
-    ``inputs`` are the slots in memory, in the order of a piece's references. Results that are
-    still to be read elsewhere are *held*: for one tile in the first piece, whose ``loops`` and
-    order are fitted to that, while what other pieces read of them is saved before
-    (``saved``: piece, number of the reference). Where that is not possible, ``whole`` is set:
-    results go to temporaries as large as the outputs.
-    """
-
-    plan: Plan
-    inputs: Ints
-    loops: tuple[Loop, ...]
-    saved: tuple[tuple[int, int], ...]
-    whole: bool
-
-
-@lru_cache(maxsize=1024)
-def scheme(rank: int, recipe: Recipe) -> Scheme:
-    """Return how a rank runs a recipe."""
-    slots = recipe.slots
-    lead = recipe.steps[0].outs[0]
-    inputs = (lead, *(s for s in range(len(slots)) if s != lead and slots[s].kept))
-    plan = plan_apply(rank, slots[lead].placed, tuple(slots[s].placed for s in inputs[1:]))
-    alone = len(recipe.steps) == 1 and slots[lead].kept
-    limit = max(1, prod(slots[lead].placed.view.shape)) if alone else TILE
-    clashes = _clashes(recipe, inputs)
-    if not clashes:
-        loops = tuple(loop_of(p, limit) for p in plan.pieces)
-        return Scheme(plan, inputs, loops, (), False)
-    return _holding(Scheme(plan, inputs, (), (), False), clashes)
-
-
-def held(recipe: Recipe) -> set[int]:
-    """Return the slots that are written while another view of their base is read."""
-    written, read = _written(recipe), _read(recipe)
-    bases = [s.base for s in recipe.slots]
-    return {s for s in written if any(r != s and bases[r] == bases[s] for r in read)}
-
-
-def _written(recipe: Recipe) -> set[int]:
-    return {o for step in recipe.steps for o in step.outs}
-
-
-def _read(recipe: Recipe) -> set[int]:
-    """Return the slots that are read before they are written."""
-    found: set[int] = set()
-    written: set[int] = set()
-    for step in recipe.steps:
-        found |= {s for s in _sources(step) if s not in written}
-        written.update(step.outs)
-    return found
-
-
-def _sources(step: Step) -> Iterator[int]:
-    yield from (s for s in step.ins if s >= 0)
-    if step.mask is not None:
-        yield step.mask
-
-
-def _clashes(recipe: Recipe, inputs: Ints) -> list[tuple[int, int]]:
-    """Return the pairs (written, read) of references to one base through different views."""
-    bases = [s.base for s in recipe.slots]
-    at = {s: i for i, s in enumerate(inputs)}
-    read = _read(recipe)
-    return [(at[s], at[r]) for s in held(recipe) for r in read if r != s and bases[r] == bases[s]]
-
-
-def _holding(scheme: Scheme, clashes: list[tuple[int, int]]) -> Scheme:
-    """Fit the pieces to results that are held back, or choose whole temporaries."""
-    plan = scheme.plan
-    sizes = [prod(p.shape) for p in plan.pieces]
-    whole = scheme._replace(loops=tuple(loop_of(p, TILE) for p in plan.pieces), whole=True)
-    if not plan.pieces:
-        return whole
-    if plan.ready == 0:
-        return whole
-    first = max(range(plan.ready), key=sizes.__getitem__)
-    if sum(sizes) > 2 * sizes[first]:
-        return whole
-    order = [first, *(i for i in range(len(sizes)) if i != first)]
-    pieces = tuple(plan.pieces[i] for i in order)
-    main = _lagging(pieces[0], clashes)
-    if main is None:
-        return whole
-    readers = sorted({r for _, r in clashes})
-    saved = tuple(
-        (i, r) for i, p in enumerate(pieces) if i for r in readers if p.refs[r].source == LOCAL
-    )
-    loops = (main, *(loop_of(p, TILE) for p in pieces[1:]))
-    return scheme._replace(plan=plan._replace(pieces=pieces), loops=loops, saved=saved)
-
-
-def _lagging(piece: Piece, clashes: list[tuple[int, int]]) -> Loop | None:
-    """Return a loop whose tiles are long enough to hold results back for one tile only."""
-    loop = loop_of(piece, TILE)
-    if not loop.shape:
-        return loop
-    row = prod(loop.shape[1:])
-    lag = 0
-    for w, r in clashes:
-        if loop.strides[w] != loop.strides[r]:
-            return None
-        lag = max(lag, _lag(loop, w, loop.offsets[r] - loop.offsets[w]))
-    rows = max(lag, TILE // row, 1)
-    if rows * row > max(_HELD, row) or rows < lag:
-        return None
-    return loop._replace(tile=(min(rows, loop.shape[0]), *loop.shape[1:]), lag=lag)
-
-
-def _lag(loop: Loop, written: int, distance: int) -> int:
-    """Return for how many rows a result must be held back from a read ``distance`` elements off.
-
-    Row i of the read and row i - k of the write meet where ``|distance + k*stride| <= extent``.
-    """
-    step = loop.strides[written][0]
-    extent = sum((n - 1) * abs(s) for n, s in zip(loop.shape, loop.strides[written], strict=True))
-    extent -= (loop.shape[0] - 1) * abs(step)
-    return max(0, (extent - (distance if step > 0 else -distance)) // abs(step))
-
-
 def _touches(step: Step, slot: int) -> bool:
-    return slot in step.outs or slot in _sources(step)
+    return slot in step.outs or slot in sources(step)
 
 
 def _without_copies(recipe: Recipe) -> dict[int, Step]:
@@ -231,7 +46,7 @@ def _without_copies(recipe: Recipe) -> dict[int, Step]:
             if _can_be_made_in(recipe, steps, k, made, target):
                 del steps[k]
                 for j, st in steps.items():
-                    if made in st.outs or made in _sources(st):
+                    if made in st.outs or made in sources(st):
                         steps[j] = _renamed(st, made, target)
     return steps
 
@@ -248,7 +63,7 @@ def _can_be_made_in(recipe: Recipe, steps: dict[int, Step], k: int, made: int, t
             return False
         if j < k and target in st.outs:
             return False
-        if target in _sources(st) and (first < j < k or (j == first and not free)):
+        if target in sources(st) and (first < j < k or (j == first and not free)):
             return False
     return first < k and steps[first].mask is None
 
@@ -337,7 +152,7 @@ class Program:
         row = ops.ELEMENTWISE[step.op]
         ins = tuple(self._now[s] if s >= 0 else self.first_scalar - 1 - s for s in step.ins)
         mask = None if step.mask is None else self._now[step.mask]
-        ends = [s for s in {*_sources(step), *step.outs} if self._ends(s, k)]
+        ends = [s for s in {*sources(step), *step.outs} if self._ends(s, k)]
         in_place = isinstance(row.run, np.ufunc) and mask is None and row.nout == 1
         if in_place:  # the result may go where an input that dies here was
             self._drop(s for s in ends if s not in step.outs)
@@ -442,7 +257,7 @@ class Program:
 
         Also tells whether one compiled loop does everything, so that no tiles are needed.
         """
-        small = not loop.shape or prod(loop.shape) < TILE
+        small = not loop.shape or prod(loop.shape) < loops.TILE
         if watch.compiler is None or watch.skipped or small or not all(map(_fits, scalars)):
             return self.calls, False
         self.runs += 1
@@ -467,7 +282,12 @@ class Program:
         return register < self.first_scalar or register in holds
 
     def _can_be_whole(self, segment: Segment, loop: Loop) -> bool:
-        """Tell whether one loop can do all of a piece: it needs no buffers but rings of rows."""
+        """Tell whether one loop can do all of a piece, with no buffers but rings of rows.
+
+        Not where an operand runs across memory: then tiles are better than long rows.
+        """
+        if loop.tile[1:] != loop.shape[1:]:
+            return False
         holds = {a for a, _ in self.held.values()}
         buffers = {r for r in segment.arrays if r >= self.first_buffer}
         return buffers <= holds and not (holds and len(loop.shape) < 2)
@@ -523,8 +343,8 @@ class Program:
     @staticmethod
     def _flush(waiting: list[tuple[Any, Any]]) -> None:
         """Store the results that were held back."""
-        for target, held in waiting:
-            target[...] = held
+        for target, result in waiting:
+            target[...] = result
         waiting.clear()
 
 

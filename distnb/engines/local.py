@@ -8,10 +8,10 @@ import numpy as np
 
 from distnb.engines.comm import Comm
 from distnb.engines.store import Store, window
-from distnb.layout import Placed
 from distnb.protocol import Operand
 from distnb.slices import Section
 from distnb.transfer import part_of
+from distnb.views import Placed
 
 __all__ = ["LocalArray"]
 

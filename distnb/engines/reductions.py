@@ -16,10 +16,11 @@ from distnb import ops
 from distnb.engines.exchange import Exchange
 from distnb.engines.store import window
 from distnb.events import COMPUTE, Clock
-from distnb.layout import Ints, Placed
+from distnb.layout import Ints
 from distnb.protocol import Reduce
 from distnb.slices import Section
 from distnb.transfer import ReducePiece, group, plan_reduce
+from distnb.views import Placed
 
 __all__ = ["Tree", "Work", "run"]
 

@@ -8,8 +8,9 @@ from math import prod
 
 import numpy as np
 
-from distnb.layout import Ints, Layout, Placed
+from distnb.layout import Ints, Layout
 from distnb.protocol import Operand
+from distnb.views import Placed
 
 __all__ = ["Base", "Lost", "Pool", "Store", "window"]
 

@@ -148,11 +148,23 @@ def follow_cells(shell: Any) -> None:
     client._distnb_session = session
     client.activate()  # %px means the engines of the newest session
     send = client.send_execute_request
+    told: list[Any] = []
+    reached: set[Any] = set()
 
     def send_after_flush(*args: Any, **kwargs: Any) -> Any:
-        """Send the pending batch and the arrays' names before code that runs on the engines."""
-        if client._distnb_session is not None and not client._distnb_session.closed:
-            client._distnb_session.bind(_arrays(shell, client._distnb_session))
+        """Send the pending batch and the arrays' names before code that runs on the engines.
+
+        Once for all of them: a batch between code for one engine and for the next would keep the
+        second waiting until the first has ended, and code may communicate.
+        """
+        session = client._distnb_session
+        if session is not None and not session.closed:
+            state = [session, session.recorded, names := _arrays(shell, session)]
+            if state != told or kwargs.get("ident") in reached:
+                session.bind(names)
+                told[:] = [session, session.recorded, names]
+                reached.clear()
+            reached.add(kwargs.get("ident"))
         return send(*args, **kwargs)
 
     client.send_execute_request = send_after_flush

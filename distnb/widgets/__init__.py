@@ -1,6 +1,6 @@
 """What the notebook shows: who owns which elements, and where the time went.
 
-Everything here is a pure reader of specs (:class:`~distnb.layout.Placed`) and of records
+Everything here is a pure reader of specs (:class:`~distnb.views.Placed`) and of records
 (:class:`~distnb.events.Report`); nothing talks to an engine, so that a repr is always cheap and
 works on a broken array too. Text carries every number; the small pages add a picture in inline SVG
 without scripts; ``plot`` draws on matplotlib axes, which are imported only then.

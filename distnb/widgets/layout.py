@@ -17,7 +17,7 @@ from zlib import crc32
 
 import numpy as np
 
-from distnb.layout import Placed
+from distnb.views import Placed
 from distnb.widgets.picture import Box, Picture, Range, aspect, picture, shown_axes, to_scale
 from distnb.widgets.text import (
     HEAD,

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from distnb.axes import Axis
 from distnb.errors import LayoutError, explain
-from distnb.layout import Ints, Placed
+from distnb.layout import Ints
+from distnb.views import Placed
 from distnb.widgets.text import engines_of, grouped, intervals, spell_view, who
 
 __all__ = ["Box", "Picture", "Span", "blocks", "picture", "spans"]

@@ -26,15 +26,21 @@ class Status:
             f"{session.batches} batches sent ({session.bytes_out / 1e6:.2f} MB){left}"
         )
         self.rows = [
-            (str(a["rank"]), str(a["pid"]), str(a["host"]), str(a["mpi"]), f"NumPy {a['numpy']}")
+            (
+                *(str(a[name]) for name in ("rank", "pid", "host", "mpi")),
+                f"NumPy {a['numpy']}",
+                f"{a['threads']} threads" if "threads" in a else "",
+            )
             for a in session.transport.about
         ]
 
     def __repr__(self) -> str:
-        return "\n".join([self.text, *("  rank " + "  ".join(row) for row in self.rows)])
+        return "\n".join([self.text, *("  rank " + "  ".join(row).rstrip() for row in self.rows)])
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{h}</th>" for h in ("rank", "process", "host", "MPI", "NumPy"))
+        head = "".join(
+            f"<th>{h}</th>" for h in ("rank", "process", "host", "MPI", "NumPy", "threads")
+        )
         body = "".join(
             "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
             for row in self.rows

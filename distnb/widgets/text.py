@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.events import imbalance
-from distnb.layout import Ints, Placed
+from distnb.layout import Ints
+from distnb.views import Placed
 
 __all__ = ["describe"]
 
@@ -26,7 +27,8 @@ ROWS = 16
 def spell_view(placed: Placed) -> str:
     """Return a view as an index into its base, and what an index cannot say.
 
-    >>> from distnb.layout import Placed, View, replicated
+    >>> from distnb.layout import replicated
+    >>> from distnb.views import Placed, View
     >>> view = View.whole((8, 9)).take(0, 1, 1, 6).take(1, 8, -2, 5).transpose((1, 0))
     >>> spell_view(Placed((8, 9), replicated(2, 2), view))
     'base[1:7, 8::-2], axes in order (1, 0)'
@@ -218,7 +220,8 @@ def describe(placed: Placed, dtype: Any, size: int | None = None) -> str:
     is that of the engine's part of the base. All ``size`` engines of the session are listed (by
     default, those up to the last of the grid); one outside the grid has no part, and 0 elements.
 
-    >>> from distnb.layout import Placed, View, make_layout
+    >>> from distnb.layout import make_layout
+    >>> from distnb.views import Placed, View
     >>> print(describe(Placed((5,), make_layout((5,), 2), View.whole((5,))), "f8"))
     (5,) float64, 40 B: block on 2 engines
     engine  local shape  elements  bytes   share  of the most

@@ -27,9 +27,10 @@ def environment(tmp_path):
     return found | {"IPYTHONDIR": str(tmp_path / "ipython"), "PATH": path, "PYTEST_ADDOPTS": ""}
 
 
-def run(session, environment, folder):
-    """Run the suite in a process group of its own, which ends with it; check that it passes."""
-    command = [sys.executable, "-m", "pytest", "tests/contract", "-q", "-x", "--tb=short"]
+def run(session, environment, folder, *parts):
+    """Run the suite, or parts of it, in a process group of its own, which ends with it; check that it passes."""
+    tests = [f"tests/contract/{part}" for part in parts or [""]]
+    command = [sys.executable, "-m", "pytest", *tests, "-q", "-x", "--tb=short"]
     command += ["-p", "no:cacheprovider", "-p", "no:xdist", f"--basetemp={folder / 'suite'}"]
     process = subprocess.Popen(
         command,
@@ -54,6 +55,12 @@ def run(session, environment, folder):
 @pytest.mark.timeout(LIMIT + 60)
 def test_engines_that_distnb_starts(environment, tmp_path):
     run("start:3", environment, tmp_path)
+
+
+@pytest.mark.timeout(LIMIT + 60)
+def test_engines_without_direct_sockets(environment, tmp_path):
+    environment["DISTNB_ROAD"] = "ipyparallel"
+    run("start:2", environment, tmp_path, "test_programs.py", "test_session.py")
 
 
 @pytest.mark.timeout(LIMIT + 120)

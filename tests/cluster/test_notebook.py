@@ -70,7 +70,7 @@ def test_px_reaches_the_chunks_and_errors_come_in_their_cell(tmp_path):
         "A.to_numpy().tolist()",
         "%px print(A.global_slices, A.shape, A.layout, B.local)",
         "del B\nA = A + 1",
-        "%px print('B' in globals(), A.local[0])",
+        "%px A.comm.Barrier(); print('B' in globals(), A.local[0])",
         "%distnb stop",
     )
     assert "rank 2" in shown[0]

@@ -53,7 +53,7 @@ def another(session):
     """Return a further session on engines of the same kind."""
     if session.transport.kind == "SPMD":
         return dnb.spmd()
-    if session.transport.kind == "ipyparallel":
+    if hasattr(session.transport, "client"):
         return dnb.connect(client=session.transport.client)
     return dnb.inprocess(session.size)
 
@@ -64,7 +64,7 @@ def on_engines(session, expression):
     transport = session.transport
     if transport.kind == "SPMD":
         return transport._share(eval(expression, {"worker": transport.worker}))
-    if transport.kind == "ipyparallel":
+    if hasattr(transport, "client"):
         import ipyparallel
 
         entry = "__import__('importlib').import_module('distnb.engines.entry')"

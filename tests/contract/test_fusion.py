@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
-from distnb.engines import kernels
+from distnb.engines import loops
 from tests.contract.support import SCALE, no_warnings
 
 N = 11  # side of the arrays; what is computed on is a view of INNER elements a side
@@ -30,10 +30,10 @@ DTYPES = ["f8", "f8", "f8", "f4", "i8", "u1", "c16", "?"]
 @pytest.fixture(params=[7, 1 << 15], autouse=True)
 def tile(request, monkeypatch):
     """Tiles of a few elements (in engines of this process), so that there are many of them."""
-    monkeypatch.setattr(kernels, "TILE", request.param)
-    kernels.scheme.cache_clear()
+    monkeypatch.setattr(loops, "TILE", request.param)
+    loops.scheme.cache_clear()
     yield
-    kernels.scheme.cache_clear()
+    loops.scheme.cache_clear()
 
 
 @st.composite
@@ -104,7 +104,7 @@ class Machine:
         self.made.append(None)
         if np.isscalar(a) and np.isscalar(b):
             a = self.xp.asarray(a)
-        self.made[-1] = op(a, b)
+        self.made[-1] = self.xp.asarray(op(a, b))  # NumPy's 0-d results are scalars
 
     def into(self, op, target, a, b, mask):
         a, b, target = self.value(a), self.value(b), self.look(*target[1:])

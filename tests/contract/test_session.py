@@ -1,6 +1,7 @@
 """Sessions, and everything that is refused: at the call, with NumPy's types, in one form."""
 
 import gc
+import os
 import re
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import distnb as dnb
 from distnb.axes import Whole
 from distnb.layout import Grid, Layout
-from tests.contract.support import agree, another, no_warnings, numbered, same, setting
+from tests.contract.support import agree, another, no_warnings, numbered, on_engines, same, setting
 
 FORM = re.compile(r"^.+: got .+, expected .+; .+$", re.DOTALL)
 
@@ -360,3 +361,15 @@ def test_settings():
         dnb.config.timeout = -1
     with pytest.raises((TypeError, ValueError)):
         dnb.config.flush_size = "many"
+
+
+def test_engines_share_the_cores_of_their_node(session):
+    about = session.transport.about
+    if "threads" not in about[0]:
+        pytest.skip("engines in this process use its threads")
+    pools = "[p['num_threads'] for p in __import__('threadpoolctl').threadpool_info()]"
+    allowed = max(1, len(os.sched_getaffinity(0)) // session.size)
+    for engine, used in zip(about, on_engines(session, pools), strict=True):
+        assert engine["threads"] <= allowed
+        assert used
+        assert max(used) <= allowed

@@ -26,7 +26,7 @@ def on_rank(session, rank, code):
     kind = session.transport.kind
     if kind == "SPMD":
         return run_with(session.transport.worker, code) if rank == session.transport.rank else None
-    if kind != "ipyparallel":
+    if not hasattr(session.transport, "client"):
         return run_with(session.transport.workers[rank], code)
     import ipyparallel
 

@@ -237,6 +237,20 @@ def test_while_data_are_sent(cluster):
     quiet(cluster)
 
 
+def test_while_large_arrays_come(cluster):
+    chance = random.Random(6)
+    data = np.arange(3_000_000.0)
+    x = dnb.array(data)
+    for _ in range(6):
+        with pressed(chance.uniform(0.001, 0.1)):
+            while True:
+                found = x.to_numpy()
+                np.testing.assert_array_equal(found, data)
+        np.testing.assert_array_equal(x.to_numpy(), data)
+    del x
+    quiet(cluster)
+
+
 def test_a_timeout_loses_nothing(cluster):
     x = dnb.ones(9)
     plant(cluster, 1, REDUCE, SLOWLY.format(n=60))
@@ -310,16 +324,37 @@ def test_an_engine_that_misses_a_batch(cluster):
 
 def test_an_engine_whose_reply_gets_lost(cluster, monkeypatch):
     w = World(cluster)
+    road = cluster.transport.road
+    keep, lost = road._keep, []
+
+    def lose(rank, *reply):
+        if rank == 1 and not lost:
+            lost.append(rank)
+        else:
+            keep(rank, *reply)
+
+    monkeypatch.setattr(road, "_keep", lose)
     total = w.dist.b.sum()
-    cluster.send()
-    (stuck,) = cluster._sent[0].ticket
-    done = cluster.transport.done
-    monkeypatch.setattr(stuck, "get", not_ready)
-    monkeypatch.setattr(cluster.transport, "done", lambda t: stuck not in t and done(t))
-    with cluster._recorder.lock:
-        cluster._interrupt()
+    with pressed(0.3):
+        total.item()
+    assert lost == [1]
     assert reading(total) is dnb.LostArrayError
     w.check()
+
+
+def test_an_engine_whose_reply_through_ipyparallel_gets_lost(cluster, monkeypatch):
+    with setting(road="ipyparallel"), dnb.connect(client=cluster.transport.client) as session:
+        w = World(session)
+        total = w.dist.b.sum()
+        session.send()
+        (stuck,) = session._sent[0].ticket
+        done = session.transport.done
+        monkeypatch.setattr(stuck, "get", not_ready)
+        monkeypatch.setattr(session.transport, "done", lambda t: stuck not in t and done(t))
+        with session._recorder.lock:
+            session._interrupt()
+        assert reading(total) is dnb.LostArrayError
+        w.check()
 
 
 def not_ready(timeout):
@@ -376,15 +411,52 @@ def test_ctrl_c_comes_through_where_it_is_let_through():
     assert done == [1, 3]
 
 
+def test_ctrl_c_is_put_off_again_where_it_is_let_through():
+    done = []
+
+    def within():
+        interrupts.shielded(lambda: [signal.raise_signal(signal.SIGINT), done.append(1)])
+        done.append(2)
+
+    with pytest.raises(KeyboardInterrupt), interrupts.held():
+        interrupts.interruptible(within)
+    assert done == [1]
+    with interrupts.held(forget=True):
+        interrupts.shielded(lambda: signal.raise_signal(signal.SIGINT))  # it was not let through
+    interrupts.shielded(lambda: done.append(3))  # outside of any block it is a mere call
+    assert done == [1, 3]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_does_within_what_it_would_not_do_outside():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with (
+            pytest.raises(KeyboardInterrupt),
+            interrupts.held(forget=True, handler=signal.default_int_handler),
+        ):
+            interrupts.interruptible(lambda: signal.raise_signal(signal.SIGINT))
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def held_and_let_through(done):
     with interrupts.held():
         interrupts.interruptible(lambda: done.append("within"))
         done.append("after")
 
 
-def test_ctrl_c_at_every_instruction():
+def held_let_through_and_shielded(done):
+    with interrupts.held():
+        interrupts.interruptible(lambda: interrupts.shielded(lambda: done.append("within")))
+        done.append("after")
+
+
+@pytest.mark.parametrize("function", [held_and_let_through, held_let_through_and_shielded])
+def test_ctrl_c_at_every_instruction(function):
     """Wherever it comes, it comes out once, and everything is as before."""
-    for at in range(1, 1000):
+    for at in range(1, 3000):
         left, done = [at], []
 
         def trace(frame, event, arg, left=left):
@@ -397,7 +469,7 @@ def test_ctrl_c_at_every_instruction():
 
         sys.settrace(trace)
         try:
-            held_and_let_through(done)
+            function(done)
         except KeyboardInterrupt:
             done.append("out")
         finally:
@@ -408,7 +480,7 @@ def test_ctrl_c_at_every_instruction():
         assert ("out" in done) == (left[0] <= 0), at
         if left[0] > 0:
             break
-    assert 100 < at < 999
+    assert 100 < at < 2999
 
 
 def test_the_signal_for_engines_does_nothing_elsewhere():

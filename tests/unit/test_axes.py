@@ -2,7 +2,7 @@
 
 import ast
 from dataclasses import FrozenInstanceError
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from distnb.axes import (
     BlockCyclic,
     Cyclic,
     Irregular,
+    SlicedBlock,
     Whole,
     parse_axis,
 )
@@ -32,6 +33,12 @@ def all_cuts(n, p):
         yield Irregular((0, *inner, n))
 
 
+def slices_of_blocks(n):
+    """Enumerate slices that begin and end with, in or after some of the blocks."""
+    for start, step, after in product((0, 1, 3, 9), (1, 2, 3), (0, 1, 8)):
+        yield SlicedBlock(start + step * n + after, start, step)
+
+
 def cases(n, p):
     """Enumerate the axes of length ``n`` over ``p`` coordinates, irregular ones while few."""
     yield Block()
@@ -39,6 +46,7 @@ def cases(n, p):
     yield from (BlockCyclic(k) for k in range(1, 5))
     if p == 1:
         yield Whole()
+    yield from slices_of_blocks(n)
     if n <= 6 and p <= 5:
         yield from all_cuts(n, p)
 
@@ -183,6 +191,24 @@ def test_irregular_owns_between_cuts():
     assert [indices_of(axis.sections(5, 4, c)) for c in range(4)] == [[], [0, 1, 2], [], [3, 4]]
 
 
+@given(st.integers(1, 6), st.integers(0, 20), st.integers(0, 20), st.integers(1, 5))
+def test_a_slice_of_blocks_lies_where_the_slice_does(p, n, start, step):
+    of = start + step * n
+    owners = [Block().owner(of, p, at) for at in range(of)]
+    axis = SlicedBlock(of, start, step)
+    assert [axis.owner(n, p, i) for i in range(n)] == owners[start::step]
+
+
+@pytest.mark.parametrize("axis", [SlicedBlock(9, -1), SlicedBlock(9, 0, 0), SlicedBlock(9, 1, 2)])
+def test_check_says_what_a_slice_of_blocks_must_be(axis):
+    with pytest.raises(LayoutError) as caught:
+        axis.check(5, 2)
+    assert str(caught.value) == (
+        f"slice of a block axis: got {axis.spell()}, expected at least 5 indices within its "
+        "length; pass ('block', length, start, step)"
+    )
+
+
 def test_whole_is_all_of_the_axis_for_everyone():
     assert [indices_of(Whole().sections(3, 2, c)) for c in range(2)] == [[0, 1, 2]] * 2
 
@@ -202,7 +228,13 @@ def test_every_kind_is_drawn_by_the_strategy(name):
     assert type(find(axis_kinds(6, p), lambda axis: type(axis) is KINDS[name])) is KINDS[name]
 
 
-@pytest.mark.parametrize("axis", [Whole(), Block(), Cyclic(), BlockCyclic(2), Irregular((0, 1))])
+@pytest.mark.parametrize(
+    "axis",
+    [
+        *(Whole(), Block(), Cyclic(), BlockCyclic(2), Irregular((0, 1))),
+        *(SlicedBlock(9, 2), SlicedBlock(9, 2, 3)),
+    ],
+)
 def test_axes_are_values(axis):
     """Axes are equal by content, hashable, frozen, and carry nothing else."""
     again = parse_axis(ast.literal_eval(axis.spell()))
@@ -246,6 +278,8 @@ WORDS = [
     (("irregular", [0, 2, 5]), Irregular((0, 2, 5))),
     (Block(), Block()),
     (BlockCyclic(3), BlockCyclic(3)),
+    (("block", 9, 2), SlicedBlock(9, 2)),
+    (["block", 9, 2, 3], SlicedBlock(9, 2, 3)),
 ]
 
 
@@ -259,7 +293,8 @@ def test_parse_accepts(word, axis):
     "word",
     [
         *("", "Block", "blocks", "irregular", "block-cyclic", "replicated", (), [], 3, 2.5, b"*"),
-        *(("block", 2), ("*", 1), ("cyclic", 2, 3), ("irregular",), ("irregular", 3)),
+        *(("block", 2), ("block", 9, 1, 2, 3), ("block", 9, "a"), ("block", 9, 1.5), ("*", 1)),
+        *(("cyclic", 2, 3), ("irregular",), ("irregular", 3)),
         *(("irregular", "ab"), ("irregular", (0, None)), ("irregular", (0, 2.7, 5))),
         *(("cyclic", 2, 2), {"cyclic": 2}),
     ],

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.engines import compiled, compiler, kernels
+from distnb.engines import compiled, compiler, kernels, loops
 
 pytest.importorskip("numba")
 
@@ -20,15 +20,15 @@ SPECIAL = [0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 1e300, 1e-300, 3.0, 7.
 @pytest.fixture
 def session(monkeypatch):
     """Two engines that compile at once whatever they can."""
-    monkeypatch.setattr(kernels, "TILE", 16)
+    monkeypatch.setattr(loops, "TILE", 16)
     monkeypatch.setattr(kernels, "_COMES_BACK", 1)
-    kernels.scheme.cache_clear()
+    loops.scheme.cache_clear()
     kernels.program.cache_clear()
     with dnb.inprocess(2) as found:
         for worker in found.transport.workers:
             worker.executor.watch.compiler = compiler.Compiler(wait=True)
         yield found
-    kernels.scheme.cache_clear()
+    loops.scheme.cache_clear()
     kernels.program.cache_clear()
 
 

@@ -9,22 +9,18 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from distnb.axes import Block, BlockCyclic, Cyclic, Irregular, Whole
+from distnb.axes import Block, BlockCyclic, Cyclic, Irregular, SlicedBlock, Whole
 from distnb.errors import LayoutError
 from distnb.layout import (
-    AxisMap,
     Grid,
     Layout,
-    Placed,
-    View,
     default_layout,
-    follow,
     make_layout,
     on_engine,
     replicated,
     strides_of,
 )
-from distnb.slices import interval, section
+from distnb.slices import intersect, interval, section
 from distnb.testing import (
     assemble,
     axis_kinds,
@@ -37,6 +33,7 @@ from distnb.testing import (
     view_of,
     views,
 )
+from distnb.views import AxisMap, Placed, View, follow
 
 SIZES = st.integers(1, 7)
 
@@ -231,6 +228,9 @@ ACCEPTED = [
     ((8, 9), 4, Cyclic(), None, (4,), (Cyclic(), Whole()), (0, -1)),
     ((8, 9), 4, (Block(), BlockCyclic(2)), None, (2, 2), (Block(), BlockCyclic(2)), (0, 1)),
     ((8,), 4, ("irregular", (0, 1, 8)), None, (2,), (Irregular((0, 1, 8)),), (0,)),
+    ((8, 9), 4, ("block", 9, 1), None, (4,), (SlicedBlock(9, 1), Whole()), (0, -1)),
+    ((8,), 4, ["block", 20, 1, 2], None, (4,), (SlicedBlock(20, 1, 2),), (0,)),
+    ((8, 9), 4, (("block", 9, 1), "*"), None, (4,), (SlicedBlock(9, 1), Whole()), (0, -1)),
     ((8,), 4, ("irregular", [0, 1, 8]), 2, (2,), (Irregular((0, 1, 8)),), (0,)),
     ((8,), 4, (("irregular", (0, 1, 8)),), None, (2,), (Irregular((0, 1, 8)),), (0,)),
     (
@@ -304,6 +304,7 @@ REFUSED = [
     ("replicated", (2,), f"grid: got (2,), expected {NOTHING}"),
     (("engine", 0), 2, f"grid: got (2,), expected {NOTHING}"),
     ("*", (2, 2), f"grid: got (2, 2), expected {NOTHING}"),
+    (("block", 8, 1), None, "slice of a block axis: got ('block', 8, 1), expected at least 8 ind"),
     (("irregular", ()), None, "cuts of an irregular axis: got (), expected 0 numbers that rise"),
     (None, (1, 1, 1), "dist: got 3 words, expected at most 2; give one word for each axis"),
     (
@@ -529,6 +530,7 @@ def views_of_axis(n):
 
 def kinds_small(n, p):
     yield from (Block(), Cyclic(), BlockCyclic(2), BlockCyclic(3))
+    yield SlicedBlock(3 * n, n // 2 + 1, 2)
     yield Irregular((0, *sorted((3 * c * c) % (n + 1) for c in range(1, p)), n))
 
 
@@ -571,22 +573,27 @@ def check_owned(m):
         assert set(listed) == {i for i, owner in enumerate(owners) if owner == c}
 
 
+def parts_by_owner(m, s):
+    """Return (part, coordinate) for all of a section, asking the candidates only."""
+    return [(p, c) for c in m.candidates(s) for o in m.owned(c) for p in intersect(s, o)]
+
+
 def check_split(m):
     """A split covers its section exactly once, each part with its owner; the owners were asked."""
     for s in parts_of(m):
-        pairs = m.split(s)
+        candidates = list(m.candidates(s))
+        pairs = parts_by_owner(m, s)
         listed = [i for part, _ in pairs for i in indices_of([part])]
         assert sorted(listed) == sorted(indices_of([s]))
         assert all(m.owner(i) == c for part, c in pairs for i in indices_of([part]))
-        candidates = list(m.candidates(s))
         assert candidates == sorted(set(candidates))
-        assert {c for _, c in pairs} <= set(candidates) <= set(range(m.p))
+        assert set(candidates) <= set(range(m.p))
 
 
 def check_locate(m):
     """Every part of a split lies in its owner's memory at one start with two steps."""
     for s in parts_of(m):
-        for part, _ in m.split(s):
+        for part, _ in parts_by_owner(m, s):
             at, inner, outer = m.locate(part)
             for run in range(part.count):
                 for t in range(part.block):
@@ -662,6 +669,20 @@ def test_the_source_of_an_element_holds_it_and_is_oneself_if_possible(data, shap
         for near in range(size):
             source = operand.source(where, near)
             assert source == near if near in ranks else source in ranks
+
+
+@pytest.mark.parametrize("sizes", [(1,), (3,), (2, 2), (2, 3)])
+@pytest.mark.parametrize("first", [0, 2])
+def test_ranks_without_a_copy_are_strangers_of_one_rank_that_has_one(sizes, first):
+    """Each takes the copy of the rank that counts it; they are spread evenly over the copies."""
+    grid = Grid.of(sizes, first)
+    operand = Placed((4,), Layout(grid, (Whole(),), (-1,)), View.whole((4,)))
+    last = 4 * grid.size + first
+    hosts = {rank: list(operand.strangers(rank, last)) for rank in grid.ranks()}
+    outside = sorted(set(range(last + 1)) - set(grid.ranks()))
+    assert sorted(r for guests in hosts.values() for r in guests) == outside
+    assert all(operand.source({}, r) == rank for rank, guests in hosts.items() for r in guests)
+    assert max(map(len, hosts.values())) - min(map(len, hosts.values())) <= 2
 
 
 @given(st.data(), shapes(3), SIZES)
@@ -741,6 +762,30 @@ def test_follow_small(size):
                 if in_order or (start, step, extent) == (0, 1, n):
                     assert check_follow_unbalanced(operand, size), operand
                     assert exact == balanced, operand
+
+
+@pytest.mark.parametrize("p", range(2, 7))
+def test_a_slice_that_is_cut_as_blocks_are_is_followed_by_blocks(p):
+    """Never by blocks if it is not; always if the step is 1 and nothing is empty."""
+    for n in range(1, 26):
+        layout = Layout(Grid.of((p,)), (Block(),), (0,))
+        for start, step, extent in views_of_axis(n):
+            operand = Placed((n,), layout, View((extent,), ((0, start, step),)))
+            (axis,) = follow(operand, p, balanced=False)[0].axes
+            cuts = [axis.bounds(extent, p, c) for c in range(p)]
+            same = cuts == [Block().bounds(extent, p, c) for c in range(p)]
+            assert same or axis != Block()
+            if same and step == 1 and extent >= p:
+                assert axis == Block()
+
+
+def test_slices_of_slices_are_followed_by_one_slice():
+    n, size = 60, 3
+    layout = Layout(Grid.of((size,)), (SlicedBlock(200, 7, 3),), (0,))
+    operand = Placed((n,), layout, View((20,), ((0, 5, 2),)))
+    found, exact = follow(operand, size, balanced=False)
+    assert (found.axes, exact) == ((SlicedBlock(200, 7 + 3 * 5, 6),), True)
+    assert holders(followed(operand, size, balanced=False)[0], size) == holders(operand, size)
 
 
 @given(st.data(), shapes(3), SIZES)

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import ops, testing
-from distnb.layout import Placed, View, default_layout, make_layout, on_engine, replicated
+from distnb.layout import default_layout, make_layout, on_engine, replicated
 from distnb.protocol import Typed
+from distnb.views import Placed, View
 
 DTYPES = [np.dtype(d) for d in testing.DTYPES]
 UFUNCS = {

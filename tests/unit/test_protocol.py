@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distnb import axes, ops, protocol, testing
-from distnb.layout import View
 from distnb.protocol import (
     Apply,
     Batch,
@@ -29,6 +28,7 @@ from distnb.protocol import (
     decode,
     encode,
 )
+from distnb.views import View
 
 COUNT = st.integers(0, 1 << 40)
 SHAPES = testing.shapes()
@@ -135,7 +135,9 @@ def test_failures_travel(failure):
 @pytest.mark.parametrize("name", sorted(axes.KINDS))
 def test_every_kind_of_axis_travels(name):
     kind = axes.KINDS[name]
-    made = {"BlockCyclic": (3,), "Irregular": ((0, 2, 5),)}.get(kind.__name__, ())
+    made = {"BlockCyclic": (3,), "Irregular": ((0, 2, 5),), "SlicedBlock": (9, 1)}.get(
+        kind.__name__, ()
+    )
     axis = kind(*made)
     assert decode(encode(axis)) == axis
 
@@ -234,9 +236,9 @@ def test_classes_are_named_by_the_message_as_they_are():
     for module, name in [
         ("distnb.protocol", "pickle.loads"),
         ("distnb.protocol", "io"),
-        ("distnb.layout", "View.whole"),
-        ("distnb.layout", "View.__init_subclass__"),
-        ("distnb.layout", "dataclass"),
+        ("distnb.views", "View.whole"),
+        ("distnb.views", "View.__init_subclass__"),
+        ("distnb.views", "dataclass"),
         ("builtins", "complex.__class__"),
         ("distnb.axes", "__builtins__"),
         ("copyreg", "add_extension"),

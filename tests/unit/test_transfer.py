@@ -8,17 +8,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from distnb.axes import Block, BlockCyclic, Cyclic, Irregular, Whole
-from distnb.layout import (
-    Grid,
-    Layout,
-    Placed,
-    View,
-    follow,
-    make_layout,
-    on_engine,
-    replicated,
-)
+from distnb.axes import Block, BlockCyclic, Cyclic, Irregular, SlicedBlock, Whole
+from distnb.layout import Grid, Layout, make_layout, on_engine, replicated
 from distnb.testing import (
     assert_same_as_numpy,
     indices_of,
@@ -30,6 +21,7 @@ from distnb.testing import (
     view_of,
 )
 from distnb.transfer import LOCAL, group, part_of, plan_apply, plan_parts, plan_reduce
+from distnb.views import Placed, View, follow
 
 SIZES = range(1, 8)
 
@@ -122,7 +114,8 @@ def test_apply_is_numpy(operation):
 def layouts_small(n, size):
     """Enumerate layouts of one axis: each kind, copies, one rank, some of the ranks."""
     cuts = sorted(c * c % (n + 1) for c in range(1, size))
-    for axis in (Block(), Cyclic(), BlockCyclic(2), BlockCyclic(3), Irregular((0, *cuts, n))):
+    kinds = Block(), SlicedBlock(2 * n, n // 2), Cyclic(), BlockCyclic(2), BlockCyclic(3)
+    for axis in (*kinds, Irregular((0, *cuts, n))):
         yield Layout(Grid.of((size,)), (axis,), (0,))
     yield replicated(1, size)
     yield on_engine(1, size - 1)
@@ -157,7 +150,7 @@ def test_apply_is_numpy_small(size, n):
 def test_apply_to_two_inputs_is_numpy_small(size):
     """Every three layouts: where the inputs' owners change in the middle of each other's messages."""
     n = 29
-    layouts = [*list(layouts_small(n, size))[:5], Layout(Grid.of((size,)), (BlockCyclic(5),), (0,))]
+    layouts = [*list(layouts_small(n, size))[:6], Layout(Grid.of((size,)), (BlockCyclic(5),), (0,))]
     for several in product(layouts, repeat=3):
         check_apply([whole((n,), layout) for layout in several], size)
 

@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distnb.axes import Block, BlockCyclic, Cyclic, Irregular
+from distnb.axes import Block, BlockCyclic, Cyclic, Irregular, SlicedBlock
 from distnb.errors import LayoutError
 from distnb.events import CLASSES, COMPUTE, IDLE, Account, CommandTime, OpTime, Report
-from distnb.layout import Grid, Layout, Placed, View, make_layout, on_engine, replicated
+from distnb.layout import Grid, Layout, make_layout, on_engine, replicated
 from distnb.slices import elements
+from distnb.views import Placed, View
 from distnb.widgets import TimeReport, blocks, describe, picture, plot, timing, to_html
 from distnb.widgets import layout as drawing
 from distnb.widgets.picture import spans
@@ -216,7 +217,7 @@ def test_boxes_of_chosen_axes_name_the_owners(placed, data):
         assert picture(placed, axes).axes == (-1, *shown)[-2:]
 
 
-KINDS = (Block(), Cyclic(), BlockCyclic(2), BlockCyclic(3))
+KINDS = (Block(), SlicedBlock(30, 2, 2), Cyclic(), BlockCyclic(2), BlockCyclic(3))
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=repr)

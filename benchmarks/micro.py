@@ -1,0 +1,205 @@
+"""Small measurements of distnb alone: what recording, flushing, planning and starting cost.
+
+Each function returns rows of the results; a row has a name, what it is, a value and its unit, and
+the value to reach, if there is one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import distnb as dnb
+from distnb.client.session import Session
+from distnb.transfer import plan_apply
+
+Row = dict[str, Any]
+
+START = """
+import time, distnb as dnb
+start = time.perf_counter()
+session = dnb.start({ranks})
+print(time.perf_counter() - start)
+session.close()
+"""
+
+
+def row(
+    name: str, what: str, times: list[float], unit: str, per: int = 1, goal: float | None = None
+) -> Row:
+    """Return the median as a row of the results."""
+    scale = {"s": 1.0, "ms": 1e3, "us": 1e6}[unit] / per
+    value = statistics.median(times) * scale
+    return {"name": name, "what": what, "value": value, "unit": unit, "goal": goal}
+
+
+def timed(work: Callable[[], object], rounds: int) -> list[float]:
+    """Return the seconds of each round; one more warms up."""
+    times = []
+    for _ in range(rounds + 1):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return times[1:]
+
+
+@contextmanager
+def holding(session: Session) -> Iterator[None]:
+    """Keep what is recorded until it is sent by hand."""
+    session.flush()
+    before = dnb.config.flush_size, dnb.config.flush_idle
+    dnb.config.flush_size, dnb.config.flush_idle = 100_000, 60.0
+    try:
+        yield
+    finally:
+        dnb.config.flush_size, dnb.config.flush_idle = before
+
+
+def recorded(session: Session, cell: Callable[[], object], rounds: int) -> list[float]:
+    """Return the seconds to record a cell, encode it and hand it over, not those of engines."""
+    times = []
+    for _ in range(rounds + 1):
+        start = time.perf_counter()
+        cell()
+        session.send()
+        times.append(time.perf_counter() - start)
+        session.flush()
+    return times[1:]
+
+
+def recording(session: Session, rounds: int, n: int) -> list[Row]:
+    a = dnb.ones(n, session=session)
+
+    def same() -> None:
+        b = a
+        for _ in range(1000):
+            b = b + 1.5
+
+    place = 0
+
+    def new() -> None:
+        nonlocal place  # views that were not seen before, nor in the last round
+        for _ in range(1000):
+            place = place % (n - 1) + 1
+            a[place:] + 1.5
+
+    def assignments() -> None:
+        for _ in range(1000):
+            a[1:-1] = 1.5
+
+    with holding(session):
+        return [
+            row(
+                "record repeated",
+                "record and send one operation, as before",
+                recorded(session, same, rounds),
+                "us",
+                1000,
+                8,
+            ),
+            row(
+                "record new",
+                "record and send one operation on a new view",
+                recorded(session, new, rounds),
+                "us",
+                1000,
+                15,
+            ),
+            row(
+                "record assignment",
+                "record and send one assignment through a view",
+                recorded(session, assignments, rounds),
+                "us",
+                1000,
+            ),
+        ]
+
+
+def flushing(session: Session, rounds: int, n: int) -> list[Row]:
+    a = dnb.ones(n, session=session)
+    nothing = a[:1]
+
+    def one() -> None:
+        nothing[:] = 1.0
+        session.flush()
+
+    def many() -> None:
+        for _ in range(1000):
+            nothing[:] = 1.0
+        session.flush()
+
+    before = session.batches
+    long = timed(many, rounds)
+    batches = (session.batches - before) / (rounds + 1)
+    return [
+        row("flush", "a batch of one operation, done", timed(one, rounds * 10), "ms"),
+        row("cell", "a cell of 1,000 operations, done: each", long, "us", 1000),
+        {
+            "name": "batches",
+            "what": "messages of such a cell",
+            "value": batches,
+            "unit": "",
+            "goal": None,
+        },
+    ]
+
+
+def planning(session: Session, rounds: int, n: int) -> list[Row]:
+    """Plan two shifted operations of an engine, without what was planned before."""
+    a = dnb.ones((n, 8), session=session)
+    out, left, right = a[1:-1].placed, a[:-2].placed, a[2:].placed
+    plan = getattr(plan_apply, "__wrapped__", plan_apply)
+    return [
+        row(
+            "plan",
+            "plan a shifted operation on 2 engines",
+            timed(lambda: plan(1, out, (left, right)), rounds * 10),
+            "us",
+        )
+    ]
+
+
+def starting(ranks: int, rounds: int) -> list[Row]:
+    """Start engines from a fresh Python."""
+    times = [
+        float(
+            subprocess.run(
+                [sys.executable, "-c", START.format(ranks=ranks)],
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=120,
+            ).stdout
+        )
+        for _ in range(rounds)
+    ]
+    return [row("start", f"start {ranks} engines, ready", times, "s", goal=2.5)]
+
+
+def rows(session: Session, rounds: int, scale: str) -> list[Row]:
+    """Run all of them."""
+    n = 10_000
+    before = getattr(dnb.config, "cutoff", None)
+    if before is not None:
+        dnb.config.cutoff = 0
+    found = recording(session, rounds, n) + flushing(session, rounds, n)
+    found += planning(session, rounds, n)
+    if before is not None:
+        dnb.config.cutoff = before
+    return found + starting(session.size, 3 if scale == "full" else 1)
+
+
+def of_many_ranks() -> list[Row]:
+    """Return the rows of the planner's benchmark with thousands of simulated ranks."""
+    name = "benchmarks.planning"
+    if importlib.util.find_spec(name) is None:
+        return []
+    found: list[Row] = importlib.import_module(name).rows()
+    return found

@@ -1,0 +1,175 @@
+"""The client's end of the direct road: a socket to each engine, shared by the client's sessions.
+
+One socket for all sessions, because what is sent on one socket arrives in order: batches of two
+sessions must reach all engines in the same order, or engines would wait for each other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import select
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import zmq
+
+from distnb.channel import SMALL, Channel
+from distnb.errors import EngineError
+from distnb.interrupts import shielded
+from distnb.protocol import Reply
+
+__all__ = ["Road"]
+
+#: Seconds to wait for batches on their way, before engines are told to do them first.
+_SHORTLY = 0.002
+
+
+class Road:
+    """Sockets to all engines, in the order of their ranks.
+
+    ZeroMQ's sockets are not for several threads at once: all that touches them holds the lock.
+
+    Parameters
+    ----------
+    ids : list of int
+        The engines, for ipyparallel.
+    places : sequence of (str, str, str)
+        Address and public key of each engine's socket, and the address of that for large arrays.
+    keys : (bytes, bytes)
+        The client's own public and secret key.
+    lock : RLock
+        Held around whatever goes to several engines.
+    call : callable
+        Calls a function of the engines' entry by name, through ipyparallel.
+
+    Attributes
+    ----------
+    users : int
+        Sessions that use it.
+    passed : set of str
+        Messages of ipyparallel that need not be waited for, although they are not answered.
+    """
+
+    def __init__(
+        self,
+        ids: list[int],
+        places: Sequence[tuple[str, str, str]],
+        keys: tuple[bytes, bytes],
+        lock: Any,
+        call: Callable[..., Any],
+    ) -> None:
+        self.ids = ids
+        self.key = keys[0].decode()
+        self.users = 0
+        self.passed: set[str] = set()
+        self._sent = self._told = 0
+        self._lock = lock
+        self._call = call
+        self._owner = os.getpid()
+        self._context = zmq.Context()
+        self._channels = [self._connect(*place, keys) for place in places]
+        #: Number of a batch -> rank -> state, content and arrays of its reply.
+        self._replies: dict[int, dict[int, tuple[bytes, bytes, list[np.ndarray]]]] = {}
+        self._descriptors = [fd for each in self._channels for fd in each.descriptors]
+
+    def _connect(self, address: str, key: str, large: str, keys: tuple[bytes, bytes]) -> Channel:
+        small = self._context.socket(zmq.DEALER)
+        small.curve_serverkey = key.encode()
+        small.curve_publickey, small.curve_secretkey = keys
+        other = self._context.socket(zmq.DEALER) if large else small
+        for made, place in ((small, address), (other, large)):
+            made.set_hwm(0)
+            if place:
+                made.connect(place)
+        return Channel(small, other)
+
+    def close(self) -> None:
+        """Close the sockets, but not in a forked child: they are its parent's."""
+        if os.getpid() == self._owner:
+            with self._lock:
+                self._context.destroy(linger=0)
+
+    def answers(self, seconds: float) -> bool:
+        """Tell whether all engines send back a greeting within some time, a large one too."""
+        number = self.send("", b"", [[np.zeros(SMALL + 1, np.uint8)]] * len(self._channels))
+        end = time.monotonic() + seconds
+        while not self.answered(number) and time.monotonic() < end:
+            self.pause(0.05)
+        return len(self._replies.pop(number)) == len(self._channels)
+
+    # -- sending -------------------------------------------------------------------------------
+
+    def send(self, session: str, message: bytes, buffers: Sequence[list[np.ndarray]]) -> int:
+        """Send a batch of a session, and to each engine its own buffers; return its number."""
+        with self._lock:
+            self._sent += 1
+            head = f"{self._sent} {session}\n".encode() + message
+            for rank, each in enumerate(self._channels):
+                each.send(head, buffers[rank] if buffers else ())
+            self._replies[self._sent] = {}
+            return self._sent
+
+    def settle(self) -> None:
+        """See to it that what is sent through ipyparallel comes after all batches so far."""
+        if not self.users or self._told == self._sent:
+            return
+        end = time.monotonic() + _SHORTLY
+        while not self._all_answered():
+            if time.monotonic() > end:
+                self._told = self._sent  # before the call, which comes here, too
+                with contextlib.suppress(Exception):  # engines that are gone
+                    self._call("catch_up", self.key, self._sent)
+                return
+            self.pause(_SHORTLY)
+
+    def _all_answered(self) -> bool:
+        return all(self.answered(number) for number in list(self._replies))
+
+    # -- receiving -----------------------------------------------------------------------------
+
+    def answered(self, number: int) -> bool:
+        """Tell whether all engines have answered a batch."""
+        found = self._replies[number]
+        if len(found) < len(self._channels):
+            shielded(self._receive)  # an interrupt here would lose what was received
+        return len(found) == len(self._channels)
+
+    def _receive(self) -> None:
+        """Take in one message of each engine that has sent some."""
+        with self._lock:
+            for rank, each in enumerate(self._channels):
+                found = each.receive()
+                if found is not None:
+                    self._keep(rank, *found)
+
+    def _keep(self, rank: int, head: bytes, arrays: list[np.ndarray]) -> None:
+        intro, _, content = head.partition(b"\n")
+        number, state = intro.split(b" ")
+        found = self._replies.get(int(number))
+        if found is not None:  # else nobody waits for it any more
+            found[rank] = (state, content, arrays)
+
+    def pause(self, seconds: float) -> None:
+        """Wait until something may have come."""
+        if not any(each.busy for each in self._channels):
+            poll = select.poll()  # a new one: several threads may wait
+            for descriptor in self._descriptors:
+                poll.register(descriptor, select.POLLIN)
+            poll.poll(seconds * 1000)
+
+    def take(self, number: int) -> list[Reply]:
+        """Return the replies to a batch, once; raise EngineError where an engine has none."""
+        with self._lock:
+            found = self._replies.pop(number)
+        silent = [rank for rank in range(len(self._channels)) if rank not in found]
+        if silent:
+            raise EngineError(f"engines {silent}: died, or lost a batch, before they replied")
+        failed = [(rank, text) for rank, (state, text, _) in found.items() if state != b"ok"]
+        if failed:
+            raise EngineError(f"engine {failed[0][0]}: {failed[0][1].decode()}")
+        replies = [found[rank] for rank in range(len(self._channels))]
+        return [pickle.loads(content, buffers=arrays) for _, content, arrays in replies]

@@ -1,0 +1,43 @@
+"""The benchmarks run, and everyone's results are NumPy's; times are not looked at."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import peers
+from benchmarks.workloads import CASES, HOLDOUT
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = [n for n in ("NumPy", "distnb", "mpi4py+NumPy", "mpi4py+Numba") if not peers.missing(n)]
+
+
+@pytest.mark.timeout(200)
+def test_small_benchmarks_agree_with_numpy(tmp_path):
+    command = [sys.executable, "-m", "benchmarks.run", "--scale", "small", "--rounds", "1"]
+    command += ["--holdout", "--peers", ",".join(NAMES), "--out", str(tmp_path)]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=os.environ | {"DISTNB_ALLOW_ROOT": "1", "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = json.loads((tmp_path / "results.json").read_text())
+    rows = {row["name"]: row["peers"] for row in results["cases"]}
+    assert list(rows) == [case.name for case in CASES + HOLDOUT]
+    for row in rows.values():
+        assert list(row) == NAMES
+        for name, one in row.items():
+            assert one.get("seconds", 0) > 0 or "without" in one, (name, one)
+        assert row["NumPy"]["equal"]
+        assert "seconds" in row["distnb"] or row["distnb"]["without"].endswith("yet")
+    assert rows["W1"]["distnb"]["equal"]
+    assert all(one["value"] > 0 for one in results["micro"])
+    assert (tmp_path / "speed.png").stat().st_size > 0

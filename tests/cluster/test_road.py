@@ -1,0 +1,334 @@
+"""Batches take sockets of their own, guarded, in order with ipyparallel's messages; or ipyparallel."""
+
+import contextlib
+import time
+from pathlib import Path
+
+import ipyparallel
+import numpy as np
+import pytest
+import zmq
+
+import distnb as dnb
+from distnb.client import direct, launch
+from distnb.client.road import Road
+from distnb.widgets.status import Status
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@pytest.fixture(scope="module")
+def engines():
+    """A session on two engines."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DISTNB_ALLOW_ROOT", "1")
+        session = dnb.start(2)
+    with session:
+        yield session
+
+
+@pytest.fixture
+def client(engines):
+    return engines.transport.client
+
+
+@contextlib.contextmanager
+def another(client, road="direct"):
+    """Another session on the engines."""
+    before, dnb.config.road = dnb.config.road, road
+    try:
+        with dnb.connect(client=client) as session:
+            yield session
+    finally:
+        dnb.config.road = before
+
+
+def works(session):
+    x = dnb.arange(20.0, session=session)
+    np.testing.assert_array_equal((x[1:] * x[:-1]).to_numpy(), np.arange(20.0)[1:] * np.arange(19))
+    return True
+
+
+def on_engines(client, code):
+    """Run code on all engines; return what each found."""
+    client[:].execute(code, block=True)
+    return client[:].pull("found", block=True)
+
+
+# Which road
+
+
+def test_the_status_shows_the_road(engines, client):
+    assert engines.transport.kind == "direct sockets"
+    assert "2 engines by direct sockets, " in repr(Status(engines))
+    with another(client, "ipyparallel") as session:
+        assert session.transport.kind == "ipyparallel"
+        assert works(session)
+    assert works(engines)
+
+
+def test_a_setting_refuses_other_words():
+    with pytest.raises(ValueError, match=r"^setting road: got 'sea', expected one of \('direct', "):
+        dnb.config.road = "sea"
+
+
+@pytest.fixture
+def newcomer(engines, monkeypatch):
+    """Another client of the engines, without a road that could be shared."""
+    folder = engines._owner._watchdog.folder
+    monkeypatch.setattr(direct, "_PATIENCE", 0.5)
+    with ipyparallel.Client(launch._connection_file(folder, folder.name)) as made:
+        yield made
+
+
+def check_fallback(client, reason):
+    with another(client) as session:
+        assert session.transport.kind.startswith("ipyparallel (no direct sockets: ")
+        assert reason in session.transport.kind
+        assert works(session)
+    assert on_engines(client, "import distnb.engines.entry as e; found = len(e._ROADS)") == [1, 1]
+
+
+def test_without_encryption_there_is_ipyparallel(newcomer, monkeypatch):
+    def unsupported():
+        raise zmq.ZMQError(95, "Operation not supported")
+
+    monkeypatch.setattr(zmq, "curve_keypair", unsupported)
+    check_fallback(newcomer, "not supported")
+
+
+@pytest.mark.parametrize("unreachable", [0, 2])
+def test_engines_that_cannot_be_reached(newcomer, monkeypatch, unreachable):
+    connect = Road._connect
+
+    def elsewhere(self, *place):
+        nowhere = ["tcp://127.0.0.1:9", "", "ipc:///nowhere/road"][unreachable]
+        keys = place[-1]
+        return connect(
+            self, *(nowhere if k == unreachable else p for k, p in enumerate(place[:3])), keys
+        )
+
+    monkeypatch.setattr(Road, "_connect", elsewhere)
+    start = time.monotonic()
+    check_fallback(newcomer, "no answer within 0.5 s")
+    assert time.monotonic() - start < 10
+
+
+def test_engines_of_another_host_get_everything_encrypted(newcomer, monkeypatch):
+    # as far as the client can tell
+    monkeypatch.setattr(direct.socket, "gethostname", lambda: "localhost")
+    monkeypatch.setattr(direct, "_PATIENCE", 3.0)
+    with another(newcomer) as session:
+        assert session.transport.kind == "direct sockets"
+        assert [each._small is each._large for each in session.transport.road._channels] == [
+            True
+        ] * 2
+        assert works(session)
+        data = np.arange(1_000_000.0)
+        np.testing.assert_array_equal(dnb.asarray(data, session=session).to_numpy(), data)
+
+
+# Who gets in
+
+
+def answer(context, place, keys=None, key=None):
+    """Return whether an engine's socket answers a greeting."""
+    with context.socket(zmq.DEALER) as stranger:
+        stranger.linger = 0
+        if keys:
+            stranger.curve_publickey, stranger.curve_secretkey = keys
+            stranger.curve_serverkey = key.encode()
+        stranger.connect(place)
+        stranger.send_multipart([b"1 \nhello", b""])
+        return bool(stranger.poll(400))
+
+
+def test_only_the_client_with_the_key_gets_in(engines, client):
+    mine = zmq.curve_keypair()
+    code = """
+import distnb.engines.entry as e
+found = e.open_road({key!r}, "")
+"""
+    context = zmq.Context()
+    try:
+        place, key, large = on_engines(client, code.format(key=mine[0].decode()))[0]
+        assert place.startswith("tcp://127.0.0.1:")
+        folder = Path(large.removeprefix("ipc://")).parent
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert not answer(context, place)
+        assert not answer(context, place, zmq.curve_keypair(), key)
+        assert not answer(context, place, mine, zmq.curve_keypair()[0].decode())
+        assert answer(context, place, mine, key)
+        assert not folder.exists()
+    finally:
+        context.destroy(linger=0)
+        client[:].execute(f"e.close_road({mine[0].decode()!r})", block=True)
+    assert works(engines)
+
+
+def test_loopback_only(engines):
+    for each in engines.transport.road._channels:
+        places = {s.getsockopt_string(zmq.LAST_ENDPOINT) for s in (each._small, each._large)}
+        kinds = sorted(place.partition(":")[0] for place in places)
+        assert kinds == ["ipc", "tcp"]
+        assert any(place.startswith("tcp://127.0.0.1:") for place in places)
+        assert not any(
+            Path(p.removeprefix("ipc://")).parent.exists() for p in places if p[:3] == "ipc"
+        )
+
+
+# Order
+
+
+class Numbers:
+    """An array that distnb and code sent through ipyparallel change in turn."""
+
+    def __init__(self, session):
+        self.session = session
+        self.view = session.transport.client[:]
+        self.array = dnb.zeros(4, session=session)
+        session.flush()
+        worker = f"import time, distnb.engines.entry as e\nw = e.worker({session.transport._session!r})\n"
+        self.block = worker + f"block = w.store.bases[{self.array._base.handle}].block\n"
+
+    def by_distnb(self, factor):
+        self.array *= factor
+        self.session.send()
+
+    def by_code(self, add, before=""):
+        self.view.execute(f"{self.block}{before}\nblock += {add}", block=False)
+
+    def slow(self, seconds):
+        """Let engines sleep before each operation."""
+        self.view.execute(
+            f"{self.block}w.executor.fault = lambda c: time.sleep({seconds})", block=True
+        )
+
+
+@pytest.fixture
+def numbers(engines):
+    made = Numbers(engines)
+    yield made
+    made.slow(0)
+
+
+def test_batches_come_before_code_that_is_sent_later(numbers):
+    numbers.by_code(3)
+    numbers.slow(0.2)
+    numbers.by_distnb(2)
+    numbers.by_distnb(2)
+    numbers.by_code(1)
+    assert (numbers.array.to_numpy() == 13).all()
+
+
+def test_batches_come_after_code_that_was_sent_before(numbers):
+    numbers.by_code(3, "time.sleep(0.3)")
+    numbers.by_distnb(2)
+    assert (numbers.array.to_numpy() == 6).all()
+
+
+def test_a_message_that_is_never_answered_blocks_the_road_once(numbers):
+    client = numbers.session.transport.client
+    client.outstanding.add("lost")
+    try:
+        numbers.by_code(3)
+        numbers.by_distnb(2)
+        assert not isinstance(numbers.session._sent[-1].ticket, int)
+        assert (numbers.array.to_numpy() == 6).all()
+        numbers.by_distnb(2)
+        assert isinstance(numbers.session._sent[-1].ticket, int)
+    finally:
+        client.outstanding.discard("lost")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_order_is_kept(numbers, seed):
+    rng = np.random.default_rng(seed)
+    numbers.slow(0.001)
+    expected = 0.0
+    for _ in range(60):
+        if rng.integers(3):
+            numbers.by_distnb(3)
+            expected *= 3
+        else:
+            numbers.by_code(1, "time.sleep(0.003)" if rng.integers(2) else "")
+            expected += 1
+        if expected > 1e12:
+            numbers.by_distnb(0)
+            expected = 0.0
+        time.sleep(rng.choice([0, 0, 0.002, 0.02]))
+    assert (numbers.array.to_numpy() == expected).all()
+
+
+def test_sessions_on_both_roads_keep_one_order(engines, client):
+    """Else engines would wait for each other, each in another session's batch."""
+    with another(client, "ipyparallel") as slow, another(client) as fast:
+        for k in range(15):
+            arrays = [dnb.arange(9.0, session=s) for s in (fast, slow, engines)]
+            sums = [x[::-1] + x.redistribute("cyclic") for x in arrays]
+            for s in (slow, fast, engines)[:: 1 if k % 2 else -1]:
+                s.send()
+            for x in sums:
+                np.testing.assert_array_equal(x.to_numpy(), np.full(9, 8.0))
+
+
+# Large arrays
+
+
+def test_large_arrays_do_not_pass_the_hub(engines, client, monkeypatch):
+    data = np.random.default_rng(0).random(13_000_000)
+    sent = []
+    send = client._send
+    monkeypatch.setattr(client, "_send", lambda *a, **k: [sent.append(a), send(*a, **k)][1])
+    x = dnb.asarray(data, session=engines)
+    y = x + 1
+    np.testing.assert_array_equal(x.to_numpy(), data)
+    np.testing.assert_array_equal(y[::-2].to_numpy(), data[::-2] + 1)
+    np.testing.assert_array_equal(dnb.array(data[:9], dist=("engine", 1)).to_numpy(), data[:9])
+    assert sent == []
+
+
+def test_what_was_sent_is_a_snapshot(engines):
+    data = np.arange(4_000_000.0)
+    for k in range(5):
+        x = dnb.asarray(data, session=engines)
+        engines.send()
+        data += 1
+        found = x.to_numpy()
+        x += 100
+        engines.send()
+        np.testing.assert_array_equal(found, np.arange(4_000_000.0) + k)
+
+
+# The end
+
+
+def test_nothing_is_left(engines, client, newcomer):
+    def state():
+        engines.flush()
+        code = "import os, distnb.engines.entry as e\n"
+        code += "found = len(e._ROADS), len(e._WORKERS), len(os.listdir('/proc/self/fd'))"
+        return on_engines(client, code), len(list(Path("/proc/self/fd").iterdir()))
+
+    for k in range(4):
+        with another(newcomer) as session:
+            assert session.transport.kind == "direct sockets"
+            assert works(session)
+            road = session.transport.road
+        assert road._context.closed
+        if k == 0:
+            before = state()
+    assert state() == before
+    assert works(engines)
+
+
+def test_sessions_of_a_client_share_a_road(engines, client):
+    with another(client) as second:
+        assert second.transport.road is engines.transport.road
+    assert not engines.transport.road._context.closed
+    assert works(engines)
+
+
+def test_engines_say_nothing(engines):
+    log = engines._owner._watchdog.folder / "mpiexec.log"
+    assert "ERROR" not in log.read_text(), log.read_text()

@@ -1,0 +1,102 @@
+"""What the benchmarks say about their results, and that every peer has code or a reason."""
+
+import json
+
+import numpy as np
+import pytest
+
+from benchmarks import peers, report, run
+from benchmarks.peers import Peer
+from benchmarks.workloads import CASES, HOLDOUT, Case
+
+
+def results(**seconds):
+    row = {name.replace("_", "+"): {"seconds": t, "times": [t]} for name, t in seconds.items()}
+    case = {"name": "W1", "what": "sweep", "shape": [8, 9], "steps": 2, "peers": row}
+    return {"cases": [case], "micro": [], "planning": [], "scale": "full"}
+
+
+def test_ratios_and_goals():
+    found = results(NumPy=0.06, distnb=0.012, mpi4py_NumPy=0.012, mpi4py_Numba=0.011)
+    row = found["cases"][0]
+    assert report.ratio(row, "distnb") == 5.0
+    assert report.ratio(row, "distnb", "dask threads") is None
+    goals = {goal: met for _, goal, _, met in report.goals(found)}
+    assert goals == {"6 x NumPy": False, "1 x mpi4py+NumPy": True, "0.87 x mpi4py+Numba": True}
+
+
+def test_tables_show_the_best_and_the_reasons():
+    found = results(NumPy=0.06, distnb=0.0125)
+    found["cases"][0]["peers"] |= {"numexpr": {"without": "no loops"}}
+    found["cases"][0]["peers"] |= {"Numba": {"error": "ValueError: x", "times": [1.0]}}
+    assert "| W1 | sweep | 8 x 9 | 60.0 ms | **12.5 ms** | - | failed |" in report.times(found)
+    assert "| W1 | 4.80 | - | - |" in report.speeds(found)
+    assert "| numexpr | all | no loops |" in report.reasons(found)
+    assert "| Numba | all | ValueError: x |" in report.reasons(found)
+
+
+def test_planning_is_a_table_of_engines_and_blocks():
+    found = results(NumPy=0.06, distnb=0.012)
+    common = {"dist": "cyclic", "ndim": 1, "client_us": 1.0}
+    found["planning"] = [
+        {"operation": "shifted", "engines": 4, "blocks": 9, "engine_us": 150.0, **common},
+        {"operation": "shifted", "engines": 4096, "blocks": 9, "engine_us": 250.0, **common},
+        {"operation": "aligned", "engines": 4, "blocks": 9, "engine_us": 300.0, **common},
+    ]
+    text = report.planning(found)
+    assert "| an engine plans | 4 engines, 9 blocks | 4,096 engines, 9 blocks |" in text
+    assert "| shifted, 1-D cyclic | 150 us | 250 us |" in text
+    assert "| aligned, 1-D cyclic | 300 us | - |" in text
+    goals = {name: (got, met) for name, _, got, met in report.goals(found)}
+    assert goals["plan shifted"] == ("250 us at worst", False)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(123.4, "123 s"), (1.5, "1.50 s"), (0.0123, "12.3 ms"), (4e-6, "4.00 us"), (5e-9, "5.00 ns")],
+)
+def test_times_have_three_digits(seconds, text):
+    assert report.span(seconds) == text
+
+
+class Doubles(Peer):
+    """Runs plain functions, right or wrong."""
+
+    def __init__(self, code):
+        super().__init__(1, "small")
+        self.codes = {"X": code}
+
+
+def test_a_wrong_result_is_an_error_and_in_place_work_starts_afresh():
+    def double(xp, a, steps):
+        for _ in range(steps):
+            a += a
+        return a
+
+    def wrong(a, steps):
+        return double(np, a, steps) + 1e-3
+
+    def broken(a, steps):
+        raise OSError("no")
+
+    case = Case("X", "doubling", double, lambda n: (np.ones(n),), (8, 2), (4, 2), (0,))
+    everyone = {"right": Doubles(lambda a, steps: double(np, a, steps))}
+    everyone |= {"wrong": Doubles(wrong), "broken": Doubles(broken), "absent": "not installed"}
+    row = run.contest(case, everyone, "small", 3)["peers"]
+    assert row["right"]["equal"]
+    assert len(row["right"]["times"]) == 3
+    assert row["wrong"] == {"error": "ArithmeticError: the result is not NumPy's"}
+    assert row["broken"] == {"error": "OSError: no"}
+    assert row["absent"] == {"without": "not installed"}
+
+
+@pytest.mark.parametrize("name", ["numexpr", "Numba", "dask threads"])
+def test_every_case_has_code_or_a_reason(name):
+    if why := peers.missing(name):
+        pytest.skip(why)
+    peer = peers.make(name, 2, "small")
+    assert [c.name for c in CASES + HOLDOUT if peer.without(c) == "not written"] == []
+
+
+def test_the_page_is_made_from_the_published_run():
+    assert report.PAGE.read_text() == report.page(json.loads(report.DATA.read_text()))
