@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client import creation, functions, products, random
+from distnb.client import counting, creation, functions, products, random, sorting
 from distnb.client.array import DistArray
 from distnb.client.creation import *  # noqa: F403
 from distnb.client.current import connect, inprocess, session, spmd, start
@@ -43,6 +43,8 @@ __all__ = [  # noqa: PLE0604 - names from the tables
     *creation.__all__,
     *functions.NAMESPACE,
     *products.__all__,
+    *sorting.__all__,
+    *counting.__all__,
     *_DTYPES,
     "Config",
     "DistArray",
@@ -65,7 +67,8 @@ __all__ = [  # noqa: PLE0604 - names from the tables
 
 
 globals().update(functions.NAMESPACE)
-globals().update({name: getattr(products, name) for name in products.__all__})
+for _module in (products, sorting, counting):
+    globals().update({name: getattr(_module, name) for name in _module.__all__})
 globals().update(
     {name: getattr(np, name) for name in ("e", "inf", "nan", "newaxis", "pi", *_DTYPES)}
 )

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distnb.layout import Ints, Layout, default_layout
+from distnb.axes import Block, Whole
+from distnb.layout import Grid, Ints, Layout, default_layout
 from distnb.views import Placed, follow
 
 __all__ = [
@@ -28,6 +29,8 @@ __all__ = [
     "elementwise_layout",
     "reduction_layout",
     "result_dtypes",
+    "sorted_layout",
+    "sorting_layout",
     "standin",
 ]
 
@@ -119,8 +122,23 @@ REDUCTIONS: dict[str, Reduction] = {
     )
 }
 
+
+def _bincount(x: Any, *weights: Any, out: np.ndarray) -> None:
+    heavy = weights[0].reshape(-1) if weights else None
+    out[...] = np.bincount(x.reshape(-1), heavy, out.shape[-1])
+
+
+def _extent(x: Any, out: np.ndarray) -> None:
+    """Find the smallest and the largest element; 0 if there is none."""
+    out[...] = (x.min(), x.max()) if x.size else 0
+
+
 #: name -> function of whole local parts, with ``out=`` (see ``protocol.Local``).
-LOCALS: dict[str, Callable[..., Any]] = {"matmul": np.matmul}
+LOCALS: dict[str, Callable[..., Any]] = {
+    "matmul": np.matmul,
+    "bincount": _bincount,
+    "extent": _extent,
+}
 
 #: ufunc name -> reduction, for ``np.add.reduce`` and its like.
 UFUNC_REDUCTIONS = {row.ufunc.__name__: row for row in REDUCTIONS.values() if row.ufunc}
@@ -250,6 +268,32 @@ def reduction_layout(operand: Placed, axes: Ints, size: int) -> tuple[Layout, bo
     first copied to the layout that :func:`distnb.views.follow` gives.
     """
     return follow(operand, size, axes)
+
+
+@lru_cache(maxsize=2048)
+def sorted_layout(operand: Placed, axis: int, size: int) -> Layout:
+    """Return the layout of a sorted copy: it follows the operand, and a cyclic axis gets blocks."""
+    layout = follow(operand, size)[0]
+    if not layout.axes[axis].period(layout.parts(axis)):
+        return layout
+    axes = (*layout.axes[:axis], Block(), *layout.axes[axis + 1 :])
+    return Layout(layout.grid, axes, layout.dims)
+
+
+def sorting_layout(shape: Ints, layout: Layout, axis: int, size: int) -> Layout:
+    """Return the layout in which an array is sorted that is to end in ``layout``.
+
+    Where another axis is long enough to be split over all engines instead, every engine sorts
+    whole lanes; else the engines along the axis sort together.
+    """
+    others = [n if d != axis else 0 for d, n in enumerate(shape)]
+    longest = max(others)
+    if layout.parts(axis) == 1 or longest < size:
+        return layout
+    across = others.index(longest)
+    dims = tuple(0 if d == across else -1 for d in range(len(shape)))
+    axes = tuple(Block() if d == across else Whole() for d in range(len(shape)))
+    return Layout(Grid.of((size,)), axes, dims)
 
 
 def reduced_shape(shape: Ints, axes: Ints, keepdims: bool) -> Ints:

@@ -21,6 +21,7 @@ __all__ = [
     "Batch",
     "Bind",
     "Clocks",
+    "Collective",
     "Command",
     "Create",
     "Describe",
@@ -39,7 +40,7 @@ __all__ = [
 ]
 
 #: Version of the messages; client and engines must agree.
-PROTOCOL = 2
+PROTOCOL = 3
 
 
 class Operand(NamedTuple):
@@ -119,6 +120,20 @@ class Local(NamedTuple):
     site: int
 
 
+class Collective(NamedTuple):
+    """Fill whole bases by messages between the ranks that depend on the elements.
+
+    ``op`` is a row of ``COLLECTIVES`` in :mod:`distnb.engines.executor`; ``args`` are its own. A
+    base in both ``outs`` and ``ins`` is worked on in place.
+    """
+
+    op: str
+    outs: tuple[Operand, ...]
+    ins: tuple[Operand, ...]
+    args: tuple[Any, ...]
+    site: int
+
+
 class Fetch(NamedTuple):
     """Send this rank's part of a view with the reply, as value ``slot``."""
 
@@ -155,12 +170,12 @@ class Describe(NamedTuple):
     name: str
 
 
-Command = Create | Apply | Reduce | Local | Fetch | Free | Bind | Clocks | Describe
+Command = Create | Apply | Reduce | Local | Collective | Fetch | Free | Bind | Clocks | Describe
 
 
 def written(command: Command) -> Ints:
     """Return the bases that a command writes."""
-    if isinstance(command, Apply):
+    if isinstance(command, Apply | Collective):
         return tuple(o.base for o in command.outs)
     if isinstance(command, Create):
         return (command.base,)
@@ -233,6 +248,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
             Clocks,
             Describe,
             Local,
+            Collective,
             Batch,
             Failure,
         ),

@@ -268,6 +268,12 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         """
         return copied(self, self.dtype, layout_for(self.shape, self.session, dist, grid))
 
+    def sort(
+        self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    ) -> None:
+        """Sort in place along an axis, as :func:`distnb.sort`; the array stays where it is."""
+        FUNCTIONS[np.ndarray.sort](self, axis, kind, order, stable=stable)
+
     def fill(self, value: Any) -> None:
         """Set all elements to a scalar."""
         self[...] = value

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from distnb import ops
-from distnb.engines import creation, reductions
+from distnb.engines import creation, reductions, sorting
 from distnb.engines.comm import Comm
 from distnb.engines.elementwise import Elementwise
 from distnb.engines.exchange import Exchange, PeerFailed
@@ -16,10 +16,14 @@ from distnb.engines.fusion import Group
 from distnb.engines.kernels import Scratch, Watch
 from distnb.engines.store import Base, Lost, Store, window
 from distnb.events import COMPUTE, TRANSFER, Clock
-from distnb.protocol import Command, Create, Fetch, Local, Reduce
+from distnb.protocol import Collective, Command, Create, Fetch, Local, Reduce
 from distnb.transfer import Ref, plan_parts
 
 __all__ = ["Executor"]
+
+#: op -> what does it: made of a command and the store, it knows its messages (``owed``,
+#: ``expected``) from specs alone, and does its work in ``run(exchange, clock)``.
+COLLECTIVES = {"sort": sorting.Sort}
 
 
 class Executor:
@@ -50,6 +54,8 @@ class Executor:
             return self._reduce(number, command)
         if isinstance(command, Local):
             return self._local(command)
+        if isinstance(command, Collective):
+            return self._collective(number, command)
         if isinstance(command, Fetch):
             return self._fetch(command)
         raise TypeError(f"command: got {type(command).__name__}, expected one that computes")
@@ -118,6 +124,19 @@ class Executor:
         self._check(work.command)
         reductions.run(work, base.block, out.block, exchange, self.clock)
         out.lost = False
+
+    def _collective(self, number: int, command: Collective) -> None:
+        work = COLLECTIVES[command.op](command, self.store)
+
+        def run(exchange: Exchange) -> None:
+            for operand in command.ins:
+                self.store.get(operand.base)
+            self._check(command)
+            work.run(exchange, self.clock)
+            for operand in command.outs:
+                self.store.bases[operand.base].lost = False
+
+        self._with_messages(number, work.owed, work.expected, run)
 
     def group(self, number: int, group: Group, dead: set[int]) -> dict[int, BaseException]:
         """Run a group of elementwise commands; return why which of them failed."""

@@ -22,7 +22,19 @@ import numpy as np
 
 from distnb.engines.exchange import TAGS_PER_COMMAND
 from distnb.layout import Ints, Layout
-from distnb.protocol import Apply, Bind, Command, Create, Fetch, Free, Local, Operand, Reduce, Typed
+from distnb.protocol import (
+    Apply,
+    Bind,
+    Collective,
+    Command,
+    Create,
+    Fetch,
+    Free,
+    Local,
+    Operand,
+    Reduce,
+    Typed,
+)
 from distnb.views import Placed, View
 
 __all__ = ["Group", "Recipe", "Slot", "Spec", "Step", "schedule"]
@@ -245,6 +257,8 @@ def _named(command: Command) -> set[int]:
         return {command.operand.base, *([command.out] if isinstance(command, Reduce) else [])}
     if isinstance(command, Local):
         return {x.base for x in (command.out, *command.ins)}
+    if isinstance(command, Collective):
+        return {x.base for x in (*command.outs, *command.ins)}
     if isinstance(command, Bind):
         return {x.base for _, x in command.names}
     return set()

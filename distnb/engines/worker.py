@@ -33,6 +33,7 @@ from distnb.protocol import (
     Batch,
     Bind,
     Clocks,
+    Collective,
     Command,
     Create,
     Describe,
@@ -360,6 +361,8 @@ def _read(command: Command) -> set[int]:
         return found | ({command.where.base} if command.where else set())
     if isinstance(command, Local):
         return {x.base for x in (command.out, *command.ins)}
+    if isinstance(command, Collective):
+        return {x.base for x in command.ins}
     if isinstance(command, Reduce | Fetch):
         return {command.operand.base}
     return set()

@@ -396,3 +396,19 @@ def test_indices_that_look_alike(session):
                 for key in (True, 1.0, (True,), slice(1.0), (slice(None), 1.0), "x"):
                     with pytest.raises((IndexError, TypeError)):
                         a[key]
+
+
+def test_sorting_and_counting_small_arrays(session):
+    x = np.array([3, 1, 2, 1, 0])
+    with setting(cutoff=1 << 16):
+        a = dnb.array(x)
+        assert dnb.sort(a).layout == a.layout
+        same(dnb.sort(a), np.sort(x))
+        same(dnb.bincount(a, a * 0.5, 7), np.bincount(x, x * 0.5, 7))
+        same(dnb.bincount(a, dnb.array(x, dist="block")), np.bincount(x, x))
+        same(dnb.bincount(dnb.array(x, dist="block"), a), np.bincount(x, x))
+        b = a[::-1]
+        a.sort()
+        same(b, np.sort(x)[::-1])
+    with pytest.raises(ValueError, match="negative"):
+        dnb.bincount(dnb.array([-1, 1]))

@@ -287,6 +287,10 @@ def _reduce(op):
     return f"name == 'Reduce' and op == {op!r}"
 
 
+def _local(op):
+    return f"name == 'Local' and op == {op!r}"
+
+
 def _create(how):
     return f"name == 'Create' and how == {how!r}"
 
@@ -316,6 +320,7 @@ def _nothing(x, w):
     """What NumPy cannot know."""
 
 
+_SORT = "name == 'Collective'"
 _FIRST, _LAST = np.s_[1:], np.s_[:-1]
 
 CASES = {
@@ -412,6 +417,15 @@ CASES = {
     # products
     "matmul": Case(lambda x, w: w.a @ w.square, "name == 'Local'"),
     "vector product": Case(lambda x, w: w.row @ w.row, "name == 'Local'"),
+    # Collective, and what is counted in parts
+    "sort": Case(lambda x, w: x.sort(w.row), _SORT),
+    "sort of a view": Case(lambda x, w: x.sort(w.b[::-2, 3], stable=True), _SORT),
+    "sort of columns": Case(lambda x, w: x.sort(w.a, axis=0), _SORT),
+    "sort of few columns": Case(lambda x, w: x.sort(w.a[:, :1], axis=0), _SORT),
+    "sort in place": Case(lambda x, w: w.row.sort(), _SORT, ["row"]),
+    "bincount": Case(lambda x, w: x.bincount(w.i[:, 2]), _local("bincount")),
+    "bincount of weights": Case(lambda x, w: x.bincount(w.i[:, 2], w.a[:, 1]), _local("bincount")),
+    "bincount, looking": Case(lambda x, w: x.bincount(w.i[1:, 2]), _local("extent")),
     # Fetch
     "read": Case(_fetched, "name == 'Fetch'"),
 }

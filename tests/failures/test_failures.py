@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.engines import creation, reductions
+from distnb.engines import creation, reductions, sorting
 from distnb.engines.elementwise import Elementwise
 from tests.failures import support
 from tests.failures.support import CASES, ERRORS, SLOWLY, World, plant, planted, reading
@@ -18,7 +18,16 @@ ADD = "name == 'Apply' and op == 'add'"
 RAISE = "raise ValueError('boom')"
 OVER_IPYPARALLEL = [
     *("empty", "data", "parts", "halo", "out elsewhere", "masked", "assign to itself"),
-    *("to all", "sum", "argmin of rows", "sum of nothing", "matmul", "read"),
+    *(
+        "to all",
+        "sum",
+        "argmin of rows",
+        "sum of nothing",
+        "matmul",
+        "sort",
+        "sort in place",
+        "read",
+    ),
 ]
 
 
@@ -42,7 +51,7 @@ def test_every_case_fails_under_spmd():
 
 @pytest.mark.parametrize("ranks", [(0, 1), (0, 2), (1, 2), (0, 1, 2)])
 @pytest.mark.parametrize(
-    "name", ["aligned", "halo", "all to all", "sum", "argmin of rows", "to all"]
+    "name", ["aligned", "halo", "all to all", "sum", "argmin of rows", "to all", "sort in place"]
 )
 def test_several_ranks_fail(three, name, ranks):
     support.check_failure(three, CASES[name], ranks, RAISE, ValueError, "boom")
@@ -51,7 +60,7 @@ def test_several_ranks_fail(three, name, ranks):
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_other_numbers_of_engines(n):
     with dnb.inprocess(n) as session:
-        for name in ("data", "halo", "masked", "sum", "read"):
+        for name in ("data", "halo", "masked", "sum", "sort", "read"):
             support.check_failure(session, CASES[name], n - 1, RAISE, ValueError, "boom")
 
 
@@ -121,6 +130,10 @@ def failing_on(monkeypatch, owner, name, rank):
         (reductions._Values, "local", "sum of rows"),
         (reductions._Values, "result", "sum"),
         (reductions._Positions, "local", "argmin of rows"),
+        (sorting.Sort, "_sample", "sort"),
+        (sorting.Sort, "_trade", "sort in place"),
+        (sorting, "_cut", "sort of few columns"),
+        (sorting, "_place", "sort of a view"),
         (creation, "adopt", "data"),
         (creation, "fill", "index"),
     ],
@@ -135,6 +148,19 @@ def test_out_of_memory_halfway(three, monkeypatch, owner, name, case, rank):
             three.flush()
     assert [reading(x) for x in support.arrays_in(found)] in ([], [dnb.LostArrayError])
     w.check(*case.writes)
+    support.work(three)
+    assert support.left_over(three) == 0
+
+
+def test_the_root_of_a_sort_fails(three, monkeypatch):
+    w = World(three)
+    with monkeypatch.context() as patch:
+        failing_on(patch, sorting, "narrow", 0)
+        found = dnb.sort(w.dist.row)
+        with pytest.raises(MemoryError):
+            three.flush()
+    assert reading(found) is dnb.LostArrayError
+    w.check()
     support.work(three)
     assert support.left_over(three) == 0
 

@@ -79,6 +79,24 @@ def test_while_engines_wait_for_a_late_one(cluster, late):
     quiet(cluster)
 
 
+@pytest.mark.parametrize("late", range(3))
+def test_while_engines_sort(cluster, late):
+    w = World(cluster)
+    plant(cluster, late, "name == 'Collective'", LONG)
+    found = dnb.sort(w.dist.a[:, 0])
+    w.dist.row.sort()
+    with pressed(0.3):
+        found.to_numpy()
+    assert reading(found) is dnb.LostArrayError
+    support.heal(cluster)
+    w.check("row")
+    w.dist.row[...] = w.np.row
+    np.testing.assert_array_equal(dnb.sort(w.dist.row).to_numpy(), np.sort(w.np.row))
+    w.check()
+    del found
+    quiet(cluster)
+
+
 def test_while_messages_of_an_exchange_are_awaited(cluster):
     w = World(cluster)
     big = dnb.array(support.numbers(600, 500), dist=("block", "*"))  # too large for one packet

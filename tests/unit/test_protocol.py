@@ -16,6 +16,7 @@ from distnb.protocol import (
     Batch,
     Bind,
     Clocks,
+    Collective,
     Create,
     Describe,
     Failure,
@@ -80,6 +81,14 @@ REDUCES = st.builds(
     Reduce, st.sampled_from(sorted(ops.REDUCTIONS)), COUNT, OPERANDS, SHAPES, DTYPES, COUNT
 )
 OTHERS = [
+    st.builds(
+        Collective,
+        st.just("sort"),
+        st.tuples(OPERANDS),
+        st.tuples(OPERANDS),
+        st.tuples(COUNT, st.none() | NAMES),
+        COUNT,
+    ),
     st.builds(Fetch, COUNT, OPERANDS, COUNT),
     st.builds(Free, SHAPES),
     st.builds(Bind, st.lists(st.tuples(NAMES, OPERANDS | HERE), max_size=2).map(tuple)),
@@ -107,7 +116,7 @@ def same_types(a, b):
 
 def test_every_command_is_tested():
     """Whoever adds a command adds it here: all of them make the round trip above."""
-    tested = {Create, Apply, Reduce, Fetch, Free, Bind, Clocks, Describe}
+    tested = {Create, Apply, Reduce, Collective, Fetch, Free, Bind, Clocks, Describe}
     commands = set(get_args(protocol.Command))
     unchecked = {c.__name__ for c in commands - tested}
     for name in unchecked:

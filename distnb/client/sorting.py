@@ -1,0 +1,112 @@
+"""``sort``: a copy that lies as the result, sorted there, or where whole lanes are together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from distnb import ops
+from distnb.client.array import FUNCTIONS, DistArray
+from distnb.client.creation import asarray
+from distnb.client.indexing import one_axis
+from distnb.client.operations import assign, copied, settled
+from distnb.errors import explain
+from distnb.protocol import Collective
+
+__all__ = ["sort"]
+
+
+def sort(
+    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> DistArray:
+    """Return a sorted copy, as ``numpy.sort``; NaN come last.
+
+    The result follows the operand, and a cyclic axis that is sorted gets blocks. However the
+    elements are distributed, each engine ends with the part of the layout, and no element is sent
+    more than twice. Nothing is sent if the axis is not split.
+
+    Parameters
+    ----------
+    a : array_like
+        What to sort.
+    axis : int or None
+        Along which axis; None sorts all elements of an array of at most one axis.
+    kind : {'quicksort', 'mergesort', 'heapsort', 'stable'}, optional
+        ``'mergesort'`` and ``'stable'`` keep equal elements (such as 0.0 and -0.0) in order.
+    order : None
+        There are no fields.
+    stable : bool, optional
+        The same as ``kind='stable'``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     dnb.sort(dnb.array([3, 1, 4, 1, 5, 9, 2, 6])).to_numpy()
+    array([1, 1, 2, 3, 4, 5, 6, 9])
+    """
+    x = a if isinstance(a, DistArray) else asarray(a)
+    if axis is None:
+        x, axis = _flat(x), -1
+    _check(x, axis, kind, order, stable)
+    d, size = one_axis(axis, x.ndim), x.session.size
+    if x.here is not None:
+        return settled(x.session, np.sort(x.here, d, kind, stable=stable))
+    layout = ops.sorted_layout(x.placed, d, size)
+    lanes = ops.sorting_layout(x.shape, layout, d, size)
+    found = copied(x, x.dtype, lanes)
+    _record(found, d, kind, stable)
+    return found if lanes == layout else copied(found, x.dtype, layout)
+
+
+def _sort_into(
+    x: DistArray, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> None:
+    """Sort in place: where the array lies, if it is all of a base and its lanes are in order."""
+    if not x._writeable:
+        raise ValueError("sort array is read-only")
+    if axis is None:
+        x, axis = _flat(x), -1
+    _check(x, axis, kind, order, stable)
+    d, base = one_axis(axis, x.ndim), x._base
+    whole = base.host is None and x._view.is_whole(base.shape)
+    parts = base.layout.parts(d) if whole else 0
+    dealt = parts > 1 and base.layout.axes[d].period(parts)
+    if parts and not dealt and _stays(x, d):
+        _record(x, d, kind, stable)
+    else:
+        assign(x, sort(x, axis, kind, order, stable=stable))
+
+
+def _stays(x: DistArray, d: int) -> bool:
+    """Tell whether a whole base is sorted in its own layout."""
+    layout = x._base.layout
+    return ops.sorting_layout(x.shape, layout, d, x.session.size) == layout
+
+
+def _flat(x: DistArray) -> DistArray:
+    """Return all elements along one axis."""
+    if x.ndim > 1:
+        raise NotImplementedError(
+            explain("sort(axis=None)", f"{x.ndim} axes", "at most 1", "sort along one axis")
+        )
+    return x if x.ndim else x._look(x._view.insert(0))
+
+
+def _check(x: DistArray, axis: Any, kind: Any, order: Any, stable: Any) -> None:
+    """Raise what NumPy raises."""
+    np.sort(np.empty((0,) * x.ndim, x.dtype), axis, kind, order, stable=stable)
+
+
+def _record(x: DistArray, axis: int, kind: Any, stable: Any) -> None:
+    if not x.size:
+        return
+    keep = bool(stable) or str(kind or "")[:1].lower() in ("s", "m")
+    args = (axis, "stable" if keep else None)
+    here = (x.operand,)
+    x.session.record(Collective("sort", here, here, args, x.session.site()))
+
+
+FUNCTIONS[np.sort] = sort
+FUNCTIONS[np.ndarray.sort] = _sort_into
