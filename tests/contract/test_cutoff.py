@@ -111,7 +111,7 @@ def test_views_share_memory(session, data):
     """Whatever the view is, writing through it shows in the base, and the other way round."""
     operand = data.draw(testing.placed(data.draw(testing.shapes()), session.size, broadcast=False))
     x = numbered(operand.shape)
-    with setting(cutoff=1 << 16):
+    with setting(cutoff=1 << 30):
         a = dnb.array(x)
         assert a.layout.base.here
         view, ours = take(x, operand.view), take(a, operand.view)
