@@ -18,6 +18,8 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
+import numpy as np
+
 from distnb.layout import Ints, strides_of
 from distnb.shares import Along, Strip, by_coord, divide, split
 from distnb.slices import Section, Sections, total
@@ -31,9 +33,11 @@ __all__ = [
     "Piece",
     "Plan",
     "Ref",
+    "at",
     "plan_apply",
     "plan_parts",
     "plan_reduce",
+    "window",
 ]
 
 #: Source of a piece's operand that lies in this rank's own memory.
@@ -46,6 +50,17 @@ class Ref(NamedTuple):
     source: int
     offset: int
     strides: Ints
+
+
+def window(block: np.ndarray, shape: Ints, offset: int, strides: Ints) -> np.ndarray:
+    """Return a strided look at a contiguous block; offset and strides in elements."""
+    size = block.itemsize
+    return np.ndarray(shape, block.dtype, block, offset * size, tuple(s * size for s in strides))
+
+
+def at(block: np.ndarray, shape: Ints, ref: Ref) -> np.ndarray:
+    """Return what a Ref points at in a contiguous block."""
+    return window(block, shape, ref.offset, ref.strides)
 
 
 class Piece(NamedTuple):

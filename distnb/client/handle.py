@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from distnb import filling
-from distnb.client.session import Base, Session, lost_error
+from distnb.client.bases import Base, lost_error
+from distnb.client.session import Session
 from distnb.errors import explain
 from distnb.layout import Ints, Layout
 from distnb.protocol import Create, InNotebook, Operand

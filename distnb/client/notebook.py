@@ -16,7 +16,7 @@ import numpy as np
 
 from distnb import ops
 from distnb.client.handle import Handle, hosted, numeric
-from distnb.client.session import user_frame
+from distnb.client.sites import user_frame
 from distnb.config import config
 from distnb.errors import explain
 from distnb.layout import Ints, Layout, default_layout, in_notebook

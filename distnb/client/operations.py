@@ -9,13 +9,14 @@ import numpy as np
 
 from distnb import ops
 from distnb.client import notebook, templates
+from distnb.client.bases import Base
 from distnb.client.handle import Handle, create, hosted, numeric, record_creation
 from distnb.client.notebook import all_here, home, plain
-from distnb.client.session import Base, Session
+from distnb.client.session import Session
 from distnb.errors import SessionError, explain
 from distnb.layout import Ints, Layout, default_layout, make_layout
 from distnb.protocol import Apply, Operand, Typed
-from distnb.transfer import part_of
+from distnb.transfer import at, part_of
 from distnb.views import Placed, View, follow
 
 __all__ = [
@@ -72,15 +73,8 @@ def _host_part(data: np.ndarray, placed: Placed, rank: int) -> np.ndarray:
     source = np.ascontiguousarray(data)
     out = np.empty(part.shape, data.dtype)
     for chunk, place in zip(part.chunks, part.places, strict=True):
-        _at(out, chunk.shape, chunk.message)[...] = _at(source, chunk.shape, place)
+        at(out, chunk.shape, chunk.message)[...] = at(source, chunk.shape, place)
     return out
-
-
-def _at(block: np.ndarray, shape: Ints, ref: Any) -> np.ndarray:
-    size = block.itemsize
-    return np.ndarray(
-        shape, block.dtype, block, ref.offset * size, tuple(s * size for s in ref.strides)
-    )
 
 
 def settled(session: Session, data: np.ndarray) -> Any:

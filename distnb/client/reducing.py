@@ -8,10 +8,10 @@ import numpy as np
 
 from distnb import ops
 from distnb.client import notebook
+from distnb.client.bases import Base
 from distnb.client.handle import Handle, numeric
 from distnb.client.indexing import some_axes
 from distnb.client.operations import assign, check_session, elementwise, outputs, settled
-from distnb.client.session import Base
 from distnb.errors import explain
 from distnb.protocol import Create, Reduce
 from distnb.views import View

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import builtins
 import contextlib
-import linecache
 import os
-import sys
 import time
 import uuid
 import warnings
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterable
+from functools import partial
 from math import prod
-from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from distnb.client.bases import Base, lost_error
+from distnb.client.failures import exception_of
 from distnb.client.recorder import Recorder
+from distnb.client.sites import Sites
 from distnb.client.transport import Transport
 from distnb.config import config
-from distnb.errors import EngineError, LostArrayError, SessionError, explain
+from distnb.errors import EngineError, SessionError, explain
 from distnb.events import Account, CommandTime, Report, summarise
 from distnb.interrupts import held, interruptible
-from distnb.layout import Ints, Layout, in_notebook
+from distnb.layout import Ints, Layout
 from distnb.protocol import (
     Batch,
     Bind,
@@ -34,7 +33,6 @@ from distnb.protocol import (
     Command,
     Create,
     Describe,
-    Failure,
     Fetch,
     Free,
     InNotebook,
@@ -43,10 +41,10 @@ from distnb.protocol import (
     encode,
     written,
 )
-from distnb.transfer import plan_parts
+from distnb.transfer import at, plan_parts
 from distnb.views import Placed
 
-__all__ = ["Base", "Session"]
+__all__ = ["Session"]
 
 #: Bytes that an array can have.
 _ADDRESSABLE = int(np.iinfo(np.intp).max)
@@ -54,68 +52,6 @@ _ADDRESSABLE = int(np.iinfo(np.intp).max)
 MISSING: Any = object()
 #: Batches that may be on their way before the client waits for the oldest.
 _IN_FLIGHT = 16
-_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
-
-
-class Base:
-    """The owner of memory, on the engines or in the notebook.
-
-    On the engines it is known by its ``handle``; dropping the last reference frees it. In the
-    notebook it is an ndarray in C order, ``host``, and ``copy`` may be a base on the engines with
-    the same elements, which every engine holds.
-    """
-
-    __slots__ = (
-        *("__weakref__", "copy", "dtype", "handle", "host", "layout", "lost", "nbytes", "session"),
-        *("shape", "since"),
-    )
-
-    def __init__(
-        self,
-        session: Session,
-        shape: Ints,
-        dtype: np.dtype,
-        layout: Layout,
-        need: int | None = None,
-    ) -> None:
-        self.session = session
-        self.nbytes = -1  # nothing to free if making it fails
-        self.shape = shape
-        self.dtype = dtype
-        self.host: np.ndarray | None = None
-        self.copy: Base | None = None
-        self.lost = False
-        self.move(layout, need)
-
-    @classmethod
-    def here(cls, session: Session, host: np.ndarray) -> Base:
-        """Return a base in the notebook; ``host`` is its own from now on, and in C order."""
-        base = cls.__new__(cls)
-        base.session = session
-        base.nbytes = -1
-        base.shape = host.shape
-        base.dtype = host.dtype
-        base.layout = in_notebook(host.ndim)
-        base.host = host
-        base.copy = None
-        base.lost = False
-        return base
-
-    def move(self, layout: Layout, need: int | None = None) -> None:
-        """Become a base on the engines, to be created there; it takes ``need`` bytes on one."""
-        if self.nbytes >= 0:
-            self.session.release(self)
-        self.handle = self.session.new_handle()
-        self.nbytes = self.session.reserve(self.shape, self.dtype, layout, need)
-        self.layout = layout
-        #: No batch before this one has to do with the content.
-        self.since = self.session.batches + 1
-        self.session.watch(self)
-
-    def __del__(self) -> None:
-        if self.nbytes >= 0 and not self.session.closed:
-            self.session.release(self)
 
 
 class _Sent(NamedTuple):
@@ -135,7 +71,6 @@ class _Window(NamedTuple):
     accounts: list[Account]
     recorded: int
     batches: int
-    first_record: int
 
 
 class Session:
@@ -159,8 +94,8 @@ class Session:
         self.name = uuid.uuid4().hex[:8]
         self.batches = 0
         self.bytes_out = 0
-        self.sites: list[tuple[str, int]] = []
-        self._site_of: dict[tuple[str, int], int] = {}
+        sites = Sites()
+        self.site, self.line = sites.number, sites.line
         self._owner = owner
         self._handles = 0
         self._epoch = 0
@@ -219,29 +154,6 @@ class Session:
         """Add a buffer for each rank to the pending batch, with the command of its slot."""
         with self._recorder.lock:  # the idle timer must not send the one without the other
             self.record(make(self._recorder.attach(parts)))
-
-    def site(self, depth: int = 2) -> int:
-        """Return the number of the user's source line that is running.
-
-        The innermost ``depth`` frames are known to be the library's.
-        """
-        frame = user_frame(depth)
-        key = (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)
-        found = self._site_of.get(key)
-        if found is None:
-            found = self._site_of[key] = len(self.sites)
-            self.sites.append(key)
-        return found
-
-    def line(self, site: int) -> str:
-        """Return a source line as a person reads it."""
-        name, number = self.sites[site]
-        text = linecache.getline(name, number).strip()
-        ipython = sys.modules.get("IPython")
-        shell = ipython.get_ipython() if ipython is not None else None
-        label = shell.compile.format_code_name(name) if shell is not None else None
-        where = label[1] if label else os.path.basename(name)
-        return f"{where} line {number}: {text}" if text else f"{where} line {number}"
 
     # -- memory ------------------------------------------------------------------------------
 
@@ -375,7 +287,7 @@ class Session:
         self._lose(sent, {handle for reply in replies for handle in reply.lost})
         failures = [f for reply in replies for f in reply.failures]
         if failures and self._error is None:
-            self._error = self._explain(sent, failures)
+            self._error = exception_of(sent.commands, failures, self.size, self.line)
 
     def _lose(self, sent: _Sent, handles: Iterable[int]) -> None:
         """Mark bases as lost by a batch, but for those that a later one made good again."""
@@ -409,24 +321,6 @@ class Session:
         what = getattr(command, "op", type(command).__name__.lower())
         line = self.line(getattr(command, "site", 0))
         warnings.warn(f"{kind} encountered in {what} ({line})", RuntimeWarning, stacklevel=4)
-
-    def _explain(self, sent: _Sent, failures: list[Failure]) -> BaseException:
-        """Build the one exception for the first command that failed."""
-        first = min(f.index for f in failures)
-        same = sorted((f for f in failures if f.index == first), key=lambda f: f.rank)
-        failure, command = same[0], sent.commands[first]
-        ranks = ", ".join(str(f.rank) for f in same)
-        what = getattr(command, "op", None) or type(command).__name__.lower()
-        shapes = "; ".join(f"rank {f.rank}: {list(f.shapes)}" for f in same)
-        error = _exception(failure)
-        error.add_note(
-            f"raised on rank{'s' if len(same) > 1 else ''} {ranks} of {self.size} in {what!r}\n"
-            f"local shapes: {shapes}\n"
-            f"recorded at {self.line(getattr(command, 'site', 0))}\n"
-            "arrays that do not depend on it are unharmed\n"
-            f"traceback of rank {failure.rank}:\n{failure.traceback}"
-        )
-        return error
 
     def _interrupt(self) -> None:
         """Make the engines give up, take in what they say, and start a new epoch.
@@ -473,7 +367,7 @@ class Session:
             if part is None:
                 continue
             for chunk, place in zip(part.chunks, part.places, strict=True):
-                _at(out, chunk.shape, place)[...] = _at(data, chunk.shape, chunk.message)
+                at(out, chunk.shape, place)[...] = at(data, chunk.shape, chunk.message)
         return out
 
     def describe(self, name: str) -> list[tuple[Any, ...]]:
@@ -491,9 +385,7 @@ class Session:
         """Begin to measure; returns what :meth:`end_window` needs."""
         accounts = self.ask(Clocks)
         self._records = []
-        return _Window(
-            time.perf_counter(), accounts, self._recorder.recorded, self.batches, len(self.sites)
-        )
+        return _Window(time.perf_counter(), accounts, self._recorder.recorded, self.batches)
 
     def end_window(self, window: _Window) -> Report:
         """End measuring; return where the time went since :meth:`start_window`."""
@@ -558,63 +450,11 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def _exception(failure: Failure) -> BaseException:
-    """Return an exception of the engine's type, or its nearest builtin base."""
-    places: Sequence[Any] = (builtins, np.exceptions, np.linalg)
-    for kind in failure.kinds:
-        for place in places:
-            cls = getattr(place, kind, None)
-            if isinstance(cls, type) and issubclass(cls, Exception) and cls is not Exception:
-                try:
-                    return cls(failure.message)
-                except TypeError:  # an exception with arguments of its own
-                    continue
-    return EngineError(f"{failure.kinds[0]}: {failure.message}")
-
-
-def _at(block: np.ndarray, shape: Ints, ref: Any) -> np.ndarray:
-    size = block.itemsize
-    return np.ndarray(
-        shape, block.dtype, block, ref.offset * size, tuple(s * size for s in ref.strides)
-    )
-
-
 def _share_of_node(about: list[dict[str, Any]]) -> int:
     """Return the memory that each engine may count on when all of its node's use as much."""
     hosts = [a["host"] for a in about]
     return min((a["memory"] // hosts.count(a["host"]) for a in about if a["memory"]), default=0)
 
 
-def user_frame(depth: int = 1) -> FrameType | None:
-    """Return the innermost frame of the user's code, which is at least so many frames away."""
-    frame: FrameType | None = sys._getframe(depth)
-    while frame is not None and _is_library(frame.f_code.co_filename):
-        frame = frame.f_back
-    return frame
-
-
-@lru_cache(maxsize=4096)
-def _is_library(filename: str) -> bool:
-    """Tell whether code is distnb's or NumPy's own, not the user's."""
-    return filename.startswith((_HERE, _NUMPY))
-
-
 def _mib(n: int) -> str:
     return f"{n / 2**20:,.1f} MiB"
-
-
-def lost_error(shape: Ints) -> LostArrayError:
-    """Return the error for reading an array whose content is gone."""
-    return LostArrayError(
-        explain(
-            f"array of shape {shape}",
-            "no content: a command that writes it failed or was interrupted",
-            "a good array",
-            "make it again, or assign all of it",
-        )
-    )
-
-
-def elements(shape: Ints) -> int:
-    """Return the number of elements."""
-    return prod(shape)

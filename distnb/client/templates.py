@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from distnb.client.bases import Base
 from distnb.client.handle import Handle
-from distnb.client.session import Base, Session
+from distnb.client.session import Session
 from distnb.layout import Ints, Layout
 from distnb.protocol import Apply, Create, Operand
 from distnb.views import View

@@ -85,6 +85,9 @@ class Compiler:
         if self._folder is None:
             self._folder = folder() / f"kernels-{sys.version_info[0]}.{sys.version_info[1]}"
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            found = self._folder.stat()  # what is in it will be run
+            if found.st_uid != os.getuid() or found.st_mode & 0o022:
+                raise PermissionError(f"folder for compiled loops: others can write {self._folder}")
         return self._folder / f"{source.name}.py"
 
     def _ask(self, source: Source) -> None:

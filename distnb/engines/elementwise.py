@@ -15,12 +15,12 @@ import numpy as np
 from distnb.engines.comm import Comm
 from distnb.engines.exchange import Exchange, PeerFailed
 from distnb.engines.fusion import Group, Recipe
-from distnb.engines.kernels import Program, Scratch, Watch, Window, dense, look, program
+from distnb.engines.kernels import Job, Program, Scratch, Watch, Window, dense, look, program
 from distnb.engines.loops import Loop, scheme
-from distnb.engines.store import Lost, Store, window
+from distnb.engines.store import Lost, Store
 from distnb.events import COMPUTE, TRANSFER, Clock
 from distnb.protocol import Apply, Operand, Typed
-from distnb.transfer import LOCAL, Message, Piece
+from distnb.transfer import LOCAL, Message, Piece, at
 
 __all__ = ["Elementwise"]
 
@@ -136,7 +136,7 @@ class Elementwise:
         before = self.clock.switch(TRANSFER)
         packed = np.empty(message.shape, block.dtype)
         for chunk in message.chunks:
-            _at(packed, chunk.shape, chunk.message)[...] = _at(block, chunk.shape, chunk.memory)
+            at(packed, chunk.shape, chunk.message)[...] = at(block, chunk.shape, chunk.memory)
         self.clock.switch(before)
         return packed
 
@@ -212,7 +212,7 @@ class Elementwise:
             windows[i] = saved.get((number, i)) or _look(block, loop, i)
         for i in todo.held:
             targets[i] = _look(self._targets[i], loop, i)
-        todo.run(loop, windows, targets, self._scalars, self.scratch, self.watch)
+        todo.run(Job(loop, windows, targets, self._scalars, self.scratch, self.watch))
 
 
 def _look(block: Any, loop: Loop, i: int) -> Window | None:
@@ -227,7 +227,3 @@ def _scalar(x: Any) -> Any:
 
 def _sources(piece: Piece) -> set[int]:
     return {r.source for r in piece.refs if r.source != LOCAL}
-
-
-def _at(block: np.ndarray, shape: tuple[int, ...], ref: Any) -> np.ndarray:
-    return window(block, shape, ref.offset, ref.strides)

@@ -14,10 +14,10 @@ from distnb.engines.elementwise import Elementwise
 from distnb.engines.exchange import Exchange, PeerFailed
 from distnb.engines.fusion import Group
 from distnb.engines.kernels import Scratch, Watch
-from distnb.engines.store import Base, Lost, Store, window
+from distnb.engines.store import Base, Lost, Store
 from distnb.events import COMPUTE, TRANSFER, Clock
 from distnb.protocol import Collective, Command, Create, Fetch, Local, Reduce
-from distnb.transfer import Ref, plan_parts
+from distnb.transfer import at, plan_parts
 
 __all__ = ["Executor"]
 
@@ -95,7 +95,7 @@ class Executor:
         before = self.clock.switch(TRANSFER)
         out = np.empty(part.shape, base.dtype)
         for chunk in part.chunks:
-            _at(out, chunk.shape, chunk.message)[...] = _at(base.block, chunk.shape, chunk.memory)
+            at(out, chunk.shape, chunk.message)[...] = at(base.block, chunk.shape, chunk.memory)
         self.clock.switch(before)
         return out
 
@@ -179,10 +179,6 @@ class Executor:
 def _with_axes(block: np.ndarray, ndim: int) -> np.ndarray:
     """Return a block with leading axes of length 1, up to ``ndim`` axes."""
     return block.reshape((1,) * (ndim - block.ndim) + block.shape)
-
-
-def _at(block: np.ndarray, shape: tuple[int, ...], ref: Ref) -> np.ndarray:
-    return window(block, shape, ref.offset, ref.strides)
 
 
 #: Errors that say that a command cannot run because of an earlier one.

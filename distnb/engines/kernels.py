@@ -20,10 +20,10 @@ from distnb.engines import loops
 from distnb.engines.compiled import Call, Compiled, Segment, segments
 from distnb.engines.fusion import Recipe, Step
 from distnb.engines.loops import Loop, held, sources
-from distnb.engines.store import window
 from distnb.layout import Ints, strides_of
+from distnb.transfer import window
 
-__all__ = ["Program", "Scratch", "Watch", "Window", "dense", "look", "program"]
+__all__ = ["Job", "Program", "Scratch", "Watch", "Window", "dense", "look", "program"]
 
 _WEAK: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 #: A program that runs for the second time is one that comes back.
@@ -112,6 +112,22 @@ class Scratch:
                 self._memory[i] = np.empty(nbytes, np.uint8)
             found.append(np.ndarray(shape, dtype, self._memory[i]))
         return found
+
+
+class Job(NamedTuple):
+    """One piece for a program, and what it works with on this rank.
+
+    ``windows`` are what is read (and written, if it is not held), a :class:`Window` for each
+    reference; ``targets`` is where held results go in the end. Those that could not be made are
+    None: no step that runs needs them.
+    """
+
+    loop: Loop
+    windows: Sequence[Any]
+    targets: Sequence[Any]
+    scalars: Sequence[Any]
+    scratch: Scratch
+    watch: Watch
 
 
 class Program:
@@ -203,24 +219,13 @@ class Program:
         self.buffers.append(dtype)
         return self.first_buffer + len(self.buffers) - 1
 
-    def run(
-        self,
-        loop: Loop,
-        windows: Sequence[Any],
-        targets: Sequence[Any],
-        scalars: Sequence[Any],
-        scratch: Scratch,
-        watch: Watch,
-    ) -> None:
-        """Run all steps on all tiles of a piece.
-
-        ``windows`` are what is read (and written, if it is not held), a :class:`Window` for each
-        reference; ``targets`` is where held results go in the end.
-        """
+    def run(self, job: Job) -> None:
+        """Run all steps on all tiles of a piece."""
+        loop, windows, targets, scalars, scratch, watch = job
         registers: list[Any] = [None] * self.size
         registers[self.first_scalar : self.first_buffer] = scalars
         here = [i for i in self.memory if windows[i] is not None]
-        calls, once = self._chosen(loop, windows, targets, scalars, scratch, watch)
+        calls, once = self._chosen(job)
         shape: Ints | None = None
         waiting: list[tuple[Any, Any]] = []
         for turn, tile in enumerate(loop.tiles(once)):
@@ -247,21 +252,14 @@ class Program:
             self._swap(registers)
         self._flush(waiting)
 
-    def _chosen(
-        self,
-        loop: Loop,
-        windows: Sequence[Any],
-        targets: Sequence[Any],
-        scalars: Sequence[Any],
-        scratch: Scratch,
-        watch: Watch,
-    ) -> tuple[Sequence[Any], bool]:
+    def _chosen(self, job: Job) -> tuple[Sequence[Any], bool]:
         """Return the calls to make on a tile: NumPy's, or compiled loops where they are ready.
 
         Also tells whether one compiled loop does everything, so that no tiles are needed.
         """
-        small = not loop.shape or prod(loop.shape) < loops.TILE
-        if watch.compiler is None or watch.skipped or small or not all(map(_fits, scalars)):
+        watch, shape = job.watch, job.loop.shape
+        small = not shape or prod(shape) < loops.TILE
+        if watch.compiler is None or watch.skipped or small or not all(map(_fits, job.scalars)):
             return self.calls, False
         self.runs += 1
         if self.runs < _COMES_BACK:
@@ -269,15 +267,15 @@ class Program:
         if self.parts is None:
             scalar_registers = range(self.first_scalar, self.first_buffer)
             self.parts = segments(self.calls, self._is_kept, scalar_registers)
-        looks = {i: windows[i] for i in self.memory}
+        looks = {i: job.windows[i] for i in self.memory}
         if len(self.parts) == 1 and isinstance(self.parts[0], Segment):
             segment = self.parts[0]
-            if self._can_be_whole(segment, loop):
-                whole = self._whole(segment, loop, looks, targets, scratch, watch)
+            if self._can_be_whole(segment, job.loop):
+                whole = self._whole(segment, job, looks)
                 return (self.calls, False) if whole is None else ([whole], True)
         found: list[Any] = []
         for part in self.parts:
-            found += [part] if isinstance(part, Call) else self._loops(part, loop, looks, watch)
+            found += [part] if isinstance(part, Call) else self._loops(part, job, looks)
         return found, False
 
     def _is_kept(self, register: int) -> bool:
@@ -295,38 +293,29 @@ class Program:
         buffers = {r for r in segment.arrays if r >= self.first_buffer}
         return buffers <= holds and not (holds and len(loop.shape) < 2)
 
-    def _whole(
-        self,
-        segment: Segment,
-        loop: Loop,
-        looks: dict[Any, Window],
-        targets: Sequence[Any],
-        scratch: Scratch,
-        watch: Watch,
-    ) -> Compiled | None:
+    def _whole(self, segment: Segment, job: Job, looks: dict[Any, Window]) -> Compiled | None:
         """Return one compiled loop for all of a piece, if it is ready."""
         holds = {self.held[i][0]: i for i in self.held}
-        looks |= {("t", r): targets[i] for r, i in holds.items()}
+        looks |= {("t", r): job.targets[i] for r, i in holds.items()}
         inner: dict[Any, str] = {
             r: _inner(looks[r].strides) if r in looks else "1" for r in segment.arrays
         }
         inner |= {("t", r): _inner(looks["t", r].strides) for r in holds}
-        kernel = watch.compiler.get(segment.source(len(loop.shape), inner, tuple(holds)))
+        source = segment.source(len(job.loop.shape), inner, tuple(holds))
+        kernel = job.watch.compiler.get(source)
         if kernel is None:
             return None
-        shape = (loop.lag + 1, *loop.shape[1:])
-        rings = scratch.take([self.buffers[r - self.first_buffer] for r in holds], shape)
-        return Compiled(kernel, segment, looks, watch, dict(zip(holds, rings, strict=True)))
+        shape = (job.loop.lag + 1, *job.loop.shape[1:])
+        rings = job.scratch.take([self.buffers[r - self.first_buffer] for r in holds], shape)
+        return Compiled(kernel, segment, looks, job.watch, dict(zip(holds, rings, strict=True)))
 
-    def _loops(
-        self, segment: Segment, loop: Loop, looks: dict[Any, Window], watch: Watch
-    ) -> Sequence[Any]:
+    def _loops(self, segment: Segment, job: Job, looks: dict[Any, Window]) -> Sequence[Any]:
         """Return the compiled loop of a segment, or its calls as long as there is none."""
         inner = {r: _inner(looks[r].strides) if r in looks else "1" for r in segment.arrays}
-        kernel = watch.compiler.get(segment.source(len(loop.shape), inner))
+        kernel = job.watch.compiler.get(segment.source(len(job.loop.shape), inner))
         if kernel is None:
             return segment.calls
-        return [Compiled(kernel, segment, looks, watch, {})]
+        return [Compiled(kernel, segment, looks, job.watch, {})]
 
     def _swap(self, registers: list[Any]) -> None:
         for a, b in self.held.values():
@@ -357,8 +346,8 @@ def _inner(strides: Ints) -> str:
 
 
 def _fits(scalar: Any) -> bool:
-    """Tell whether compiled loops can take a scalar."""
-    return not isinstance(scalar, int) or -(1 << 63) <= scalar < 1 << 63
+    """Tell whether compiled loops can take a scalar: larger integers would round otherwise."""
+    return not isinstance(scalar, int) or abs(scalar) <= 1 << 53
 
 
 @lru_cache(maxsize=1024)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from distnb.engines.comm import Comm
-from distnb.engines.store import Store, window
+from distnb.engines.store import Store
 from distnb.errors import explain
 from distnb.layout import in_notebook
 from distnb.protocol import InNotebook, Operand
 from distnb.slices import Section
-from distnb.transfer import part_of
+from distnb.transfer import part_of, window
 from distnb.views import Placed
 
 __all__ = ["LocalArray"]

@@ -14,12 +14,11 @@ import numpy as np
 
 from distnb import ops
 from distnb.engines.exchange import Exchange
-from distnb.engines.store import window
 from distnb.events import COMPUTE, Clock
 from distnb.layout import Ints
 from distnb.protocol import Reduce
 from distnb.slices import Section
-from distnb.transfer import ReducePiece, group, plan_reduce
+from distnb.transfer import ReducePiece, group, plan_reduce, window
 from distnb.views import Placed
 
 __all__ = ["Tree", "Work", "run"]

@@ -12,7 +12,7 @@ from distnb.layout import Ints, Layout
 from distnb.protocol import Operand
 from distnb.views import Placed
 
-__all__ = ["Base", "Lost", "Pool", "Store", "window"]
+__all__ = ["Base", "Lost", "Pool", "Store"]
 
 #: Blocks smaller than this are cheaper to allocate than to look up.
 _POOLED_FROM = 1 << 15
@@ -145,9 +145,3 @@ class Store:
 
 def _references(memory: np.ndarray) -> int:
     return sys.getrefcount(memory)
-
-
-def window(block: np.ndarray, shape: Ints, offset: int, strides: Ints) -> np.ndarray:
-    """Return a strided look at a contiguous block; offset and strides in elements."""
-    size = block.itemsize
-    return np.ndarray(shape, block.dtype, block, offset * size, tuple(s * size for s in strides))

@@ -32,9 +32,22 @@ def press(*delays):
     return timers
 
 
+def raise_once():
+    """Return a handler that raises KeyboardInterrupt once: later ones would end the test run."""
+    raised = []
+
+    def handler(*_):
+        if not raised:
+            raised.append(True)
+            raise KeyboardInterrupt
+
+    return handler
+
+
 @contextlib.contextmanager
 def pressed(*delays, within=3.0):
     """Ctrl-C comes while the block runs; it must end then, soon."""
+    before = signal.signal(signal.SIGINT, raise_once())
     timers = press(*delays)
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
@@ -42,9 +55,8 @@ def pressed(*delays, within=3.0):
         timers[0].join()  # it was too fast
     taken = time.monotonic() - start - delays[0]
     for timer in timers:
-        while timer.is_alive():
-            with contextlib.suppress(KeyboardInterrupt):
-                timer.join()
+        timer.join()
+    signal.signal(signal.SIGINT, before)
     assert taken < within, f"came out after {taken:.1f} s"
 
 

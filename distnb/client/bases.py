@@ -1,0 +1,87 @@
+"""The owners of memory, on the engines or in the notebook."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from distnb.errors import LostArrayError, explain
+from distnb.layout import Ints, Layout, in_notebook
+
+if TYPE_CHECKING:
+    from distnb.client.session import Session
+
+__all__ = ["Base", "lost_error"]
+
+
+class Base:
+    """The owner of memory, on the engines or in the notebook.
+
+    On the engines it is known by its ``handle``; dropping the last reference frees it. In the
+    notebook it is an ndarray in C order, ``host``, and ``copy`` may be a base on the engines with
+    the same elements, which every engine holds.
+    """
+
+    __slots__ = (
+        *("__weakref__", "copy", "dtype", "handle", "host", "layout", "lost", "nbytes", "session"),
+        *("shape", "since"),
+    )
+
+    def __init__(
+        self,
+        session: Session,
+        shape: Ints,
+        dtype: np.dtype,
+        layout: Layout,
+        need: int | None = None,
+    ) -> None:
+        self.session = session
+        self.nbytes = -1  # nothing to free if making it fails
+        self.shape = shape
+        self.dtype = dtype
+        self.host: np.ndarray | None = None
+        self.copy: Base | None = None
+        self.lost = False
+        self.move(layout, need)
+
+    @classmethod
+    def here(cls, session: Session, host: np.ndarray) -> Base:
+        """Return a base in the notebook; ``host`` is its own from now on, and in C order."""
+        base = cls.__new__(cls)
+        base.session = session
+        base.nbytes = -1
+        base.shape = host.shape
+        base.dtype = host.dtype
+        base.layout = in_notebook(host.ndim)
+        base.host = host
+        base.copy = None
+        base.lost = False
+        return base
+
+    def move(self, layout: Layout, need: int | None = None) -> None:
+        """Become a base on the engines, to be created there; it takes ``need`` bytes on one."""
+        if self.nbytes >= 0:
+            self.session.release(self)
+        self.handle = self.session.new_handle()
+        self.nbytes = self.session.reserve(self.shape, self.dtype, layout, need)
+        self.layout = layout
+        #: No batch before this one has to do with the content.
+        self.since = self.session.batches + 1
+        self.session.watch(self)
+
+    def __del__(self) -> None:
+        if self.nbytes >= 0 and not self.session.closed:
+            self.session.release(self)
+
+
+def lost_error(shape: Ints) -> LostArrayError:
+    """Return the error for reading an array whose content is gone."""
+    return LostArrayError(
+        explain(
+            f"array of shape {shape}",
+            "no content: a command that writes it failed or was interrupted",
+            "a good array",
+            "make it again, or assign all of it",
+        )
+    )
