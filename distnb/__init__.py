@@ -16,10 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client import counting, creation, functions, products, random, sorting
+from distnb.client import (  # noqa: F401 - they fill the namespace
+    averages,
+    counting,
+    creation,
+    functions,
+    products,
+    random,
+    sorting,
+    viewing,
+)
 from distnb.client.array import DistArray
 from distnb.client.creation import *  # noqa: F403
 from distnb.client.current import connect, inprocess, session, spmd, start
+from distnb.client.namespace import NAMESPACE
 from distnb.client.placement import Placement
 from distnb.client.session import Session
 from distnb.config import Config, config
@@ -39,12 +49,8 @@ _DTYPES = (
 
 __version__ = "0.1.0.dev0"
 
-__all__ = [  # noqa: PLE0604 - names from the tables
-    *creation.__all__,
-    *functions.NAMESPACE,
-    *products.__all__,
-    *sorting.__all__,
-    *counting.__all__,
+__all__ = [  # noqa: PLE0604 - names from the table
+    *NAMESPACE,
     *_DTYPES,
     "Config",
     "DistArray",
@@ -66,9 +72,7 @@ __all__ = [  # noqa: PLE0604 - names from the tables
 ]
 
 
-globals().update(functions.NAMESPACE)
-for _module in (products, sorting, counting):
-    globals().update({name: getattr(_module, name) for name in _module.__all__})
+globals().update(NAMESPACE)
 globals().update(
     {name: getattr(np, name) for name in ("e", "inf", "nan", "newaxis", "pi", *_DTYPES)}
 )

@@ -14,6 +14,7 @@ import numpy as np
 from distnb import ops
 from distnb.client.handle import Handle, numeric
 from distnb.client.indexing import index_view, one_axis, some_axes
+from distnb.client.namespace import FUNCTIONS
 from distnb.client.notebook import NUMBERS, quick
 from distnb.client.operations import (
     assign,
@@ -27,7 +28,7 @@ from distnb.client.reducing import reduce, reduce_options
 from distnb.config import config
 from distnb.errors import GatherError, explain
 
-__all__ = ["FUNCTIONS", "DistArray"]
+__all__ = ["DistArray"]
 
 
 class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
@@ -433,7 +434,3 @@ for _name, _ufunc in {
     "ge": np.greater_equal,
 }.items():
     _operator(f"__{_name}__", _ufunc)
-
-
-#: NumPy function -> what it does to distributed arrays; filled by :mod:`distnb.client.functions`.
-FUNCTIONS: dict[Any, Callable[..., Any]] = {}

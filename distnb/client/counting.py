@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from distnb.axes import Block, Whole
-from distnb.client.array import FUNCTIONS, DistArray
+from distnb.client.array import DistArray
 from distnb.client.creation import asarray, zeros
 from distnb.client.handle import create
+from distnb.client.namespace import public
 from distnb.client.notebook import all_here, plain, watched
 from distnb.client.operations import as_dist, copied, settled
 from distnb.client.reducing import reduce
@@ -20,6 +21,7 @@ from distnb.protocol import Local
 __all__ = ["bincount"]
 
 
+@public("bincount", np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DistArray:
     """Count how often each number occurs, or add up its weights, as ``numpy.bincount``.
 
@@ -109,6 +111,3 @@ def _locally(op: str, ins: list[DistArray], length: int, dtype: np.dtype) -> Dis
     operands = tuple(x.operand for x in ins)
     session.record(Local(op, out.operand, operands, session.site()))
     return out
-
-
-FUNCTIONS[np.bincount] = bincount

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array import FUNCTIONS, DistArray
+from distnb.client.array import DistArray
 from distnb.client.current import need
 from distnb.client.handle import create, hosted, numeric
+from distnb.client.namespace import FUNCTIONS, NAMESPACE
 from distnb.client.operations import elementwise, from_host
 from distnb.client.placement import layout_of_new, stay
 from distnb.client.session import Session
@@ -459,8 +460,14 @@ def _joined(
     return create(at, shape, kind, layout, how)
 
 
+NAMESPACE.update({name: globals()[name] for name in __all__})
 FUNCTIONS.update(
     dict[Any, Any](
-        ((np.empty_like, empty_like), (np.zeros_like, zeros_like), (np.ones_like, ones_like))
+        (
+            (np.empty_like, empty_like),
+            (np.zeros_like, zeros_like),
+            (np.ones_like, ones_like),
+            (np.full_like, full_like),
+        )
     )
 )

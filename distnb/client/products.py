@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.axes import Block, Whole
-from distnb.client.array import FUNCTIONS, DistArray
+from distnb.client.array import DistArray
 from distnb.client.creation import asarray
 from distnb.client.handle import create
+from distnb.client.namespace import public
 from distnb.client.notebook import all_here, fits, watched
 from distnb.client.operations import as_dist, check_session, copied, elementwise, settled
 from distnb.client.reducing import reduce
@@ -28,6 +29,7 @@ from distnb.protocol import Local
 __all__ = ["dot", "matmul", "matvec", "vecdot", "vecmat"]
 
 
+@public("matmul", np.matmul)
 def matmul(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
     """Multiply matrices, as ``numpy.matmul``.
 
@@ -58,6 +60,7 @@ def matmul(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
     return _into(found, out)
 
 
+@public("dot", np.dot)
 def dot(a: Any, b: Any, out: Any = None) -> DistArray:
     """Multiply as ``numpy.dot`` does: matrices and vectors by ``matmul``, scalars elementwise."""
     x, y = _operands(a, b)
@@ -70,6 +73,7 @@ def dot(a: Any, b: Any, out: Any = None) -> DistArray:
     return matmul(x, y, out=out)
 
 
+@public("vecdot", np.vecdot)
 def vecdot(x1: Any, x2: Any, out: Any = None, axis: int = -1, **options: Any) -> DistArray:
     """Sum the products of (the conjugate of) vectors along an axis, as ``numpy.vecdot``."""
     _no_options("vecdot", options)
@@ -85,6 +89,7 @@ def vecdot(x1: Any, x2: Any, out: Any = None, axis: int = -1, **options: Any) ->
     )
 
 
+@public("matvec", np.matvec)
 def matvec(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
     """Multiply matrices with vectors, as ``numpy.matvec``."""
     _no_options("matvec", options)
@@ -94,6 +99,7 @@ def matvec(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
     return _into(found._look(found._view.fix(found.ndim - 1, 0)), out)
 
 
+@public("vecmat", np.vecmat)
 def vecmat(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
     """Multiply (conjugated) vectors with matrices, as ``numpy.vecmat``."""
     _no_options("vecmat", options)
@@ -268,13 +274,3 @@ def _call(op: str, out: DistArray, ins: tuple[DistArray, ...]) -> None:
     session = out.session
     operands = tuple(x.operand for x in ins)
     session.record(Local(op, out.operand, operands, session.site()))
-
-
-for _numpys, _ours in (
-    (np.matmul, matmul),
-    (np.dot, dot),
-    (np.vecdot, vecdot),
-    (np.matvec, matvec),
-    (np.vecmat, vecmat),
-):
-    FUNCTIONS[_numpys] = _ours

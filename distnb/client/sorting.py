@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from distnb import ops
-from distnb.client.array import FUNCTIONS, DistArray
+from distnb.client.array import DistArray
 from distnb.client.creation import asarray
 from distnb.client.indexing import one_axis
+from distnb.client.namespace import FUNCTIONS, public
 from distnb.client.operations import assign, copied, settled
 from distnb.errors import explain
 from distnb.protocol import Collective
@@ -17,6 +18,7 @@ from distnb.protocol import Collective
 __all__ = ["sort"]
 
 
+@public("sort", np.sort)
 def sort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> DistArray:
@@ -108,5 +110,4 @@ def _record(x: DistArray, axis: int, kind: Any, stable: Any) -> None:
     x.session.record(Collective("sort", here, here, args, x.session.site()))
 
 
-FUNCTIONS[np.sort] = sort
 FUNCTIONS[np.ndarray.sort] = _sort_into
