@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from distnb import ops
-from distnb.engines import creation, fourier, reductions, sorting
+from distnb.engines import alone, creation, fourier, reductions, sorting
 from distnb.engines.comm import Comm
 from distnb.engines.elementwise import Elementwise
 from distnb.engines.exchange import Exchange, PeerFailed
@@ -27,6 +27,7 @@ COLLECTIVES: dict[str, Any] = {
     "sort": sorting.Sort,
     "fft": fourier.Transform,
     "twiddle": fourier.Twiddle,
+    "sample": alone.Sample,
 }
 
 

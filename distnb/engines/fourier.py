@@ -12,10 +12,7 @@ from types import ModuleType
 
 import numpy as np
 
-from distnb.engines.exchange import Exchange, Key
-from distnb.engines.store import Base, Store
-from distnb.events import COMPUTE, Clock
-from distnb.protocol import Collective
+from distnb.engines.alone import Alone
 
 __all__ = ["Transform", "Twiddle", "lanes", "twiddles"]
 
@@ -23,20 +20,7 @@ __all__ = ["Transform", "Twiddle", "lanes", "twiddles"]
 TILE = 1 << 20
 
 
-class _Alone:
-    """Work of each rank on what it holds: it sends nothing."""
-
-    owed: list[Key] = []  # noqa: RUF012 - nothing is ever put in
-    expected: list[Key] = []  # noqa: RUF012
-
-    def __init__(self, command: Collective, store: Store) -> None:
-        self.args = command.args
-        self.rank = store.rank
-        self.out: Base = store.bases[command.outs[0].base]
-        self.source: Base = store.bases[command.ins[0].base]
-
-
-class Transform(_Alone):
+class Transform(Alone):
     """Transform lanes along an axis that is not split; ``args`` are its name, axis, n and norm.
 
     Where one of the bases has one axis and the other two, the one stands for a matrix in C order,
@@ -44,33 +28,30 @@ class Transform(_Alone):
     of the operand.
     """
 
-    def run(self, exchange: Exchange, clock: Clock) -> None:
+    def work(self) -> None:
         """Transform this rank's lanes."""
-        source, target = self.source.block, self.out.block
-        if source is None or target is None or not target.size:
+        source, target = self.ins[0].block, self.out.block
+        if source is None or target is None:
             return
-        before = clock.switch(COMPUTE)
         if source.ndim < target.ndim:
             source = source.reshape(target.shape)
         elif target.ndim < source.ndim:
             target = target.reshape(source.shape[::-1]).T
         lanes(source, target, *self.args)
-        clock.switch(before)
 
 
-class Twiddle(_Alone):
+class Twiddle(Alone):
     """Multiply the element at (i, j) of a matrix with the i*j-th power of a root of unity.
 
     ``args`` are the order of the root and the sign of its angle. The columns are in blocks.
     """
 
-    def run(self, exchange: Exchange, clock: Clock) -> None:
+    def work(self) -> None:
         """Multiply this rank's columns, some rows at a time."""
         block, (order, sign) = self.out.block, self.args
         coords = self.out.layout.grid.coords(self.rank)
-        if block is None or coords is None or not block.size:
+        if block is None or coords is None:
             return
-        before = clock.switch(COMPUTE)
         axis, parts = self.out.layout.axes[1], self.out.layout.parts(1)
         first, end = axis.bounds(self.out.shape[1], parts, coords[0] if parts > 1 else 0)
         column = np.arange(first, end)
@@ -78,7 +59,6 @@ class Twiddle(_Alone):
         for i in range(0, len(block), step):
             row = np.arange(i, min(i + step, len(block)))[:, None]
             block[i : i + step] *= twiddles(row * column, order, sign)
-        clock.switch(before)
 
 
 def lanes(
