@@ -19,7 +19,7 @@ from distnb.client.array import DistArray
 from distnb.client.creation import arange, asarray, empty_like
 from distnb.client.fourier import Step, run
 from distnb.client.indexing import one_axis
-from distnb.client.namespace import FUNCTIONS
+from distnb.client.namespace import FUNCTIONS, check_device
 from distnb.client.notebook import watched
 from distnb.client.operations import elementwise, settled
 from distnb.client.session import Session
@@ -275,7 +275,13 @@ def _steps(name: str, shape: tuple[int, ...], s: Any, axes: Any, norm: Any) -> l
 
 
 def fftfreq(
-    n: int, d: float = 1.0, device: Any = None, *, dist: Any = None, session: Session | None = None
+    n: int,
+    d: float = 1.0,
+    dtype: Any = None,
+    device: Any = None,
+    *,
+    dist: Any = None,
+    session: Session | None = None,
 ) -> DistArray:
     """Return the frequencies of the elements of a transform, as ``numpy.fft.fftfreq``.
 
@@ -288,17 +294,27 @@ def fftfreq(
     ...     dnb.fft.fftfreq(5, 0.1).to_numpy()
     array([ 0.,  2.,  4., -4., -2.])
     """
-    np.fft.fftfreq(_least(n), d, device=device)
+    np.fft.fftfreq(_least(n), d)  # raises what NumPy raises
+    check_device(device)
     k = arange(n, dist=dist, session=session)
-    return ((k + n // 2) % n - n // 2) * (1.0 / (n * d))
+    found = ((k + n // 2) % n - n // 2) * (1.0 / (n * d))
+    return found if dtype is None else found.astype(dtype)
 
 
 def rfftfreq(
-    n: int, d: float = 1.0, device: Any = None, *, dist: Any = None, session: Session | None = None
+    n: int,
+    d: float = 1.0,
+    dtype: Any = None,
+    device: Any = None,
+    *,
+    dist: Any = None,
+    session: Session | None = None,
 ) -> DistArray:
     """Return the frequencies of the elements of a real transform, as ``numpy.fft.rfftfreq``."""
-    np.fft.rfftfreq(_least(n), d, device=device)
-    return arange(n // 2 + 1, dist=dist, session=session) * (1.0 / (n * d))
+    np.fft.rfftfreq(_least(n), d)  # raises what NumPy raises
+    check_device(device)
+    found = arange(n // 2 + 1, dist=dist, session=session) * (1.0 / (n * d))
+    return found if dtype is None else found.astype(dtype)
 
 
 @_stands_for(np.fft.fftshift)
