@@ -34,6 +34,7 @@ ROOT = (
     "distnb.interrupts",
     "distnb.slices",
     "distnb.philox",
+    "distnb.samplers",
     "distnb.filling",
     "distnb.axes",
     "distnb.layout",

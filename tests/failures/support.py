@@ -321,6 +321,12 @@ def _nothing(x, w):
 
 
 _SORT = "name == 'Collective'"
+
+
+def _collective(op):
+    return f"name == 'Collective' and op == {op!r}"
+
+
 _FIRST, _LAST = np.s_[1:], np.s_[:-1]
 
 CASES = {
@@ -426,6 +432,11 @@ CASES = {
     "bincount": Case(lambda x, w: x.bincount(w.i[:, 2]), _local("bincount")),
     "bincount of weights": Case(lambda x, w: x.bincount(w.i[:, 2], w.a[:, 1]), _local("bincount")),
     "bincount, looking": Case(lambda x, w: x.bincount(w.i[1:, 2]), _local("extent")),
+    # Collective without messages, and what is brought into place for it
+    "fft": Case(lambda x, w: x.fft.fft(w.b, axis=1), _collective("fft")),
+    "fft of columns": Case(lambda x, w: x.fft.fft2(w.a), _collective("fft")),
+    "fft, bringing": Case(lambda x, w: x.fft.fft(w.a, axis=0), _apply("copy")),
+    "fft of one lane": Case(lambda x, w: x.fft.rfft(w.row), _collective("fft")),
     # Fetch
     "read": Case(_fetched, "name == 'Fetch'"),
 }

@@ -20,7 +20,7 @@ OWN = {
 MISSING = set(
     """argsort concat cumulative_prod cumulative_sum diff isin matrix_transpose meshgrid nonzero
     repeat reshape roll searchsorted stack take take_along_axis tensordot tile tril triu unique_all
-    unique_counts unique_inverse unique_values unstack linalg fft sort""".split()
+    unique_counts unique_inverse unique_values unstack linalg sort""".split()
 )
 
 
