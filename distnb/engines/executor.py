@@ -105,6 +105,9 @@ class Executor:
         self._check(command)
         if target.block is None or target.block.size == 0:
             return
+        if command.op == "adopt":
+            self.store.adopt(target, self.store.get(command.ins[0].base))
+            return
         before = self.clock.switch(COMPUTE)
         lead = [_with_axes(b, target.block.ndim) for b in blocks if b is not None]
         ops.LOCALS[command.op](*lead, out=target.block)

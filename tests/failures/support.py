@@ -417,6 +417,9 @@ CASES = {
     # products
     "matmul": Case(lambda x, w: w.a @ w.square, "name == 'Local'"),
     "vector product": Case(lambda x, w: w.row @ w.row, "name == 'Local'"),
+    # shapes
+    "reshape": Case(lambda x, w: w.a.reshape(5, 14), _local("adopt")),
+    "reshape of a view": Case(lambda x, w: w.a[1:].T.reshape(9, 7), _apply("copy")),
     # Collective, and what is counted in parts
     "sort": Case(lambda x, w: x.sort(w.row), _SORT),
     "sort of a view": Case(lambda x, w: x.sort(w.b[::-2, 3], stable=True), _SORT),
