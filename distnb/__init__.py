@@ -26,6 +26,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     products,
     random,
     reshaping,
+    scanning,
     sorting,
     standard,
     viewing,
