@@ -423,7 +423,13 @@ CASES = {
     # products
     "matmul": Case(lambda x, w: w.a @ w.square, "name == 'Local'"),
     "vector product": Case(lambda x, w: w.row @ w.row, "name == 'Local'"),
+    # shapes
+    "reshape": Case(lambda x, w: w.a.reshape(5, 14), _local("adopt")),
+    "reshape of a view": Case(lambda x, w: w.a[1:].T.reshape(9, 7), _apply("copy")),
     # Collective, and what is counted in parts
+    "scan": Case(lambda x, w: x.cumsum(w.a, axis=0), _SORT),
+    "scan of a view": Case(lambda x, w: x.cumsum(w.b[::-2, 3]), _SORT),
+    "scan in turn": Case(lambda x, w: np.subtract.accumulate(w.a), _SORT),
     "sort": Case(lambda x, w: x.sort(w.row), _SORT),
     "sort of a view": Case(lambda x, w: x.sort(w.b[::-2, 3], stable=True), _SORT),
     "sort of columns": Case(lambda x, w: x.sort(w.a, axis=0), _SORT),
