@@ -14,6 +14,8 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+
 from distnb.errors import LayoutError, explain
 from distnb.slices import Sections, interval, section
 
@@ -63,6 +65,12 @@ class Axis:
     def to_local(self, n: int, p: int, i: int) -> int:
         """Return the local index of global index ``i`` on its owner."""
         return i - self.bounds(n, p, self.owner(n, p, i))[0]
+
+    def find(self, n: int, p: int, i: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the owners of many global indices, and the local index of each on its owner."""
+        first = np.array([self.bounds(n, p, c)[0] for c in range(p)])
+        owners = np.searchsorted(first, i, "right") - 1
+        return owners, i - first[owners]
 
     def run(self, n: int, p: int, i: int) -> int:
         """Return the end of the run of consecutive indices after ``i`` that ``i``'s owner owns."""
@@ -235,6 +243,11 @@ class BlockCyclic(Axis):
 
     def to_local(self, n: int, p: int, i: int) -> int:
         return i // (p * self.k) * self.k + i % self.k
+
+    def find(self, n: int, p: int, i: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        blocks, within = np.divmod(i, self.k)
+        rounds, owners = np.divmod(blocks, p)
+        return owners, rounds * self.k + within
 
     def run(self, n: int, p: int, i: int) -> int:
         return min(n, (i // self.k + 1) * self.k)

@@ -17,7 +17,7 @@ from distnb.axes import Axis, Block, Irregular, SlicedBlock, Whole
 from distnb.layout import Grid, Ints, Layout, default_layout
 from distnb.slices import Section, Sections, interval, preimage, total
 
-__all__ = ["AxisMap", "Placed", "View", "follow"]
+__all__ = ["AxisMap", "Placed", "View", "follow", "follow_axis"]
 
 
 class View(NamedTuple):
@@ -298,7 +298,7 @@ def follow(
                 axes.append(Whole())
                 dims.append(-1)
             continue
-        axis, same = _follow_axis(m)
+        axis, same = follow_axis(m)
         exact &= same
         if d not in dropped:
             axes.append(axis)
@@ -315,7 +315,7 @@ def follow(
     return layout, exact
 
 
-def _follow_axis(m: AxisMap) -> tuple[Axis, bool]:
+def follow_axis(m: AxisMap) -> tuple[Axis, bool]:
     """Return the axis kind that owns what the view's axis owns, and whether it does exactly."""
     if m.start == 0 and m.step == 1 and m.extent == m.n:
         return m.axis, True

@@ -41,6 +41,7 @@ ROOT = (
     "distnb.views",
     "distnb.shares",
     "distnb.transfer",
+    "distnb.picks",
     "distnb.ops",
     "distnb.protocol",
     "distnb.channel",

@@ -12,6 +12,7 @@ from distnb.engines import (
     alone,
     creation,
     fourier,
+    picking,
     reductions,
     scans,
     sorting,
@@ -31,7 +32,10 @@ __all__ = ["Executor"]
 #: op -> what does it: made of a command and the store, it knows its messages (``owed``,
 #: ``expected``) from specs alone, and does its work in ``run(exchange, clock)``.
 COLLECTIVES: dict[str, Any] = {
+    "check": picking.Check,
     "fft": fourier.Transform,
+    "gather": picking.Gather,
+    "nonzero": picking.Nonzero,
     "sample": alone.Sample,
     "scan": scans.Scan,
     "sort": sorting.Sort,

@@ -88,6 +88,13 @@ def check_owners(axis, n, p):
             assert axis.to_local(n, p, i) == local
 
 
+def check_find(axis, n, p):
+    """Many indices are found as each is."""
+    owners, places = axis.find(n, p, np.arange(n)[::-1])
+    assert owners.tolist() == [axis.owner(n, p, i) for i in reversed(range(n))]
+    assert places.tolist() == [axis.to_local(n, p, i) for i in reversed(range(n))]
+
+
 def check_runs(axis, n, p):
     """A run ends where the owner changes (a cyclic axis over one coordinate: with its block)."""
     owners = [axis.owner(n, p, i) for i in range(n)] + [None]
@@ -125,6 +132,7 @@ LAWS = [
     check_partition,
     check_sizes,
     check_owners,
+    check_find,
     check_runs,
     check_period,
     check_stride,
