@@ -22,6 +22,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     counting,
     creation,
     functions,
+    linalg,
     products,
     random,
     sorting,
@@ -70,6 +71,7 @@ __all__ = [  # noqa: PLE0604 - names from the table
     "config",
     "connect",
     "inprocess",
+    "linalg",
     "random",
     "session",
     "spmd",
@@ -77,6 +79,7 @@ __all__ = [  # noqa: PLE0604 - names from the table
 ]
 
 
+sys.modules[f"{__name__}.linalg"] = linalg  # so that it can be imported
 globals().update(NAMESPACE)
 DistArray.namespace = sys.modules[__name__]
 globals().update(

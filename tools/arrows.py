@@ -40,6 +40,7 @@ ROOT = (
     "distnb.views",
     "distnb.shares",
     "distnb.transfer",
+    "distnb.lapack",
     "distnb.ops",
     "distnb.protocol",
     "distnb.channel",
