@@ -24,6 +24,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     fft,
     functions,
     joining,
+    linalg,
     products,
     random,
     reshaping,
@@ -75,6 +76,7 @@ __all__ = [  # noqa: PLE0604 - names from the table
     "connect",
     "fft",
     "inprocess",
+    "linalg",
     "random",
     "session",
     "spmd",
@@ -82,6 +84,7 @@ __all__ = [  # noqa: PLE0604 - names from the table
 ]
 
 
+sys.modules[f"{__name__}.linalg"] = linalg  # so that it can be imported
 globals().update(NAMESPACE)
 DistArray.namespace = sys.modules[__name__]
 globals().update(

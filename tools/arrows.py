@@ -42,6 +42,7 @@ ROOT = (
     "distnb.shares",
     "distnb.transfer",
     "distnb.picks",
+    "distnb.lapack",
     "distnb.ops",
     "distnb.protocol",
     "distnb.channel",
