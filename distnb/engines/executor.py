@@ -28,6 +28,7 @@ COLLECTIVES: dict[str, Any] = {
     "check": picking.Check,
     "nonzero": picking.Nonzero,
     "gather": picking.Gather,
+    "scatter": picking.Scatter,
 }
 
 
