@@ -23,7 +23,11 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     creation,
     fft,
     functions,
+<<<<<<< HEAD
     joining,
+=======
+    linalg,
+>>>>>>> linalg
     products,
     random,
     reshaping,
@@ -75,6 +79,7 @@ __all__ = [  # noqa: PLE0604 - names from the table
     "connect",
     "fft",
     "inprocess",
+    "linalg",
     "random",
     "session",
     "spmd",
@@ -82,6 +87,7 @@ __all__ = [  # noqa: PLE0604 - names from the table
 ]
 
 
+sys.modules[f"{__name__}.linalg"] = linalg  # so that it can be imported
 globals().update(NAMESPACE)
 DistArray.namespace = sys.modules[__name__]
 globals().update(

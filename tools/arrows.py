@@ -41,7 +41,11 @@ ROOT = (
     "distnb.views",
     "distnb.shares",
     "distnb.transfer",
+<<<<<<< HEAD
     "distnb.picks",
+=======
+    "distnb.lapack",
+>>>>>>> linalg
     "distnb.ops",
     "distnb.protocol",
     "distnb.channel",

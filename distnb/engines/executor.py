@@ -12,10 +12,12 @@ from distnb.engines import (
     alone,
     creation,
     fourier,
+    lapack,
     picking,
     reductions,
     scans,
     sorting,
+    tsqr,
 )
 from distnb.engines.comm import Comm
 from distnb.engines.elementwise import Elementwise
@@ -35,10 +37,12 @@ COLLECTIVES: dict[str, Any] = {
     "check": picking.Check,
     "fft": fourier.Transform,
     "gather": picking.Gather,
+    "lapack": lapack.Lapack,
     "nonzero": picking.Nonzero,
     "sample": alone.Sample,
     "scan": scans.Scan,
     "sort": sorting.Sort,
+    "tsqr": tsqr.TallQR,
     "twiddle": fourier.Twiddle,
 }
 
