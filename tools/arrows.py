@@ -34,13 +34,18 @@ ROOT = (
     "distnb.interrupts",
     "distnb.slices",
     "distnb.philox",
+    "distnb.samplers",
     "distnb.filling",
     "distnb.axes",
     "distnb.layout",
     "distnb.views",
     "distnb.shares",
     "distnb.transfer",
+<<<<<<< HEAD
     "distnb.picks",
+=======
+    "distnb.lapack",
+>>>>>>> linalg
     "distnb.ops",
     "distnb.protocol",
     "distnb.channel",

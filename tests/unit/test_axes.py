@@ -37,6 +37,7 @@ def slices_of_blocks(n):
     """Enumerate slices that begin and end with, in or after some of the blocks."""
     for start, step, after in product((0, 1, 3, 9), (1, 2, 3), (0, 1, 8)):
         yield SlicedBlock(start + step * n + after, start, step)
+        yield SlicedBlock(start + step * n + after, start + step * max(0, n - 1), -step)
 
 
 def cases(n, p):
@@ -205,6 +206,9 @@ def test_a_slice_of_blocks_lies_where_the_slice_does(p, n, start, step):
     owners = [Block().owner(of, p, at) for at in range(of)]
     axis = SlicedBlock(of, start, step)
     assert [axis.owner(n, p, i) for i in range(n)] == owners[start::step]
+    last = start + step * max(0, n - 1)
+    back = SlicedBlock(of, last, -step)
+    assert [p - 1 - back.owner(n, p, i) for i in range(n)] == owners[start::step][::-1]
 
 
 @pytest.mark.parametrize("axis", [SlicedBlock(9, -1), SlicedBlock(9, 0, 0), SlicedBlock(9, 1, 2)])
