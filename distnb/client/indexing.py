@@ -12,7 +12,7 @@ from distnb.errors import explain
 from distnb.layout import Ints
 from distnb.views import View
 
-__all__ = ["index_view", "lengths", "one_axis", "some_axes"]
+__all__ = ["BASIC", "index_view", "lengths", "one_axis", "some_axes"]
 
 
 def one_axis(axis: Any, ndim: int) -> int:
@@ -45,6 +45,9 @@ def index_view(view: View, key: Any) -> tuple[View, bool]:
     plain = _plain(key)
     return _index(view, key) if plain is None else _known(view, plain)
 
+
+#: Types of an index that has no arrays in it.
+BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 
 #: What numbers of an index may be if it is looked up: True and 1.0 would be found as 1.
 _EXACT = frozenset((int, type(None)))

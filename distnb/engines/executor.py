@@ -41,6 +41,7 @@ COLLECTIVES: dict[str, Any] = {
     "nonzero": picking.Nonzero,
     "sample": alone.Sample,
     "scan": scans.Scan,
+    "scatter": picking.Scatter,
     "sort": sorting.Sort,
     "tsqr": tsqr.TallQR,
     "twiddle": fourier.Twiddle,
