@@ -40,7 +40,7 @@ ROOT = (
     "distnb.views",
     "distnb.shares",
     "distnb.transfer",
-    "distnb.lapack",
+    "distnb.matrices",
     "distnb.ops",
     "distnb.protocol",
     "distnb.channel",

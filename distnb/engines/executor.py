@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from distnb import ops
-from distnb.engines import creation, lapack, reductions, sorting, tsqr
+from distnb.engines import creation, matrices, reductions, sorting, tsqr
 from distnb.engines.comm import Comm
 from distnb.engines.elementwise import Elementwise
 from distnb.engines.exchange import Exchange, PeerFailed
@@ -24,7 +24,7 @@ __all__ = ["Executor"]
 #: op -> what does it: made of a command and the store, it knows its messages (``owed``,
 #: ``expected``) from specs alone, and does its work in ``run(exchange, clock)``.
 COLLECTIVES: dict[str, Any] = {
-    "lapack": lapack.Lapack,
+    **dict.fromkeys(matrices.NAMES, matrices.OnParts),
     "sort": sorting.Sort,
     "tsqr": tsqr.TallQR,
 }
