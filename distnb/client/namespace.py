@@ -21,7 +21,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 #: ``max``, ``abs`` ... where they are defined.
 NAMESPACE: dict[str, Any] = {}
 
-#: NumPy function -> what it does to distributed arrays.
+#: NumPy function -> what it does to distributed arrays. A word is a method of all ufuncs.
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 #: The one device of the array API standard that there is: where elements are is in ``layout``.
