@@ -19,8 +19,10 @@ import numpy as np
 
 from distnb.client import (  # noqa: F401 - they fill the namespace
     averages,
+    contractions,
     counting,
     creation,
+    einsum,
     fft,
     functions,
     joining,

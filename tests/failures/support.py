@@ -447,6 +447,8 @@ CASES = {
     "factor on one engine": Case(lambda x, w: x.linalg.inv(w.square + 9 * x.eye(7)), _COLLECTIVE),
     "factor in rows": Case(lambda x, w: x.linalg.svdvals(w.a[:, :2]), _COLLECTIVE),
     "factors in rows": Case(lambda x, w: abs(x.linalg.qr(w.a[:, :2])[0]), _COLLECTIVE),
+    "contraction": Case(lambda x, w: x.einsum("ij,kj->ik", w.a, w.b), _COLLECTIVE),
+    "diagonal": Case(lambda x, w: x.diagonal(w.square), _COLLECTIVE),
     # Fetch
     "read": Case(_fetched, "name == 'Fetch'"),
 }
