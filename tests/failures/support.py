@@ -437,6 +437,16 @@ CASES = {
     "fft of columns": Case(lambda x, w: x.fft.fft2(w.a), _collective("fft")),
     "fft, bringing": Case(lambda x, w: x.fft.fft(w.a, axis=0), _apply("copy")),
     "fft of one lane": Case(lambda x, w: x.fft.rfft(w.row), _collective("fft")),
+    "random numbers": Case(
+        lambda x, w: dnb.random.default_rng(1).poisson(w.a),
+        _collective("sample"),
+        numpys=lambda x, w: None,
+    ),
+    "random order": Case(
+        lambda x, w: dnb.random.default_rng(1, session=w.a.session).permutation(20),
+        _SORT,
+        numpys=lambda x, w: None,
+    ),
     # Fetch
     "read": Case(_fetched, "name == 'Fetch'"),
 }
