@@ -23,8 +23,12 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     creation,
     fft,
     functions,
+    joining,
+    linalg,
     products,
     random,
+    reshaping,
+    scanning,
     sorting,
     standard,
     viewing,
@@ -72,6 +76,7 @@ __all__ = [  # noqa: PLE0604 - names from the table
     "connect",
     "fft",
     "inprocess",
+    "linalg",
     "random",
     "session",
     "spmd",
@@ -79,6 +84,7 @@ __all__ = [  # noqa: PLE0604 - names from the table
 ]
 
 
+sys.modules[f"{__name__}.linalg"] = linalg  # so that it can be imported
 globals().update(NAMESPACE)
 DistArray.namespace = sys.modules[__name__]
 globals().update(

@@ -41,6 +41,8 @@ ROOT = (
     "distnb.views",
     "distnb.shares",
     "distnb.transfer",
+    "distnb.picks",
+    "distnb.lapack",
     "distnb.ops",
     "distnb.protocol",
     "distnb.channel",
