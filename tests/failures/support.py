@@ -450,7 +450,7 @@ CASES = {
     ),
     "random order": Case(
         lambda x, w: dnb.random.default_rng(1, session=w.a.session).permutation(20),
-        _SORT,
+        _collective("sort"),
         numpys=lambda x, w: None,
     ),
     "factor of a stack": Case(lambda x, w: x.linalg.inv(w.a[:, :2, None] * x.eye(2)), _COLLECTIVE),
