@@ -58,10 +58,10 @@ class Source:
         of: Any = np.float64,
     ) -> Any:
         """Draw an array of a row of ``samplers.SAMPLERS``; parameters may be arrays."""
-        given = [a if isinstance(a, Handle) else np.asarray(a)[()] for a in args]
+        given: list[Any] = [a if isinstance(a, Handle) else np.asarray(a)[()] for a in args]
         if not any(a.ndim for a in given):
-            plain = tuple(np.asarray(a, of).item() for a in given)
-            samplers.check(kind, plain)
+            samplers.check(kind, tuple(a.item() for a in given))
+            plain = tuple(np.asarray(a.item(), of).item() for a in given)
             return self._draw(kind, plain, size, dtype, dist, grid)
         session = next((a.session for a in given if isinstance(a, Handle)), None)
         session = need(self._session) if session is None else session

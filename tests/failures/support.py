@@ -443,6 +443,16 @@ CASES = {
     "fft of columns": Case(lambda x, w: x.fft.fft2(w.a), _collective("fft")),
     "fft, bringing": Case(lambda x, w: x.fft.fft(w.a, axis=0), _apply("copy")),
     "fft of one lane": Case(lambda x, w: x.fft.rfft(w.row), _collective("fft")),
+    "random numbers": Case(
+        lambda x, w: dnb.random.default_rng(1).poisson(w.a),
+        _collective("sample"),
+        numpys=lambda x, w: None,
+    ),
+    "random order": Case(
+        lambda x, w: dnb.random.default_rng(1, session=w.a.session).permutation(20),
+        _collective("sort"),
+        numpys=lambda x, w: None,
+    ),
     "factor of a stack": Case(lambda x, w: x.linalg.inv(w.a[:, :2, None] * x.eye(2)), _COLLECTIVE),
     "factor on one engine": Case(lambda x, w: x.linalg.inv(w.square + 9 * x.eye(7)), _COLLECTIVE),
     "factor in rows": Case(lambda x, w: x.linalg.svdvals(w.a[:, :2]), _COLLECTIVE),
