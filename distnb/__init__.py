@@ -21,8 +21,11 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     counting,
     creation,
     functions,
+    ordering,
     products,
+    quantiles,
     random,
+    searching,
     sorting,
     viewing,
 )

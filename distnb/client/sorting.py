@@ -50,8 +50,8 @@ def sort(
     """
     x = a if isinstance(a, DistArray) else asarray(a)
     if axis is None:
-        x, axis = _flat(x), -1
-    _check(x, axis, kind, order, stable)
+        x, axis = flat(x), -1
+    check_sort(x, axis, kind, order, stable)
     d, size = one_axis(axis, x.ndim), x.session.size
     if x.here is not None:
         return settled(x.session, np.sort(x.here, d, kind, stable=stable))
@@ -69,8 +69,8 @@ def _sort_into(
     if not x._writeable:
         raise ValueError("sort array is read-only")
     if axis is None:
-        x, axis = _flat(x), -1
-    _check(x, axis, kind, order, stable)
+        x, axis = flat(x), -1
+    check_sort(x, axis, kind, order, stable)
     d, base = one_axis(axis, x.ndim), x._base
     whole = base.host is None and x._view.is_whole(base.shape)
     parts = base.layout.parts(d) if whole else 0
@@ -87,7 +87,7 @@ def _stays(x: DistArray, d: int) -> bool:
     return ops.sorting_layout(x.shape, layout, d, x.session.size) == layout
 
 
-def _flat(x: DistArray) -> DistArray:
+def flat(x: DistArray) -> DistArray:
     """Return all elements along one axis."""
     if x.ndim > 1:
         raise NotImplementedError(
@@ -96,7 +96,7 @@ def _flat(x: DistArray) -> DistArray:
     return x if x.ndim else x._look(x._view.insert(0))
 
 
-def _check(x: DistArray, axis: Any, kind: Any, order: Any, stable: Any) -> None:
+def check_sort(x: DistArray, axis: Any, kind: Any, order: Any, stable: Any) -> None:
     """Raise what NumPy raises."""
     np.sort(np.empty((0,) * x.ndim, x.dtype), axis, kind, order, stable=stable)
 
@@ -105,7 +105,7 @@ def _record(x: DistArray, axis: int, kind: Any, stable: Any) -> None:
     if not x.size:
         return
     keep = bool(stable) or str(kind or "")[:1].lower() in ("s", "m")
-    args = (axis, "stable" if keep else None)
+    args = (axis, "stable" if keep else None, 0)
     here = (x.operand,)
     x.session.record(Collective("sort", here, here, args, x.session.site()))
 

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 
 from distnb import ops
-from distnb.engines import creation, reductions, sorting
+from distnb.engines import creation, reductions
 from distnb.engines.comm import Comm
 from distnb.engines.elementwise import Elementwise
 from distnb.engines.exchange import Exchange, PeerFailed
 from distnb.engines.fusion import Group
 from distnb.engines.kernels import Scratch, Watch
+from distnb.engines.searching import Search
+from distnb.engines.selecting import Select
+from distnb.engines.sorting import Sort
 from distnb.engines.store import Base, Lost, Store
 from distnb.events import COMPUTE, TRANSFER, Clock
 from distnb.protocol import Collective, Command, Create, Fetch, Local, Reduce
@@ -23,7 +26,11 @@ __all__ = ["Executor"]
 
 #: op -> what does it: made of a command and the store, it knows its messages (``owed``,
 #: ``expected``) from specs alone, and does its work in ``run(exchange, clock)``.
-COLLECTIVES = {"sort": sorting.Sort}
+COLLECTIVES: dict[str, Callable[[Collective, Store], Any]] = {
+    "sort": Sort,
+    "select": Select,
+    "search": Search,
+}
 
 
 class Executor:

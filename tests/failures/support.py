@@ -320,6 +320,11 @@ def _nothing(x, w):
     """What NumPy cannot know."""
 
 
+def _searched(x, w):
+    """Look for elements in an array that is too long for every engine."""
+    return x.searchsorted(x.arange(9000.0), w.b)
+
+
 _SORT = "name == 'Collective'"
 _FIRST, _LAST = np.s_[1:], np.s_[:-1]
 
@@ -422,6 +427,9 @@ CASES = {
     "sort of a view": Case(lambda x, w: x.sort(w.b[::-2, 3], stable=True), _SORT),
     "sort of columns": Case(lambda x, w: x.sort(w.a, axis=0), _SORT),
     "sort of few columns": Case(lambda x, w: x.sort(w.a[:, :1], axis=0), _SORT),
+    "argsort": Case(lambda x, w: x.argsort(w.row, stable=True), _SORT),
+    "median": Case(lambda x, w: x.median(w.a), _SORT),
+    "search": Case(_searched, _SORT, numpys=lambda x, w: x.searchsorted(np.arange(9000.0), w.b)),
     "sort in place": Case(lambda x, w: w.row.sort(), _SORT, ["row"]),
     "bincount": Case(lambda x, w: x.bincount(w.i[:, 2]), _local("bincount")),
     "bincount of weights": Case(lambda x, w: x.bincount(w.i[:, 2], w.a[:, 1]), _local("bincount")),
