@@ -20,6 +20,7 @@ import numpy as np
 from distnb.client import (  # noqa: F401 - they fill the namespace
     averages,
     contractions,
+    coordinates,
     counting,
     creation,
     einsum,
@@ -28,6 +29,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     joining,
     linalg,
     ordering,
+    placing,
     products,
     quantiles,
     random,
@@ -36,6 +38,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     searching,
     sorting,
     standard,
+    taking,
     viewing,
 )
 from distnb.client.array import DistArray
