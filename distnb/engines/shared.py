@@ -68,6 +68,12 @@ class Arena:
             os.close(self.fd)
             self.fd = -1
 
+    @property
+    def used(self) -> int:
+        """Bytes that are taken."""
+        self._collect()
+        return self.nbytes - _GRAIN - sum(length for _, length in self._free)
+
     def take(self, nbytes: int) -> np.ndarray:
         """Return memory, which comes back when nobody refers to it any more."""
         self._collect()
