@@ -21,9 +21,14 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     averages,
     counting,
     creation,
+    fft,
     functions,
+    joining,
+    linalg,
     products,
     random,
+    reshaping,
+    scanning,
     sorting,
     standard,
     viewing,
@@ -69,7 +74,9 @@ __all__ = [  # noqa: PLE0604 - names from the table
     "SessionError",
     "config",
     "connect",
+    "fft",
     "inprocess",
+    "linalg",
     "random",
     "session",
     "spmd",
@@ -77,6 +84,7 @@ __all__ = [  # noqa: PLE0604 - names from the table
 ]
 
 
+sys.modules[f"{__name__}.linalg"] = linalg  # so that it can be imported
 globals().update(NAMESPACE)
 DistArray.namespace = sys.modules[__name__]
 globals().update(

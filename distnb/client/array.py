@@ -306,6 +306,8 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
             return reduce(
                 ops.UFUNC_REDUCTIONS[ufunc.__name__].name, *inputs, **reduce_options(kwargs)
             )
+        if method in FUNCTIONS:  # of any ufunc: accumulate, outer ...
+            return FUNCTIONS[method](ufunc, *inputs, **kwargs)
         raise TypeError(
             explain(
                 "operation on distributed arrays",

@@ -86,14 +86,14 @@ def _where(condition: Any, x: Any, y: Any) -> DistArray:
 @public("clip", np.clip)
 def _clip(
     a: Any,
-    a_min: Any = None,
-    a_max: Any = None,
-    out: Any = None,
-    *,
     min: Any = None,
     max: Any = None,
+    out: Any = None,
+    *,
+    a_min: Any = None,
+    a_max: Any = None,
 ) -> DistArray:
-    """Limit the elements to an interval; ``min`` and ``max`` are other names of the limits."""
+    """Limit the elements to an interval; ``a_min`` and ``a_max`` are other names of the limits."""
     low, high = a_min if min is None else min, a_max if max is None else max
     x = asarray(a)
     if low is None and high is None:
