@@ -25,6 +25,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     joining,
     products,
     random,
+    repeating,
     reshaping,
     scanning,
     sorting,
