@@ -139,12 +139,17 @@ def _count(x: Any, out: np.ndarray) -> None:
     out[...] = np.count_nonzero(x)
 
 
+def _repeat(x: Any, times: Any, out: np.ndarray) -> None:
+    out[...] = np.repeat(x, times.reshape(-1), axis=0)
+
+
 #: name -> function of whole local parts, with ``out=`` (see ``protocol.Local``).
 LOCALS: dict[str, Callable[..., Any]] = {
     "matmul": np.matmul,
     "bincount": _bincount,
     "extent": _extent,
     "count": _count,
+    "repeat": _repeat,
 }
 
 #: ufunc name -> reduction, for ``np.add.reduce`` and its like.
