@@ -21,7 +21,10 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     averages,
     counting,
     creation,
+    elementary,
     functions,
+    histograms,
+    nans,
     ordering,
     products,
     quantiles,
@@ -29,6 +32,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     searching,
     sorting,
     standard,
+    statistics,
     viewing,
 )
 from distnb.client.array import DistArray
