@@ -19,16 +19,23 @@ import numpy as np
 
 from distnb.client import (  # noqa: F401 - they fill the namespace
     averages,
+    contractions,
     counting,
     creation,
+    einsum,
     elementary,
+    fft,
     functions,
     histograms,
+    joining,
+    linalg,
     nans,
     ordering,
     products,
     quantiles,
     random,
+    reshaping,
+    scanning,
     searching,
     sorting,
     standard,
@@ -76,7 +83,9 @@ __all__ = [  # noqa: PLE0604 - names from the table
     "SessionError",
     "config",
     "connect",
+    "fft",
     "inprocess",
+    "linalg",
     "random",
     "session",
     "spmd",
@@ -84,6 +93,7 @@ __all__ = [  # noqa: PLE0604 - names from the table
 ]
 
 
+sys.modules[f"{__name__}.linalg"] = linalg  # so that it can be imported
 globals().update(NAMESPACE)
 DistArray.namespace = sys.modules[__name__]
 globals().update(

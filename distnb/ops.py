@@ -154,6 +154,10 @@ def _histogramdd(x: Any, *others: Any, out: np.ndarray) -> None:
     out[...] = np.histogramdd(rows, edges, weights=heavy)[0]
 
 
+def _count(x: Any, out: np.ndarray) -> None:
+    out[...] = np.count_nonzero(x)
+
+
 #: name -> function of whole local parts, with ``out=`` (see ``protocol.Local``).
 LOCALS: dict[str, Callable[..., Any]] = {
     "matmul": np.matmul,
@@ -162,6 +166,7 @@ LOCALS: dict[str, Callable[..., Any]] = {
     "histogram": _histogram,
     "histogram.edges": _histogram_edges,
     "histogramdd": _histogramdd,
+    "count": _count,
 }
 
 #: ufunc name -> reduction, for ``np.add.reduce`` and its like.

@@ -17,7 +17,8 @@ from distnb.client.indexing import one_axis
 from distnb.client.namespace import public
 from distnb.client.notebook import all_here, plain
 from distnb.client.operations import as_dist, copied, settled
-from distnb.client.sorting import check_sort, flat, sort
+from distnb.client.reshaping import ravel
+from distnb.client.sorting import check_sort, sort
 from distnb.errors import explain
 from distnb.layout import Layout
 from distnb.protocol import Collective
@@ -62,7 +63,7 @@ def argsort(
     """
     x = asarray(a)
     if axis is None:
-        x, axis = flat(x), -1
+        x, axis = ravel(x), -1
     check_sort(x, axis, kind, order, stable)
     d = one_axis(axis, x.ndim)
     if descending:
@@ -162,7 +163,7 @@ def _check_partition(a: Any, kth: Any, axis: Any, kind: Any, order: Any) -> tupl
     """Return the array and the axis; raise what NumPy raises."""
     x = asarray(a)
     if axis is None:
-        x, axis = flat(x), -1
+        x, axis = ravel(x), -1
     d = one_axis(axis, x.ndim)
     np.partition(np.empty(1, x.dtype), 0, -1, kind, order)
     n = x.shape[d]

@@ -8,15 +8,24 @@ from typing import Any
 import numpy as np
 
 from distnb import ops
-from distnb.engines import creation, reductions
+from distnb.engines import (
+    alone,
+    creation,
+    fourier,
+    matrices,
+    picking,
+    reductions,
+    scans,
+    searching,
+    selecting,
+    sorting,
+    tsqr,
+)
 from distnb.engines.comm import Comm
 from distnb.engines.elementwise import Elementwise
 from distnb.engines.exchange import Exchange, PeerFailed
 from distnb.engines.fusion import Group
 from distnb.engines.kernels import Scratch, Watch
-from distnb.engines.searching import Search
-from distnb.engines.selecting import Select
-from distnb.engines.sorting import Sort
 from distnb.engines.store import Base, Lost, Store
 from distnb.events import COMPUTE, TRANSFER, Clock
 from distnb.protocol import Collective, Command, Create, Fetch, Local, Reduce
@@ -27,9 +36,19 @@ __all__ = ["Executor"]
 #: op -> what does it: made of a command and the store, it knows its messages (``owed``,
 #: ``expected``) from specs alone, and does its work in ``run(exchange, clock)``.
 COLLECTIVES: dict[str, Callable[[Collective, Store], Any]] = {
-    "sort": Sort,
-    "select": Select,
-    "search": Search,
+    "check": picking.Check,
+    "fft": fourier.Transform,
+    "gather": picking.Gather,
+    "nonzero": picking.Nonzero,
+    "sample": alone.Sample,
+    "scan": scans.Scan,
+    "scatter": picking.Scatter,
+    "search": searching.Search,
+    "select": selecting.Select,
+    "sort": sorting.Sort,
+    "tsqr": tsqr.TallQR,
+    "twiddle": fourier.Twiddle,
+    **dict.fromkeys(matrices.NAMES, matrices.OnParts),
 }
 
 
@@ -111,6 +130,9 @@ class Executor:
         target = self.store.get(command.out.base)
         self._check(command)
         if target.block is None or target.block.size == 0:
+            return
+        if command.op == "adopt":
+            self.store.adopt(target, self.store.get(command.ins[0].base))
             return
         before = self.clock.switch(COMPUTE)
         lead = [_with_axes(b, target.block.ndim) for b in blocks if b is not None]
