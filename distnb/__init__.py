@@ -23,10 +23,13 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     counting,
     creation,
     einsum,
+    elementary,
     fft,
     functions,
+    histograms,
     joining,
     linalg,
+    nans,
     ordering,
     products,
     quantiles,
@@ -37,6 +40,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     searching,
     sorting,
     standard,
+    statistics,
     viewing,
 )
 from distnb.client.array import DistArray
