@@ -19,18 +19,28 @@ import numpy as np
 
 from distnb.client import (  # noqa: F401 - they fill the namespace
     averages,
+    contractions,
     counting,
     creation,
+    einsum,
+    elementary,
     fft,
     functions,
+    histograms,
     joining,
     linalg,
+    nans,
+    ordering,
     products,
+    quantiles,
     random,
+    repeating,
     reshaping,
     scanning,
+    searching,
     sorting,
     standard,
+    statistics,
     viewing,
 )
 from distnb.client.array import DistArray

@@ -42,7 +42,7 @@ ROOT = (
     "distnb.shares",
     "distnb.transfer",
     "distnb.picks",
-    "distnb.lapack",
+    "distnb.matrices",
     "distnb.ops",
     "distnb.protocol",
     "distnb.channel",

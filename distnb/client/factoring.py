@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb import lapack
+from distnb import matrices
 from distnb.axes import Block, Whole
 from distnb.client.array import DistArray
 from distnb.client.creation import asarray
@@ -45,14 +45,14 @@ def operands(*given: Any) -> tuple[DistArray, ...]:
 def factored(
     name: str, ins: Sequence[DistArray], args: tuple[Any, ...] = (), in_rows: Way | None = None
 ) -> tuple[DistArray, ...]:
-    """Return the results of a function of :mod:`distnb.lapack` for matrices or stacks of them.
+    """Return the results of a function of :mod:`distnb.matrices` for matrices or stacks of them.
 
     ``in_rows`` finds the results (in any dtype and layout) for a tall matrix.
     """
-    specs = lapack.specs(name, ins, args)
+    specs = matrices.specs(name, ins, args)
     session = ins[0].session
     if all_here(ins, session):
-        found = watched(name, lapack.call, name, [x.here for x in ins], args)
+        found = watched(name, matrices.call, name, [x.here for x in ins], args)
         return tuple(settled(session, np.array(f, order="C")) for f in found)
     ins = [as_dist(x, session) for x in ins]
     stack = np.broadcast_shapes(*(x.shape[:-2] for x in ins))
@@ -76,7 +76,7 @@ def _without(x: DistArray, n: int) -> DistArray:
     return x
 
 
-def _finished(x: DistArray, spec: lapack.Spec, n: int) -> DistArray:
+def _finished(x: DistArray, spec: matrices.Spec, n: int) -> DistArray:
     """Return a result in its dtype, with ``n`` leading axes of length 1."""
     x = x if x.dtype == spec[1] else x.astype(spec[1])
     for _ in range(n):
@@ -93,18 +93,21 @@ def local(
     name: str,
     ins: Sequence[DistArray],
     args: tuple[Any, ...],
-    layout: Layout,
+    layout: Layout | None,
     outs: Sequence[Layout],
-    specs: Sequence[lapack.Spec],
+    specs: Sequence[matrices.Spec],
 ) -> tuple[DistArray, ...]:
-    """Record a function of what each engine holds of operands that are brought into a layout."""
+    """Record a function of what each engine holds of operands that are brought into a layout.
+
+    None: they are in place.
+    """
     session = ins[0].session
     made = tuple(
         create(session, shape, dtype, where, ("empty",))
         for (shape, dtype), where in zip(specs, outs, strict=True)
     )
-    brought = [in_layout(x, layout) for x in ins]
-    collective("lapack", made, brought, (name, *args))
+    brought = ins if layout is None else [in_layout(x, layout) for x in ins]
+    collective(name, made, brought, args)
     return made
 
 
@@ -131,7 +134,7 @@ def _stacked(
     ins: Sequence[DistArray],
     args: tuple[Any, ...],
     stack: Ints,
-    specs: Sequence[lapack.Spec],
+    specs: Sequence[matrices.Spec],
 ) -> tuple[DistArray, ...]:
     wide = [broadcast(x, (*stack, *x.shape[-2:])) for x in ins]
     layout = stack_layout(max(zip(ins, wide, strict=True), key=lambda pair: pair[0].size)[1])
@@ -158,7 +161,7 @@ def _longer(layout: Layout, n: int) -> Layout:
 
 
 def _alone(
-    name: str, ins: Sequence[DistArray], args: tuple[Any, ...], specs: Sequence[lapack.Spec]
+    name: str, ins: Sequence[DistArray], args: tuple[Any, ...], specs: Sequence[matrices.Spec]
 ) -> tuple[DistArray, ...]:
     """Let one engine work, and spread its results: vectors to all engines, matrices by default."""
     size = ins[0].session.size
@@ -186,7 +189,7 @@ def rows(size: int) -> Layout:
 def triangles(x: DistArray, with_q: bool) -> list[DistArray]:
     """Return the factors Q (in rows) and R (held by all) of a tall matrix; R alone if asked for."""
     size, session, n = x.session.size, x.session, x.shape[1]
-    dtype = lapack.work_dtype(x.dtype)
+    dtype = matrices.work_dtype(x.dtype)
     source = in_layout(x, rows(size), dtype)
     outs = [create(session, x.shape, dtype, rows(size), ("empty",))] if with_q else []
     outs.append(create(session, (n, n), dtype, replicated(2, size), ("empty",)))

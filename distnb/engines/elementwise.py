@@ -139,7 +139,6 @@ class Elementwise:
             self._targets[i] = None
             temporaries[i] = (None, None)
             self.store.release(memory)
-        self._targets = []  # this object is kept until the next group; blocks may go before
         self.loans.take_back(exchange)
 
     def pack(self, message: Message, base: Base) -> np.ndarray:

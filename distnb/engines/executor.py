@@ -12,10 +12,12 @@ from distnb.engines import (
     alone,
     creation,
     fourier,
-    lapack,
+    matrices,
     picking,
     reductions,
     scans,
+    searching,
+    selecting,
     sorting,
     tsqr,
 )
@@ -34,17 +36,20 @@ __all__ = ["Executor"]
 
 #: op -> what does it: made of a command and the store, it knows its messages (``owed``,
 #: ``expected``) from specs alone, and does its work in ``run(exchange, clock)``.
-COLLECTIVES: dict[str, Any] = {
+COLLECTIVES: dict[str, Callable[[Collective, Store], Any]] = {
     "check": picking.Check,
     "fft": fourier.Transform,
     "gather": picking.Gather,
-    "lapack": lapack.Lapack,
     "nonzero": picking.Nonzero,
     "sample": alone.Sample,
     "scan": scans.Scan,
+    "scatter": picking.Scatter,
+    "search": searching.Search,
+    "select": selecting.Select,
     "sort": sorting.Sort,
     "tsqr": tsqr.TallQR,
     "twiddle": fourier.Twiddle,
+    **dict.fromkeys(matrices.NAMES, matrices.OnParts),
 }
 
 
@@ -195,6 +200,8 @@ class Executor:
             raise
         except BaseException as error:
             todo.fail(error)
+        finally:
+            self.watch.forget()  # else it holds the blocks, and they never come back to the pool
         if made:
             self._made(number, group, made, todo.failed)
         return todo.failed
