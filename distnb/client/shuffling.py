@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from distnb.client.array import DistArray
-from distnb.client.creation import _shape, arange, asarray, empty, full
+from distnb.client.creation import arange, asarray, empty, full
 from distnb.client.drawing import Source
 from distnb.client.handle import Handle
-from distnb.client.indexing import one_axis
+from distnb.client.indexing import lengths, one_axis
 from distnb.client.namespace import FUNCTIONS
 from distnb.client.operations import elementwise
 from distnb.client.products import matmul
@@ -81,7 +81,7 @@ class Shuffler(Source):
             given = asarray(given)
         d = 0 if given is None else one_axis(axis, given.ndim)
         n = operator.index(a) if given is None else given.shape[d]
-        shape = () if size is None else _shape(size)
+        shape = () if size is None else lengths(size)
         _check_choice(n, int(np.prod(shape)), replace, p)
         if replace:
             chosen = self._with_replacement(n, shape, p, dist, grid)
@@ -168,7 +168,7 @@ class Shuffler(Source):
     def _counts(self, n: Any, shape: Ints, size: Any, draw: Any, dist: Any, grid: Any) -> Any:
         """Draw category by category; what is left is of the last one."""
         outer = n.shape if isinstance(n, Handle) else np.shape(n)
-        outer = np.broadcast_shapes(outer, shape[:-1]) if size is None else _shape(size)
+        outer = np.broadcast_shapes(outer, shape[:-1]) if size is None else lengths(size)
         session = n.session if isinstance(n, Handle) else self._session
         found = empty((*outer, shape[-1]), np.int64, dist=dist, grid=grid, session=session)
         left = full(outer, n, np.int64, session=found.session) if not isinstance(n, Handle) else n
@@ -184,7 +184,7 @@ class Shuffler(Source):
         """Draw vectors of positive numbers with sum 1: gamma numbers over their sum."""
         weights = np.asarray(alpha, np.float64)
         np.random.default_rng(0).dirichlet(weights, 0)  # raises what NumPy raises
-        shape = (*(() if size is None else _shape(size)), len(weights))
+        shape = (*(() if size is None else lengths(size)), len(weights))
         logs = self._sample("log_gamma", (weights,), shape, dist, grid)
         parts = elementwise("exp", logs - logs.max(axis=-1, keepdims=True))
         return parts / parts.sum(axis=-1, keepdims=True)
@@ -205,7 +205,7 @@ class Shuffler(Source):
         center, spread = np.asarray(mean, np.float64), np.asarray(cov, np.float64)
         numpys: Any = np.random.default_rng(0)
         numpys.multivariate_normal(center, spread, 0, check_valid, tol, method=method)
-        shape = (*(() if size is None else _shape(size)), len(center))
+        shape = (*(() if size is None else lengths(size)), len(center))
         numbers = self._draw("normal", (0.0, 1.0), shape, np.float64, dist, grid)
         return matmul(numbers, _root(spread, method)) + center
 
