@@ -29,6 +29,8 @@ __all__ = [
     "elementwise_layout",
     "reduction_layout",
     "result_dtypes",
+    "selected_layout",
+    "selecting_layout",
     "sorted_layout",
     "sorting_layout",
     "standin",
@@ -295,9 +297,36 @@ def sorting_layout(shape: Ints, layout: Layout, axis: int, size: int) -> Layout:
     longest = max(others)
     if layout.parts(axis) == 1 or longest < size:
         return layout
-    across = others.index(longest)
-    dims = tuple(0 if d == across else -1 for d in range(len(shape)))
-    axes = tuple(Block() if d == across else Whole() for d in range(len(shape)))
+    return _split_along(others.index(longest), len(shape), size)
+
+
+@lru_cache(maxsize=2048)
+def selecting_layout(operand: Placed, axes: Ints, size: int) -> Layout:
+    """Return the layout in which elements are selected from lanes along ``axes``.
+
+    The operand's own, where lanes are whole, or no other axis is long enough to be split over all
+    engines instead.
+    """
+    layout = follow(operand, size)[0]
+    shape = operand.view.shape
+    kept = [n if d not in axes else 0 for d, n in enumerate(shape)]
+    longest = max(kept, default=0)
+    if longest < size or all(layout.parts(d) == 1 for d in axes):
+        return layout
+    return _split_along(kept.index(longest), len(shape), size)
+
+
+def selected_layout(layout: Layout, axes: Ints) -> Layout:
+    """Return the layout of what is selected: an axis in front, and those that are kept."""
+    kept = [d for d in range(len(layout.axes)) if d not in axes]
+    split = tuple(layout.axes[d] for d in kept), tuple(layout.dims[d] for d in kept)
+    return Layout(layout.grid, (Whole(), *split[0]), (-1, *split[1]))
+
+
+def _split_along(axis: int, ndim: int, size: int) -> Layout:
+    """Return the layout with blocks along one axis, over all engines."""
+    dims = tuple(0 if d == axis else -1 for d in range(ndim))
+    axes = tuple(Block() if d == axis else Whole() for d in range(ndim))
     return Layout(Grid.of((size,)), axes, dims)
 
 

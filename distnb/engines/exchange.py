@@ -80,7 +80,7 @@ class Exchange:
         self._clock.switch(before)
 
     def refuse(self, peer: int, tag: int) -> None:
-        """Tell a partner that its data will not come."""
+        """Send nothing: data will not come, or what was lent is not needed any more."""
         self._posted.append(self._comm.send(np.empty(0, np.uint8), peer, self._base + tag))
         self._owed.discard((peer, tag))
 
@@ -182,11 +182,12 @@ class Exchange:
         for peer, tag in sorted(self._owed):
             self.refuse(peer, tag)
         for peer, tag in sorted(self._expected):
-            self._drop(peer, tag)
-        self._expected.clear()
+            self.drop(peer, tag)
         self.finish()
 
-    def _drop(self, peer: int, tag: int) -> None:
+    def drop(self, peer: int, tag: int) -> None:
+        """Wait for a message, whatever is in it."""
+
         def arrived() -> bool:
             incoming = self._comm.probe(peer, self._base + tag)
             if incoming is None:
@@ -197,4 +198,5 @@ class Exchange:
 
         before = self._clock.switch(WAITING)
         self._wait(arrived)
+        self._expected.discard((peer, tag))
         self._clock.switch(before)

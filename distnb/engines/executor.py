@@ -16,6 +16,8 @@ from distnb.engines import (
     picking,
     reductions,
     scans,
+    searching,
+    selecting,
     sorting,
     tsqr,
 )
@@ -33,18 +35,20 @@ __all__ = ["Executor"]
 
 #: op -> what does it: made of a command and the store, it knows its messages (``owed``,
 #: ``expected``) from specs alone, and does its work in ``run(exchange, clock)``.
-COLLECTIVES: dict[str, Any] = {
+COLLECTIVES: dict[str, Callable[[Collective, Store], Any]] = {
     "check": picking.Check,
     "fft": fourier.Transform,
     "gather": picking.Gather,
-    **dict.fromkeys(matrices.NAMES, matrices.OnParts),
     "nonzero": picking.Nonzero,
     "sample": alone.Sample,
     "scan": scans.Scan,
     "scatter": picking.Scatter,
+    "search": searching.Search,
+    "select": selecting.Select,
     "sort": sorting.Sort,
     "tsqr": tsqr.TallQR,
     "twiddle": fourier.Twiddle,
+    **dict.fromkeys(matrices.NAMES, matrices.OnParts),
 }
 
 

@@ -320,6 +320,11 @@ def _nothing(x, w):
     """What NumPy cannot know."""
 
 
+def _searched(x, w):
+    """Look for elements in an array that is too long for every engine."""
+    return x.searchsorted(x.arange(9000.0), w.b)
+
+
 _COLLECTIVE = "name == 'Collective'"
 
 
@@ -435,6 +440,11 @@ CASES = {
     "sort of columns": Case(lambda x, w: x.sort(w.a, axis=0), _COLLECTIVE),
     "sort of few columns": Case(lambda x, w: x.sort(w.a[:, :1], axis=0), _COLLECTIVE),
     "sort in place": Case(lambda x, w: w.row.sort(), _COLLECTIVE, ["row"]),
+    "argsort": Case(lambda x, w: x.argsort(w.row, stable=True), _COLLECTIVE),
+    "median": Case(lambda x, w: x.median(w.a), _COLLECTIVE),
+    "search": Case(
+        _searched, _COLLECTIVE, numpys=lambda x, w: x.searchsorted(np.arange(9000.0), w.b)
+    ),
     "bincount": Case(lambda x, w: x.bincount(w.i[:, 2]), _local("bincount")),
     "bincount of weights": Case(lambda x, w: x.bincount(w.i[:, 2], w.a[:, 1]), _local("bincount")),
     "bincount, looking": Case(lambda x, w: x.bincount(w.i[1:, 2]), _local("extent")),
