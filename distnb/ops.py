@@ -135,8 +135,31 @@ def _extent(x: Any, out: np.ndarray) -> None:
     out[...] = (x.min(), x.max()) if x.size else 0
 
 
+def _histogram(x: Any, edges: Any, *weights: Any, out: np.ndarray) -> None:
+    """Count in bins that are all as wide."""
+    at = (edges[..., 0].item(), edges[..., -1].item())
+    heavy = weights[0] if weights else None
+    out[...] = np.histogram(x, edges.shape[-1] - 1, at, weights=heavy)[0]
+
+
+def _histogram_edges(x: Any, edges: Any, *weights: Any, out: np.ndarray) -> None:
+    heavy = weights[0] if weights else None
+    out[...] = np.histogram(x, edges.reshape(-1), weights=heavy)[0]
+
+
+def _histogramdd(x: Any, *others: Any, out: np.ndarray) -> None:
+    rows = x.reshape(x.shape[-2:])
+    edges = [e.reshape(-1) for e in others[: rows.shape[1]]]
+    heavy = others[-1].reshape(-1) if len(others) > len(edges) else None
+    out[...] = np.histogramdd(rows, edges, weights=heavy)[0]
+
+
 def _count(x: Any, out: np.ndarray) -> None:
     out[...] = np.count_nonzero(x)
+
+
+def _repeat(x: Any, times: Any, out: np.ndarray) -> None:
+    out[...] = np.repeat(x, times.reshape(-1), axis=0)
 
 
 #: name -> function of whole local parts, with ``out=`` (see ``protocol.Local``).
@@ -144,7 +167,11 @@ LOCALS: dict[str, Callable[..., Any]] = {
     "matmul": np.matmul,
     "bincount": _bincount,
     "extent": _extent,
+    "histogram": _histogram,
+    "histogram.edges": _histogram_edges,
+    "histogramdd": _histogramdd,
     "count": _count,
+    "repeat": _repeat,
 }
 
 #: ufunc name -> reduction, for ``np.add.reduce`` and its like.
