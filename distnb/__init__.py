@@ -34,6 +34,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     products,
     quantiles,
     random,
+    repeating,
     reshaping,
     scanning,
     searching,

@@ -158,6 +158,10 @@ def _count(x: Any, out: np.ndarray) -> None:
     out[...] = np.count_nonzero(x)
 
 
+def _repeat(x: Any, times: Any, out: np.ndarray) -> None:
+    out[...] = np.repeat(x, times.reshape(-1), axis=0)
+
+
 #: name -> function of whole local parts, with ``out=`` (see ``protocol.Local``).
 LOCALS: dict[str, Callable[..., Any]] = {
     "matmul": np.matmul,
@@ -167,6 +171,7 @@ LOCALS: dict[str, Callable[..., Any]] = {
     "histogram.edges": _histogram_edges,
     "histogramdd": _histogramdd,
     "count": _count,
+    "repeat": _repeat,
 }
 
 #: ufunc name -> reduction, for ``np.add.reduce`` and its like.

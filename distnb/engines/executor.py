@@ -184,6 +184,8 @@ class Executor:
             raise
         except BaseException as error:
             todo.fail(error)
+        finally:
+            self.watch.forget()  # else it holds the blocks, and they never come back to the pool
         return todo.failed
 
     def _with_messages(

@@ -270,6 +270,16 @@ def test_large_blocks_are_reused_and_bounded(session):
     same(a[::50_000], np.full(4, 20.0))
 
 
+def test_the_last_result_goes_back_to_the_pool(session):
+    a = dnb.zeros(session.size * 50_000)
+    b = a * 3
+    before = on_engines(session, "worker.store.pool.held")
+    del b
+    session.flush()
+    after = on_engines(session, "worker.store.pool.held")
+    assert [x - y for x, y in zip(after, before, strict=True)] == [8 * 50_000] * len(after)
+
+
 def test_failed_commands_leave_nothing(session):
     before = bases(session)
     a = dnb.arange(6)

@@ -431,6 +431,7 @@ CASES = {
     # shapes
     "reshape": Case(lambda x, w: w.a.reshape(5, 14), _local("adopt")),
     "reshape of a view": Case(lambda x, w: w.a[1:].T.reshape(9, 7), _apply("copy")),
+    "repeat": Case(lambda x, w: x.repeat(w.a, [1, 0, 2, 3, 1, 1, 4, 0, 1, 2], 0), _local("repeat")),
     # Collective, and what is counted in parts
     "scan": Case(lambda x, w: x.cumsum(w.a, axis=0), _COLLECTIVE),
     "scan of a view": Case(lambda x, w: x.cumsum(w.b[::-2, 3]), _COLLECTIVE),
