@@ -20,6 +20,7 @@ import numpy as np
 from distnb.client import (  # noqa: F401 - they fill the namespace
     averages,
     contractions,
+    coordinates,
     counting,
     creation,
     einsum,
@@ -31,6 +32,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     linalg,
     nans,
     ordering,
+    placing,
     products,
     quantiles,
     random,
@@ -42,6 +44,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     sorting,
     standard,
     statistics,
+    taking,
     viewing,
 )
 from distnb.client.array import DistArray

@@ -38,6 +38,7 @@ __all__ = ["Executor"]
 #: op -> what does it: made of a command and the store, it knows its messages (``owed``,
 #: ``expected``) from specs alone, and does its work in ``run(exchange, clock)``.
 COLLECTIVES: dict[str, Callable[[Collective, Store], Any]] = {
+    "along": picking.Along,
     "check": picking.Check,
     "fft": fourier.Transform,
     "gather": picking.Gather,
