@@ -17,9 +17,7 @@ OWN = {
 }
 
 #: What is not there yet.
-MISSING = set(
-    """diff linalg sort tril triu""".split()
-)
+MISSING = set("""diff linalg sort tril triu""".split())
 
 
 def names(module):
