@@ -40,6 +40,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     reshaping,
     scanning,
     searching,
+    sets,
     sorting,
     standard,
     statistics,
