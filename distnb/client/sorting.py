@@ -20,7 +20,13 @@ __all__ = ["sort"]
 
 @public("sort", np.sort)
 def sort(
-    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    a: Any,
+    axis: Any = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: bool = False,
 ) -> DistArray:
     """Return a sorted copy, as ``numpy.sort``; NaN come last.
 
@@ -40,6 +46,8 @@ def sort(
         There are no fields.
     stable : bool, optional
         The same as ``kind='stable'``.
+    descending : bool
+        Whether the largest come first, after NaN; equal elements stay in order.
 
     Examples
     --------
@@ -53,6 +61,9 @@ def sort(
         x, axis = ravel(x), -1
     check_sort(x, axis, kind, order, stable)
     d, size = one_axis(axis, x.ndim), x.session.size
+    if descending:
+        back = (*[slice(None)] * d, slice(None, None, -1))
+        return sort(x[back], d, stable=True)[back]
     if x.here is not None:
         return settled(x.session, np.sort(x.here, d, kind, stable=stable))
     layout = ops.sorted_layout(x.placed, d, size)
