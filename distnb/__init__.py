@@ -20,6 +20,7 @@ import numpy as np
 from distnb.client import (  # noqa: F401 - they fill the namespace
     averages,
     contractions,
+    coordinates,
     counting,
     creation,
     einsum,
@@ -31,6 +32,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     linalg,
     nans,
     ordering,
+    placing,
     products,
     quantiles,
     random,
@@ -38,9 +40,11 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     reshaping,
     scanning,
     searching,
+    sets,
     sorting,
     standard,
     statistics,
+    taking,
     viewing,
 )
 from distnb.client.array import DistArray

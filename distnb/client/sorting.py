@@ -47,7 +47,7 @@ def sort(
     stable : bool, optional
         The same as ``kind='stable'``.
     descending : bool
-        Whether the largest come first, after NaN; equal elements stay in order.
+        Whether the largest come first; then NaN come before all others.
 
     Examples
     --------
@@ -61,9 +61,8 @@ def sort(
         x, axis = ravel(x), -1
     check_sort(x, axis, kind, order, stable)
     d, size = one_axis(axis, x.ndim), x.session.size
-    if descending:
-        back = (*[slice(None)] * d, slice(None, None, -1))
-        return sort(x[back], d, stable=True)[back]
+    if descending:  # equal elements stay in order
+        return reverse(sort(reverse(x, d), d, kind, stable=stable), d).copy()
     if x.here is not None:
         return settled(x.session, np.sort(x.here, d, kind, stable=stable))
     layout = ops.sorted_layout(x.placed, d, size)
@@ -71,6 +70,11 @@ def sort(
     found = copied(x, x.dtype, lanes)
     _record(found, d, kind, stable)
     return found if lanes == layout else copied(found, x.dtype, layout)
+
+
+def reverse(x: DistArray, d: int) -> DistArray:
+    """Return a view with the elements along an axis in reverse order."""
+    return x[(slice(None),) * d + (slice(None, None, -1),)]
 
 
 def _sort_into(

@@ -151,7 +151,7 @@ def test_descending(session, dtype):
         a = dnb.array(x, dist=dist)
         for axis in (0, -1):
             expected = np.flip(np.sort(np.flip(x, axis), axis, stable=True), axis)
-            exactly(dnb.sort(a, axis=axis, descending=True), expected)
+            exactly(dnb.sort(a, axis=axis, stable=True, descending=True), expected)
 
 
 # -- more axes ---------------------------------------------------------------------------------
