@@ -16,8 +16,9 @@ from distnb.engines.comm import Comm
 from distnb.engines.exchange import Exchange, PeerFailed
 from distnb.engines.fusion import Group, Recipe
 from distnb.engines.kernels import Job, Program, Scratch, Watch, Window, dense, look, program
+from distnb.engines.lending import Loans
 from distnb.engines.loops import Loop, scheme
-from distnb.engines.store import Lost, Store
+from distnb.engines.store import Base, Lost, Store
 from distnb.events import COMPUTE, TRANSFER, Clock
 from distnb.protocol import Apply, Operand, Typed
 from distnb.transfer import LOCAL, Message, Piece, at
@@ -36,6 +37,9 @@ class Elementwise:
         What to do.
     watch : Watch
         Follows the steps as they run.
+    computes : bool
+        Whether this rank computes: else it only sends what others need, as another rank of its
+        node computes what it holds.
     """
 
     def __init__(
@@ -47,7 +51,9 @@ class Elementwise:
         group: Group,
         recipe: Recipe,
         watch: Watch,
+        computes: bool = True,
     ) -> None:
+        self.computes = computes
         self.store = store
         self.clock = clock
         self.scratch = scratch
@@ -55,13 +61,15 @@ class Elementwise:
         self.recipe = recipe
         self.watch = watch
         watch.step, watch.skipped, watch.failed = 0, set(), self._step_failed
-        self.scheme = scheme(store.rank, recipe)
+        node = store.node
+        self.scheme = scheme(store.rank, recipe, node and (node.ranks, node.least))
         plan = self.scheme.plan
         slots = list(group.slots)
         self.bases = [store.bases[slots[s].base] for s in self.scheme.inputs]
         self.operands = [slots[s] for s in self.scheme.inputs]
-        self.owed = [(m.peer, m.operand) for m in plan.sends]
-        self.expected = [(m.peer, m.operand) for m in plan.receives]
+        self.loans = Loans(store, plan)
+        self.owed = [(m.peer, m.operand) for m in plan.sends] + self.loans.owed
+        self.expected = [(m.peer, m.operand) for m in plan.receives] + self.loans.expected
         #: step -> why it failed; operands whose data did not come
         self.failed: dict[int, BaseException] = {}
         self._missing: set[Operand] = set()
@@ -122,21 +130,21 @@ class Elementwise:
             if base.lost:
                 exchange.refuse(message.peer, message.operand)
             else:
-                exchange.send(message.peer, message.operand, self.pack(message, base.block))
+                exchange.send(message.peer, message.operand, self.pack(message, base))
         temporaries = self.targets()
         self._pieces(exchange)
+        self.loans.give_back(exchange)
         for i, (_, memory) in temporaries.items():
             self.copy_back(i)
             self._targets[i] = None
             temporaries[i] = (None, None)
             self.store.release(memory)
+        self.loans.take_back(exchange)
 
-    def pack(self, message: Message, block: Any) -> np.ndarray:
-        """Return a message's data, dense."""
+    def pack(self, message: Message, base: Base) -> np.ndarray:
+        """Return a message's data, dense, or where they can be read if they are lent."""
         before = self.clock.switch(TRANSFER)
-        packed = np.empty(message.shape, block.dtype)
-        for chunk in message.chunks:
-            at(packed, chunk.shape, chunk.message)[...] = at(block, chunk.shape, chunk.memory)
+        packed = self.loans.lend(base, message) if message.lent else _packed(message, base.block)
         self.clock.switch(before)
         return packed
 
@@ -144,7 +152,7 @@ class Elementwise:
         """Choose where held results go: into their blocks, or into temporaries as large."""
         self._targets = [base.block for base in self.bases]
         found: dict[int, tuple[Any, Any]] = {}
-        if self.scheme.whole:
+        if self.scheme.whole and self.computes:
             for i in self._program().held:
                 block = self.bases[i].block
                 if block is not None:
@@ -166,13 +174,18 @@ class Elementwise:
     def _pieces(self, exchange: Exchange) -> None:
         """Run the ready pieces while messages fly, then each other one when its data is here."""
         plan = self.scheme.plan
-        buffers = [np.empty(m.shape, self.bases[m.operand + 1].dtype) for m in plan.receives]
+        sources = [self.bases[m.operand + 1] for m in plan.receives]
+        buffers = [
+            np.empty(1, np.int64) if m.lent else np.empty(m.shape, base.dtype)
+            for m, base in zip(plan.receives, sources, strict=True)
+        ]
+        ready, end = (plan.ready, len(plan.pieces)) if self.computes else (0, 0)
         before = self.clock.switch(COMPUTE)
         saved = self._save()
-        for i in range(plan.ready):
+        for i in range(ready):
             self.piece(i, buffers, saved)
         self.clock.switch(before)
-        late = {i: _sources(plan.pieces[i]) for i in range(plan.ready, len(plan.pieces))}
+        late = {i: _sources(plan.pieces[i]) for i in range(ready, end)}
         missing = set(range(len(buffers)))
         wanted = {k: (m.peer, m.operand, buffers[k]) for k, m in enumerate(plan.receives)}
         for key, good in exchange.arrivals(wanted):
@@ -180,6 +193,9 @@ class Elementwise:
             if not good:
                 self._missing.add(self.operands[plan.receives[key].operand + 1])
                 self.check(None)
+            elif plan.receives[key].lent:
+                peer = plan.receives[key].peer
+                buffers[key] = self.loans.borrow(sources[key], peer, buffers[key])
             before = self.clock.switch(COMPUTE)
             for i in [i for i, sources in late.items() if not sources & missing]:
                 del late[i]
@@ -213,6 +229,13 @@ class Elementwise:
         for i in todo.held:
             targets[i] = _look(self._targets[i], loop, i)
         todo.run(Job(loop, windows, targets, self._scalars, self.scratch, self.watch))
+
+
+def _packed(message: Message, block: Any) -> np.ndarray:
+    packed = np.empty(message.shape, block.dtype)
+    for chunk in message.chunks:
+        at(packed, chunk.shape, chunk.message)[...] = at(block, chunk.shape, chunk.memory)
+    return packed
 
 
 def _look(block: Any, loop: Loop, i: int) -> Window | None:
