@@ -18,8 +18,8 @@ OWN = {
 
 #: What is not there yet.
 MISSING = set(
-    """argsort diff isin matrix_transpose nonzero
-    searchsorted take take_along_axis tensordot tril triu unique_all
+    """argsort isin matrix_transpose nonzero
+    searchsorted take take_along_axis tensordot unique_all
     unique_counts unique_inverse unique_values linalg fft sort""".split()
 )
 
