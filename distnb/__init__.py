@@ -19,20 +19,31 @@ import numpy as np
 
 from distnb.client import (  # noqa: F401 - they fill the namespace
     averages,
+    contractions,
     counting,
     creation,
     diagonals,
     differences,
+    einsum,
+    elementary,
+    fft,
     functions,
+    histograms,
     joining,
+    linalg,
+    nans,
+    ordering,
     padding,
     products,
+    quantiles,
     random,
     repeating,
     reshaping,
     scanning,
+    searching,
     sorting,
     standard,
+    statistics,
     viewing,
 )
 from distnb.client.array import DistArray
@@ -76,7 +87,9 @@ __all__ = [  # noqa: PLE0604 - names from the table
     "SessionError",
     "config",
     "connect",
+    "fft",
     "inprocess",
+    "linalg",
     "random",
     "session",
     "spmd",
@@ -84,6 +97,7 @@ __all__ = [  # noqa: PLE0604 - names from the table
 ]
 
 
+sys.modules[f"{__name__}.linalg"] = linalg  # so that it can be imported
 globals().update(NAMESPACE)
 DistArray.namespace = sys.modules[__name__]
 globals().update(

@@ -41,6 +41,9 @@ class Config:
     """Share of a node's available memory that arrays may fill before creation is refused."""
     pool_bytes: int = 1 << 28
     """Bytes of freed blocks that an engine keeps for reuse."""
+    shared: int = 1 << 18
+    """Bytes from which elements that an engine needs of another one on its node are read in shared
+    memory, and not sent; 0 for never. Read when a session starts."""
     timeout: float = 0.0
     """Seconds to wait for engines before a value read fails; 0 waits until interrupted."""
     road: str = "direct"

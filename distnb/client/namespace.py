@@ -65,3 +65,14 @@ def check_device(device: Any) -> None:
         raise ValueError(
             explain("device", repr(device), f"{DEVICE!r}", "say where with dist= and session=")
         )
+
+
+def stands_for(*numpys: Any) -> Callable[[_F], _F]:
+    """Put a function in place of NumPy's for distributed arrays; its module makes it public."""
+
+    def register(f: _F) -> _F:
+        for one in numpys:
+            FUNCTIONS[one] = f
+        return f
+
+    return register

@@ -51,7 +51,7 @@ def sort(
     x = a if isinstance(a, DistArray) else asarray(a)
     if axis is None:
         x, axis = ravel(x), -1
-    _check(x, axis, kind, order, stable)
+    check_sort(x, axis, kind, order, stable)
     d, size = one_axis(axis, x.ndim), x.session.size
     if x.here is not None:
         return settled(x.session, np.sort(x.here, d, kind, stable=stable))
@@ -68,7 +68,7 @@ def _sort_into(
     """Sort in place: where the array lies, if it is all of a base and its lanes are in order."""
     if not x._writeable:
         raise ValueError("sort array is read-only")
-    _check(x, axis, kind, order, stable)
+    check_sort(x, axis, kind, order, stable)
     d, base = one_axis(axis, x.ndim), x._base
     whole = base.host is None and x._view.is_whole(base.shape)
     parts = base.layout.parts(d) if whole else 0
@@ -85,7 +85,7 @@ def _stays(x: DistArray, d: int) -> bool:
     return ops.sorting_layout(x.shape, layout, d, x.session.size) == layout
 
 
-def _check(x: DistArray, axis: Any, kind: Any, order: Any, stable: Any) -> None:
+def check_sort(x: DistArray, axis: Any, kind: Any, order: Any, stable: Any) -> None:
     """Raise what NumPy raises."""
     np.sort(np.empty((0,) * x.ndim, x.dtype), axis, kind, order, stable=stable)
 
@@ -94,7 +94,7 @@ def _record(x: DistArray, axis: int, kind: Any, stable: Any) -> None:
     if not x.size:
         return
     keep = bool(stable) or str(kind or "")[:1].lower() in ("s", "m")
-    args = (axis, "stable" if keep else None)
+    args = (axis, "stable" if keep else None, 0)
     here = (x.operand,)
     x.session.record(Collective("sort", here, here, args, x.session.site()))
 

@@ -16,8 +16,9 @@ from distnb.engines.comm import Comm
 from distnb.engines.exchange import Exchange, PeerFailed
 from distnb.engines.fusion import Group, Recipe
 from distnb.engines.kernels import Job, Program, Scratch, Watch, Window, dense, look, program
+from distnb.engines.lending import Loans
 from distnb.engines.loops import Loop, scheme
-from distnb.engines.store import Lost, Store
+from distnb.engines.store import Base, Lost, Store
 from distnb.events import COMPUTE, TRANSFER, Clock
 from distnb.protocol import Apply, Operand, Typed
 from distnb.transfer import LOCAL, Message, Piece, at
@@ -55,13 +56,15 @@ class Elementwise:
         self.recipe = recipe
         self.watch = watch
         watch.step, watch.skipped, watch.failed = 0, set(), self._step_failed
-        self.scheme = scheme(store.rank, recipe)
+        node = store.node
+        self.scheme = scheme(store.rank, recipe, node and (node.ranks, node.least))
         plan = self.scheme.plan
         slots = list(group.slots)
         self.bases = [store.bases[slots[s].base] for s in self.scheme.inputs]
         self.operands = [slots[s] for s in self.scheme.inputs]
-        self.owed = [(m.peer, m.operand) for m in plan.sends]
-        self.expected = [(m.peer, m.operand) for m in plan.receives]
+        self.loans = Loans(store, plan)
+        self.owed = [(m.peer, m.operand) for m in plan.sends] + self.loans.owed
+        self.expected = [(m.peer, m.operand) for m in plan.receives] + self.loans.expected
         #: step -> why it failed; operands whose data did not come
         self.failed: dict[int, BaseException] = {}
         self._missing: set[Operand] = set()
@@ -122,21 +125,22 @@ class Elementwise:
             if base.lost:
                 exchange.refuse(message.peer, message.operand)
             else:
-                exchange.send(message.peer, message.operand, self.pack(message, base.block))
+                exchange.send(message.peer, message.operand, self.pack(message, base))
         temporaries = self.targets()
         self._pieces(exchange)
+        self.loans.give_back(exchange)
         for i, (_, memory) in temporaries.items():
             self.copy_back(i)
             self._targets[i] = None
             temporaries[i] = (None, None)
             self.store.release(memory)
+        self._targets = []  # this object is kept until the next group; blocks may go before
+        self.loans.take_back(exchange)
 
-    def pack(self, message: Message, block: Any) -> np.ndarray:
-        """Return a message's data, dense."""
+    def pack(self, message: Message, base: Base) -> np.ndarray:
+        """Return a message's data, dense, or where they can be read if they are lent."""
         before = self.clock.switch(TRANSFER)
-        packed = np.empty(message.shape, block.dtype)
-        for chunk in message.chunks:
-            at(packed, chunk.shape, chunk.message)[...] = at(block, chunk.shape, chunk.memory)
+        packed = self.loans.lend(base, message) if message.lent else _packed(message, base.block)
         self.clock.switch(before)
         return packed
 
@@ -166,7 +170,11 @@ class Elementwise:
     def _pieces(self, exchange: Exchange) -> None:
         """Run the ready pieces while messages fly, then each other one when its data is here."""
         plan = self.scheme.plan
-        buffers = [np.empty(m.shape, self.bases[m.operand + 1].dtype) for m in plan.receives]
+        sources = [self.bases[m.operand + 1] for m in plan.receives]
+        buffers = [
+            np.empty(1, np.int64) if m.lent else np.empty(m.shape, base.dtype)
+            for m, base in zip(plan.receives, sources, strict=True)
+        ]
         before = self.clock.switch(COMPUTE)
         saved = self._save()
         for i in range(plan.ready):
@@ -180,6 +188,9 @@ class Elementwise:
             if not good:
                 self._missing.add(self.operands[plan.receives[key].operand + 1])
                 self.check(None)
+            elif plan.receives[key].lent:
+                peer = plan.receives[key].peer
+                buffers[key] = self.loans.borrow(sources[key], peer, buffers[key])
             before = self.clock.switch(COMPUTE)
             for i in [i for i, sources in late.items() if not sources & missing]:
                 del late[i]
@@ -213,6 +224,13 @@ class Elementwise:
         for i in todo.held:
             targets[i] = _look(self._targets[i], loop, i)
         todo.run(Job(loop, windows, targets, self._scalars, self.scratch, self.watch))
+
+
+def _packed(message: Message, block: Any) -> np.ndarray:
+    packed = np.empty(message.shape, block.dtype)
+    for chunk in message.chunks:
+        at(packed, chunk.shape, chunk.message)[...] = at(block, chunk.shape, chunk.memory)
+    return packed
 
 
 def _look(block: Any, loop: Loop, i: int) -> Window | None:

@@ -8,7 +8,19 @@ from typing import Any
 import numpy as np
 
 from distnb import ops
-from distnb.engines import creation, reductions, scans, sorting
+from distnb.engines import (
+    alone,
+    creation,
+    fourier,
+    matrices,
+    picking,
+    reductions,
+    scans,
+    searching,
+    selecting,
+    sorting,
+    tsqr,
+)
 from distnb.engines.comm import Comm
 from distnb.engines.elementwise import Elementwise
 from distnb.engines.exchange import Exchange, PeerFailed
@@ -23,9 +35,20 @@ __all__ = ["Executor"]
 
 #: op -> what does it: made of a command and the store, it knows its messages (``owed``,
 #: ``expected``) from specs alone, and does its work in ``run(exchange, clock)``.
-COLLECTIVES: dict[str, Any] = {
+COLLECTIVES: dict[str, Callable[[Collective, Store], Any]] = {
+    "check": picking.Check,
+    "fft": fourier.Transform,
+    "gather": picking.Gather,
+    "nonzero": picking.Nonzero,
+    "sample": alone.Sample,
     "scan": scans.Scan,
+    "scatter": picking.Scatter,
+    "search": searching.Search,
+    "select": selecting.Select,
     "sort": sorting.Sort,
+    "tsqr": tsqr.TallQR,
+    "twiddle": fourier.Twiddle,
+    **dict.fromkeys(matrices.NAMES, matrices.OnParts),
 }
 
 
@@ -161,6 +184,8 @@ class Executor:
             raise
         except BaseException as error:
             todo.fail(error)
+        finally:
+            self.watch.forget()  # else it holds the blocks, and they never come back to the pool
         return todo.failed
 
     def _with_messages(

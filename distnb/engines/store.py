@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 from math import prod
+from typing import cast
 
 import numpy as np
 
-from distnb.layout import Ints, Layout
+from distnb.engines.shared import Arena, Node
+from distnb.layout import Ints, Layout, in_notebook
 from distnb.protocol import Operand
 from distnb.views import Placed
 
@@ -34,28 +36,40 @@ class Base:
     lost: bool = False
     #: Never stored: it comes to be and goes within one group of commands.
     virtual: bool = False
+    #: Whether other ranks of the node have read this rank's block in place.
+    lent: bool = False
 
 
 @dataclass
 class Pool:
-    """Freed memory, kept by size: a loop that makes temporaries pays its page faults once."""
+    """Freed memory, kept by size: a loop that makes temporaries pays its page faults once.
+
+    Memory in the arena is kept apart. It is what others of the node can read, and is taken first:
+    so it goes round in a loop that lends. New pages of it cost more, so it is made only to lend.
+    """
 
     limit: int
+    arena: Arena | None = None
     held: int = 0
-    free: dict[int, list[np.ndarray]] = field(default_factory=dict)
+    #: (bytes, whether in the arena) -> memory
+    free: dict[tuple[int, bool], list[np.ndarray]] = field(default_factory=dict)
 
-    def take(self, nbytes: int) -> np.ndarray:
-        """Return memory of exactly ``nbytes``, with undefined content."""
-        waiting = self.free.get(nbytes)
-        if waiting:
-            self.held -= nbytes
-            return waiting.pop()
+    def take(self, nbytes: int, shared: bool = False) -> np.ndarray:
+        """Return memory of exactly ``nbytes``, with undefined content; in the arena if asked."""
+        for kind in (True,) if shared else (True, False):
+            waiting = self.free.get((nbytes, kind))
+            if waiting:
+                self.held -= nbytes
+                return waiting.pop()
+        if shared and self.arena is not None:
+            return self.arena.take(nbytes)
         return np.empty(nbytes, np.uint8)
 
     def give(self, memory: np.ndarray) -> None:
         """Keep memory for reuse, or let it go when the pool is full."""
         if self.held + memory.nbytes <= self.limit:
-            self.free.setdefault(memory.nbytes, []).append(memory)
+            shared = self.arena is not None and self.arena.offset(memory) is not None
+            self.free.setdefault((memory.nbytes, shared), []).append(memory)
             self.held += memory.nbytes
 
     def clear(self) -> None:
@@ -67,11 +81,14 @@ class Pool:
 class Store:
     """Handle -> base, on one rank."""
 
-    def __init__(self, rank: int, pool_bytes: int) -> None:
+    def __init__(self, rank: int, pool_bytes: int, node: Node | None = None) -> None:
         self.rank = rank
         self.bases: dict[int, Base] = {}
-        self.pool = Pool(pool_bytes)
+        #: The ranks of the node, if they share memory.
+        self.node = node
+        self.pool = Pool(pool_bytes, None if node is None else node.arena)
         self._alone = 0
+        self._unseen = _lookers(_unseen_base())
         self._calibrate()
 
     def _calibrate(self) -> None:
@@ -96,12 +113,41 @@ class Store:
         nbytes = prod(shape) * dtype.itemsize
         if nbytes < _POOLED_FROM:
             return np.empty(shape, dtype), None
+        memory = self.take(nbytes)
+        return np.ndarray(shape, dtype, memory), memory
+
+    def take(self, nbytes: int, shared: bool = False) -> np.ndarray:
+        """Return memory from the pool, or new memory, for which the pool may have to make room."""
         try:
-            memory = self.pool.take(nbytes)
+            return self.pool.take(nbytes, shared)
         except MemoryError:
             self.pool.clear()
-            memory = self.pool.take(nbytes)
-        return np.ndarray(shape, dtype, memory), memory
+            return self.pool.take(nbytes, shared)
+
+    @property
+    def arena(self) -> Arena:
+        """The memory that others of the node can read; only where there is a node."""
+        assert self.node is not None
+        return self.node.arena
+
+    def place(self, base: Base, move: bool) -> int | None:
+        """Return where in the arena a block lies; None if it does not, and is not to be moved.
+
+        What ``%px`` looks at is never moved.
+        """
+        found = self._offset(base)
+        if found is None and move and _lookers(base) <= self._unseen:
+            old, block = base.memory, cast(np.ndarray, base.block)
+            base.memory = self.take(block.nbytes, shared=True)
+            base.block = np.ndarray(block.shape, block.dtype, base.memory)
+            base.block[...] = block
+            del block
+            self.release(old)
+            return self._offset(base)
+        return found
+
+    def _offset(self, base: Base) -> int | None:
+        return self.arena.offset(cast(np.ndarray, base.block))
 
     def release(self, memory: np.ndarray | None) -> None:
         """Give memory back to the pool, unless someone (``%px``) still looks at it."""
@@ -149,6 +195,22 @@ class Store:
         """Drop everything."""
         self.bases.clear()
         self.pool.clear()
+
+
+def _unseen_base() -> Base:
+    """Return a base as it is when nobody but the store looks at its memory."""
+    memory = np.empty(1, np.uint8)
+    block = np.ndarray((1,), memory.dtype, memory)
+    return Base((1,), memory.dtype, in_notebook(1), block, memory)
+
+
+def _lookers(base: Base) -> int:
+    """Return how many references there are to a block and to the memory under it."""
+    block = cast(np.ndarray, base.block)
+    found = sys.getrefcount(block)
+    if block.base is not None:
+        found += sys.getrefcount(block.base) - (base.memory is not None)
+    return found
 
 
 def _references(memory: np.ndarray) -> int:

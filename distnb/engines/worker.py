@@ -25,6 +25,7 @@ from distnb.engines.executor import DEPENDENT, Executor
 from distnb.engines.fusion import Group, schedule
 from distnb.engines.local import LocalArray
 from distnb.engines.reductions import Tree
+from distnb.engines.shared import Node
 from distnb.engines.store import Base, Store
 from distnb.events import IDLE, OVERHEAD, Clock
 from distnb.interrupts import held, interruptible
@@ -65,12 +66,16 @@ class Worker:
         The engine's user namespace, in which ``%px`` runs.
     pool_bytes : int
         Freed memory to keep for reuse.
+    node : Node, optional
+        The ranks of the node that share memory.
     """
 
-    def __init__(self, comm: Comm, user: dict[str, Any], pool_bytes: int) -> None:
+    def __init__(
+        self, comm: Comm, user: dict[str, Any], pool_bytes: int, node: Node | None = None
+    ) -> None:
         self.comm = comm
         self.clock = Clock()
-        self.store = Store(comm.rank, pool_bytes)
+        self.store = Store(comm.rank, pool_bytes, node)
         self.executor = Executor(self.store, comm, self.clock)
         self.executor.user = user
         watch = self.executor.watch
