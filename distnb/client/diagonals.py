@@ -1,8 +1,4 @@
-"""Triangles and diagonals of matrices.
-
-In the memory of a matrix, in C order, its diagonal is every (columns + 1)-th element. So a diagonal
-is read and written through a strided view of the same memory as one axis.
-"""
+"""Triangles of matrices, matrices made of a diagonal, and of powers."""
 
 from __future__ import annotations
 
@@ -12,20 +8,18 @@ from typing import Any
 import numpy as np
 
 from distnb.client.array import DistArray
+from distnb.client.contractions import diagonal, trace
 from distnb.client.creation import arange, asarray, empty, empty_like, ones, ones_like
 from distnb.client.handle import create, numeric
-from distnb.client.indexing import one_axis
 from distnb.client.joining import concatenate
 from distnb.client.namespace import FUNCTIONS, public
 from distnb.client.notebook import home
 from distnb.client.operations import assign, broadcast, elementwise, settled
-from distnb.client.reducing import reduce
-from distnb.client.repeating import merged
 from distnb.client.reshaping import adopted, ravel, rows_of
 from distnb.client.session import Session
 from distnb.layout import default_layout
 
-__all__ = ["diag", "diagonal", "tril", "triu"]
+__all__ = ["diag", "tril", "triu"]
 
 
 # -- triangles -------------------------------------------------------------------------------------
@@ -85,30 +79,6 @@ def tri(
 # -- diagonals -------------------------------------------------------------------------------------
 
 
-@public("diagonal", np.diagonal)
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DistArray:
-    """Return a read-only copy of diagonals along the last axis, as ``numpy.diagonal``.
-
-    It lies as what it was read from; with several matrices, as these.
-    """
-    x = asarray(a)
-    if x.ndim < 2:
-        raise ValueError("diag requires an array of at least two dimensions")
-    i, j = one_axis(axis1, x.ndim), one_axis(axis2, x.ndim)
-    if i == j:
-        raise ValueError("axis1 and axis2 cannot be the same")
-    k = operator.index(offset)
-    if x.here is not None:
-        found = settled(x.session, np.diagonal(x.here, k, i, j).copy())
-        return found._look(found._view, writeable=False)
-    last = x.transpose([*(d for d in range(x.ndim) if d not in (i, j)), i, j])
-    low, right = max(0, -k), max(0, k)
-    n = max(0, min(last.shape[-2] - low, last.shape[-1] - right))
-    square = last[..., low : low + n, right : right + n]
-    found = merged(square, x.ndim - 2)[..., :: n + 1].copy()
-    return found._look(found._view, writeable=False)
-
-
 @public("diag", np.diag)
 def diag(v: Any, k: int = 0) -> DistArray:
     """Return a diagonal of a matrix (a copy), or a matrix with a diagonal, as ``numpy.diag``."""
@@ -121,7 +91,7 @@ def diag(v: Any, k: int = 0) -> DistArray:
 
 
 def _with_diagonal(x: DistArray, k: int) -> DistArray:
-    """Return a matrix of zeros but for a diagonal."""
+    """Return a matrix of zeros but for a diagonal: in its memory, one strided view."""
     n = x.size + abs(k)
     layout, size = home((n, n), x.dtype, x.session.size), x.session.size
     if layout.here and x.here is not None:
@@ -138,15 +108,6 @@ def _with_diagonal(x: DistArray, k: int) -> DistArray:
 def diagflat(v: Any, k: int = 0) -> DistArray:
     """Return a matrix with all elements of an array on a diagonal, as ``numpy.diagflat``."""
     return _with_diagonal(ravel(asarray(v)), operator.index(k))
-
-
-@public("trace", np.trace)
-def trace(
-    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
-) -> DistArray:
-    """Return the sum along diagonals, as ``numpy.trace``."""
-    found = diagonal(a, offset, axis1, axis2)
-    return reduce("sum", found, -1, dtype, out)
 
 
 @public("vander", np.vander)

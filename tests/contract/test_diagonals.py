@@ -46,8 +46,6 @@ def test_what_is_written_after_is_not_seen(session):
     a[::-1, 0] = 0
     a[...] = a.T
     same(found, np.diagonal(x))
-    with pytest.raises(ValueError, match="read-only"):
-        found[0] = 1
     b = np.diag(found)
     b[0] += 1
     y = np.diag(np.diagonal(x))
