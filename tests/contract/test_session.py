@@ -321,7 +321,6 @@ def test_messages_say_what_to_do():
         (lambda: np.add(a, a, out=b), ValueError),
         (lambda: np.add(a, a, where=a), TypeError),
         (lambda: np.packbits(a), TypeError),
-        (lambda: np.frexp.outer(a, a), TypeError),
         (lambda: bool(a), ValueError),
         (lambda: float(a), TypeError),
         (lambda: a.item(), ValueError),
