@@ -8,11 +8,12 @@ import textwrap
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 
 import distnb as dnb
-from distnb.client import launch
+from distnb.client import launch, panels
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -332,6 +333,12 @@ def _nothing(x, w):
     """What NumPy cannot know."""
 
 
+def _in_panels(x, w, function):
+    """Factor a matrix of which no engine gets all."""
+    with setting(alone=0), mock.patch.object(panels, "WIDTH", 2):
+        return function(x, w.square @ w.square.T + 9 * x.eye(7))
+
+
 def _searched(x, w):
     """Look for elements in an array that is too long for every engine."""
     return x.searchsorted(x.arange(9000.0), w.b)
@@ -487,6 +494,18 @@ CASES = {
     ),
     "factor of a stack": Case(lambda x, w: x.linalg.inv(w.a[:, :2, None] * x.eye(2)), _COLLECTIVE),
     "factor on one engine": Case(lambda x, w: x.linalg.inv(w.square + 9 * x.eye(7)), _COLLECTIVE),
+    **{
+        f"factor in panels, {name}": Case(
+            lambda x, w, f=f: _in_panels(x, w, f),
+            f"name == 'Collective' and op == 'panel' and {which}",
+        )
+        for name, f, which in (
+            ("cholesky", lambda x, a: x.linalg.cholesky(a), "True"),
+            ("solving", lambda x, a: x.linalg.inv(a), "c.args[0] == 'lu' and c.args[1]"),
+            ("substituting", lambda x, a: x.linalg.inv(a), "c.args[0] == 'back'"),
+            ("reflecting", lambda x, a: abs(x.linalg.qr(a)[0]), "c.args[0] == 'q'"),
+        )
+    },
     "factor in rows": Case(lambda x, w: x.linalg.svdvals(w.a[:, :2]), _COLLECTIVE),
     "factors in rows": Case(lambda x, w: abs(x.linalg.qr(w.a[:, :2])[0]), _COLLECTIVE),
     "contraction": Case(lambda x, w: x.einsum("ij,kj->ik", w.a, w.b), _COLLECTIVE),
