@@ -467,7 +467,7 @@ CASES = {
     ),
     "take": Case(lambda x, w: x.take(w.b, w.i[:, 1] % 10, axis=0), _collective("gather")),
     "take, checking": Case(lambda x, w: w.a[w.i[:, 1] % 10], _collective("check")),
-    "index": Case(lambda x, w: w.a[[9, 0, 3], w.i[:3, 0] % 7], _collective("gather")),
+    "index by arrays": Case(lambda x, w: w.a[[9, 0, 3], w.i[:3, 0] % 7], _collective("gather")),
     "put": Case(_put, _collective("scatter"), ["c"]),
     "at": Case(_at, _collective("scatter"), ["row"]),
     "mask": Case(lambda x, w: w.b[w.m], _collective("gather")),
