@@ -20,6 +20,7 @@ import numpy as np
 from distnb.client import (  # noqa: F401 - they fill the namespace
     averages,
     contractions,
+    coordinates,
     counting,
     creation,
     einsum,
@@ -32,6 +33,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     linalg,
     nans,
     ordering,
+    placing,
     polynomials,
     products,
     quantiles,
@@ -44,6 +46,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     sorting,
     standard,
     statistics,
+    taking,
     viewing,
 )
 from distnb.client.array import DistArray
