@@ -39,6 +39,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     random,
     repeating,
     reshaping,
+    sampling,
     scanning,
     searching,
     sorting,
