@@ -276,4 +276,5 @@ class Grids:
         return found
 
 
+setattr(DistArray, "repeat", repeat)  # noqa: B010 - mypy
 NAMESPACE["mgrid"], NAMESPACE["ogrid"] = Grids(False), Grids(True)
