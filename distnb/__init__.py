@@ -20,6 +20,7 @@ import numpy as np
 from distnb.client import (  # noqa: F401 - they fill the namespace
     averages,
     contractions,
+    coordinates,
     counting,
     creation,
     diagonals,
@@ -30,10 +31,13 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     functions,
     histograms,
     joining,
+    lanes,
     linalg,
     nans,
     ordering,
     padding,
+    placing,
+    polynomials,
     products,
     quantiles,
     random,
@@ -42,9 +46,11 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     sampling,
     scanning,
     searching,
+    sets,
     sorting,
     standard,
     statistics,
+    taking,
     viewing,
 )
 from distnb.client.array import DistArray

@@ -37,6 +37,9 @@ class Elementwise:
         What to do.
     watch : Watch
         Follows the steps as they run.
+    computes : bool
+        Whether this rank computes: else it only sends what others need, as another rank of its
+        node computes what it holds.
     """
 
     def __init__(
@@ -48,7 +51,9 @@ class Elementwise:
         group: Group,
         recipe: Recipe,
         watch: Watch,
+        computes: bool = True,
     ) -> None:
+        self.computes = computes
         self.store = store
         self.clock = clock
         self.scratch = scratch
@@ -134,7 +139,6 @@ class Elementwise:
             self._targets[i] = None
             temporaries[i] = (None, None)
             self.store.release(memory)
-        self._targets = []  # this object is kept until the next group; blocks may go before
         self.loans.take_back(exchange)
 
     def pack(self, message: Message, base: Base) -> np.ndarray:
@@ -148,7 +152,7 @@ class Elementwise:
         """Choose where held results go: into their blocks, or into temporaries as large."""
         self._targets = [base.block for base in self.bases]
         found: dict[int, tuple[Any, Any]] = {}
-        if self.scheme.whole:
+        if self.scheme.whole and self.computes:
             for i in self._program().held:
                 block = self.bases[i].block
                 if block is not None:
@@ -175,12 +179,13 @@ class Elementwise:
             np.empty(1, np.int64) if m.lent else np.empty(m.shape, base.dtype)
             for m, base in zip(plan.receives, sources, strict=True)
         ]
+        ready, end = (plan.ready, len(plan.pieces)) if self.computes else (0, 0)
         before = self.clock.switch(COMPUTE)
         saved = self._save()
-        for i in range(plan.ready):
+        for i in range(ready):
             self.piece(i, buffers, saved)
         self.clock.switch(before)
-        late = {i: _sources(plan.pieces[i]) for i in range(plan.ready, len(plan.pieces))}
+        late = {i: _sources(plan.pieces[i]) for i in range(ready, end)}
         missing = set(range(len(buffers)))
         wanted = {k: (m.peer, m.operand, buffers[k]) for k, m in enumerate(plan.receives)}
         for key, good in exchange.arrivals(wanted):
@@ -200,7 +205,7 @@ class Elementwise:
     def _save(self) -> dict[tuple[int, int], Window]:
         """Copy what pieces read that an earlier one overwrites."""
         found = {}
-        for piece, i in self.scheme.saved:
+        for piece, i in self.scheme.saved if self.computes else ():
             block = self.bases[i].block
             if block is not None:
                 found[piece, i] = dense(look(block, self.scheme.loops[piece], i).array.copy())

@@ -73,15 +73,18 @@ class Exchange:
     def send(self, peer: int, tag: int, data: np.ndarray) -> None:
         """Post a send of contiguous, not empty data that will not change any more."""
         before = self._clock.switch(TRANSFER)
-        self._posted.append(self._comm.send(data, peer, self._base + tag))
-        self._owed.discard((peer, tag))
+        self.tell(peer, tag, data)
         self._clock.messages += 1
         self._clock.bytes += data.nbytes
         self._clock.switch(before)
 
     def refuse(self, peer: int, tag: int) -> None:
         """Send nothing: data will not come, or what was lent is not needed any more."""
-        self._posted.append(self._comm.send(np.empty(0, np.uint8), peer, self._base + tag))
+        self.tell(peer, tag, np.empty(0, np.uint8))
+
+    def tell(self, peer: int, tag: int, data: np.ndarray) -> None:
+        """Post a send of what is not data of the user's, and so not in the account."""
+        self._posted.append(self._comm.send(data, peer, self._base + tag))
         self._owed.discard((peer, tag))
 
     def try_receive(self, peer: int, tag: int, into: np.ndarray) -> bool:

@@ -13,6 +13,7 @@ from distnb.engines import (
     creation,
     fourier,
     matrices,
+    panels,
     picking,
     reductions,
     scans,
@@ -27,9 +28,10 @@ from distnb.engines.elementwise import Elementwise
 from distnb.engines.exchange import Exchange, PeerFailed
 from distnb.engines.fusion import Group
 from distnb.engines.kernels import Scratch, Watch
+from distnb.engines.replicas import Replicas
 from distnb.engines.store import Base, Lost, Store
 from distnb.events import COMPUTE, TRANSFER, Clock
-from distnb.protocol import Collective, Command, Create, Fetch, Local, Reduce
+from distnb.protocol import Collective, Command, Create, Fetch, Local, Reduce, written
 from distnb.transfer import at, plan_parts
 
 __all__ = ["Executor"]
@@ -37,10 +39,12 @@ __all__ = ["Executor"]
 #: op -> what does it: made of a command and the store, it knows its messages (``owed``,
 #: ``expected``) from specs alone, and does its work in ``run(exchange, clock)``.
 COLLECTIVES: dict[str, Callable[[Collective, Store], Any]] = {
+    "along": picking.Along,
     "check": picking.Check,
     "fft": fourier.Transform,
     "gather": picking.Gather,
     "nonzero": picking.Nonzero,
+    "panel": panels.Step,
     "sample": alone.Sample,
     "scan": scans.Scan,
     "scatter": picking.Scatter,
@@ -66,6 +70,9 @@ class Executor:
         self.clock = clock
         self.fault: Callable[[Command], None] | None = None
         self.user: dict[str, Any] = {}
+        self.replicas = Replicas(store, clock)
+        #: What must make the command fail that runs next.
+        self.trouble: Exception | None = None
         self.scratch = Scratch()
         self.watch = Watch()
 
@@ -77,7 +84,8 @@ class Executor:
         ``dead``: whether what it creates is never stored (see :mod:`distnb.engines.fusion`).
         """
         if isinstance(command, Create):
-            return self._create(command, buffers, dead)
+            return self._create(number, command, buffers, dead)
+        self.trouble = self.replicas.part(self.comm, number, written(command))
         if isinstance(command, Reduce):
             return self._reduce(number, command)
         if isinstance(command, Local):
@@ -89,10 +97,13 @@ class Executor:
         raise TypeError(f"command: got {type(command).__name__}, expected one that computes")
 
     def _check(self, command: Command) -> None:
+        trouble, self.trouble = self.trouble, None
+        if trouble is not None:
+            raise trouble
         if self.fault is not None:
             self.fault(command)
 
-    def _create(self, command: Create, buffers: list[np.ndarray], dead: bool) -> None:
+    def _create(self, number: int, command: Create, buffers: list[np.ndarray], dead: bool) -> None:
         dtype = np.dtype(command.dtype)
         self.store.free((command.base,))  # one that was lost is made again under its handle
         if dead:
@@ -108,11 +119,33 @@ class Executor:
             base.block = creation.adopt(buffers, command.how[1], command, self.store.rank)
         else:
             base = self.store.add(command.base, command.shape, dtype, command.layout)
-            self._check(command)
             before = self.clock.switch(COMPUTE)
-            creation.fill(base, command.how, self.store.rank, self.user)
+            self._fill(number, command, base)
             self.clock.switch(before)
         base.lost = False
+
+    def _fill(self, number: int, command: Create, base: Base) -> None:
+        """Give a base memory and fill it; one rank does it for all that share it."""
+        made = [command.base] if self.replicas.is_made_by(command, base) else []
+        if not made:
+            self.store.provide(base)
+            self._check(command)
+            creation.fill(base, command.how, self.store.rank, self.user)
+            return
+        failure: BaseException | None = self.replicas.begin(self.comm, number, made)
+        try:
+            self._check(command)
+            if self.replicas.keeps(made) and failure is None:
+                creation.fill(base, command.how, self.store.rank, self.user)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever it is, the others must hear of it
+            failure = error
+        bad = self.replicas.end(self.comm, number, made, {*made} if failure else set())
+        if failure is not None:
+            raise failure
+        if bad:
+            raise PeerFailed(_KEEPER)
 
     def _fetch(self, command: Fetch) -> np.ndarray | None:
         base = self.store.get(command.operand.base)
@@ -172,11 +205,19 @@ class Executor:
     def group(self, number: int, group: Group, dead: set[int]) -> dict[int, BaseException]:
         """Run a group of elementwise commands; return why which of them failed."""
         recipe = group.recipe(self.store.bases, dead)
+        made = self.replicas.made_by(group)
         todo = Elementwise(
-            self.store, self.comm, self.clock, self.scratch, group, recipe, self.watch
+            *(self.store, self.comm, self.clock, self.scratch, group, recipe, self.watch),
+            self.replicas.keeps(made),
         )
+        if made:
+            trouble = self.replicas.begin(self.comm, number, made)
+        else:
+            trouble = self.replicas.part(self.comm, number, group.written)
 
         def work(exchange: Exchange) -> None:
+            if trouble is not None:
+                raise trouble
             todo.check(self.fault)
             todo.run(exchange)
 
@@ -188,7 +229,19 @@ class Executor:
             todo.fail(error)
         finally:
             self.watch.forget()  # else it holds the blocks, and they never come back to the pool
+        if made:
+            self._made(number, group, made, todo.failed)
         return todo.failed
+
+    def _made(
+        self, number: int, group: Group, made: list[int], failed: dict[int, BaseException]
+    ) -> None:
+        """Share what was made with others of the node, or note that it could not be made."""
+        outs = [{o.base for o in command.outs} for command in group.commands]
+        bad = self.replicas.end(self.comm, number, made, set().union(*(outs[k] for k in failed)))
+        for k, handles in enumerate(outs):
+            if handles & bad:
+                failed.setdefault(k, PeerFailed(_KEEPER))
 
     def _with_messages(
         self,
@@ -214,5 +267,6 @@ def _with_axes(block: np.ndarray, ndim: int) -> np.ndarray:
     return block.reshape((1,) * (ndim - block.ndim) + block.shape)
 
 
+_KEEPER = "the rank that computes for this one failed"
 #: Errors that say that a command cannot run because of an earlier one.
 DEPENDENT = (Lost, PeerFailed)

@@ -48,7 +48,7 @@ class Loans:
         """
         assert base.block is not None
         self._lent.append(base)
-        place = self._store.place(base, move=base.lent)
+        place = self._store.place(base, move=base.lent and not base.shared)
         if place is None:
             place = self._copied(base, base.block, message)
         return np.array([place], np.int64)

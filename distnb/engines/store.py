@@ -38,6 +38,8 @@ class Base:
     virtual: bool = False
     #: Whether other ranks of the node have read this rank's block in place.
     lent: bool = False
+    #: The ranks of the node that share one block (:mod:`distnb.engines.replicas`), if they do.
+    shared: Ints = ()
 
 
 @dataclass
@@ -87,6 +89,8 @@ class Store:
         #: The ranks of the node, if they share memory.
         self.node = node
         self.pool = Pool(pool_bytes, None if node is None else node.arena)
+        #: (bytes, ranks that may still read it) -> memory of bases that are freed
+        self._limbo: dict[tuple[int, Ints], list[np.ndarray]] = {}
         self._alone = 0
         self._unseen = _lookers(_unseen_base())
         self._calibrate()
@@ -101,12 +105,15 @@ class Store:
         release(memory)
 
     def add(self, handle: int, shape: Ints, dtype: np.dtype, layout: Layout) -> Base:
-        """Make a base with undefined content; it counts as lost until that is given."""
-        base = self.bases[handle] = Base(shape, dtype, layout, None, None, lost=True)
-        local = layout.local_shape(shape, self.rank)
-        if local is not None:
-            base.block, base.memory = self.allocate(local, dtype)
+        """Make a base without memory; it counts as lost until its content is given."""
+        base = self.bases[handle] = Base(shape, dtype, layout, None, lost=True)
         return base
+
+    def provide(self, base: Base) -> None:
+        """Give a base memory, with undefined content."""
+        local = base.layout.local_shape(base.shape, self.rank)
+        if local is not None:
+            base.block, base.memory = self.allocate(local, base.dtype)
 
     def allocate(self, shape: Ints, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray | None]:
         """Return a C-contiguous block, and the pooled memory under it (None if not pooled)."""
@@ -146,12 +153,44 @@ class Store:
             return self._offset(base)
         return found
 
+    def expose(self, base: Base, ranks: Ints) -> None:
+        """Let a block lie in the arena; its content becomes undefined. ``ranks`` are to read it.
+
+        They have done what came before, and so read nothing of theirs that was freed.
+        """
+        if base.block is None or self._offset(base) is None:
+            shape = cast(Ints, base.layout.local_shape(base.shape, self.rank))
+            nbytes = prod(shape) * base.dtype.itemsize
+            waiting = self._limbo.get((nbytes, ranks))
+            memory = waiting.pop() if waiting else self.take(nbytes, shared=True)
+            old, base.memory, base.block = (
+                base.memory,
+                memory,
+                np.ndarray(shape, base.dtype, memory),
+            )
+            self.release(old)
+
+    def settle(self) -> None:
+        """Reuse what was freed while others might read it: all have done what came before."""
+        for waiting in self._limbo.values():
+            while waiting:
+                memory = waiting.pop()
+                self.release(memory)
+        self._limbo.clear()
+
     def _offset(self, base: Base) -> int | None:
         return self.arena.offset(cast(np.ndarray, base.block))
 
-    def release(self, memory: np.ndarray | None) -> None:
-        """Give memory back to the pool, unless someone (``%px``) still looks at it."""
-        if memory is not None and _references(memory) <= self._alone:
+    def release(self, memory: np.ndarray | None, readers: Ints = ()) -> None:
+        """Give memory back to the pool, unless someone (``%px``) still looks at it.
+
+        What other ranks may still read waits until they are known to have done that.
+        """
+        if memory is None or _references(memory) > self._alone:
+            return
+        if readers:
+            self._limbo.setdefault((memory.nbytes, readers), []).append(memory)
+        else:
             self.pool.give(memory)
 
     def get(self, handle: int) -> Base:
@@ -180,6 +219,7 @@ class Store:
         if target.block is None or source.block is None:
             return
         memory, target.memory = target.memory, source.memory
+        target.shared, source.shared = source.shared, ()
         target.block = source.block.reshape(target.block.shape)
         self.release(memory)
 
@@ -189,11 +229,12 @@ class Store:
             base = self.bases.pop(handle, None)
             if base is not None and base.memory is not None:
                 memory, base.memory, base.block = base.memory, None, None
-                self.release(memory)
+                self.release(memory, base.shared)
 
     def clear(self) -> None:
         """Drop everything."""
         self.bases.clear()
+        self._limbo.clear()
         self.pool.clear()
 
 

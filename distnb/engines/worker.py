@@ -170,6 +170,7 @@ class Worker:
         if self._next is None:
             self._next = self.comm.fresh()
         wait_until(self._next.ready)
+        self.store.settle()
         self._abandoned.append(self.comm)
         self.comm = self.executor.comm = self._next
         self._next = None
@@ -312,6 +313,7 @@ class _Run:
         bits = np.zeros(len(self.commands) + 1, np.uint8)
         bits[list(self.failed)] = 1
         failed = np.flatnonzero(_union(self.worker, self._number(len(self.commands)), bits))
+        self.worker.store.settle()
         self.agreed = bool(failed.size)
         self._lose(failed.tolist())
 
