@@ -48,6 +48,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     searching,
     sets,
     sorting,
+    spacing,
     standard,
     statistics,
     taking,
