@@ -205,7 +205,7 @@ class Elementwise:
     def _save(self) -> dict[tuple[int, int], Window]:
         """Copy what pieces read that an earlier one overwrites."""
         found = {}
-        for piece, i in self.scheme.saved:
+        for piece, i in self.scheme.saved if self.computes else ():
             block = self.bases[i].block
             if block is not None:
                 found[piece, i] = dense(look(block, self.scheme.loops[piece], i).array.copy())

@@ -117,11 +117,33 @@ class Executor:
             base.block = creation.adopt(buffers, command.how[1], command, self.store.rank)
         else:
             base = self.store.add(command.base, command.shape, dtype, command.layout)
-            self._check(command)
             before = self.clock.switch(COMPUTE)
-            creation.fill(base, command.how, self.store.rank, self.user)
+            self._fill(number, command, base)
             self.clock.switch(before)
         base.lost = False
+
+    def _fill(self, number: int, command: Create, base: Base) -> None:
+        """Give a base memory and fill it; one rank does it for all that share it."""
+        made = [command.base] if self.replicas.is_made_by(command, base) else []
+        if not made:
+            self.store.provide(base)
+            self._check(command)
+            creation.fill(base, command.how, self.store.rank, self.user)
+            return
+        failure: BaseException | None = self.replicas.begin(self.comm, number, made)
+        try:
+            self._check(command)
+            if self.replicas.keeps(made) and failure is None:
+                creation.fill(base, command.how, self.store.rank, self.user)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever it is, the others must hear of it
+            failure = error
+        bad = self.replicas.end(self.comm, number, made, {*made} if failure else set())
+        if failure is not None:
+            raise failure
+        if bad:
+            raise PeerFailed(_KEEPER)
 
     def _fetch(self, command: Fetch) -> np.ndarray | None:
         base = self.store.get(command.operand.base)
@@ -217,7 +239,7 @@ class Executor:
         bad = self.replicas.end(self.comm, number, made, set().union(*(outs[k] for k in failed)))
         for k, handles in enumerate(outs):
             if handles & bad:
-                failed.setdefault(k, PeerFailed("the rank that computes for this one failed"))
+                failed.setdefault(k, PeerFailed(_KEEPER))
 
     def _with_messages(
         self,
@@ -243,5 +265,6 @@ def _with_axes(block: np.ndarray, ndim: int) -> np.ndarray:
     return block.reshape((1,) * (ndim - block.ndim) + block.shape)
 
 
+_KEEPER = "the rank that computes for this one failed"
 #: Errors that say that a command cannot run because of an earlier one.
 DEPENDENT = (Lost, PeerFailed)

@@ -1,10 +1,10 @@
 """One copy for a node of what several of its ranks are to hold: replicated arrays, and their like.
 
 The lowest of these ranks, the *keeper*, computes such a block, in its arena; the others look at it
-there. This begins with a command that writes all of the base, and reads nothing of it. Before the
-keeper begins, it hears from all others that they are there: so they have done what came before, and
-read nothing any more where it will write. When it has ended it tells them where the block is, or
-that it failed. A command that writes to such a base in another way ends this: each rank first
+there. This begins with a creation, or with elementwise commands that write all of the base. Before
+the keeper begins, it hears from all others that they are there: so they have done what came
+before, and read nothing any more where it will write. When it has ended it tells them where the
+block is, or that it failed. Other commands that write to such a base end this: each rank first
 takes a copy of its own.
 
 All follows from commands and specs, and from what became of earlier commands, which the ranks that
@@ -26,7 +26,7 @@ from distnb.engines.fusion import Group
 from distnb.engines.store import Base, Store
 from distnb.events import Clock
 from distnb.layout import Ints, Layout
-from distnb.protocol import Apply
+from distnb.protocol import Apply, Create
 
 __all__ = ["Replicas"]
 
@@ -44,22 +44,39 @@ class Replicas:
         self._clock = clock
 
     def sharers(self, base: Base) -> Ints:
-        """Return the ranks of the node that share this rank's block, the keeper first."""
-        store = self._store
-        if store.node is None or store.held(base) * base.dtype.itemsize < store.node.least:
-            return ()
-        return _sharers(base.layout, store.node.ranks, store.rank)
+        """Return the ranks of the node that are to hold the same block as this one, keeper first.
+
+        Empty if it is the only one.
+        """
+        node = self._store.node
+        return () if node is None else _sharers(base.layout, node.ranks, self._store.rank)
+
+    def is_large(self, base: Base) -> bool:
+        """Tell whether a block is worth to be shared."""
+        node = self._store.node
+        return node is not None and self._store.held(base) * base.dtype.itemsize >= node.least
 
     def made_by(self, group: Group) -> list[int]:
-        """Return the bases that a group writes if the keeper alone is to run it, else none."""
-        if self._store.node is None:
+        """Return the bases that a group writes if the keeper alone is to run it, else none.
+
+        Each must be shared already, or all of it must be written and nothing of it read.
+        """
+        bases = {handle: self._store.bases[handle] for handle in group.written}
+        if not any(map(self.is_large, bases.values())):
             return []
-        bases = self._store.bases
-        for handle, view in group.written.items():
-            whole = view.is_whole(bases[handle].shape) and _first(group.commands, handle)
-            if not whole or handle in group.read or not self.sharers(bases[handle]):
+        for handle, base in bases.items():
+            whole = group.written[handle].is_whole(base.shape) and handle not in group.read
+            if not (base.shared or (whole and _unmasked(group.commands, handle))):
                 return []
-        return list(group.written)
+            if not self.sharers(base):
+                return []
+        return list(bases)
+
+    def is_made_by(self, command: Create, base: Base) -> bool:
+        """Tell whether the keeper alone is to fill a new base."""
+        return command.how[0] not in ("empty", "local") and bool(
+            self.is_large(base) and self.sharers(base)
+        )
 
     def keeps(self, made: Sequence[int]) -> bool:
         """Tell whether this rank computes what is made."""
@@ -159,8 +176,8 @@ class Replicas:
             self._store.release(memory)
 
 
-def _first(commands: Sequence[Apply], handle: int) -> bool:
-    """Tell whether the first command that writes a base writes all of it, without a mask."""
+def _unmasked(commands: Sequence[Apply], handle: int) -> bool:
+    """Tell whether the first command that writes a base does so without a mask."""
     first = next(c for c in commands if any(o.base == handle for o in c.outs))
     return first.where is None
 

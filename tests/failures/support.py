@@ -312,6 +312,18 @@ def _copyto(x, w):
     x.copyto(w.c, w.b, where=w.m)
 
 
+def _put(x, w):
+    w.c[w.i[::2, 0] % 10] = w.b[:5]
+
+
+def _at(x, w):
+    np.add.at(w.row, w.i[:, 1] % 7, w.a[:, 0])
+
+
+def _taken_along(x, w):
+    return x.take_along_axis(w.a, w.i % 10, 0)
+
+
 def _fetched(x, w):
     view = w.b[::-2, 1:]
     return view.to_numpy() if x is dnb else view.copy()
@@ -453,6 +465,15 @@ CASES = {
     "search": Case(
         _searched, _COLLECTIVE, numpys=lambda x, w: x.searchsorted(np.arange(9000.0), w.b)
     ),
+    "take": Case(lambda x, w: x.take(w.b, w.i[:, 1] % 10, axis=0), _collective("gather")),
+    "take, checking": Case(lambda x, w: w.a[w.i[:, 1] % 10], _collective("check")),
+    "index by arrays": Case(lambda x, w: w.a[[9, 0, 3], w.i[:3, 0] % 7], _collective("gather")),
+    "put": Case(_put, _collective("scatter"), ["c"]),
+    "at": Case(_at, _collective("scatter"), ["row"]),
+    "mask": Case(lambda x, w: w.b[w.m], _collective("gather")),
+    "mask, counting": Case(lambda x, w: w.b[w.m], _local("count")),
+    "nonzero": Case(lambda x, w: x.nonzero(w.i % 3), _collective("nonzero")),
+    "take along axis": Case(_taken_along, _collective("along")),
     "bincount": Case(lambda x, w: x.bincount(w.i[:, 2]), _local("bincount")),
     "bincount of weights": Case(lambda x, w: x.bincount(w.i[:, 2], w.a[:, 1]), _local("bincount")),
     "bincount, looking": Case(lambda x, w: x.bincount(w.i[1:, 2]), _local("extent")),
