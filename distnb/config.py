@@ -27,6 +27,8 @@ class Config:
     cutoff: int = 1 << 17
     """Bytes up to which an array for which no layout was asked lives in the notebook's process, as
     a NumPy array; 0 puts all of them on the engines."""
+    alone: int = 1 << 26
+    """Bytes of a matrix up to which one engine factors it alone, with all cores of its node."""
     flush_size: int = 512
     """Commands that may wait before a batch is sent."""
     flush_idle: float = 0.003

@@ -28,7 +28,7 @@ from distnb.errors import explain
 from distnb.layout import Ints
 from distnb.views import View
 
-__all__ = ["get", "is_advanced", "put"]
+__all__ = ["Index", "get", "is_advanced", "put", "values_for"]
 
 _BOOLS = (bool, np.bool_)
 
@@ -52,10 +52,10 @@ def get(x: Handle, key: Any) -> Any:
 
     It lies as :func:`distnb.picks.picked_layout` says.
     """
-    index = _Index(x, key)
+    index = Index(x, key)
     if x._base.host is not None and all_here(index.arrays, x.session):
         return settled(x.session, np.asarray(x.here[index.plain]))  # type: ignore[index]
-    keys = index.keys
+    keys = index.keys()
     return moved(pick(index.view_of(x), index.k, keys), keys.ndim, index.before)
 
 
@@ -63,7 +63,7 @@ def put(x: Handle, key: Any, value: Any) -> None:
     """Do ``x[key] = value``; where an element is named more than once, the last value stays."""
     if not x._writeable:
         raise ValueError("assignment destination is read-only")
-    index = _Index(x, key)
+    index = Index(x, key)
     if x._base.host is not None:
         if all_here((*index.arrays, value), x.session):
             x._base.copy = None
@@ -78,13 +78,13 @@ def put(x: Handle, key: Any, value: Any) -> None:
         more = (..., *(None,) * (x.ndim - mask.ndim))
         assign(x, value if np.ndim(value) == 0 else value[0], mask[more])
         return
-    keys = index.keys
+    keys = index.keys(sure=True)
     count = _check_count(index, keys, value) if mask is not None else None
     shape = index.shape(keys) if count is None else (count,)
-    place(index.view_of(x), index.k, keys, _values(x, value, shape, keys.ndim, index.before))
+    place(index.view_of(x), index.k, keys, values_for(x, value, shape, keys.ndim, index.before))
 
 
-def _check_count(index: _Index, keys: Any, value: Any) -> int | None:
+def _check_count(index: Index, keys: Any, value: Any) -> int | None:
     """Raise what NumPy raises for values that are not as many as a mask of all axes takes."""
     if index.k != len(index.view.shape):
         return None
@@ -101,7 +101,9 @@ def _check_count(index: _Index, keys: Any, value: Any) -> int | None:
     return int(keys.size)
 
 
-def _values(x: Handle, value: Any, shape: Ints, ndim: int, before: int) -> Any:
+def values_for(
+    x: Handle, value: Any, shape: Ints, ndim: int, before: int = 0, dtype: np.dtype | None = None
+) -> Any:
     """Return values for elements of a shape, as :func:`place` takes them.
 
     The ``ndim`` axes of the keys come after ``before`` others in ``shape``, but first in what is
@@ -111,7 +113,7 @@ def _values(x: Handle, value: Any, shape: Ints, ndim: int, before: int) -> Any:
         check_session(value, x.session)
         value = broadcast(_fitting(value, shape), shape)
     else:
-        data = _host_values(value, x.dtype)
+        data = _host_values(value, x.dtype if dtype is None else dtype)
         if data.size == 1 and data.ndim <= len(shape):
             return data.reshape(())[()]
         value = np.broadcast_to(_fitting(data, shape), shape)
@@ -153,7 +155,7 @@ def _fitting(value: Any, shape: Ints) -> Any:
 # -- taking an index apart -------------------------------------------------------------------------
 
 
-class _Index:
+class Index:
     """An index with arrays in it, taken apart for an array.
 
     ``view``: the array's, with the axes that arrays index first; there are ``k``. ``before``: how
@@ -174,7 +176,6 @@ class _Index:
         others = [d for d in range(len(walk.view.shape)) if d not in walk.indexed]
         self.view = walk.view.transpose((*walk.indexed, *others))
         self.before = walk.before
-        self._found: Any = None
 
     @property
     def plain(self) -> Any:
@@ -188,18 +189,13 @@ class _Index:
             return None
         return self.items[0]
 
-    @property
-    def keys(self) -> Any:
-        """What is picked of the indexed axes; computed once, as masks must be counted."""
-        if self._found is None:
-            found = [
-                p
-                if not _is_mask(p.index)
-                else p._replace(index=nonzero_keys(p.index), checked=True)
-                for p in self.positions
-            ]
-            self._found = keys_of(self.session, found)
-        return self._found
+    def keys(self, sure: bool = False) -> Any:
+        """Return what is picked of the indexed axes; masks are counted. ``sure``: see keys_of."""
+        found = [
+            p._replace(index=nonzero_keys(p.index), checked=True) if _is_mask(p.index) else p
+            for p in self.positions
+        ]
+        return keys_of(self.session, found, sure=sure)
 
     def shape(self, keys: Any) -> Ints:
         """Return the shape of the result."""

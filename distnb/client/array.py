@@ -298,7 +298,7 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
     # -- NumPy's protocols ---------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if any(not understood(x) for x in inputs):
+        if method != "at" and any(not understood(x) for x in inputs):
             return NotImplemented
         row = ops.ELEMENTWISE.get(ufunc.__name__)
         if method == "__call__" and row is not None and row.run is ufunc:

@@ -23,6 +23,7 @@ from distnb.client.creation import asarray
 from distnb.client.handle import create
 from distnb.client.notebook import all_here, watched
 from distnb.client.operations import as_dist, broadcast, check_session, copied, settled
+from distnb.config import config
 from distnb.layout import Grid, Ints, Layout, default_layout, on_engine, replicated
 from distnb.protocol import Collective
 from distnb.views import follow
@@ -43,11 +44,16 @@ def operands(*given: Any) -> tuple[DistArray, ...]:
 
 
 def factored(
-    name: str, ins: Sequence[DistArray], args: tuple[Any, ...] = (), in_rows: Way | None = None
+    name: str,
+    ins: Sequence[DistArray],
+    args: tuple[Any, ...] = (),
+    in_rows: Way | None = None,
+    large: Way | None = None,
 ) -> tuple[DistArray, ...]:
     """Return the results of a function of :mod:`distnb.matrices` for matrices or stacks of them.
 
-    ``in_rows`` finds the results (in any dtype and layout) for a tall matrix.
+    ``in_rows`` finds the results (in any dtype and layout) for a tall matrix, ``large`` for one
+    that is larger than ``config.alone``.
     """
     specs = matrices.specs(name, ins, args)
     session = ins[0].session
@@ -64,9 +70,16 @@ def factored(
         found = local(name, ins, args, layout, [layout_like(layout, s) for s, _ in specs], specs)
     elif in_rows is not None and tall(ins[0]):
         found = in_rows(*ins)
+    elif large is not None and _large(ins[0]):
+        found = large(*ins)
     else:
         found = _alone(name, ins, args, specs)
     return tuple(_finished(f, s, len(stack)) for f, s in zip(found, specs, strict=True))
+
+
+def _large(x: DistArray) -> bool:
+    """Tell whether a matrix is too large for one engine to factor it alone."""
+    return x.size * matrices.work_dtype(x.dtype).itemsize > config.alone
 
 
 def _without(x: DistArray, n: int) -> DistArray:
@@ -78,6 +91,8 @@ def _without(x: DistArray, n: int) -> DistArray:
 
 def _finished(x: DistArray, spec: matrices.Spec, n: int) -> DistArray:
     """Return a result in its dtype, with ``n`` leading axes of length 1."""
+    if not x._view.is_whole(x._base.shape):
+        x = copied(x, spec[1], _spread(x))
     x = x if x.dtype == spec[1] else x.astype(spec[1])
     for _ in range(n):
         x = x._look(x._view.insert(0))
@@ -164,15 +179,15 @@ def _alone(
     name: str, ins: Sequence[DistArray], args: tuple[Any, ...], specs: Sequence[matrices.Spec]
 ) -> tuple[DistArray, ...]:
     """Let one engine work, and spread its results: vectors to all engines, matrices by default."""
-    size = ins[0].session.size
     outs = [on_engine(len(shape), 0) for shape, _ in specs]
     found = local(name, ins, args, on_engine(2, 0), outs, specs)
-    return tuple(
-        copied(
-            f, f.dtype, default_layout(f.shape, size) if f.ndim > 1 else replicated(f.ndim, size)
-        )
-        for f in found
-    )
+    return tuple(copied(f, f.dtype, _spread(f)) for f in found)
+
+
+def _spread(x: DistArray) -> Layout:
+    """Return the layout of a result: that of matrices by default, others are held by all."""
+    size = x.session.size
+    return default_layout(x.shape, size) if x.ndim > 1 else replicated(x.ndim, size)
 
 
 def tall(x: DistArray) -> bool:

@@ -78,8 +78,15 @@ for _name in sorted(dir(np)):
 
 
 @public("where", np.where)
-def _where(condition: Any, x: Any, y: Any) -> DistArray:
-    """Choose elements from ``x`` where the condition is true, else from ``y``."""
+def _where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    """Choose elements from ``x`` where the condition is true, else from ``y``.
+
+    Of a condition alone, return where it is true, as :func:`distnb.nonzero`.
+    """
+    if x is None and y is None:
+        return FUNCTIONS[np.nonzero](condition)
+    if x is None or y is None:
+        raise ValueError("either both or neither of x and y should be given")
     return elementwise("where", *_first_array(condition, x, y))
 
 

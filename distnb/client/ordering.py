@@ -18,12 +18,12 @@ from distnb.client.namespace import public
 from distnb.client.notebook import all_here, plain
 from distnb.client.operations import as_dist, copied, settled
 from distnb.client.reshaping import ravel
-from distnb.client.sorting import check_sort, sort
+from distnb.client.sorting import check_sort, reverse, sort
 from distnb.errors import explain
 from distnb.layout import Layout
 from distnb.protocol import Collective
 
-__all__ = ["argpartition", "argsort", "lexsort", "partition", "topk"]
+__all__ = ["argpartition", "argsort", "lexsort", "partition", "sorted_with_positions", "topk"]
 
 _POSITION = np.dtype(np.intp)
 
@@ -90,6 +90,17 @@ def _positions_by(keys: Sequence[DistArray], d: int) -> DistArray:
     return found if lanes == layout else copied(found, _POSITION, layout)
 
 
+def sorted_with_positions(x: DistArray) -> tuple[DistArray, DistArray]:
+    """Return the elements of one axis in order, and where each comes from; equal ones stay so."""
+    layout = ops.sorted_layout(x.placed, 0, x.session.size)
+    found = [
+        copied(x, x.dtype, layout),
+        create(x.session, x.shape, _POSITION, layout, ("index", 0, 0, 1)),
+    ]
+    _record(found, found, 0, 0)
+    return found[0], found[1]
+
+
 def _numbers(x: DistArray, d: int, backwards: bool = False) -> tuple[int, int]:
     return (x.shape[d] - 1, -1) if backwards else (0, 1)
 
@@ -101,11 +112,6 @@ def _record(ins: Sequence[DistArray], outs: Sequence[DistArray], d: int, start: 
         return
     operands = tuple(x.operand for x in outs), tuple(x.operand for x in ins)
     session.record(Collective("sort", *operands, (d, "stable", start), session.site()))
-
-
-def reverse(x: DistArray, d: int) -> DistArray:
-    """Return a view with the elements along an axis in reverse order."""
-    return x[(slice(None),) * d + (slice(None, None, -1),)]
 
 
 @public("lexsort", np.lexsort)

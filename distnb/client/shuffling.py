@@ -102,7 +102,8 @@ class Shuffler(Source):
             order = self._order(n, dist, grid)
         else:
             times = self._draw("exponential", (1.0,), n, np.float64, dist, grid)
-            order = FUNCTIONS[np.argsort](times / asarray(p, session=times.session))
+            chances = elementwise("maximum", asarray(p, session=times.session), 1e-300)
+            order = FUNCTIONS[np.argsort](times / chances)
         first = order[: int(np.prod(shape))]
         if len(shape) == 1:
             return first.copy()

@@ -20,7 +20,13 @@ __all__ = ["sort"]
 
 @public("sort", np.sort)
 def sort(
-    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    a: Any,
+    axis: Any = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: bool = False,
 ) -> DistArray:
     """Return a sorted copy, as ``numpy.sort``; NaN come last.
 
@@ -40,6 +46,8 @@ def sort(
         There are no fields.
     stable : bool, optional
         The same as ``kind='stable'``.
+    descending : bool
+        Whether the largest come first; then NaN come before all others.
 
     Examples
     --------
@@ -53,6 +61,8 @@ def sort(
         x, axis = ravel(x), -1
     check_sort(x, axis, kind, order, stable)
     d, size = one_axis(axis, x.ndim), x.session.size
+    if descending:  # equal elements stay in order
+        return reverse(sort(reverse(x, d), d, kind, stable=stable), d).copy()
     if x.here is not None:
         return settled(x.session, np.sort(x.here, d, kind, stable=stable))
     layout = ops.sorted_layout(x.placed, d, size)
@@ -60,6 +70,11 @@ def sort(
     found = copied(x, x.dtype, lanes)
     _record(found, d, kind, stable)
     return found if lanes == layout else copied(found, x.dtype, layout)
+
+
+def reverse(x: DistArray, d: int) -> DistArray:
+    """Return a view with the elements along an axis in reverse order."""
+    return x[(slice(None),) * d + (slice(None, None, -1),)]
 
 
 def _sort_into(

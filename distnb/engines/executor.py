@@ -13,6 +13,7 @@ from distnb.engines import (
     creation,
     fourier,
     matrices,
+    panels,
     picking,
     reductions,
     scans,
@@ -37,10 +38,12 @@ __all__ = ["Executor"]
 #: op -> what does it: made of a command and the store, it knows its messages (``owed``,
 #: ``expected``) from specs alone, and does its work in ``run(exchange, clock)``.
 COLLECTIVES: dict[str, Callable[[Collective, Store], Any]] = {
+    "along": picking.Along,
     "check": picking.Check,
     "fft": fourier.Transform,
     "gather": picking.Gather,
     "nonzero": picking.Nonzero,
+    "panel": panels.Step,
     "sample": alone.Sample,
     "scan": scans.Scan,
     "scatter": picking.Scatter,

@@ -12,55 +12,40 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from distnb.engines.alone import Alone
 from distnb.engines.exchange import Exchange, Key
 from distnb.engines.store import Store
 from distnb.events import COMPUTE, Clock
+from distnb.ops import ELEMENTWISE
 from distnb.picks import Picked, checked, unravel, wanted_dtype
 from distnb.protocol import Collective
 
-__all__ = ["Check", "Gather", "Nonzero", "Scatter"]
+__all__ = ["Along", "Check", "Gather", "Nonzero", "Scatter"]
 
 _POSITIONS, _ROWS = 0, 1
 
 
-class _Alone:
-    """What each rank does with its own parts; nothing is sent."""
-
-    owed: tuple[Key, ...] = ()
-    expected: tuple[Key, ...] = ()
-
-    def __init__(self, command: Collective, store: Store) -> None:
-        self.args = command.args
-        self.rank = store.rank
-        self.ins = [store.bases[x.base] for x in command.ins]
-        self.outs = [store.bases[x.base] for x in command.outs]
-
-    def run(self, exchange: Exchange, clock: Clock) -> None:
-        """Compute, if there is anything here."""
-        if self.outs[0].block is None:
-            return
-        before = clock.switch(COMPUTE)
-        self.compute(*(x.block for x in (*self.outs, *self.ins)))
-        clock.switch(before)
-
-    def compute(self, *blocks: Any) -> None:
-        """Fill the first blocks, those of the outputs."""
-        raise NotImplementedError
+class _Blocks(Alone):
+    def _blocks(self) -> list[Any]:
+        """Return the blocks of the result and of the operands."""
+        return [x.block for x in (self.out, *self.ins)]
 
 
-class Check(_Alone):
+class Check(_Blocks):
     """Check positions along an axis: ``args`` are those of :func:`distnb.picks.checked`."""
 
-    def compute(self, found: np.ndarray, index: np.ndarray) -> None:
+    def work(self) -> None:
         """Fill the positions."""
+        found, index = self._blocks()
         found[...] = checked(index, *self.args)
 
 
-class Nonzero(_Alone):
+class Nonzero(_Blocks):
     """Find where a mask is true: C-order positions; the output has room for exactly these."""
 
-    def compute(self, found: np.ndarray, mask: np.ndarray) -> None:
+    def work(self) -> None:
         """Fill the positions."""
+        found, mask = self._blocks()
         found[...] = np.flatnonzero(mask) + self._first()
 
     def _first(self) -> int:
@@ -73,6 +58,16 @@ class Nonzero(_Alone):
         c, p = coords[base.layout.dims[split]], base.layout.parts(split)
         low = base.layout.axes[split].bounds(base.shape[split], p, c)[0]
         return low * prod(base.shape[split + 1 :])
+
+
+class Along(_Blocks):
+    """Pick along an axis that is not split: ``args`` is the axis; others are aligned."""
+
+    def work(self) -> None:
+        """Pick from the first operand at the positions that the second holds."""
+        (axis,) = self.args
+        found, x, index = self._blocks()
+        found[...] = np.take_along_axis(x, checked(index, x.shape[axis], axis), axis)
 
 
 class _Lot(NamedTuple):
@@ -209,7 +204,7 @@ class Scatter(_Picking):
     def __init__(self, command: Collective, store: Store) -> None:
         super().__init__(command, store, copies=True)
         _, op, scalar = command.args
-        self.at = None if op is None else getattr(np, op).at
+        self.at = None if op is None else ELEMENTWISE[op].run.at  # type: ignore[attr-defined]
         self.scalar = None if scalar is None else np.asarray(scalar[1], scalar[0])
         self.values = store.bases[command.ins[2].base] if len(command.ins) > 2 else None
         self.tags = (_POSITIONS,) if self.values is None else (_POSITIONS, _ROWS)

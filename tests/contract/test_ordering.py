@@ -79,6 +79,7 @@ def test_argsort_of_every_dtype(session, dtype):
     same(dnb.argsort(a, stable=True), np.argsort(x, stable=True))
     backwards = 59 - np.argsort(x[::-1], stable=True)[::-1]
     same(dnb.argsort(a, descending=True), backwards)
+    same(dnb.sort(a, descending=True, stable=True), x[backwards])
     same(dnb.lexsort((a, a == x[0])), np.lexsort((x, x == x[0])))
 
 

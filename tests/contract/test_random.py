@@ -1,5 +1,7 @@
 """Random numbers on engines and in the notebook: the same for every layout, right for parameters."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -168,6 +170,102 @@ def test_permutation_of_numbers(session):
             assert x.dtype == np.int64
             np.testing.assert_array_equal(np.sort(x), np.arange(n))
     assert (np.diff(x) != 1).sum() > 280
+
+
+def test_permutation_of_slices(session):
+    x = np.arange(24).reshape(6, 4)
+    found = []
+    for dist in ("block", "cyclic", ("*", "block")):
+        a = dnb.array(x, dist=dist)
+        rng = dnb.random.default_rng(2)
+        rows, columns = rng.permutation(a).to_numpy(), rng.permutation(a, axis=1).to_numpy()
+        np.testing.assert_array_equal(rows[np.argsort(rows[:, 0])], x)
+        np.testing.assert_array_equal(columns[:, np.argsort(columns[0])], x)
+        same(a, x)
+        rng.shuffle(a)
+        b = a.to_numpy()
+        np.testing.assert_array_equal(b[np.argsort(b[:, 0])], x)
+        found.append(np.concatenate([rows, columns, b]).tobytes())
+    assert len(set(found)) == 1
+    with pytest.raises(np.exceptions.AxisError):
+        rng.permutation(a, axis=2)
+    with pytest.raises(TypeError, match="a DistArray"):
+        rng.shuffle([1, 2, 3])
+
+
+def test_permuted(session):
+    """Each lane has an order of its own; all together have one."""
+    x = np.arange(48).reshape(12, 4)
+    found = []
+    for dist in ("block", ("*", "cyclic"), "replicated"):
+        a = dnb.array(x, dist=dist)
+        rng = dnb.random.default_rng(2)
+        for axis in (0, 1, -1):
+            y = rng.permuted(a, axis=axis).to_numpy()
+            np.testing.assert_array_equal(np.sort(y, axis), x)
+            found.append(y.tobytes())
+        z = rng.permuted(a).to_numpy()
+        np.testing.assert_array_equal(np.sort(z, None), x.ravel())
+        assert (np.sort(z, 1) != x).any()
+        assert rng.permuted(a, axis=0, out=a) is a
+    assert len(set(found)) == 3
+    assert len(set(map(tuple, y - x[:, :1]))) > 1
+
+
+def test_orders_are_equally_likely(session):
+    rng = dnb.random.default_rng(8)
+    found = [tuple(rng.permutation(3, dist="block").to_numpy()) for _ in range(60)]
+    counts = [found.count(order) for order in set(found)]
+    assert len(counts) == 6
+    assert min(counts) > 2
+
+
+def test_choice(session):
+    rng = dnb.random.default_rng(2)
+    x = rng.choice(5, (300, 2)).to_numpy()
+    assert set(x.ravel()) == set(range(5))
+    assert rng.choice(5).shape == ()
+    few = rng.choice(9, (2, 3), replace=False).to_numpy()
+    assert len(set(few.ravel())) == 6
+    a = dnb.array(np.arange(20).reshape(10, 2) * 7, dist="cyclic")
+    rows = rng.choice(a, 6, replace=False).to_numpy()
+    assert len({tuple(r) for r in rows}) == 6
+    assert {tuple(r) for r in rows} <= {tuple(r) for r in a.to_numpy()}
+    assert rng.choice(a, 3, axis=1).shape == (10, 3)
+    assert set(rng.choice([1.5, 2.5], 50).to_numpy()) == {1.5, 2.5}
+
+
+def test_choice_with_probabilities(session):
+    rng = dnb.random.default_rng(2)
+    p = np.array([0.1, 0.2, 0.0, 0.3, 0.4])
+    for chances in (p, dnb.array(p, dist="cyclic")):
+        x = rng.choice(5, 2000, p=chances).to_numpy()
+        assert (abs(np.bincount(x, minlength=5) / 2000 - p) < 0.05).all()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            y = rng.choice(5, 4, replace=False, p=chances).to_numpy()
+        assert sorted(y) == [0, 1, 3, 4]
+    first = [rng.choice(5, 1, replace=False, p=p).item() for _ in range(40)]
+    assert first.count(2) == 0
+    assert first.count(4) > first.count(0)
+
+
+@pytest.mark.parametrize(
+    ("a", "size", "options"),
+    [
+        (0, 3, {}),
+        (3, 4, {"replace": False}),
+        (3, 2, {"p": [0.5, 0.5]}),
+        (2, 2, {"p": [0.5, 0.6]}),
+        (2, 2, {"p": [1.5, -0.5]}),
+        (3, 2, {"p": [1.0, 0.0, 0.0], "replace": False}),
+    ],
+    ids=str,
+)
+def test_choices_that_numpy_refuses(session, a, size, options):
+    _, error = outcome(lambda: np.random.default_rng(0).choice(a, size, **options))
+    with pytest.raises(public(error)):
+        dnb.random.default_rng(0).choice(a, size, **options)
 
 
 # -- vectors and counts --------------------------------------------------------------------------
