@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import NamedTuple
 
+import numpy as np
+
 __all__ = [
     "CLASSES",
     "COMPUTE",
@@ -32,6 +34,7 @@ __all__ = [
     "CommandTime",
     "OpTime",
     "Report",
+    "Times",
     "summarise",
 ]
 
@@ -107,6 +110,28 @@ class CommandTime(NamedTuple):
     overhead: int
     messages: int
     bytes: int
+
+
+class Times(NamedTuple):
+    """What the commands of a batch took on one rank, as it travels.
+
+    ``spent`` has a row, as a CommandTime, for each part of the batch that ran in one go, and
+    ``shares`` the commands that share it; -1 stands for everything that is no command.
+
+    >>> Times(((0, 2), (1,)), np.array([[9, 0, 0, 1, 0, 0], [4, 0, 0, 0, 0, 0]])).rows(3).tolist()
+    [[4, 0, 0, 0, 0, 0], [4, 0, 0, 0, 0, 0], [5, 0, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0]]
+    """
+
+    shares: tuple[Sequence[int], ...]
+    spent: np.ndarray
+
+    def rows(self, n: int) -> np.ndarray:
+        """Return a row for each of ``n`` commands, in equal parts, and one for everything else."""
+        found = np.zeros((n + 1, 6), np.int64)
+        for of, total in zip(self.shares, self.spent, strict=True):
+            found[list(of)] += total // len(of)
+            found[of[-1]] += total % len(of)
+        return found
 
 
 class OpTime(NamedTuple):

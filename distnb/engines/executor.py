@@ -10,9 +10,8 @@ import numpy as np
 from distnb import ops
 from distnb.engines import creation, reductions, sorting
 from distnb.engines.comm import Comm
-from distnb.engines.elementwise import Elementwise
+from distnb.engines.elementwise import Elementwise, Task
 from distnb.engines.exchange import Exchange, PeerFailed
-from distnb.engines.fusion import Group
 from distnb.engines.kernels import Scratch, Watch
 from distnb.engines.store import Base, Lost, Store
 from distnb.events import COMPUTE, TRANSFER, Clock
@@ -68,14 +67,12 @@ class Executor:
         dtype = np.dtype(command.dtype)
         self.store.free((command.base,))  # one that was lost is made again under its handle
         if dead:
-            base = self.store.bases[command.base] = Base(
-                command.shape, dtype, command.layout, None, lost=True, virtual=True
-            )
+            base = Base(command.shape, dtype, command.layout, None, lost=True, virtual=True)
+            self.store.put(command.base, base)
             self._check(command)
         elif command.how[0] == "data":
-            base = self.store.bases[command.base] = Base(
-                command.shape, dtype, command.layout, None, None, lost=True
-            )
+            base = Base(command.shape, dtype, command.layout, None, lost=True)
+            self.store.put(command.base, base)
             self._check(command)
             base.block = creation.adopt(buffers, command.how[1], command, self.store.rank)
         else:
@@ -138,11 +135,10 @@ class Executor:
 
         self._with_messages(number, work.owed, work.expected, run)
 
-    def group(self, number: int, group: Group, dead: set[int]) -> dict[int, BaseException]:
+    def group(self, number: int, task: Task, values: tuple[Any, ...]) -> dict[int, BaseException]:
         """Run a group of elementwise commands; return why which of them failed."""
-        recipe = group.recipe(self.store.bases, dead)
         todo = Elementwise(
-            self.store, self.comm, self.clock, self.scratch, group, recipe, self.watch
+            self.store, self.comm, self.clock, self.scratch, task, values, self.watch
         )
 
         def work(exchange: Exchange) -> None:
@@ -150,7 +146,7 @@ class Executor:
             todo.run(exchange)
 
         try:
-            self._with_messages(number, todo.owed, todo.expected, work)
+            self._with_messages(number, task.owed, task.expected, work)
         except KeyboardInterrupt:
             raise
         except BaseException as error:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from itertools import count
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +14,14 @@ from distnb.layout import Ints, Layout
 from distnb.protocol import Operand
 from distnb.views import Placed
 
-__all__ = ["Base", "Lost", "Pool", "Store"]
+__all__ = ["Base", "Frame", "Lost", "Pool", "Store"]
 
 #: Blocks smaller than this are cheaper to allocate than to look up.
 _POOLED_FROM = 1 << 15
+#: Specs of bases -> numbers, of which none is given twice.
+_SPECS: dict[tuple[Ints, np.dtype, Layout], int] = {}
+_MOST_SPECS = 4096
+_NUMBERS = count(1)
 
 
 class Lost(Exception):  # noqa: N818 - a state of a base, not an error of the user's
@@ -34,6 +40,17 @@ class Base:
     lost: bool = False
     #: Never stored: it comes to be and goes within one group of commands.
     virtual: bool = False
+    #: Equal for equal shapes, dtypes and layouts, as long as few others come between.
+    spec: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        key = (self.shape, self.dtype, self.layout)
+        found = _SPECS.get(key)
+        if found is None:
+            if len(_SPECS) >= _MOST_SPECS:
+                _SPECS.clear()
+            found = _SPECS.setdefault(key, next(_NUMBERS))
+        self.spec = found
 
 
 @dataclass
@@ -85,11 +102,16 @@ class Store:
 
     def add(self, handle: int, shape: Ints, dtype: np.dtype, layout: Layout) -> Base:
         """Make a base with undefined content; it counts as lost until that is given."""
-        base = self.bases[handle] = Base(shape, dtype, layout, None, None, lost=True)
+        base = Base(shape, dtype, layout, None, None, lost=True)
+        self.put(handle, base)
         local = layout.local_shape(shape, self.rank)
         if local is not None:
             base.block, base.memory = self.allocate(local, dtype)
         return base
+
+    def put(self, handle: int, base: Base) -> None:
+        """Enter a base."""
+        self.bases[handle] = base
 
     def allocate(self, shape: Ints, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray | None]:
         """Return a C-contiguous block, and the pooled memory under it (None if not pooled)."""
@@ -115,7 +137,7 @@ class Store:
             raise Lost(f"array {handle}")
         return base
 
-    def held(self, base: Base) -> int:
+    def held(self, base: Any) -> int:
         """Return how many elements of a base this rank is to hold."""
         local = base.layout.local_shape(base.shape, self.rank)
         return 0 if local is None else prod(local)
@@ -141,6 +163,40 @@ class Store:
         """Drop everything."""
         self.bases.clear()
         self.pool.clear()
+
+
+class Frame(Store):
+    """A store as one batch sees it: its bases have the numbers by which its commands name them."""
+
+    def __init__(self, store: Store, handles: Ints) -> None:
+        self.rank = store.rank
+        self.pool = store.pool
+        self._alone = store._alone
+        self._store = store
+        self._handles = handles
+        there = store.bases
+        self.bases = {n: there[h] for n, h in enumerate(handles) if h in there}
+
+    @property
+    def specs(self) -> Ints:
+        """What the bases are that were there before the batch (0 for all others)."""
+        there = self._store.bases
+        return tuple([there[h].spec if h in there else 0 for h in self._handles])
+
+    def put(self, handle: int, base: Base) -> None:
+        """Enter a base here and in the store."""
+        self.bases[handle] = base
+        self._store.put(self._handles[handle], base)
+
+    def allocate(self, shape: Ints, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return a block and the memory under it, as the store does."""
+        return self._store.allocate(shape, dtype)
+
+    def free(self, handles: Ints) -> None:
+        """Drop bases here and in the store."""
+        for handle in handles:
+            self.bases.pop(handle, None)
+        self._store.free(tuple([self._handles[h] for h in handles]))
 
 
 def _references(memory: np.ndarray) -> int:
