@@ -73,6 +73,8 @@ class Prepared:
         The positions that ``quick`` leaves out.
     specs : dict
         What each base is.
+    complex : bool
+        Whether complex numbers may be cast to real ones.
     dead : set of int
         The bases that are never stored.
     """
@@ -82,6 +84,7 @@ class Prepared:
         self.specs = specs
         plan = schedule(script.commands, specs, fuse)
         self.dead = plan.dead
+        self.complex = any(x.dtype.kind == "c" for x in specs.values())
         self.items: list[tuple[Task | int, Ints]] = []
         for item in plan.items:
             if isinstance(item, Group):

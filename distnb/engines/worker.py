@@ -11,7 +11,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from distnb.engines.exchange import Exchange, wait_until
 from distnb.engines.executor import DEPENDENT, Executor
 from distnb.engines.fusion import Specs
 from distnb.engines.local import LocalArray
-from distnb.engines.prepared import Library
+from distnb.engines.prepared import Library, Prepared
 from distnb.engines.reductions import Tree
 from distnb.engines.store import Base, Frame, Store
 from distnb.events import IDLE, OVERHEAD, Clock, Times
@@ -116,10 +116,7 @@ class Worker:
             elif self._gave_up:  # other ranks will not take part in what is left of the epoch
                 raise KeyboardInterrupt
             self.batches += 1
-        with (
-            _quiet_casts(),
-            np.errstate(divide="call", over="call", invalid="call", call=self._on_warning),
-        ):
+        with np.errstate(divide="call", over="call", invalid="call", call=self._on_warning):
             run.all()
 
     def give_up(self) -> None:
@@ -218,8 +215,18 @@ class _Run:
         executor = self.worker.executor
         executor.store = self.frame
         plan = self.script.prepared(self.frame, bool(self.batch.fuse))
-        items, self.specs = plan.items, plan.specs
-        if executor.fault is None:  # then what is never stored cannot fail
+        self.specs = plan.specs
+        with _quiet_casts() if plan.complex else nullcontext():
+            self._items(plan)
+        # What only reads leaves nothing to agree on, but under SPMD each rank has a client to tell.
+        # Deletions cannot fail, and under SPMD other ranks may have none now.
+        if self.script.writes or (self.worker.together and self.commands):
+            self._agree()
+
+    def _items(self, plan: Prepared) -> None:
+        """Run commands and groups."""
+        items = plan.items
+        if self.worker.executor.fault is None:  # then what is never stored cannot fail
             items = plan.quick
             self.done.update(plan.virtual)
         for item, rows in items:
@@ -234,10 +241,6 @@ class _Run:
                     self._one(rows[0], command, plan.dead)
                 self.done.add(item)
             self._book(rows)
-        # What only reads leaves nothing to agree on, but under SPMD each rank has a client to tell.
-        # Deletions cannot fail, and under SPMD other ranks may have none now.
-        if self.script.writes or (self.worker.together and self.commands):
-            self._agree()
 
     def _group(self, task: Task, rows: Ints) -> None:
         errors = self.worker.executor.group(self._number(rows[0]), task, self.batch.values)
@@ -267,8 +270,7 @@ class _Run:
     def times(self) -> Times:
         """Return what the commands took; those of a group share its time in equal parts."""
         self._book((-1,))
-        shares = tuple([rows for rows, _ in self.marks[1:]])
-        return Times(shares, np.diff(np.array([mark for _, mark in self.marks]), axis=0))
+        return Times(*zip(*self.marks, strict=True))
 
     def _one(self, index: int, command: Command, dead: set[int]) -> None:
         worker = self.worker
@@ -310,11 +312,15 @@ class _Run:
 
     def _agree(self) -> None:
         """Tell everyone which commands failed anywhere; mark what they write as lost everywhere."""
-        bits = np.zeros(len(self.commands) + 1, np.uint8)
-        bits[list(self.failed)] = 1
-        failed = np.flatnonzero(_union(self.worker, self._number(len(self.commands)), bits))
-        self.agreed = bool(failed.size)
-        self._lose(failed.tolist())
+        failed: Iterable[int] = self.failed
+        if self.worker.comm.size > 1:
+            bits = np.zeros(len(self.commands) + 1, np.uint8)
+            bits[list(self.failed)] = 1
+            _union(self.worker, self._number(len(self.commands)), bits)
+            failed = np.flatnonzero(bits).tolist() if bits.any() else ()
+        self.agreed = bool(failed)
+        if failed:
+            self._lose(failed)
 
     def abort(self) -> None:
         """Give up: what this and later commands write is lost on this rank, and so everywhere.
@@ -384,11 +390,9 @@ def _dependents(commands: tuple[Command, ...], failed: Iterable[int]) -> set[int
     return lost
 
 
-def _union(worker: Worker, number: int, bits: np.ndarray) -> np.ndarray:
-    """Return the union of all ranks' bits, on every rank: up a binomial tree and down again."""
+def _union(worker: Worker, number: int, bits: np.ndarray) -> None:
+    """Make bits the union of all ranks' bits, on every rank: up a binomial tree and down again."""
     comm = worker.comm
-    if comm.size == 1:
-        return bits
     tree = Tree(list(range(comm.size)), comm.rank)
     exchange = Exchange(comm, worker.clock, number, [], [])
     other = np.empty_like(bits)
@@ -396,13 +400,12 @@ def _union(worker: Worker, number: int, bits: np.ndarray) -> np.ndarray:
         exchange.receive(child, 0, other)
         np.bitwise_or(bits, other, out=bits)
     if tree.parent is not None:
-        exchange.send(tree.parent, 0, bits)
-        bits = other
+        other[...] = bits  # what is sent must not change
+        exchange.send(tree.parent, 0, other)
         exchange.receive(tree.parent, 1, bits)
     for child in tree.children:
         exchange.send(child, 1, bits)
     exchange.finish()
-    return bits
 
 
 def _with_handles(command: Bind, handles: Ints) -> Iterator[tuple[str, Any]]:
