@@ -12,6 +12,7 @@ The functions of the array namespace are NumPy's; see the documentation for layo
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,16 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     averages,
     counting,
     creation,
+    fft,
     functions,
+    joining,
+    linalg,
     products,
     random,
+    reshaping,
+    scanning,
     sorting,
+    standard,
     viewing,
 )
 from distnb.client.array import DistArray
@@ -48,6 +55,9 @@ _DTYPES = (
 )
 
 __version__ = "0.1.0.dev0"
+__array_api_version__ = standard.VERSION
+#: What there is and is not: all dtypes of the standard, one device, data-dependent shapes.
+__array_namespace_info__ = np.__array_namespace_info__
 
 __all__ = [  # noqa: PLE0604 - names from the table
     *NAMESPACE,
@@ -64,7 +74,9 @@ __all__ = [  # noqa: PLE0604 - names from the table
     "SessionError",
     "config",
     "connect",
+    "fft",
     "inprocess",
+    "linalg",
     "random",
     "session",
     "spmd",
@@ -72,7 +84,9 @@ __all__ = [  # noqa: PLE0604 - names from the table
 ]
 
 
+sys.modules[f"{__name__}.linalg"] = linalg  # so that it can be imported
 globals().update(NAMESPACE)
+DistArray.namespace = sys.modules[__name__]
 globals().update(
     {name: getattr(np, name) for name in ("e", "inf", "nan", "newaxis", "pi", *_DTYPES)}
 )

@@ -133,11 +133,16 @@ def _extent(x: Any, out: np.ndarray) -> None:
     out[...] = (x.min(), x.max()) if x.size else 0
 
 
+def _count(x: Any, out: np.ndarray) -> None:
+    out[...] = np.count_nonzero(x)
+
+
 #: name -> function of whole local parts, with ``out=`` (see ``protocol.Local``).
 LOCALS: dict[str, Callable[..., Any]] = {
     "matmul": np.matmul,
     "bincount": _bincount,
     "extent": _extent,
+    "count": _count,
 }
 
 #: ufunc name -> reduction, for ``np.add.reduce`` and its like.

@@ -116,7 +116,8 @@ class Reduce(NamedTuple):
 class Local(NamedTuple):
     """Apply a function to what each rank holds of whole bases that were brought into place.
 
-    ``op`` is a row of ``ops.LOCALS``; ranks that hold nothing of the output do nothing.
+    ``op`` is a row of ``ops.LOCALS``; ranks that hold nothing of the output do nothing. Or it is
+    ``'adopt'``: the output gets the memory of the one input, whose elements it has in C order.
     """
 
     op: str
@@ -406,6 +407,9 @@ def _flat(command: Command, numbers: _Numbers, values: list[Any]) -> Any:
     if isinstance(command, Fetch | Clocks | Describe):
         values.append(command.slot)
         command = command._replace(slot=Param("slot", len(values) - 1))  # type: ignore[arg-type]
+    if isinstance(command, Collective):
+        values.append(command.args)
+        command = command._replace(args=Param("args", len(values) - 1))
     return _renumbered(command, numbers)
 
 
@@ -469,6 +473,9 @@ def filled(command: Any, values: tuple[Any, ...]) -> Any:
         return command._replace(ins=tuple([_value(x, values) for x in command.ins]))
     if isinstance(command, Create) and len(command.how) > 1:
         return command._replace(how=(command.how[0], *values[command.how[1].index]))
+    if isinstance(command, Collective):
+        args: Any = command.args
+        return command._replace(args=values[args.index])
     slot = getattr(command, "slot", None)
     return command if slot is None else command._replace(slot=values[slot.index])
 

@@ -71,13 +71,15 @@ def axis_kinds(n: int, p: int) -> st.SearchStrategy[Axis]:
         st.just(Cyclic()),
         st.builds(BlockCyclic, st.integers(1, n // p + 2)),
         st.builds(lambda inner: Irregular((0, *sorted(inner), n)), cuts),
-        st.builds(_slice_of_blocks, st.just(n), small, st.integers(1, 4), small),
+        st.builds(_slice_of_blocks, st.just(n), small, st.integers(1, 4), small, st.booleans()),
     ]
     return st.one_of([st.just(Whole()), *kinds] if p == 1 else kinds)
 
 
-def _slice_of_blocks(n: int, start: int, step: int, after: int) -> SlicedBlock:
-    return SlicedBlock(start + step * max(0, n - 1) + 1 + after, start, step)
+def _slice_of_blocks(n: int, start: int, step: int, after: int, back: bool) -> SlicedBlock:
+    last = start + step * max(0, n - 1)
+    of = last + 1 + after
+    return SlicedBlock(of, last, -step) if back else SlicedBlock(of, start, step)
 
 
 @st.composite
@@ -101,7 +103,8 @@ def grids(draw: st.DrawFn, size: int) -> Grid:
             first += stride * draw(st.integers(0, n - 1))
         else:
             kept.append((n, stride))
-    return Grid(first, tuple(n for n, _ in kept), tuple(stride for _, stride in kept))
+    grid = Grid(first, tuple(n for n, _ in kept), tuple(stride for _, stride in kept))
+    return grid.turned(g for g in range(len(kept)) if draw(_rarely))
 
 
 @st.composite

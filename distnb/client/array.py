@@ -14,7 +14,7 @@ import numpy as np
 from distnb import ops
 from distnb.client.handle import Handle, numeric
 from distnb.client.indexing import index_view, one_axis, some_axes
-from distnb.client.namespace import FUNCTIONS
+from distnb.client.namespace import DEVICE, FUNCTIONS
 from distnb.client.notebook import NUMBERS, quick
 from distnb.client.operations import (
     assign,
@@ -59,6 +59,9 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1000
+
+    #: Set by the package root, which the client does not import: the module :mod:`distnb`.
+    namespace: Any = None
 
     # -- what it is --------------------------------------------------------------------------
 
@@ -303,6 +306,8 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
             return reduce(
                 ops.UFUNC_REDUCTIONS[ufunc.__name__].name, *inputs, **reduce_options(kwargs)
             )
+        if method in FUNCTIONS:  # of any ufunc: accumulate, outer ...
+            return FUNCTIONS[method](ufunc, *inputs, **kwargs)
         raise TypeError(
             explain(
                 "operation on distributed arrays",
@@ -326,6 +331,48 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
                 )
             )
         return found(*args, **kwargs)
+
+    # -- the array API standard ------------------------------------------------------------------
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """Return :mod:`distnb`, which conforms to the Python array API standard."""
+        known = ("2021.12", "2022.12", "2023.12", "2024.12")
+        if api_version not in (None, *known):
+            raise ValueError(explain("api_version", api_version, f"one of {known}", "leave it out"))
+        return self.namespace
+
+    @property
+    def device(self) -> str:
+        """Always ``'cpu'``; where the elements are is in ``layout``."""
+        return DEVICE
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> DistArray:
+        """Return the array itself: there is one device."""
+        if device != self.device or stream is not None:
+            raise ValueError(
+                explain(
+                    "device", f"{device!r}, stream {stream}", repr(DEVICE), "use redistribute()"
+                )
+            )
+        return self
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: Any = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Return a capsule of a copy in the notebook; obeys the gather budget."""
+        if copy is False:
+            raise BufferError(explain("copy", False, "None or True", "gathering always copies"))
+        host = self.__array__()
+        return host.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
+
+    def __dlpack_device__(self) -> Any:
+        """Return the device of that copy."""
+        return np.empty(0).__dlpack_device__()
 
     # -- reductions --------------------------------------------------------------------------
 

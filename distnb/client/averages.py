@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,7 @@ def _make_reduction(name: str) -> _Function:
     def function(a: Any, axis: Any = None, *args: Any, **options: Any) -> Any:
         return getattr(asarray(a), name)(axis, *args, **options)
 
+    function.__signature__ = inspect.signature(getattr(np, name))  # type: ignore[attr-defined]
     function.__doc__ = (
         f"Reduce over ``axis`` as ``numpy.{name}`` does.\n\n    The kept axes stay split as they "
         "are and every engine along a reduced axis gets a copy of the\n    result; partial results "

@@ -12,7 +12,7 @@ import numpy as np
 from distnb.client.array import DistArray
 from distnb.client.current import need
 from distnb.client.handle import create, hosted, numeric
-from distnb.client.namespace import FUNCTIONS, NAMESPACE
+from distnb.client.namespace import FUNCTIONS, NAMESPACE, with_device
 from distnb.client.operations import elementwise, from_host
 from distnb.client.placement import layout_of_new, stay
 from distnb.client.session import Session
@@ -60,7 +60,7 @@ def array(
     *,
     dist: Any = None,
     grid: Any = None,
-    copy: bool = True,
+    copy: bool | None = True,
     session: Session | None = None,
 ) -> DistArray:
     """Make a distributed array from array-like data.
@@ -78,8 +78,9 @@ def array(
         block-cyclic, ``('irregular', cuts)``; or another array or its ``layout``.
     grid : int or tuple of int, optional
         Engines along each split axis.
-    copy : bool
-        Whether a DistArray that already fits is copied.
+    copy : bool or None
+        Whether a DistArray that already fits is copied. False: never; then data that are no
+        DistArray, or that do not fit, are an error.
     session : Session, optional
         By default the current one.
 
@@ -87,6 +88,8 @@ def array(
     ------
     TypeError
         For dtypes that are not numeric.
+    ValueError
+        If a copy would be needed and ``copy`` is False.
     LayoutError
         If the layout does not fit the shape or the number of engines.
 
@@ -102,7 +105,12 @@ def array(
             raise SessionError(
                 explain("session", "another one than the array's", "none", "use .to_numpy() first")
             )
-        return _from_dist(data, dtype, dist, grid, copy)
+        found = _from_dist(data, dtype, dist, grid, bool(copy))
+        if copy is False and found is not data:
+            raise _no_copy()
+        return found
+    if copy is False:
+        raise _no_copy()
     at = need(session)
     host = np.asarray(data) if dtype is None else np.asarray(data, dtype=numeric(dtype))
     host = host.astype(numeric(host.dtype), copy=False)
@@ -110,6 +118,12 @@ def array(
     if layout.here:
         return hosted(at, np.array(host, order="C", copy=True))
     return from_host(at, host, layout)
+
+
+def _no_copy() -> ValueError:
+    return ValueError(
+        explain("copy", False, "None or True, as a copy is needed", "leave copy= out")
+    )
 
 
 def _from_dist(data: DistArray, dtype: Any, dist: Any, grid: Any, copy: bool) -> DistArray:
@@ -125,10 +139,11 @@ def asarray(
     *,
     dist: Any = None,
     grid: Any = None,
+    copy: bool | None = None,
     session: Session | None = None,
 ) -> DistArray:
     """Make a distributed array, or return the data itself if it is one already; see ``array``."""
-    return array(data, dtype, dist=dist, grid=grid, copy=False, session=session)
+    return array(data, dtype, dist=dist, grid=grid, copy=copy, session=session)
 
 
 def _made(
@@ -460,7 +475,7 @@ def _joined(
     return create(at, shape, kind, layout, how)
 
 
-NAMESPACE.update({name: globals()[name] for name in __all__})
+NAMESPACE.update({name: with_device(globals()[name]) for name in __all__})
 FUNCTIONS.update(
     dict[Any, Any](
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -45,6 +46,7 @@ def _make_elementwise(row: ops.Elementwise) -> _Function:
                 )
         return elementwise(row.name, *_first_array(*inputs), **options)
 
+    function.__signature__ = _signature(row)  # type: ignore[attr-defined]
     summary = (row.run.__doc__ or "").split("\n\n")
     first = next((s.strip() for s in summary if s.strip() and "(" not in s.split()[0]), "")
     function.__doc__ = (
@@ -53,6 +55,18 @@ def _make_elementwise(row: ops.Elementwise) -> _Function:
         "nothing.\n    "
     )
     return function
+
+
+def _signature(row: ops.Elementwise) -> inspect.Signature:
+    """Return the signature of a ufunc."""
+    names = ["x"] if row.nin == 1 else [f"x{i + 1}" for i in range(row.nin)]
+    inputs = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names]
+    out = inspect.Parameter("out", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        for name, default in (("where", True), ("casting", "same_kind"), ("dtype", None))
+    ]
+    return inspect.Signature([*inputs, out, *options])
 
 
 for _name in sorted(dir(np)):
@@ -71,10 +85,16 @@ def _where(condition: Any, x: Any, y: Any) -> DistArray:
 
 @public("clip", np.clip)
 def _clip(
-    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **limits: Any
+    a: Any,
+    min: Any = None,
+    max: Any = None,
+    out: Any = None,
+    *,
+    a_min: Any = None,
+    a_max: Any = None,
 ) -> DistArray:
-    """Limit the elements to an interval."""
-    low, high = limits.get("min", a_min), limits.get("max", a_max)
+    """Limit the elements to an interval; ``a_min`` and ``a_max`` are other names of the limits."""
+    low, high = a_min if min is None else min, a_max if max is None else max
     x = asarray(a)
     if low is None and high is None:
         return elementwise("positive", x, out=out)
@@ -148,6 +168,3 @@ FUNCTIONS[np.ndim] = lambda a: a.ndim
 FUNCTIONS[np.size] = lambda a, axis=None: a.size if axis is None else a.shape[axis]
 FUNCTIONS[np.iscomplexobj] = lambda x: x.dtype.kind == "c"
 FUNCTIONS[np.isrealobj] = lambda x: x.dtype.kind != "c"
-FUNCTIONS[np.result_type] = lambda *xs: np.result_type(
-    *(x.dtype if isinstance(x, DistArray) else x for x in xs)
-)

@@ -6,10 +6,14 @@ takes its names from ``NAMESPACE``, and ``__array_function__`` looks into ``FUNC
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["FUNCTIONS", "NAMESPACE", "public"]
+from distnb.errors import explain
+
+__all__ = ["DEVICE", "FUNCTIONS", "NAMESPACE", "check_device", "public", "with_device"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -17,8 +21,11 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 #: ``max``, ``abs`` ... where they are defined.
 NAMESPACE: dict[str, Any] = {}
 
-#: NumPy function -> what it does to distributed arrays.
+#: NumPy function -> what it does to distributed arrays. A word is a method of all ufuncs.
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+
+#: The one device of the array API standard that there is: where elements are is in ``layout``.
+DEVICE = "cpu"
 
 
 def public(name: str, *stands_for: Any) -> Callable[[_F], _F]:
@@ -29,6 +36,43 @@ def public(name: str, *stands_for: Any) -> Callable[[_F], _F]:
         NAMESPACE[name] = f
         for numpys in stands_for:
             FUNCTIONS[numpys] = f
+        return f
+
+    return register
+
+
+def with_device(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function take ``device=`` as the array API standard wants it."""
+
+    @functools.wraps(f)
+    def function(*args: Any, device: Any = None, **kwargs: Any) -> Any:
+        check_device(device)
+        return f(*args, **kwargs)
+
+    signature = inspect.signature(f)
+    device = inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default=None)
+    rest = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    last = [p for p in signature.parameters.values() if p.kind is p.VAR_KEYWORD]
+    function.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*rest, device, *last]
+    )
+    return function
+
+
+def check_device(device: Any) -> None:
+    """Raise ValueError for a device that there is not."""
+    if device not in (None, DEVICE):
+        raise ValueError(
+            explain("device", repr(device), f"{DEVICE!r}", "say where with dist= and session=")
+        )
+
+
+def stands_for(*numpys: Any) -> Callable[[_F], _F]:
+    """Put a function in place of NumPy's for distributed arrays; its module makes it public."""
+
+    def register(f: _F) -> _F:
+        for one in numpys:
+            FUNCTIONS[one] = f
         return f
 
     return register

@@ -12,7 +12,7 @@ from distnb.client.creation import asarray
 from distnb.client.indexing import one_axis
 from distnb.client.namespace import FUNCTIONS, public
 from distnb.client.operations import assign, copied, settled
-from distnb.errors import explain
+from distnb.client.reshaping import ravel
 from distnb.protocol import Collective
 
 __all__ = ["sort"]
@@ -33,7 +33,7 @@ def sort(
     a : array_like
         What to sort.
     axis : int or None
-        Along which axis; None sorts all elements of an array of at most one axis.
+        Along which axis; None sorts all elements, reshaped to one axis.
     kind : {'quicksort', 'mergesort', 'heapsort', 'stable'}, optional
         ``'mergesort'`` and ``'stable'`` keep equal elements (such as 0.0 and -0.0) in order.
     order : None
@@ -50,7 +50,7 @@ def sort(
     """
     x = a if isinstance(a, DistArray) else asarray(a)
     if axis is None:
-        x, axis = _flat(x), -1
+        x, axis = ravel(x), -1
     _check(x, axis, kind, order, stable)
     d, size = one_axis(axis, x.ndim), x.session.size
     if x.here is not None:
@@ -68,8 +68,6 @@ def _sort_into(
     """Sort in place: where the array lies, if it is all of a base and its lanes are in order."""
     if not x._writeable:
         raise ValueError("sort array is read-only")
-    if axis is None:
-        x, axis = _flat(x), -1
     _check(x, axis, kind, order, stable)
     d, base = one_axis(axis, x.ndim), x._base
     whole = base.host is None and x._view.is_whole(base.shape)
@@ -85,15 +83,6 @@ def _stays(x: DistArray, d: int) -> bool:
     """Tell whether a whole base is sorted in its own layout."""
     layout = x._base.layout
     return ops.sorting_layout(x.shape, layout, d, x.session.size) == layout
-
-
-def _flat(x: DistArray) -> DistArray:
-    """Return all elements along one axis."""
-    if x.ndim > 1:
-        raise NotImplementedError(
-            explain("sort(axis=None)", f"{x.ndim} axes", "at most 1", "sort along one axis")
-        )
-    return x if x.ndim else x._look(x._view.insert(0))
 
 
 def _check(x: DistArray, axis: Any, kind: Any, order: Any, stable: Any) -> None:

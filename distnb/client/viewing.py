@@ -57,7 +57,7 @@ def _flip(m: Any, axis: Any = None) -> DistArray:
 
 
 @public("expand_dims", np.expand_dims)
-def _expand_dims(a: Any, axis: Any) -> DistArray:
+def _expand_dims(a: Any, axis: Any = 0) -> DistArray:
     """Return a view with new axes of length 1."""
     x = asarray(a)
     given = axis if isinstance(axis, tuple | list) else (axis,)

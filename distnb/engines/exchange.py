@@ -106,6 +106,31 @@ class Exchange:
         finally:
             self._clock.switch(before)
 
+    def take(self, peer: int, tag: int) -> np.ndarray:
+        """Wait for a message of any length; return its bytes, raise PeerFailed if it is empty."""
+        found: list[np.ndarray] = []
+
+        def arrived() -> bool:
+            incoming = self._comm.probe(peer, self._base + tag)
+            if incoming is None:
+                return False
+            before = self._clock.switch(TRANSFER)
+            into = np.empty(incoming.nbytes, np.uint8)
+            self._finish(incoming.receive(into if into.size else None))
+            self._expected.discard((peer, tag))
+            self._clock.switch(before)
+            found.append(into)
+            return True
+
+        before = self._clock.switch(WAITING)
+        try:
+            self._wait(arrived)
+        finally:
+            self._clock.switch(before)
+        if not found[0].size:
+            raise PeerFailed(f"rank {peer} could not send its part")
+        return found[0]
+
     def arrivals(
         self, wanted: dict[int, tuple[int, int, np.ndarray]]
     ) -> Iterator[tuple[int, bool]]:

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 
 from distnb import ops
-from distnb.engines import creation, reductions, sorting
+from distnb.engines import (
+    alone,
+    creation,
+    fourier,
+    lapack,
+    picking,
+    reductions,
+    scans,
+    sorting,
+    tsqr,
+)
 from distnb.engines.comm import Comm
 from distnb.engines.elementwise import Elementwise, Task
 from distnb.engines.exchange import Exchange, PeerFailed
@@ -22,7 +32,18 @@ __all__ = ["Executor"]
 
 #: op -> what does it: made of a command and the store, it knows its messages (``owed``,
 #: ``expected``) from specs alone, and does its work in ``run(exchange, clock)``.
-COLLECTIVES = {"sort": sorting.Sort}
+COLLECTIVES: dict[str, Any] = {
+    "check": picking.Check,
+    "fft": fourier.Transform,
+    "gather": picking.Gather,
+    "lapack": lapack.Lapack,
+    "nonzero": picking.Nonzero,
+    "sample": alone.Sample,
+    "scan": scans.Scan,
+    "sort": sorting.Sort,
+    "tsqr": tsqr.TallQR,
+    "twiddle": fourier.Twiddle,
+}
 
 
 class Executor:
@@ -101,6 +122,9 @@ class Executor:
         target = self.store.get(command.out.base)
         self._check(command)
         if target.block is None or target.block.size == 0:
+            return
+        if command.op == "adopt":
+            self.store.adopt(target, self.store.get(command.ins[0].base))
             return
         before = self.clock.switch(COMPUTE)
         lead = [_with_axes(b, target.block.ndim) for b in blocks if b is not None]

@@ -19,7 +19,7 @@ from distnb.protocol import Command, Create, Free, commands_of, written
 __all__ = ["Library", "Prepared", "Script"]
 
 #: Commands of all scripts that are kept.
-_MOST = 1 << 16
+_MOST = 1 << 14
 #: Ways in which a script is prepared; most often bases stay what they are.
 _MOST_SPECS = 4
 

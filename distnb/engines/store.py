@@ -151,6 +151,14 @@ class Store:
         base = self.bases[operand.base]
         return Placed(base.shape, base.layout, operand.view)
 
+    def adopt(self, target: Base, source: Base) -> None:
+        """Let a base have the memory of another one: the same elements in C order."""
+        if target.block is None or source.block is None:
+            return
+        memory, target.memory = target.memory, source.memory
+        target.block = source.block.reshape(target.block.shape)
+        self.release(memory)
+
     def free(self, handles: Ints) -> None:
         """Drop bases."""
         for handle in handles:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from distnb.client import launch
+from tests.contract.support import SCALE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -22,8 +23,8 @@ def environment(tmp_path):
     launcher = launch.find_mpiexec()
     outer = os.environ | {"DISTNB_ALLOW_ROOT": "1"}
     found = launch.engine_environment(outer, launch.mpi_family(launcher), 3)
-    found.setdefault("DISTNB_TEST_EXAMPLES", "0.15")
     path = os.pathsep.join([str(Path(launcher).parent), found.get("PATH", os.defpath)])
+    found["DISTNB_TEST_EXAMPLES"] = str(min(SCALE, 0.15))
     return found | {"IPYTHONDIR": str(tmp_path / "ipython"), "PATH": path, "PYTEST_ADDOPTS": ""}
 
 

@@ -47,6 +47,8 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.filterwarnings("ignore:.* encountered in:RuntimeWarning"))
             # Of engines that are threads: the filters of the test are theirs.
             item.add_marker(pytest.mark.filterwarnings("ignore:Casting complex values to real"))
+    if "inprocess" not in KINDS:
+        items[:] = support.thin_parameters(items)
 
 
 @pytest.fixture(scope="session", params=KINDS.split())

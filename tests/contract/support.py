@@ -25,6 +25,21 @@ def thin(items, least=9):
     return list(items)[:: max(1, min(least, round(1 / SCALE)))]
 
 
+def thin_parameters(tests, least=3):
+    """Return a share of each test function's parameters, the same on all ranks.
+
+    All of them run on engines in this process; engines with MPI differ in what carries messages.
+    """
+    functions = {}
+    for test in tests:
+        functions.setdefault((test.path, test.originalname), []).append(test)
+    return [
+        test
+        for group in functions.values()
+        for test in group[:: max(1, int(len(group) / max(least, len(group) * SCALE)))]
+    ]
+
+
 def examples(n):
     """Return hypothesis settings for about ``n`` examples."""
     return settings(max_examples=max(2, round(n * SCALE)))

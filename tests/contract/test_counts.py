@@ -46,6 +46,22 @@ def bases(session):
 # -- messages between engines ------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("dist", ["block", ("block", "block"), ("irregular", None)], ids=str)
+def test_copies_of_reversed_views_send_nothing(session, dist):
+    x = numbered((24, 24))
+    if dist[0] == "irregular":
+        cuts = [0, *(24 * c // session.size + 1 for c in range(1, session.size)), 24]
+        dist = ("irregular", tuple(cuts))
+    a = dnb.array(x, dist=dist)
+    with measured(session) as reports:
+        b = a[::-1].copy()
+        c = b + a[::-1, ::-1][:, ::-1]
+        d = b[::-1] * a
+    assert traffic(reports[0]) == (0, 0)
+    for found, expected in ((b, x[::-1]), (c, 2 * x[::-1]), (d, x * x)):
+        same(found, expected)
+
+
 @pytest.mark.parametrize("dist", DISTS, ids=str)
 def test_aligned_operations_send_nothing(session, dist):
     x = numbered((13, 9))

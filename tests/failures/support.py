@@ -320,7 +320,13 @@ def _nothing(x, w):
     """What NumPy cannot know."""
 
 
-_SORT = "name == 'Collective'"
+_COLLECTIVE = "name == 'Collective'"
+
+
+def _collective(op):
+    return f"name == 'Collective' and op == {op!r}"
+
+
 _FIRST, _LAST = np.s_[1:], np.s_[:-1]
 
 CASES = {
@@ -417,15 +423,30 @@ CASES = {
     # products
     "matmul": Case(lambda x, w: w.a @ w.square, "name == 'Local'"),
     "vector product": Case(lambda x, w: w.row @ w.row, "name == 'Local'"),
+    # shapes
+    "reshape": Case(lambda x, w: w.a.reshape(5, 14), _local("adopt")),
+    "reshape of a view": Case(lambda x, w: w.a[1:].T.reshape(9, 7), _apply("copy")),
     # Collective, and what is counted in parts
-    "sort": Case(lambda x, w: x.sort(w.row), _SORT),
-    "sort of a view": Case(lambda x, w: x.sort(w.b[::-2, 3], stable=True), _SORT),
-    "sort of columns": Case(lambda x, w: x.sort(w.a, axis=0), _SORT),
-    "sort of few columns": Case(lambda x, w: x.sort(w.a[:, :1], axis=0), _SORT),
-    "sort in place": Case(lambda x, w: w.row.sort(), _SORT, ["row"]),
+    "scan": Case(lambda x, w: x.cumsum(w.a, axis=0), _COLLECTIVE),
+    "scan of a view": Case(lambda x, w: x.cumsum(w.b[::-2, 3]), _COLLECTIVE),
+    "scan in turn": Case(lambda x, w: np.subtract.accumulate(w.a), _COLLECTIVE),
+    "sort": Case(lambda x, w: x.sort(w.row), _COLLECTIVE),
+    "sort of a view": Case(lambda x, w: x.sort(w.b[::-2, 3], stable=True), _COLLECTIVE),
+    "sort of columns": Case(lambda x, w: x.sort(w.a, axis=0), _COLLECTIVE),
+    "sort of few columns": Case(lambda x, w: x.sort(w.a[:, :1], axis=0), _COLLECTIVE),
+    "sort in place": Case(lambda x, w: w.row.sort(), _COLLECTIVE, ["row"]),
     "bincount": Case(lambda x, w: x.bincount(w.i[:, 2]), _local("bincount")),
     "bincount of weights": Case(lambda x, w: x.bincount(w.i[:, 2], w.a[:, 1]), _local("bincount")),
     "bincount, looking": Case(lambda x, w: x.bincount(w.i[1:, 2]), _local("extent")),
+    # Collective without messages, and what is brought into place for it
+    "fft": Case(lambda x, w: x.fft.fft(w.b, axis=1), _collective("fft")),
+    "fft of columns": Case(lambda x, w: x.fft.fft2(w.a), _collective("fft")),
+    "fft, bringing": Case(lambda x, w: x.fft.fft(w.a, axis=0), _apply("copy")),
+    "fft of one lane": Case(lambda x, w: x.fft.rfft(w.row), _collective("fft")),
+    "factor of a stack": Case(lambda x, w: x.linalg.inv(w.a[:, :2, None] * x.eye(2)), _COLLECTIVE),
+    "factor on one engine": Case(lambda x, w: x.linalg.inv(w.square + 9 * x.eye(7)), _COLLECTIVE),
+    "factor in rows": Case(lambda x, w: x.linalg.svdvals(w.a[:, :2]), _COLLECTIVE),
+    "factors in rows": Case(lambda x, w: abs(x.linalg.qr(w.a[:, :2])[0]), _COLLECTIVE),
     # Fetch
     "read": Case(_fetched, "name == 'Fetch'"),
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from distnb.client import launch
+from tests.contract.support import SCALE
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = "tests/contract"
@@ -22,8 +23,9 @@ def environment(launcher, ranks):
     outer = os.environ | {"DISTNB_ALLOW_ROOT": "1"}
     found = launch.engine_environment(outer, launch.mpi_family(launcher), ranks)
     # More ranks than cores take turns: fewer examples there.
-    found.setdefault("DISTNB_TEST_EXAMPLES", "0.3" if ranks < 3 else "0.1")
+    share = min(SCALE, 0.3 if ranks < 3 else 0.1)
     return found | {
+        "DISTNB_TEST_EXAMPLES": str(share),
         "DISTNB_TEST_SESSION": "spmd",
         "PYTEST_ADDOPTS": "",
         "COLUMNS": "120",

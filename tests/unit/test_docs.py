@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import importlib.util
 import pkgutil
 import re
 from collections.abc import Iterator
@@ -116,9 +117,18 @@ def test_docstrings(name):
 
 
 def test_reference_names_everything_public():
-    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    words = set(re.findall(r"\w+", text))
+    pages = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("api.md", "ops.md")]
+    words = set(re.findall(r"\w+", " ".join(pages)))
     assert set(dnb.__all__) - words == set()
+
+
+def test_page_of_operations_is_made_of_the_operations():
+    spec = importlib.util.spec_from_file_location("make_ops", ROOT / "docs" / "make_ops.py")
+    make_ops = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(make_ops)
+    coverage = "## NumPy's names"  # these depend on its version
+    found = make_ops.PAGE.read_text(encoding="utf-8").partition(coverage)[0]
+    assert found == make_ops.page().partition(coverage)[0], "run docs/make_ops.py"
 
 
 def test_map_of_the_code_names_every_module():
