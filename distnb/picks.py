@@ -127,8 +127,13 @@ class Picked:
 
     def outer(self, rank: int) -> Ints:
         """Return the lengths of the indexed axes on a rank."""
-        local = self.placed.local_shape(rank) or (0,) * len(self.placed.shape)
+        local, coords = self.placed.local_shape(rank), self.placed.layout.grid.coords(rank)
+        if local is None or coords is None or self._is_elsewhere(coords):
+            return (0,) * self.k
         return tuple(local[a] if a >= 0 else 1 for a, _, _ in self.placed.view.dims[: self.k])
+
+    def _is_elsewhere(self, coords: Ints) -> bool:
+        return any(coords[g] != c for g, c in self.placed.pinned.items())
 
     def window(self, block: np.ndarray, rank: int) -> np.ndarray:
         """Return all that a rank holds and that may be picked: indexed axes first."""

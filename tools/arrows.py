@@ -43,7 +43,7 @@ ROOT = (
     "distnb.shares",
     "distnb.transfer",
     "distnb.picks",
-    "distnb.lapack",
+    "distnb.matrices",
     "distnb.ops",
     "distnb.protocol",
     "distnb.channel",

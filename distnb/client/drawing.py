@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from distnb import filling, ops, samplers
-from distnb.client.creation import _shape
 from distnb.client.current import need
 from distnb.client.handle import Handle, create, hosted, numeric
+from distnb.client.indexing import lengths
 from distnb.client.operations import as_dist, broadcast, check_session, copied
 from distnb.client.placement import layout_of_new
 from distnb.client.session import Session
@@ -38,7 +38,7 @@ class Source:
     ) -> Any:
         """Draw an array with parameters that are numbers."""
         session = need(self._session)
-        shape = () if size is None else _shape(size)
+        shape = () if size is None else lengths(size)
         found = numeric(dtype)
         layout = layout_of_new(shape, found, session, dist, grid)
         made = create(
@@ -58,10 +58,10 @@ class Source:
         of: Any = np.float64,
     ) -> Any:
         """Draw an array of a row of ``samplers.SAMPLERS``; parameters may be arrays."""
-        given = [a if isinstance(a, Handle) else np.asarray(a)[()] for a in args]
+        given: list[Any] = [a if isinstance(a, Handle) else np.asarray(a)[()] for a in args]
         if not any(a.ndim for a in given):
-            plain = tuple(np.asarray(a, of).item() for a in given)
-            samplers.check(kind, plain)
+            samplers.check(kind, tuple(a.item() for a in given))
+            plain = tuple(np.asarray(a.item(), of).item() for a in given)
             return self._draw(kind, plain, size, dtype, dist, grid)
         session = next((a.session for a in given if isinstance(a, Handle)), None)
         session = need(self._session) if session is None else session
@@ -121,7 +121,7 @@ def _wide(given: list[Any], size: Any) -> Ints:
     shape = np.broadcast_shapes(*(a.shape for a in given))
     if size is None:
         return shape
-    wanted = _shape(size)
+    wanted = lengths(size)
     if np.broadcast_shapes(shape, wanted) != wanted:
         raise ValueError(
             explain("size", wanted, f"one that {shape} broadcasts to", "leave it out or extend it")

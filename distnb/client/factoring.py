@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from distnb import lapack
+from distnb import matrices
 from distnb.axes import Block, Whole
 from distnb.client.array import DistArray
 from distnb.client.creation import asarray
 from distnb.client.handle import create
 from distnb.client.notebook import all_here, watched
 from distnb.client.operations import as_dist, broadcast, check_session, copied, settled
+from distnb.config import config
 from distnb.layout import Grid, Ints, Layout, default_layout, on_engine, replicated
 from distnb.protocol import Collective
 from distnb.views import follow
@@ -43,16 +44,21 @@ def operands(*given: Any) -> tuple[DistArray, ...]:
 
 
 def factored(
-    name: str, ins: Sequence[DistArray], args: tuple[Any, ...] = (), in_rows: Way | None = None
+    name: str,
+    ins: Sequence[DistArray],
+    args: tuple[Any, ...] = (),
+    in_rows: Way | None = None,
+    large: Way | None = None,
 ) -> tuple[DistArray, ...]:
-    """Return the results of a function of :mod:`distnb.lapack` for matrices or stacks of them.
+    """Return the results of a function of :mod:`distnb.matrices` for matrices or stacks of them.
 
-    ``in_rows`` finds the results (in any dtype and layout) for a tall matrix.
+    ``in_rows`` finds the results (in any dtype and layout) for a tall matrix, ``large`` for one
+    that is larger than ``config.alone``.
     """
-    specs = lapack.specs(name, ins, args)
+    specs = matrices.specs(name, ins, args)
     session = ins[0].session
     if all_here(ins, session):
-        found = watched(name, lapack.call, name, [x.here for x in ins], args)
+        found = watched(name, matrices.call, name, [x.here for x in ins], args)
         return tuple(settled(session, np.array(f, order="C")) for f in found)
     ins = [as_dist(x, session) for x in ins]
     stack = np.broadcast_shapes(*(x.shape[:-2] for x in ins))
@@ -64,9 +70,16 @@ def factored(
         found = local(name, ins, args, layout, [layout_like(layout, s) for s, _ in specs], specs)
     elif in_rows is not None and tall(ins[0]):
         found = in_rows(*ins)
+    elif large is not None and _large(ins[0]):
+        found = large(*ins)
     else:
         found = _alone(name, ins, args, specs)
     return tuple(_finished(f, s, len(stack)) for f, s in zip(found, specs, strict=True))
+
+
+def _large(x: DistArray) -> bool:
+    """Tell whether a matrix is too large for one engine to factor it alone."""
+    return x.size * matrices.work_dtype(x.dtype).itemsize > config.alone
 
 
 def _without(x: DistArray, n: int) -> DistArray:
@@ -76,8 +89,10 @@ def _without(x: DistArray, n: int) -> DistArray:
     return x
 
 
-def _finished(x: DistArray, spec: lapack.Spec, n: int) -> DistArray:
+def _finished(x: DistArray, spec: matrices.Spec, n: int) -> DistArray:
     """Return a result in its dtype, with ``n`` leading axes of length 1."""
+    if not x._view.is_whole(x._base.shape):
+        x = copied(x, spec[1], _spread(x))
     x = x if x.dtype == spec[1] else x.astype(spec[1])
     for _ in range(n):
         x = x._look(x._view.insert(0))
@@ -93,18 +108,21 @@ def local(
     name: str,
     ins: Sequence[DistArray],
     args: tuple[Any, ...],
-    layout: Layout,
+    layout: Layout | None,
     outs: Sequence[Layout],
-    specs: Sequence[lapack.Spec],
+    specs: Sequence[matrices.Spec],
 ) -> tuple[DistArray, ...]:
-    """Record a function of what each engine holds of operands that are brought into a layout."""
+    """Record a function of what each engine holds of operands that are brought into a layout.
+
+    None: they are in place.
+    """
     session = ins[0].session
     made = tuple(
         create(session, shape, dtype, where, ("empty",))
         for (shape, dtype), where in zip(specs, outs, strict=True)
     )
-    brought = [in_layout(x, layout) for x in ins]
-    collective("lapack", made, brought, (name, *args))
+    brought = ins if layout is None else [in_layout(x, layout) for x in ins]
+    collective(name, made, brought, args)
     return made
 
 
@@ -131,7 +149,7 @@ def _stacked(
     ins: Sequence[DistArray],
     args: tuple[Any, ...],
     stack: Ints,
-    specs: Sequence[lapack.Spec],
+    specs: Sequence[matrices.Spec],
 ) -> tuple[DistArray, ...]:
     wide = [broadcast(x, (*stack, *x.shape[-2:])) for x in ins]
     layout = stack_layout(max(zip(ins, wide, strict=True), key=lambda pair: pair[0].size)[1])
@@ -158,18 +176,18 @@ def _longer(layout: Layout, n: int) -> Layout:
 
 
 def _alone(
-    name: str, ins: Sequence[DistArray], args: tuple[Any, ...], specs: Sequence[lapack.Spec]
+    name: str, ins: Sequence[DistArray], args: tuple[Any, ...], specs: Sequence[matrices.Spec]
 ) -> tuple[DistArray, ...]:
     """Let one engine work, and spread its results: vectors to all engines, matrices by default."""
-    size = ins[0].session.size
     outs = [on_engine(len(shape), 0) for shape, _ in specs]
     found = local(name, ins, args, on_engine(2, 0), outs, specs)
-    return tuple(
-        copied(
-            f, f.dtype, default_layout(f.shape, size) if f.ndim > 1 else replicated(f.ndim, size)
-        )
-        for f in found
-    )
+    return tuple(copied(f, f.dtype, _spread(f)) for f in found)
+
+
+def _spread(x: DistArray) -> Layout:
+    """Return the layout of a result: that of matrices by default, others are held by all."""
+    size = x.session.size
+    return default_layout(x.shape, size) if x.ndim > 1 else replicated(x.ndim, size)
 
 
 def tall(x: DistArray) -> bool:
@@ -186,7 +204,7 @@ def rows(size: int) -> Layout:
 def triangles(x: DistArray, with_q: bool) -> list[DistArray]:
     """Return the factors Q (in rows) and R (held by all) of a tall matrix; R alone if asked for."""
     size, session, n = x.session.size, x.session, x.shape[1]
-    dtype = lapack.work_dtype(x.dtype)
+    dtype = matrices.work_dtype(x.dtype)
     source = in_layout(x, rows(size), dtype)
     outs = [create(session, x.shape, dtype, rows(size), ("empty",))] if with_q else []
     outs.append(create(session, (n, n), dtype, replicated(2, size), ("empty",)))

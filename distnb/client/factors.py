@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from distnb.client import panels
 from distnb.client.array import DistArray
 from distnb.client.creation import eye
 from distnb.client.factoring import factored, operands, triangles
@@ -75,7 +76,12 @@ def cholesky(a: Any, /, *, upper: bool = False) -> DistArray:
     array([[2., 0.],
            [1., 2.]])
     """
-    return factored("cholesky", operands(a), (bool(upper),))[0]
+
+    def in_panels(x: DistArray) -> list[DistArray]:
+        (found,) = panels.cholesky(x.T.conj() if upper else x)
+        return [found.T.conj() if upper else found]
+
+    return factored("cholesky", operands(a), (bool(upper),), None, in_panels)[0]
 
 
 @stands_for(np.linalg.qr)
@@ -102,12 +108,16 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     (True, (12, 2), (2, 2))
     """
     (x,) = operands(a)
+
+    def large(y: DistArray) -> list[DistArray]:
+        return panels.qr(y, mode)
+
     if mode == "r":
-        return factored("qr", (x,), (mode,), lambda y: triangles(y, with_q=False))[0]
-    if mode != "reduced":
-        found = factored("qr", (x,), (mode,))
-        return _QR(*found) if mode == "complete" else found
-    return _QR(*factored("qr", (x,), (mode,), lambda y: triangles(y, with_q=True)))
+        return factored("qr", (x,), (mode,), lambda y: triangles(y, with_q=False), large)[0]
+    if mode == "raw":
+        return factored("qr", (x,), (mode,))
+    in_rows = (lambda y: triangles(y, with_q=True)) if mode == "reduced" else None
+    return _QR(*factored("qr", (x,), (mode,), in_rows, large))
 
 
 @stands_for(np.linalg.svd)
@@ -217,28 +227,28 @@ def solve(a: Any, b: Any) -> DistArray:
     """
     x, y = operands(a, b)
     if y.ndim != 1:
-        return factored("solve", (x, y))[0]
+        return factored("solve", (x, y), (), None, panels.solve)[0]
     np.linalg.solve(np.empty((0, *x.shape[-2:]), x.dtype), np.empty(y.shape, y.dtype))
-    found = factored("solve", (x, y._look(y._view.insert(1))))[0]
+    found = factored("solve", (x, y._look(y._view.insert(1))), (), None, panels.solve)[0]
     return found._look(found._view.fix(found.ndim - 1, 0))
 
 
 @stands_for(np.linalg.inv)
 def inv(a: Any) -> DistArray:
     """Return the inverse of square matrices; LinAlgError comes from the engines."""
-    return factored("inv", operands(a))[0]
+    return factored("inv", operands(a), (), None, panels.inv)[0]
 
 
 @stands_for(np.linalg.det)
 def det(a: Any) -> DistArray:
     """Return the determinant of square matrices."""
-    return factored("det", operands(a))[0]
+    return factored("det", operands(a), (), None, panels.det)[0]
 
 
 @stands_for(np.linalg.slogdet)
 def slogdet(a: Any) -> Any:
     """Return sign and logarithm of the absolute value of the determinant."""
-    return _SLOGDET(*factored("slogdet", operands(a)))
+    return _SLOGDET(*factored("slogdet", operands(a), (), None, panels.slogdet))
 
 
 @stands_for(np.linalg.lstsq)

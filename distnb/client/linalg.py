@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from numpy.linalg import LinAlgError
 
-from distnb.client import factors, norms
+from distnb.client import chains, factors, norms
+from distnb.client.chains import *  # noqa: F403
 from distnb.client.factors import *  # noqa: F403
 from distnb.client.norms import *  # noqa: F403
 
-__all__ = ["LinAlgError", *factors.__all__, *norms.__all__]  # noqa: PLE0604 - from the modules
+__all__ = [  # noqa: PLE0604 - from the modules
+    "LinAlgError",
+    *chains.__all__,
+    *factors.__all__,
+    *norms.__all__,
+]

@@ -14,14 +14,14 @@ import numpy as np
 from distnb.axes import Block, Irregular, Whole
 from distnb.client.handle import Handle, create
 from distnb.client.indexing import one_axis
-from distnb.client.operations import as_dist, copied, elementwise, from_host
+from distnb.client.operations import as_dist, assign, copied, elementwise, from_host
 from distnb.client.session import Session
 from distnb.layout import Ints, Layout, default_layout
-from distnb.picks import checked, in_line, of_keys, picked_layout
+from distnb.picks import checked, in_line, of_keys, picked_layout, spread
 from distnb.protocol import Collective, Local
 from distnb.views import follow
 
-__all__ = ["Position", "gather", "keys_of", "nonzero_keys", "pick"]
+__all__ = ["Position", "gather", "keys_of", "nonzero_keys", "pick", "place"]
 
 _INTP = np.dtype(np.int64)
 
@@ -76,6 +76,31 @@ def pick(x: Handle, k: int, keys: Any) -> Any:
     return out if balanced == layout else copied(out, out.dtype, balanced)
 
 
+def place(x: Handle, k: int, keys: Any, value: Any, op: str | None = None) -> None:
+    """Assign values to what keys pick of a view, or combine them with it by the ufunc ``op``.
+
+    ``value`` is a NumPy scalar, an array with the shape of what is picked, or None if ``op`` takes
+    none. Of equal keys the last wins.
+    """
+    session = x.session
+    if not in_line(x.placed, k):
+        copy = straight(x, k)
+        place(copy, k, keys, value, op)
+        assign(x, copy)
+        return
+    axis = first_long(keys.shape) if keys.ndim else None  # so engines are in the order of keys
+    layout = spread(x.placed, k, keys.shape, axis)
+    at = lying(session, keys, of_keys(layout, keys.ndim))
+    ins, scalar = [x, at], None
+    if isinstance(value, np.generic):
+        scalar = (value.dtype.str, value.item())
+    elif value is not None:
+        ins.append(lying(session, value, layout, x.dtype if op is None else value.dtype))
+    if x.size and keys.size:
+        args, operands = (k, op, scalar), tuple(i.operand for i in ins)
+        session.record(Collective("scatter", operands[:1], operands, args, session.site()))
+
+
 def straight(x: Any, k: int) -> Any:
     """Return ``x``, or a copy if what is picked could not lie in line with its other axes."""
     if in_line(x.placed, k):
@@ -83,13 +108,13 @@ def straight(x: Any, k: int) -> Any:
     return copied(x, x.dtype, follow(x.placed, x.session.size)[0])
 
 
-def lying(session: Session, x: Any, layout: Layout) -> Any:
+def lying(session: Session, x: Any, layout: Layout, dtype: np.dtype | None = None) -> Any:
     """Return an array as the whole base of a layout: itself if it lies so."""
     if not isinstance(x, Handle):
         return from_host(session, x, layout)
-    if x._base.layout == layout and is_whole(x):
-        return x
-    return copied(x, x.dtype, layout)
+    to = x.dtype if dtype is None else dtype
+    same = x._base.layout == layout and x.dtype == to and is_whole(x)
+    return x if same else copied(x, to, layout)
 
 
 def is_whole(x: Handle) -> bool:

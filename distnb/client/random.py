@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.drawing import Source, floating
+from distnb.client.drawing import floating
 from distnb.client.handle import Handle, numeric
 from distnb.client.session import Session
+from distnb.client.shuffling import Shuffler
 from distnb.errors import explain
 from distnb.philox import words_of
 
 __all__ = ["Generator", "default_rng"]
 
 
-class Generator(Source):
+class Generator(Shuffler):
     """Makes arrays of random numbers, with the methods of ``numpy.random.Generator``.
 
     The number at a global index depends on the seed, on how many arrays the generator has made
@@ -199,7 +200,9 @@ class Generator(Source):
         grid: Any = None,
     ) -> Any:
         """Draw numbers of good ones in samples without replacement."""
-        return self._sample("hypergeometric", (ngood, nbad, nsample), size, dist, grid, np.int64)
+        return self._sample(
+            "hypergeometric", (ngood, nbad, nsample), size, dist, grid, np.int64, np.int64
+        )
 
     def laplace(
         self,

@@ -27,7 +27,7 @@ from distnb.layout import Ints, Layout, default_layout
 from distnb.protocol import Local
 from distnb.views import View, follow
 
-__all__ = ["Flat", "flatten", "ravel", "reshape"]
+__all__ = ["Flat", "adopted", "flatten", "ravel", "reshape"]
 
 
 @public("reshape", np.reshape)
@@ -137,12 +137,12 @@ def _moved(x: DistArray, shape: Ints) -> DistArray:
     target = default_layout(shape, size)
     if unsplit:
         target = Layout(layout.grid, (Whole(),) * len(shape), (-1,) * len(shape))
-    rows = _adopted(source, *_rows(source.shape, layout))
+    rows = adopted(source, *_rows(source.shape, layout))
     lengths, wanted = _rows(shape, target)
     if whole or rows.shape != lengths or rows._base.layout != wanted:
         rows = _regrouped(rows, lengths, wanted)
     # This command ends the group of the copies: what comes later cannot write into `x` before.
-    return _adopted(rows, shape, target)
+    return adopted(rows, shape, target)
 
 
 # -- rows ----------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def _rows(shape: Ints, layout: Layout) -> tuple[Ints, Layout]:
     return (first, n), Layout(layout.grid, (Whole(), axis), dims)
 
 
-def _adopted(x: DistArray, shape: Ints, layout: Layout) -> DistArray:
+def adopted(x: DistArray, shape: Ints, layout: Layout) -> DistArray:
     """Return an array that has the memory of another one, all of a base, in another shape.
 
     One of the two must not be written as long as both are there.

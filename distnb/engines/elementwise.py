@@ -14,10 +14,12 @@ import numpy as np
 
 from distnb.engines.comm import Comm
 from distnb.engines.exchange import Exchange, PeerFailed
-from distnb.engines.fusion import Group, Recipe
+from distnb.engines.fusion import Group, Specs
 from distnb.engines.kernels import WEAK, Job, Scratch, Watch, Window, dense, look, program
+from distnb.engines.lending import Loans
 from distnb.engines.loops import Loop, scheme
-from distnb.engines.store import Lost, Store
+from distnb.engines.replicas import made_by, sharers
+from distnb.engines.store import Base, Lost, Store
 from distnb.events import COMPUTE, TRANSFER, Clock
 from distnb.protocol import Apply, Operand, Param, filled
 from distnb.transfer import LOCAL, Message, Piece, at
@@ -30,16 +32,17 @@ class Task:
 
     Parameters
     ----------
-    rank : int
-        The rank that runs it.
-    group, recipe
-        What to do.
+    store : Store
+        That of the rank that runs it.
+    group, specs, dead
+        What to do, what its bases are, and those of them that are never stored.
     """
 
-    def __init__(self, rank: int, group: Group, recipe: Recipe) -> None:
+    def __init__(self, store: Store, group: Group, specs: Specs, dead: set[int]) -> None:
+        recipe, node = group.recipe(specs, dead), store.node
         self.positions = group.positions
         self.commands = group.commands
-        self.scheme = scheme(rank, recipe)
+        self.scheme = scheme(store.rank, recipe, node and (node.ranks, node.least))
         self.program = program(recipe, self.scheme.inputs)
         slots = list(group.slots)
         self.operands = [slots[s] for s in self.scheme.inputs]
@@ -47,6 +50,10 @@ class Task:
         self.kept = {x.base for x, slot in zip(slots, recipe.slots, strict=True) if slot.kept}
         #: Those of them that it writes.
         self.written = [b for b in group.written if b in self.kept]
+        #: The bases of which this rank shares its block with others, and these; see ``replicas``.
+        self.made = made_by(store, group, specs)
+        self.sharers = sharers(store, specs[self.made[0]]) if self.made else ()
+        self.keeper = self.sharers[0] if self.made else None
         self.owed = [(m.peer, m.operand) for m in self.scheme.plan.sends]
         self.expected = [(m.peer, m.operand) for m in self.scheme.plan.receives]
         #: Where each scalar is among the values of the batch, and the type that it gets.
@@ -70,6 +77,9 @@ class Elementwise:
         Those of the batch, scalars among them.
     watch : Watch
         Follows the steps as they run.
+    computes : bool
+        Whether this rank computes: else it only sends what others need, as another rank of its
+        node computes what it holds.
     """
 
     def __init__(
@@ -81,7 +91,9 @@ class Elementwise:
         task: Task,
         values: tuple[Any, ...],
         watch: Watch,
+        computes: bool = True,
     ) -> None:
+        self.computes = computes
         self.store = store
         self.clock = clock
         self.scratch = scratch
@@ -92,6 +104,9 @@ class Elementwise:
         watch.step, watch.skipped, watch.failed = 0, set(), self._step_failed
         #: None for the output if it is never stored.
         self.bases: list[Any] = [store.bases.get(x.base) for x in task.operands]
+        self.loans = Loans(store, self.scheme.plan)
+        self.owed = task.owed + self.loans.owed
+        self.expected = task.expected + self.loans.expected
         #: step -> why it failed; operands whose data did not come
         self.failed: dict[int, BaseException] = {}
         self._missing: set[Operand] = set()
@@ -161,21 +176,21 @@ class Elementwise:
             if base.lost:
                 exchange.refuse(message.peer, message.operand)
             else:
-                exchange.send(message.peer, message.operand, self.pack(message, base.block))
+                exchange.send(message.peer, message.operand, self.pack(message, base))
         temporaries = self.targets()
         self._pieces(exchange)
+        self.loans.give_back(exchange)
         for i, (_, memory) in temporaries.items():
             self.copy_back(i)
             self._targets[i] = None
             temporaries[i] = (None, None)
             self.store.release(memory)
+        self.loans.take_back(exchange)
 
-    def pack(self, message: Message, block: Any) -> np.ndarray:
-        """Return a message's data, dense."""
+    def pack(self, message: Message, base: Base) -> np.ndarray:
+        """Return a message's data, dense, or where they can be read if they are lent."""
         before = self.clock.switch(TRANSFER)
-        packed = np.empty(message.shape, block.dtype)
-        for chunk in message.chunks:
-            at(packed, chunk.shape, chunk.message)[...] = at(block, chunk.shape, chunk.memory)
+        packed = self.loans.lend(base, message) if message.lent else _packed(message, base.block)
         self.clock.switch(before)
         return packed
 
@@ -183,7 +198,7 @@ class Elementwise:
         """Choose where held results go: into their blocks, or into temporaries as large."""
         self._targets = [None if base is None else base.block for base in self.bases]
         found: dict[int, tuple[Any, Any]] = {}
-        if self.scheme.whole:
+        if self.scheme.whole and self.computes:
             for i in self.task.program.held:
                 block = self.bases[i].block
                 if block is not None:
@@ -202,13 +217,18 @@ class Elementwise:
     def _pieces(self, exchange: Exchange) -> None:
         """Run the ready pieces while messages fly, then each other one when its data is here."""
         plan = self.scheme.plan
-        buffers = [np.empty(m.shape, self.bases[m.operand + 1].dtype) for m in plan.receives]
+        sources = [self.bases[m.operand + 1] for m in plan.receives]
+        buffers = [
+            np.empty(1, np.int64) if m.lent else np.empty(m.shape, base.dtype)
+            for m, base in zip(plan.receives, sources, strict=True)
+        ]
+        ready, end = (plan.ready, len(plan.pieces)) if self.computes else (0, 0)
         before = self.clock.switch(COMPUTE)
         saved = self._save()
-        for i in range(plan.ready):
+        for i in range(ready):
             self.piece(i, buffers, saved)
         self.clock.switch(before)
-        late = {i: _sources(plan.pieces[i]) for i in range(plan.ready, len(plan.pieces))}
+        late = {i: _sources(plan.pieces[i]) for i in range(ready, end)}
         missing = set(range(len(buffers)))
         wanted = {k: (m.peer, m.operand, buffers[k]) for k, m in enumerate(plan.receives)}
         for key, good in exchange.arrivals(wanted):
@@ -216,6 +236,9 @@ class Elementwise:
             if not good:
                 self._missing.add(self.task.operands[plan.receives[key].operand + 1])
                 self.check(None)
+            elif plan.receives[key].lent:
+                peer = plan.receives[key].peer
+                buffers[key] = self.loans.borrow(sources[key], peer, buffers[key])
             before = self.clock.switch(COMPUTE)
             for i in [i for i, sources in late.items() if not sources & missing]:
                 del late[i]
@@ -249,6 +272,13 @@ class Elementwise:
         for i in todo.held:
             targets[i] = _look(self._targets[i], loop, i)
         todo.run(Job(loop, windows, targets, self._scalars, self.scratch, self.watch))
+
+
+def _packed(message: Message, block: Any) -> np.ndarray:
+    packed = np.empty(message.shape, block.dtype)
+    for chunk in message.chunks:
+        at(packed, chunk.shape, chunk.message)[...] = at(block, chunk.shape, chunk.memory)
+    return packed
 
 
 def _look(block: Any, loop: Loop, i: int) -> Window | None:

@@ -12,10 +12,13 @@ from distnb.engines import (
     alone,
     creation,
     fourier,
-    lapack,
+    matrices,
+    panels,
     picking,
     reductions,
     scans,
+    searching,
+    selecting,
     sorting,
     tsqr,
 )
@@ -23,26 +26,32 @@ from distnb.engines.comm import Comm
 from distnb.engines.elementwise import Elementwise, Task
 from distnb.engines.exchange import Exchange, PeerFailed
 from distnb.engines.kernels import Scratch, Watch
+from distnb.engines.replicas import Replicas
 from distnb.engines.store import Base, Lost, Store
 from distnb.events import COMPUTE, TRANSFER, Clock
-from distnb.protocol import Collective, Command, Create, Fetch, Local, Reduce
+from distnb.protocol import Collective, Command, Create, Fetch, Local, Reduce, written
 from distnb.transfer import at, plan_parts
 
 __all__ = ["Executor"]
 
 #: op -> what does it: made of a command and the store, it knows its messages (``owed``,
 #: ``expected``) from specs alone, and does its work in ``run(exchange, clock)``.
-COLLECTIVES: dict[str, Any] = {
+COLLECTIVES: dict[str, Callable[[Collective, Store], Any]] = {
+    "along": picking.Along,
     "check": picking.Check,
     "fft": fourier.Transform,
     "gather": picking.Gather,
-    "lapack": lapack.Lapack,
     "nonzero": picking.Nonzero,
+    "panel": panels.Step,
     "sample": alone.Sample,
     "scan": scans.Scan,
+    "scatter": picking.Scatter,
+    "search": searching.Search,
+    "select": selecting.Select,
     "sort": sorting.Sort,
     "tsqr": tsqr.TallQR,
     "twiddle": fourier.Twiddle,
+    **dict.fromkeys(matrices.NAMES, matrices.OnParts),
 }
 
 
@@ -58,8 +67,16 @@ class Executor:
         self.clock = clock
         self.fault: Callable[[Command], None] | None = None
         self.user: dict[str, Any] = {}
+        self.replicas = Replicas(store, clock)
+        #: What must make the command fail that runs next.
+        self.trouble: Exception | None = None
         self.scratch = Scratch()
         self.watch = Watch()
+
+    def enter(self, store: Store) -> None:
+        """Work on the bases of a batch from now on."""
+        self.store = store
+        self.replicas = Replicas(store, self.clock)
 
     def run(
         self, number: int, command: Command, buffers: list[np.ndarray], dead: bool = False
@@ -69,7 +86,8 @@ class Executor:
         ``dead``: whether what it creates is never stored (see :mod:`distnb.engines.fusion`).
         """
         if isinstance(command, Create):
-            return self._create(command, buffers, dead)
+            return self._create(number, command, buffers, dead)
+        self.trouble = self.replicas.part(self.comm, number, written(command))
         if isinstance(command, Reduce):
             return self._reduce(number, command)
         if isinstance(command, Local):
@@ -81,10 +99,13 @@ class Executor:
         raise TypeError(f"command: got {type(command).__name__}, expected one that computes")
 
     def _check(self, command: Command) -> None:
+        trouble, self.trouble = self.trouble, None
+        if trouble is not None:
+            raise trouble
         if self.fault is not None:
             self.fault(command)
 
-    def _create(self, command: Create, buffers: list[np.ndarray], dead: bool) -> None:
+    def _create(self, number: int, command: Create, buffers: list[np.ndarray], dead: bool) -> None:
         dtype = np.dtype(command.dtype)
         self.store.free((command.base,))  # one that was lost is made again under its handle
         if dead:
@@ -161,21 +182,42 @@ class Executor:
 
     def group(self, number: int, task: Task, values: tuple[Any, ...]) -> dict[int, BaseException]:
         """Run a group of elementwise commands; return why which of them failed."""
+        computes = task.keeper in (None, self.store.rank)
         todo = Elementwise(
-            self.store, self.comm, self.clock, self.scratch, task, values, self.watch
+            *(self.store, self.comm, self.clock, self.scratch, task, values, self.watch),
+            computes,
         )
+        if task.made:
+            trouble = self.replicas.begin(self.comm, number, task.made, task.sharers)
+        else:
+            trouble = self.replicas.part(self.comm, number, task.written)
 
         def work(exchange: Exchange) -> None:
+            if trouble is not None:
+                raise trouble
             todo.check(self.fault)
             todo.run(exchange)
 
         try:
-            self._with_messages(number, task.owed, task.expected, work)
+            self._with_messages(number, todo.owed, todo.expected, work)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             todo.fail(error)
+        finally:
+            self.watch.forget()  # else it holds the blocks, and they never come back to the pool
+        if task.made:
+            self._made(number, task, todo.failed)
         return todo.failed
+
+    def _made(self, number: int, task: Task, failed: dict[int, BaseException]) -> None:
+        """Share what was made with others of the node, or note that it could not be made."""
+        outs = [{o.base for o in command.outs} for command in task.commands]
+        mine = set().union(*(outs[k] for k in failed))
+        bad = self.replicas.end(self.comm, number, task.made, task.sharers, mine)
+        for k, handles in enumerate(outs):
+            if handles & bad:
+                failed.setdefault(k, PeerFailed("the rank that computes for this one failed"))
 
     def _with_messages(
         self,

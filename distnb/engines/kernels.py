@@ -92,6 +92,10 @@ class Watch:
         #: Is told of floating point errors in compiled loops, as NumPy tells of them.
         self.warned: Callable[[str, int], None] = lambda kind, flag: None
 
+    def forget(self) -> None:
+        """Let go of the group that was followed."""
+        self.failed = self._raise
+
     def _raise(self, error: Exception) -> None:
         raise error
 

@@ -12,55 +12,40 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from distnb.engines.alone import Alone
 from distnb.engines.exchange import Exchange, Key
 from distnb.engines.store import Store
 from distnb.events import COMPUTE, Clock
+from distnb.ops import ELEMENTWISE
 from distnb.picks import Picked, checked, unravel, wanted_dtype
 from distnb.protocol import Collective
 
-__all__ = ["Check", "Gather", "Nonzero"]
+__all__ = ["Along", "Check", "Gather", "Nonzero", "Scatter"]
 
 _POSITIONS, _ROWS = 0, 1
 
 
-class _Alone:
-    """What each rank does with its own parts; nothing is sent."""
-
-    owed: tuple[Key, ...] = ()
-    expected: tuple[Key, ...] = ()
-
-    def __init__(self, command: Collective, store: Store) -> None:
-        self.args = command.args
-        self.rank = store.rank
-        self.ins = [store.bases[x.base] for x in command.ins]
-        self.outs = [store.bases[x.base] for x in command.outs]
-
-    def run(self, exchange: Exchange, clock: Clock) -> None:
-        """Compute, if there is anything here."""
-        if self.outs[0].block is None:
-            return
-        before = clock.switch(COMPUTE)
-        self.compute(*(x.block for x in (*self.outs, *self.ins)))
-        clock.switch(before)
-
-    def compute(self, *blocks: Any) -> None:
-        """Fill the first blocks, those of the outputs."""
-        raise NotImplementedError
+class _Blocks(Alone):
+    def _blocks(self) -> list[Any]:
+        """Return the blocks of the result and of the operands."""
+        return [x.block for x in (self.out, *self.ins)]
 
 
-class Check(_Alone):
+class Check(_Blocks):
     """Check positions along an axis: ``args`` are those of :func:`distnb.picks.checked`."""
 
-    def compute(self, found: np.ndarray, index: np.ndarray) -> None:
+    def work(self) -> None:
         """Fill the positions."""
+        found, index = self._blocks()
         found[...] = checked(index, *self.args)
 
 
-class Nonzero(_Alone):
+class Nonzero(_Blocks):
     """Find where a mask is true: C-order positions; the output has room for exactly these."""
 
-    def compute(self, found: np.ndarray, mask: np.ndarray) -> None:
+    def work(self) -> None:
         """Fill the positions."""
+        found, mask = self._blocks()
         found[...] = np.flatnonzero(mask) + self._first()
 
     def _first(self) -> int:
@@ -73,6 +58,16 @@ class Nonzero(_Alone):
         c, p = coords[base.layout.dims[split]], base.layout.parts(split)
         low = base.layout.axes[split].bounds(base.shape[split], p, c)[0]
         return low * prod(base.shape[split + 1 :])
+
+
+class Along(_Blocks):
+    """Pick along an axis that is not split: ``args`` is the axis; others are aligned."""
+
+    def work(self) -> None:
+        """Pick from the first operand at the positions that the second holds."""
+        (axis,) = self.args
+        found, x, index = self._blocks()
+        found[...] = np.take_along_axis(x, checked(index, x.shape[axis], axis), axis)
 
 
 class _Lot(NamedTuple):
@@ -125,9 +120,9 @@ class _Picking:
 
     def _window(self) -> np.ndarray:
         """Return what this rank holds."""
-        block = self.x.block
-        if block is None or not block.size:
-            return np.empty(self.picked.outer(self.rank) + self.inner, self.x.dtype)
+        block, shape = self.x.block, self.picked.outer(self.rank) + self.inner
+        if block is None or 0 in shape:
+            return np.empty(shape, self.x.dtype)
         return self.picked.window(block, self.rank)
 
     def _index(self, positions: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -195,3 +190,77 @@ def _message(data: np.ndarray) -> np.ndarray:
 def _room(into: np.ndarray) -> np.ndarray:
     """Return where a message is received."""
     return into if into.size else np.zeros(1, np.uint8)
+
+
+class Scatter(_Picking):
+    """Assign to elements of a view, or combine with them: ``args`` are (k, op, value).
+
+    Those that have keys send positions and values to all holders. A holder works through them in
+    the order of the keys, so that of equal keys the last one wins. ``op`` is a ufunc, or None to
+    assign; ``value`` a scalar as (dtype, value), or None if there is a third operand, or if ``op``
+    takes none.
+    """
+
+    def __init__(self, command: Collective, store: Store) -> None:
+        super().__init__(command, store, copies=True)
+        _, op, scalar = command.args
+        self.at = None if op is None else ELEMENTWISE[op].run.at  # type: ignore[attr-defined]
+        self.scalar = None if scalar is None else np.asarray(scalar[1], scalar[0])
+        self.values = store.bases[command.ins[2].base] if len(command.ins) > 2 else None
+        self.tags = (_POSITIONS,) if self.values is None else (_POSITIONS, _ROWS)
+
+    @property
+    def owed(self) -> list[Key]:
+        """Messages this rank sends: positions, and values."""
+        return self._messages(self.holders, *self.tags)
+
+    @property
+    def expected(self) -> list[Key]:
+        """Messages this rank takes in."""
+        return self._messages(self.owners, *self.tags)
+
+    def run(self, exchange: Exchange, clock: Clock) -> None:
+        """Send, and write what comes, in the order of the keys."""
+        before = clock.switch(COMPUTE)
+        lot, held = self._lot(), self._window()
+        rows = self._rows(lot)
+        for r in self._others(self.holders):
+            exchange.send(r, _POSITIONS, _message(lot.positions[lot.parts[r]]))
+            if rows is not None:
+                exchange.send(r, _ROWS, _message(rows[lot.parts[r]]))
+        for r in self.owners:
+            if r == self.rank:
+                mine = lot.parts[r]
+                self._write(held, lot.positions[mine], None if rows is None else rows[mine])
+            else:
+                positions = self._asked(r, exchange)
+                self._write(held, positions, self._values_from(r, len(positions), exchange))
+        clock.switch(before)
+
+    def _rows(self, lot: _Lot) -> np.ndarray | None:
+        """Return this rank's values in the order of the lot; they do not change while x does."""
+        values, n = self.values, len(lot.positions)
+        if values is None:
+            return None
+        if not n or values.block is None:
+            return np.empty((0, *self.inner), values.dtype)
+        rows = values.block.reshape(n, *self.inner)[lot.order]
+        return rows.copy() if values is self.x else rows
+
+    def _values_from(self, peer: int, n: int, exchange: Exchange) -> np.ndarray | None:
+        if self.values is None:
+            return None
+        rows = np.empty((n, *self.inner), self.values.dtype)
+        exchange.receive(peer, _ROWS, _room(rows))
+        return rows
+
+    def _write(self, held: np.ndarray, positions: np.ndarray, rows: np.ndarray | None) -> None:
+        if not positions.size:
+            return
+        index, value = self._index(positions), self.scalar if rows is None else rows
+        if self.at is None:
+            held[index] = value
+        elif value is None:
+            self.at(held, index)
+        else:
+            self.at(held, index, value)

@@ -89,7 +89,7 @@ class Prepared:
         for item in plan.items:
             if isinstance(item, Group):
                 rows = tuple([script.index[p] for p in item.positions])
-                self.items.append((Task(frame.rank, item, item.recipe(specs, plan.dead)), rows))
+                self.items.append((Task(frame, item, specs, plan.dead), rows))
             else:
                 self.items.append((item, (script.index.get(item, -1),)))
         new = plan.dead - frame.bases.keys()

@@ -26,6 +26,7 @@ from distnb.engines.fusion import Specs
 from distnb.engines.local import LocalArray
 from distnb.engines.prepared import Library, Prepared
 from distnb.engines.reductions import Tree
+from distnb.engines.shared import Node
 from distnb.engines.store import Base, Frame, Store
 from distnb.events import IDLE, OVERHEAD, Clock, Times
 from distnb.interrupts import held, interruptible
@@ -68,12 +69,16 @@ class Worker:
         The engine's user namespace, in which ``%px`` runs.
     pool_bytes : int
         Freed memory to keep for reuse.
+    node : Node, optional
+        The ranks of the node that share memory.
     """
 
-    def __init__(self, comm: Comm, user: dict[str, Any], pool_bytes: int) -> None:
+    def __init__(
+        self, comm: Comm, user: dict[str, Any], pool_bytes: int, node: Node | None = None
+    ) -> None:
         self.comm = comm
         self.clock = Clock()
-        self.store = Store(comm.rank, pool_bytes)
+        self.store = Store(comm.rank, pool_bytes, node)
         self.executor = Executor(self.store, comm, self.clock)
         self.executor.user = user
         watch = self.executor.watch
@@ -166,6 +171,7 @@ class Worker:
         if self._next is None:
             self._next = self.comm.fresh()
         wait_until(self._next.ready)
+        self.store.settle()
         self._abandoned.append(self.comm)
         self.comm = self.executor.comm = self._next
         self._next = None
@@ -212,8 +218,7 @@ class _Run:
 
     def all(self) -> None:
         """Run all commands, then agree with the other ranks on what failed."""
-        executor = self.worker.executor
-        executor.store = self.frame
+        self.worker.executor.enter(self.frame)
         plan = self.script.prepared(self.frame, bool(self.batch.fuse))
         self.specs = plan.specs
         with _quiet_casts() if plan.complex else nullcontext():
@@ -318,6 +323,7 @@ class _Run:
             bits[list(self.failed)] = 1
             _union(self.worker, self._number(len(self.commands)), bits)
             failed = np.flatnonzero(bits).tolist() if bits.any() else ()
+        self.worker.store.settle()
         self.agreed = bool(failed)
         if failed:
             self._lose(failed)

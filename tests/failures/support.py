@@ -320,6 +320,11 @@ def _nothing(x, w):
     """What NumPy cannot know."""
 
 
+def _searched(x, w):
+    """Look for elements in an array that is too long for every engine."""
+    return x.searchsorted(x.arange(9000.0), w.b)
+
+
 _COLLECTIVE = "name == 'Collective'"
 
 
@@ -426,6 +431,7 @@ CASES = {
     # shapes
     "reshape": Case(lambda x, w: w.a.reshape(5, 14), _local("adopt")),
     "reshape of a view": Case(lambda x, w: w.a[1:].T.reshape(9, 7), _apply("copy")),
+    "repeat": Case(lambda x, w: x.repeat(w.a, [1, 0, 2, 3, 1, 1, 4, 0, 1, 2], 0), _local("repeat")),
     # Collective, and what is counted in parts
     "scan": Case(lambda x, w: x.cumsum(w.a, axis=0), _COLLECTIVE),
     "scan of a view": Case(lambda x, w: x.cumsum(w.b[::-2, 3]), _COLLECTIVE),
@@ -435,6 +441,11 @@ CASES = {
     "sort of columns": Case(lambda x, w: x.sort(w.a, axis=0), _COLLECTIVE),
     "sort of few columns": Case(lambda x, w: x.sort(w.a[:, :1], axis=0), _COLLECTIVE),
     "sort in place": Case(lambda x, w: w.row.sort(), _COLLECTIVE, ["row"]),
+    "argsort": Case(lambda x, w: x.argsort(w.row, stable=True), _COLLECTIVE),
+    "median": Case(lambda x, w: x.median(w.a), _COLLECTIVE),
+    "search": Case(
+        _searched, _COLLECTIVE, numpys=lambda x, w: x.searchsorted(np.arange(9000.0), w.b)
+    ),
     "bincount": Case(lambda x, w: x.bincount(w.i[:, 2]), _local("bincount")),
     "bincount of weights": Case(lambda x, w: x.bincount(w.i[:, 2], w.a[:, 1]), _local("bincount")),
     "bincount, looking": Case(lambda x, w: x.bincount(w.i[1:, 2]), _local("extent")),
@@ -443,10 +454,22 @@ CASES = {
     "fft of columns": Case(lambda x, w: x.fft.fft2(w.a), _collective("fft")),
     "fft, bringing": Case(lambda x, w: x.fft.fft(w.a, axis=0), _apply("copy")),
     "fft of one lane": Case(lambda x, w: x.fft.rfft(w.row), _collective("fft")),
+    "random numbers": Case(
+        lambda x, w: dnb.random.default_rng(1).poisson(w.a),
+        _collective("sample"),
+        numpys=lambda x, w: None,
+    ),
+    "random order": Case(
+        lambda x, w: dnb.random.default_rng(1, session=w.a.session).permutation(20),
+        _collective("sort"),
+        numpys=lambda x, w: None,
+    ),
     "factor of a stack": Case(lambda x, w: x.linalg.inv(w.a[:, :2, None] * x.eye(2)), _COLLECTIVE),
     "factor on one engine": Case(lambda x, w: x.linalg.inv(w.square + 9 * x.eye(7)), _COLLECTIVE),
     "factor in rows": Case(lambda x, w: x.linalg.svdvals(w.a[:, :2]), _COLLECTIVE),
     "factors in rows": Case(lambda x, w: abs(x.linalg.qr(w.a[:, :2])[0]), _COLLECTIVE),
+    "contraction": Case(lambda x, w: x.einsum("ij,kj->ik", w.a, w.b), _COLLECTIVE),
+    "diagonal": Case(lambda x, w: x.diagonal(w.square), _COLLECTIVE),
     # Fetch
     "read": Case(_fetched, "name == 'Fetch'"),
 }

@@ -8,14 +8,16 @@ NumPy is the oracle.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
 
 __all__ = ["FUNCTIONS", "Spec", "specs", "work_dtype"]
 
+Ints = tuple[int, ...]
 #: Core shape and dtype of a result.
-Spec = tuple[tuple[int, ...], np.dtype]
+Spec = tuple[Ints, np.dtype]
 
 
 def _eig(a: Any) -> tuple[Any, ...]:
@@ -44,6 +46,26 @@ def _lstsq(a: Any, b: Any, rcond: Any) -> tuple[Any, ...]:
     return x, np.asarray(rank, np.int64), s
 
 
+def _contract(a: Any, b: Any, ia: Ints, ib: Ints, io: Ints) -> Any:
+    """Multiply two arrays and sum over the labels of axes that are not among those of the result.
+
+    Each label of the operands is in both, or in the result.
+    """
+    length = dict(zip(ia + ib, a.shape + b.shape, strict=True))
+    both = [i for i in ia if i in ib and i in io]
+    left, right = [i for i in ia if i not in ib], [i for i in ib if i not in ia]
+    summed = [i for i in ia if i in ib and i not in io]
+
+    def look(x: Any, labels: Ints, *parts: list[int]) -> Any:
+        moved = x.transpose([labels.index(i) for part in parts for i in part])
+        return moved.reshape([prod(length[i] for i in part) for part in parts])
+
+    x, y = look(a, ia, both, left, summed), look(b, ib, both, summed, right)
+    found = np.matmul(x, y) if summed else x * y
+    order = both + left + right
+    return found.reshape([length[i] for i in order]).transpose([order.index(i) for i in io])
+
+
 #: name -> function of arrays and plain arguments.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cholesky": lambda a, upper: np.linalg.cholesky(a, upper=upper),
@@ -59,7 +81,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "solve": _solve,
     "svd": np.linalg.svd,
     "svdvals": lambda a: np.linalg.svd(a, compute_uv=False),
-    "diagonal": lambda a, offset: np.diagonal(a, offset, -2, -1),
+    "contract": _contract,
+    "diagonal": lambda a, rows: a[..., np.arange(len(rows)), rows],
+    "kron": np.kron,
 }
 
 

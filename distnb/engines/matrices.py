@@ -1,4 +1,4 @@
-"""LAPACK on the matrices that a rank holds whole: a stack of them, or one.
+"""Functions of matrices that a rank holds whole: a stack of them, or one.
 
 Nothing is sent. A rank that holds all of a matrix that no other rank works on uses all cores of its
 node: the engines' shares are for engines that work at the same time.
@@ -9,30 +9,33 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from math import prod
 
-from distnb import lapack
+from distnb import matrices
 from distnb.engines.exchange import Exchange, Key
 from distnb.engines.store import Store
 from distnb.engines.threads import share
 from distnb.events import COMPUTE, Clock
 from distnb.protocol import Collective
 
-__all__ = ["Lapack"]
+__all__ = ["NAMES", "OnParts"]
+
+#: What can be asked for.
+NAMES = tuple(matrices.FUNCTIONS)
 
 #: Elements from which other threads are worth starting.
 _LARGE = 1 << 16
 
 
-class Lapack:
-    """Apply a function of :mod:`distnb.lapack` to whole bases, whose matrices are not split.
+class OnParts:
+    """Apply a function of :mod:`distnb.matrices` to whole bases, whose matrices are not split.
 
-    ``command.args`` are its name and its plain arguments.
+    ``command.op`` is its name, ``command.args`` are its plain arguments.
     """
 
     owed: list[Key] = []  # noqa: RUF012
     expected: list[Key] = []  # noqa: RUF012
 
     def __init__(self, command: Collective, store: Store) -> None:
-        self.name, *self.args = command.args
+        self.name, self.args = command.op, command.args
         self.ins = [store.bases[x.base] for x in command.ins]
         self.outs = [store.bases[x.base] for x in command.outs]
 
@@ -43,7 +46,7 @@ class Lapack:
             return
         before = clock.switch(COMPUTE)
         with self._cores():
-            found = lapack.call(self.name, blocks, tuple(self.args))
+            found = matrices.call(self.name, blocks, self.args)
         for base, value in zip(self.outs, found, strict=True):
             base.block[...] = value  # type: ignore[index]
         clock.switch(before)
