@@ -162,7 +162,8 @@ def _local(m: AxisMap, c: int) -> tuple[int, int]:
 
 def in_line(placed: Placed, k: int) -> bool:
     """Tell whether picked elements can lie as the axes that are not indexed do."""
-    return all(follow_axis(m)[1] for m in placed.maps[k:] if m is not None)
+    split = (m for m in placed.maps[k:] if m is not None)
+    return all(m.step > 0 and follow_axis(m)[1] for m in split)
 
 
 def spread(placed: Placed, k: int, shape: Ints, axis: int | None) -> Layout:
@@ -171,13 +172,15 @@ def spread(placed: Placed, k: int, shape: Ints, axis: int | None) -> Layout:
     One axis of the keys lies in blocks along the dimensions of the grid that are left; of those
     that cannot be made one, only the longest is used.
     """
-    grid = placed.layout.grid
     split = [m for m in placed.maps[k:] if m is not None]
+    used, grid = {m.gdim for m in split}, placed.layout.grid
+    # Along the others coordinates do not matter; they count from the lowest rank.
+    grid = grid.turned(g for g, s in enumerate(grid.strides) if s < 0 and g not in used)
     dims = {grid.strides[m.gdim]: m.p for m in split}
-    size, stride = _pool(grid, {m.gdim for m in split})
+    size, stride = _pool(grid, used)
     if axis is not None and size > 1:
         dims[stride] = size
-    order = sorted(dims, reverse=True)
+    order = sorted(dims, key=abs, reverse=True)
     made = Grid(grid.first, tuple(dims[s] for s in order), tuple(order))
     blocks = axis if size > 1 else None
     kinds: list[Axis] = [Block() if d == blocks else Whole() for d in range(len(shape))]

@@ -55,7 +55,7 @@ def get(x: Handle, key: Any) -> Any:
     index = Index(x, key)
     if x._base.host is not None and all_here(index.arrays, x.session):
         return settled(x.session, np.asarray(x.here[index.plain]))  # type: ignore[index]
-    keys = index.keys
+    keys = index.keys()
     return moved(pick(index.view_of(x), index.k, keys), keys.ndim, index.before)
 
 
@@ -78,7 +78,7 @@ def put(x: Handle, key: Any, value: Any) -> None:
         more = (..., *(None,) * (x.ndim - mask.ndim))
         assign(x, value if np.ndim(value) == 0 else value[0], mask[more])
         return
-    keys = index.keys
+    keys = index.keys(sure=True)
     count = _check_count(index, keys, value) if mask is not None else None
     shape = index.shape(keys) if count is None else (count,)
     place(index.view_of(x), index.k, keys, values_for(x, value, shape, keys.ndim, index.before))
@@ -176,7 +176,6 @@ class Index:
         others = [d for d in range(len(walk.view.shape)) if d not in walk.indexed]
         self.view = walk.view.transpose((*walk.indexed, *others))
         self.before = walk.before
-        self._found: Any = None
 
     @property
     def plain(self) -> Any:
@@ -190,18 +189,13 @@ class Index:
             return None
         return self.items[0]
 
-    @property
-    def keys(self) -> Any:
-        """What is picked of the indexed axes; computed once, as masks must be counted."""
-        if self._found is None:
-            found = [
-                p
-                if not _is_mask(p.index)
-                else p._replace(index=nonzero_keys(p.index), checked=True)
-                for p in self.positions
-            ]
-            self._found = keys_of(self.session, found)
-        return self._found
+    def keys(self, sure: bool = False) -> Any:
+        """Return what is picked of the indexed axes; masks are counted. ``sure``: see keys_of."""
+        found = [
+            p._replace(index=nonzero_keys(p.index), checked=True) if _is_mask(p.index) else p
+            for p in self.positions
+        ]
+        return keys_of(self.session, found, sure=sure)
 
     def shape(self, keys: Any) -> Ints:
         """Return the shape of the result."""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from distnb.axes import Whole
-from distnb.client import contractions, products
+from distnb.client import contractions, factors, products
 from distnb.client.array import DistArray
 from distnb.client.factoring import operands
 from distnb.client.handle import create
 from distnb.client.indexing import one_axis
 from distnb.client.namespace import FUNCTIONS, public, stands_for
 from distnb.client.operations import assign
+from distnb.client.reshaping import reshape
 from distnb.errors import explain
 from distnb.layout import Layout
 from distnb.views import follow
@@ -28,6 +30,8 @@ __all__ = [
     "multi_dot",
     "outer",
     "tensordot",
+    "tensorinv",
+    "tensorsolve",
     "trace",
     "vecdot",
 ]
@@ -83,6 +87,35 @@ def _multiply(
         return arrays[i]
     k = best[i, j]
     return products.dot(_multiply(arrays, best, i, k), _multiply(arrays, best, k + 1, j))
+
+
+# -- equations of more axes ----------------------------------------------------------------------
+
+
+@stands_for(np.linalg.tensorinv)
+def tensorinv(a: Any, ind: int = 2) -> DistArray:
+    """Return the inverse with respect to ``tensordot`` over ``ind`` axes."""
+    (x,) = operands(a)
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    shape = x.shape[ind:] + x.shape[:ind]
+    found = factors.inv(reshape(x, (prod(x.shape[:ind]), prod(x.shape[ind:]))))
+    return reshape(found, shape)
+
+
+@stands_for(np.linalg.tensorsolve)
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> DistArray:
+    """Solve ``tensordot(a, x, x.ndim) == b``; ``axes`` of ``a`` are moved to its end first."""
+    x, y = operands(a, b)
+    moved = [one_axis(d, x.ndim) for d in axes or ()]
+    x = x.transpose([*(d for d in range(x.ndim) if d not in moved), *moved])
+    shape = x.shape[-(x.ndim - y.ndim) :]
+    n = prod(shape)
+    if x.size != n**2:
+        raise np.linalg.LinAlgError(
+            explain("tensorsolve", f"{x.shape}", "as many rows as columns", "see axes=")
+        )
+    return reshape(factors.solve(reshape(x, (n, n)), reshape(y, -1)), shape)
 
 
 # -- vectors of three numbers --------------------------------------------------------------------

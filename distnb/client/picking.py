@@ -125,10 +125,14 @@ def is_whole(x: Handle) -> bool:
 # -- keys --------------------------------------------------------------------------------------
 
 
-def keys_of(session: Session, positions: Sequence[Position], check: str = "index") -> Any:
+def keys_of(
+    session: Session, positions: Sequence[Position], check: str = "index", sure: bool = False
+) -> Any:
     """Return the keys of positions along successive axes, broadcast together.
 
     They are an ndarray if all positions are; ``check`` is as in :func:`distnb.picks.checked`.
+    ``sure``: wait until engines have checked what they have to. For an array that is to be written
+    would be lost if a command that writes it could not run.
     """
     shape = _common_shape([np.shape(p.index) for p in positions])
     safe = 0 in shape  # NumPy does not look at indices that are not used
@@ -136,9 +140,16 @@ def keys_of(session: Session, positions: Sequence[Position], check: str = "index
     for p in positions:
         one = p.index if p.checked or safe else _checked(session, p, check)
         found = one if found is None else _add(_multiply(found, p.n), one)
+    if sure and not safe and any(_is_there(p) for p in positions):
+        session.flush()
     if isinstance(found, Handle):
         return found if found.dtype == _INTP else copied(found, _INTP, found._base.layout)
     return np.broadcast_to(np.asarray(found, _INTP), shape)
+
+
+def _is_there(p: Position) -> bool:
+    """Tell whether engines check positions."""
+    return not p.checked and isinstance(p.index, Handle) and p.index._base.host is None
 
 
 def _common_shape(shapes: list[Ints]) -> Ints:

@@ -77,7 +77,7 @@ def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     at = positions(ind, x.size, 0, mode)
     if not x.size and np.size(at.index):
         raise IndexError("cannot replace elements of an empty array")
-    keys = keys_of(x.session, [at])
+    keys = keys_of(x.session, [at], sure=True)
     if np.size(v) and keys.size:
         _place_flat(x, keys, _repeated(v, keys))
 
@@ -122,7 +122,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
         put(x, along(x.shape, index, axis), values)
         return
     along((x.size,), index, 0)
-    keys = keys_of(x.session, [positions(index, x.size)])
+    keys = keys_of(x.session, [positions(index, x.size)], sure=True)
     _place_flat(x, keys, values)
 
 
@@ -238,7 +238,7 @@ def _at_positions(ufunc: np.ufunc, x: DistArray, key: Any, more: Any) -> None:
     """Apply a ufunc where arrays say; holders do so in the order of the keys."""
     move_out(x._base)
     index = Index(x, key)
-    keys = index.keys
+    keys = index.keys(sure=True)
     values = None
     if more:
         kind = more[0].dtype if isinstance(more[0], Handle) else np.asarray(more[0]).dtype

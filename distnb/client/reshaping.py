@@ -27,7 +27,7 @@ from distnb.layout import Ints, Layout, default_layout
 from distnb.protocol import Local
 from distnb.views import View, follow
 
-__all__ = ["Flat", "adopted", "flatten", "ravel", "reshape"]
+__all__ = ["Flat", "adopted", "flatten", "ravel", "reshape", "rows_of"]
 
 
 @public("reshape", np.reshape)
@@ -137,8 +137,8 @@ def _moved(x: DistArray, shape: Ints) -> DistArray:
     target = default_layout(shape, size)
     if unsplit:
         target = Layout(layout.grid, (Whole(),) * len(shape), (-1,) * len(shape))
-    rows = adopted(source, *_rows(source.shape, layout))
-    lengths, wanted = _rows(shape, target)
+    rows = adopted(source, *rows_of(source.shape, layout))
+    lengths, wanted = rows_of(shape, target)
     if whole or rows.shape != lengths or rows._base.layout != wanted:
         rows = _regrouped(rows, lengths, wanted)
     # This command ends the group of the copies: what comes later cannot write into `x` before.
@@ -161,7 +161,7 @@ def _in_rows(layout: Layout, shape: Ints, size: int) -> bool:
     return few and alone and not layout.axes[d].period(layout.parts(d))
 
 
-def _rows(shape: Ints, layout: Layout) -> tuple[Ints, Layout]:
+def rows_of(shape: Ints, layout: Layout) -> tuple[Ints, Layout]:
     """Return an array that lies in rows as an array of rows: its shape and its layout."""
     if not shape:
         return (1, 1), Layout(layout.grid, (Whole(), Whole()), (-1, -1))

@@ -183,7 +183,7 @@ def _unique_inverse(x: Any, /) -> UniqueInverse:
 @public("unique_values", np.unique_values)
 def _unique_values(x: Any, /) -> DistArray:
     """Return distinct elements, in order; each NaN is distinct."""
-    return unique(x, equal_nan=False)  # type: ignore[no-any-return]
+    return unique(x, equal_nan=False)
 
 
 # -- what is in another --------------------------------------------------------------------------
@@ -216,7 +216,7 @@ def isin(
     x, others = asarray(element, session=session), asarray(test_elements, session=session)
     found = at_once(np.isin, x, others, assume_unique, invert)
     if found is not None:
-        return found  # type: ignore[no-any-return]
+        return found
     line = sort(ravel(others))
     inside = searchsorted(line, x, "right") > searchsorted(line, x, "left")
     inside = inside & elementwise("equal", x, x)  # NaN equal nothing
@@ -231,7 +231,7 @@ def _pair(ar1: Any, ar2: Any) -> tuple[DistArray, DistArray]:
 @public("union1d", np.union1d)
 def _union1d(ar1: Any, ar2: Any) -> DistArray:
     """Return the elements of both arrays in order, each once; see ``unique``."""
-    return unique(concatenate(_pair(ar1, ar2)))  # type: ignore[no-any-return]
+    return unique(concatenate(_pair(ar1, ar2)))
 
 
 @public("intersect1d", np.intersect1d)
@@ -259,7 +259,7 @@ def _setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DistArray:
     x, y = _pair(ar1, ar2)
     found = at_once(np.setdiff1d, x, y, assume_unique)
     if found is not None:
-        return found  # type: ignore[no-any-return]
+        return found
     values = x if assume_unique else unique(x)
     return values[isin(values, y, invert=True)]
 
@@ -270,7 +270,7 @@ def _setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DistArray:
     x, y = _pair(ar1, ar2)
     found = at_once(np.setxor1d, x, y, assume_unique)
     if found is not None:
-        return found  # type: ignore[no-any-return]
+        return found
     both = concatenate((x, y) if assume_unique else (unique(x), unique(y)))
     inorder = sort(both)
     keep = ones(inorder.shape, bool, session=inorder.session)

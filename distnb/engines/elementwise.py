@@ -18,7 +18,7 @@ from distnb.engines.fusion import Group, Specs
 from distnb.engines.kernels import WEAK, Job, Scratch, Watch, Window, dense, look, program
 from distnb.engines.lending import Loans
 from distnb.engines.loops import Loop, scheme
-from distnb.engines.replicas import made_by, sharers
+from distnb.engines.replicas import is_large
 from distnb.engines.store import Base, Lost, Store
 from distnb.events import COMPUTE, TRANSFER, Clock
 from distnb.protocol import Apply, Operand, Param, filled
@@ -50,10 +50,9 @@ class Task:
         self.kept = {x.base for x, slot in zip(slots, recipe.slots, strict=True) if slot.kept}
         #: Those of them that it writes.
         self.written = [b for b in group.written if b in self.kept]
-        #: The bases of which this rank shares its block with others, and these; see ``replicas``.
-        self.made = made_by(store, group, specs)
-        self.sharers = sharers(store, specs[self.made[0]]) if self.made else ()
-        self.keeper = self.sharers[0] if self.made else None
+        self.group = group
+        #: Whether one rank may be to compute for all of its node.
+        self.large = any(is_large(store, specs[b]) for b in group.written)
         self.owed = [(m.peer, m.operand) for m in self.scheme.plan.sends]
         self.expected = [(m.peer, m.operand) for m in self.scheme.plan.receives]
         #: Where each scalar is among the values of the batch, and the type that it gets.
@@ -248,7 +247,7 @@ class Elementwise:
     def _save(self) -> dict[tuple[int, int], Window]:
         """Copy what pieces read that an earlier one overwrites."""
         found = {}
-        for piece, i in self.scheme.saved:
+        for piece, i in self.scheme.saved if self.computes else ():
             block = self.bases[i].block
             if block is not None:
                 found[piece, i] = dense(look(block, self.scheme.loops[piece], i).array.copy())

@@ -25,6 +25,7 @@ from distnb.engines import (
 from distnb.engines.comm import Comm
 from distnb.engines.elementwise import Elementwise, Task
 from distnb.engines.exchange import Exchange, PeerFailed
+from distnb.engines.fusion import Specs
 from distnb.engines.kernels import Scratch, Watch
 from distnb.engines.replicas import Replicas
 from distnb.engines.store import Base, Lost, Store
@@ -67,16 +68,16 @@ class Executor:
         self.clock = clock
         self.fault: Callable[[Command], None] | None = None
         self.user: dict[str, Any] = {}
-        self.replicas = Replicas(store, clock)
+        self.replicas = Replicas(store, clock, {})
         #: What must make the command fail that runs next.
         self.trouble: Exception | None = None
         self.scratch = Scratch()
         self.watch = Watch()
 
-    def enter(self, store: Store) -> None:
-        """Work on the bases of a batch from now on."""
+    def enter(self, store: Store, specs: Specs) -> None:
+        """Work on the bases of a batch from now on; ``specs`` tells what they are."""
         self.store = store
-        self.replicas = Replicas(store, self.clock)
+        self.replicas = Replicas(store, self.clock, specs)
 
     def run(
         self, number: int, command: Command, buffers: list[np.ndarray], dead: bool = False
@@ -119,11 +120,33 @@ class Executor:
             base.block = creation.adopt(buffers, command.how[1], command, self.store.rank)
         else:
             base = self.store.add(command.base, command.shape, dtype, command.layout)
-            self._check(command)
             before = self.clock.switch(COMPUTE)
-            creation.fill(base, command.how, self.store.rank, self.user)
+            self._fill(number, command, base)
             self.clock.switch(before)
         base.lost = False
+
+    def _fill(self, number: int, command: Create, base: Base) -> None:
+        """Give a base memory and fill it; one rank does it for all that share it."""
+        made = [command.base] if self.replicas.is_made_by(command, base) else []
+        if not made:
+            self.store.provide(base)
+            self._check(command)
+            creation.fill(base, command.how, self.store.rank, self.user)
+            return
+        failure: BaseException | None = self.replicas.begin(self.comm, number, made)
+        try:
+            self._check(command)
+            if self.replicas.keeps(made) and failure is None:
+                creation.fill(base, command.how, self.store.rank, self.user)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever it is, the others must hear of it
+            failure = error
+        bad = self.replicas.end(self.comm, number, made, {*made} if failure else set())
+        if failure is not None:
+            raise failure
+        if bad:
+            raise PeerFailed(_KEEPER)
 
     def _fetch(self, command: Fetch) -> np.ndarray | None:
         base = self.store.get(command.operand.base)
@@ -182,13 +205,13 @@ class Executor:
 
     def group(self, number: int, task: Task, values: tuple[Any, ...]) -> dict[int, BaseException]:
         """Run a group of elementwise commands; return why which of them failed."""
-        computes = task.keeper in (None, self.store.rank)
+        made = self.replicas.made_by(task.group) if task.large else []
         todo = Elementwise(
             *(self.store, self.comm, self.clock, self.scratch, task, values, self.watch),
-            computes,
+            self.replicas.keeps(made),
         )
-        if task.made:
-            trouble = self.replicas.begin(self.comm, number, task.made, task.sharers)
+        if made:
+            trouble = self.replicas.begin(self.comm, number, made)
         else:
             trouble = self.replicas.part(self.comm, number, task.written)
 
@@ -206,18 +229,20 @@ class Executor:
             todo.fail(error)
         finally:
             self.watch.forget()  # else it holds the blocks, and they never come back to the pool
-        if task.made:
-            self._made(number, task, todo.failed)
+        if made:
+            self._made(number, task, made, todo.failed)
         return todo.failed
 
-    def _made(self, number: int, task: Task, failed: dict[int, BaseException]) -> None:
+    def _made(
+        self, number: int, task: Task, made: list[int], failed: dict[int, BaseException]
+    ) -> None:
         """Share what was made with others of the node, or note that it could not be made."""
         outs = [{o.base for o in command.outs} for command in task.commands]
         mine = set().union(*(outs[k] for k in failed))
-        bad = self.replicas.end(self.comm, number, task.made, task.sharers, mine)
+        bad = self.replicas.end(self.comm, number, made, mine)
         for k, handles in enumerate(outs):
             if handles & bad:
-                failed.setdefault(k, PeerFailed("the rank that computes for this one failed"))
+                failed.setdefault(k, PeerFailed(_KEEPER))
 
     def _with_messages(
         self,
@@ -243,5 +268,6 @@ def _with_axes(block: np.ndarray, ndim: int) -> np.ndarray:
     return block.reshape((1,) * (ndim - block.ndim) + block.shape)
 
 
+_KEEPER = "the rank that computes for this one failed"
 #: Errors that say that a command cannot run because of an earlier one.
 DEPENDENT = (Lost, PeerFailed)

@@ -1,10 +1,10 @@
 """One copy for a node of what several of its ranks are to hold: replicated arrays, and their like.
 
 The lowest of these ranks, the *keeper*, computes such a block, in its arena; the others look at it
-there. This begins with a command that writes all of the base, and reads nothing of it. Before the
-keeper begins, it hears from all others that they are there: so they have done what came before, and
-read nothing any more where it will write. When it has ended it tells them where the block is, or
-that it failed. A command that writes to such a base in another way ends this: each rank first
+there. This begins with a creation, or with elementwise commands that write all of the base. Before
+the keeper begins, it hears from all others that they are there: so they have done what came
+before, and read nothing any more where it will write. When it has ended it tells them where the
+block is, or that it failed. Other commands that write to such a base end this: each rank first
 takes a copy of its own.
 
 All follows from commands and specs, and from what became of earlier commands, which the ranks that
@@ -26,9 +26,9 @@ from distnb.engines.fusion import Group, Specs
 from distnb.engines.store import Base, Store
 from distnb.events import Clock
 from distnb.layout import Ints, Layout
-from distnb.protocol import Apply
+from distnb.protocol import Apply, Create
 
-__all__ = ["Replicas", "made_by", "sharers"]
+__all__ = ["Replicas", "is_large"]
 
 #: Each of these messages is the first or the last of its command, so they need no tag of their own.
 _TAG = TAGS_PER_COMMAND - 1
@@ -39,9 +39,52 @@ _FAILED, _NEVER_STORED = -1, -2
 class Replicas:
     """What one rank does for blocks that it shares with others of its node."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, specs: Specs) -> None:
         self._store = store
+        self._specs = specs
         self._clock = clock
+
+    def sharers(self, base: Base) -> Ints:
+        """Return the ranks of the node that are to hold the same block as this one, keeper first.
+
+        Empty if it is the only one.
+        """
+        node = self._store.node
+        return () if node is None else _sharers(base.layout, node.ranks, self._store.rank)
+
+    def made_by(self, group: Group) -> list[int]:
+        """Return the bases that a group writes if the keeper alone is to run it, else none.
+
+        Each must be shared already, or all of it must be written and nothing of it read.
+        """
+        bases = {handle: self._base(handle) for handle in group.written}
+        if not any(is_large(self._store, base) for base in bases.values()):
+            return []
+        for handle, base in bases.items():
+            whole = group.written[handle].is_whole(base.shape) and handle not in group.read
+            if not (base.shared or (whole and _unmasked(group.commands, handle))):
+                return []
+            if not self.sharers(base):
+                return []
+        return list(bases)
+
+    def is_made_by(self, command: Create, base: Base) -> bool:
+        """Tell whether the keeper alone is to fill a new base."""
+        return command.how[0] not in ("empty", "local") and bool(
+            is_large(self._store, base) and self.sharers(base)
+        )
+
+    def _base(self, handle: int) -> Base:
+        """Return a base; of one that is never stored, and so need not be there, what it is."""
+        found = self._store.bases.get(handle)
+        if found is None:
+            spec = self._specs[handle]
+            found = Base(spec.shape, spec.dtype, spec.layout, None, virtual=True)
+        return found
+
+    def keeps(self, made: Sequence[int]) -> bool:
+        """Tell whether this rank computes what is made."""
+        return not made or self.sharers(self._base(made[0]))[0] == self._store.rank
 
     # -- before a command ------------------------------------------------------------------------
 
@@ -74,19 +117,19 @@ class Replicas:
             exchange.finish()
         return None
 
-    def begin(
-        self, comm: Comm, number: int, made: Sequence[int], sharers: Ints
-    ) -> Exception | None:
+    def begin(self, comm: Comm, number: int, made: Sequence[int]) -> Exception | None:
         """Wait until nobody reads what the keeper is to write, and give it shared memory."""
         exchange = Exchange(comm, self._clock, number, [], [])
+        bases = [self._base(handle) for handle in made]
+        sharers = self.sharers(bases[0])
         if sharers[0] != self._store.rank:
             exchange.refuse(sharers[0], _TAG)
             exchange.finish()
             return None
         self._hear(exchange, sharers[1:])
         try:
-            for base in map(self._stored, made):
-                if base is not None:
+            for base in bases:
+                if not base.virtual:
                     self._store.expose(base, sharers)
         except MemoryError as error:
             return error
@@ -98,15 +141,14 @@ class Replicas:
 
     # -- after a command -------------------------------------------------------------------------
 
-    def end(
-        self, comm: Comm, number: int, made: Sequence[int], sharers: Ints, failed: set[int]
-    ) -> set[int]:
+    def end(self, comm: Comm, number: int, made: Sequence[int], failed: set[int]) -> set[int]:
         """Tell where the keeper's blocks are, or hear it; return the bases that it could not make.
 
         ``failed`` are those that this rank could not make.
         """
         exchange = Exchange(comm, self._clock, number, [], [])
-        keeper, *others = sharers
+        bases = [self._base(handle) for handle in made]
+        keeper, *others = self.sharers(bases[0])
         if keeper == self._store.rank:
             places = np.array([self._place(h in failed, h) for h in made], np.int64)
             for peer in others:
@@ -115,28 +157,22 @@ class Replicas:
         else:
             places = np.empty(len(made), np.int64)
             exchange.receive(keeper, _TAG, places)
-        for handle, place in zip(made, places.tolist(), strict=True):
-            base = self._stored(handle)
-            if base is not None and place >= 0:
-                base.shared = sharers
+        for base, place in zip(bases, places.tolist(), strict=True):
+            if place >= 0:
+                base.shared = (keeper, *others)
                 self._look(base, keeper, place)
         return {h for h, place in zip(made, places.tolist(), strict=True) if place == _FAILED}
 
-    def _stored(self, handle: int) -> Base | None:
-        """Return a base, None if it is never stored."""
-        base = self._store.bases.get(handle)
-        return None if base is None or base.virtual else base
-
     def _place(self, failed: bool, handle: int) -> int:
-        base = self._stored(handle)
+        base = self._base(handle)
         if failed:
             return _FAILED
-        if base is None:
+        if base.virtual:
             return _NEVER_STORED
         return cast(int, self._store.arena.offset(cast(np.ndarray, base.block)))
 
     def _look(self, base: Base, keeper: int, place: int) -> None:
-        if keeper != self._store.rank:
+        if keeper != self._store.rank and not base.virtual:
             shape = cast(Ints, base.layout.local_shape(base.shape, keeper))
             assert self._store.node is not None
             flat = self._store.node.block(keeper, place, prod(shape), base.dtype)
@@ -144,26 +180,14 @@ class Replicas:
             self._store.release(memory)
 
 
-def sharers(store: Store, base: Any) -> Ints:
-    """Return the ranks of the node that share this rank's block of a base, the keeper first."""
-    if store.node is None or store.held(base) * base.dtype.itemsize < store.node.least:
-        return ()
-    return _sharers(base.layout, store.node.ranks, store.rank)
+def is_large(store: Store, base: Any) -> bool:
+    """Tell whether a block is worth to be shared."""
+    node = store.node
+    return node is not None and store.held(base) * base.dtype.itemsize >= node.least
 
 
-def made_by(store: Store, group: Group, specs: Specs) -> list[int]:
-    """Return the bases that a group writes if the keeper alone is to run it, else none."""
-    if store.node is None:
-        return []
-    for handle, view in group.written.items():
-        whole = view.is_whole(specs[handle].shape) and _first(group.commands, handle)
-        if not whole or handle in group.read or not sharers(store, specs[handle]):
-            return []
-    return list(group.written)
-
-
-def _first(commands: Sequence[Apply], handle: int) -> bool:
-    """Tell whether the first command that writes a base writes all of it, without a mask."""
+def _unmasked(commands: Sequence[Apply], handle: int) -> bool:
+    """Tell whether the first command that writes a base does so without a mask."""
     first = next(c for c in commands if any(o.base == handle for o in c.outs))
     return first.where is None
 

@@ -121,17 +121,20 @@ class Store:
         release(memory)
 
     def add(self, handle: int, shape: Ints, dtype: np.dtype, layout: Layout) -> Base:
-        """Make a base with undefined content; it counts as lost until that is given."""
-        base = Base(shape, dtype, layout, None, None, lost=True)
+        """Make a base without memory; it counts as lost until its content is given."""
+        base = Base(shape, dtype, layout, None, lost=True)
         self.put(handle, base)
-        local = layout.local_shape(shape, self.rank)
-        if local is not None:
-            base.block, base.memory = self.allocate(local, dtype)
         return base
 
     def put(self, handle: int, base: Base) -> None:
         """Enter a base."""
         self.bases[handle] = base
+
+    def provide(self, base: Base) -> None:
+        """Give a base memory, with undefined content."""
+        local = base.layout.local_shape(base.shape, self.rank)
+        if local is not None:
+            base.block, base.memory = self.allocate(local, base.dtype)
 
     def allocate(self, shape: Ints, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray | None]:
         """Return a C-contiguous block, and the pooled memory under it (None if not pooled)."""

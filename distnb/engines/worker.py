@@ -218,9 +218,9 @@ class _Run:
 
     def all(self) -> None:
         """Run all commands, then agree with the other ranks on what failed."""
-        self.worker.executor.enter(self.frame)
         plan = self.script.prepared(self.frame, bool(self.batch.fuse))
         self.specs = plan.specs
+        self.worker.executor.enter(self.frame, plan.specs)
         with _quiet_casts() if plan.complex else nullcontext():
             self._items(plan)
         # What only reads leaves nothing to agree on, but under SPMD each rank has a client to tell.

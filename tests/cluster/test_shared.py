@@ -60,7 +60,7 @@ class _WithLayout(np.ndarray):
     ("do", "messages"),
     [
         (lambda x: x + x.T, 6),
-        (lambda x: x[::-1] * 2, 2),
+        (lambda x: x + x[::-1], 2),
         (lambda x: x[1:] - x[:-1], 2),
         (lambda x: x.redistribute(("*", "block")), 6),
         (lambda x: x.redistribute(("cyclic", "*")), 6),
@@ -176,3 +176,99 @@ def maps_an_arena(pid):
     with contextlib.suppress(OSError):
         return "/memfd:distnb" in Path(f"/proc/{pid}/maps").read_text("utf-8")
     return False
+
+
+# One copy of replicated arrays
+
+
+def sharing(session, array):
+    """Return, for each engine, whether it holds a block of its own, and who shares it."""
+    expression = (
+        "(lambda s, b: (s.node is None or s.arena.offset(b.block) is not None, b.shared))"
+        f"(worker.store, worker.store.bases[{array._base.handle}])"
+    )
+    return on_engines(session, expression)
+
+
+def is_shared(session, array):
+    ranks = (0, 1, 2) if lends(session) else ()
+    found = sharing(session, array)
+    if lends(session):
+        assert [own for own, _ in found] == [True, False, False]
+    return [shared for _, shared in found] == [ranks] * 3
+
+
+def replicated(x):
+    return dnb.array(x, dist="replicated")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: dnb.array(x, dist="replicated"),
+        lambda x: dnb.array(x, dist="block").redistribute("replicated"),
+        lambda x: replicated(x - 1) + 1,
+        lambda x: dnb.ones(x.shape, dist="replicated") * x,
+        lambda x: np.where(replicated(x) > 0, replicated(x), 0.0),
+    ],
+)
+def test_a_node_has_one_copy_of_a_replicated_array(session, make):
+    x = numbered((200, 60))  # above what is sent to each engine
+    a = make(x)
+    same(a, x)
+    assert is_shared(session, a)
+    same(a.redistribute("block") + a, x + x)
+    b = dnb.array(x.T, dist=("*", "cyclic"))
+    same(b - a.T[:, ::-1], x.T - x.T[:, ::-1])
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: np.add(x, 1, out=x),
+        lambda x: x.__setitem__((slice(1, -1), slice(None)), 2 * x[1:-1]),
+        lambda x: x.__setitem__(slice(1, None), x[:-1].copy()),
+        lambda x: x.__setitem__(..., x[::-1] * 1),
+        lambda x: np.copyto(x, -1.0, where=x > 100),
+        lambda x: np.multiply(x, x, out=x, where=x[:, ::-1] > 50),
+        lambda x: x.sort(axis=0),
+    ],
+)
+def test_writing_to_the_one_copy(session, write):
+    """It is written once, whoever looks at it, and readers see what was there before."""
+    x = numbered((40, 30))
+    a = dnb.array(x, dist="block").redistribute("replicated")
+    for _ in range(5):
+        before, here = x.copy(), a + 0
+        write(x)
+        write(a)
+        same(here, before)
+        same(a.redistribute(("*", "block")), x)
+    assert {shared for _, shared in sharing(session, a)} <= {(), (0, 1, 2)}
+
+
+def test_freed_copies_are_not_written_while_others_read(session):
+    x = numbered((64, 64))
+    a = dnb.array(x, dist="block")
+    for k in range(40):
+        b = a.redistribute("replicated")
+        c = b.T * k
+        a = (c + b).redistribute("block") % 1000
+        x = (x.T * k + x) % 1000
+        del b, c
+    same(a, x)
+
+
+def test_what_px_sees_of_the_one_copy_cannot_be_written(session):
+    a = dnb.ones((30, 30), dist="replicated")
+    a += 1
+    handle = a._base.handle
+    session.flush()
+    local = (
+        "__import__('distnb.engines.local', fromlist=['x']).LocalArray('a', worker.store, "
+        "__import__('distnb.protocol', fromlist=['x']).Operand("
+        f"{handle}, __import__('distnb.views', fromlist=['x']).View.whole((30, 30))), "
+        "worker.comm).local"
+    )
+    assert on_engines(session, f"{local}.flags.writeable") == [not lends(session)] * 3
+    assert on_engines(session, f"float({local}.sum())") == [1800.0] * 3

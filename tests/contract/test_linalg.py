@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from tests.contract.support import agree, outcome
+from distnb.client import panels
+from tests.contract.support import agree, outcome, setting
 
 DISTS = [
     None,
@@ -70,8 +71,14 @@ def stacks(session):
 # -- matrices in any layout ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dist", DISTS, ids=str)
-@pytest.mark.parametrize("shape", [(5, 5), (40, 3), (3, 40), (7, 4), (1, 1), (9, 1)], ids=str)
+SHAPES = [(5, 5), (40, 3), (3, 40), (7, 4), (1, 1), (9, 1)]
+
+
+@pytest.mark.parametrize(
+    ("shape", "dist"),
+    [(shape, DISTS[(i + k) % 6]) for i, shape in enumerate(SHAPES) for k in range(0, 6, 2)],
+    ids=str,
+)
 def test_factors_of_a_matrix(session, shape, dist):
     a = random(*shape)
     x = dnb.array(a, dist=dist)
@@ -92,8 +99,9 @@ def test_factors_of_a_matrix(session, shape, dist):
     close(dnb.linalg.pinv(x), np.linalg.pinv(a), 10)
 
 
-@pytest.mark.parametrize("dist", DISTS, ids=str)
-@pytest.mark.parametrize("dtype", DTYPES[:4])
+@pytest.mark.parametrize(
+    ("dist", "dtype"), [*((d, "f8") for d in DISTS), *((None, t) for t in DTYPES[1:4])], ids=str
+)
 def test_square_matrices(session, dist, dtype):
     a, b = positive(6, 6, dtype=dtype), random(6, 2, dtype=dtype)
     x, y = dnb.array(a, dist=dist), dnb.array(b)
@@ -145,6 +153,74 @@ def test_a_view(session):
     part = x[:15, ::-2]
     u, s, vh = np.linalg.svd(part)
     close((u * s) @ vh, a[:15, ::-2])
+
+
+# -- matrices that no engine factors alone ---------------------------------------------------------
+
+
+@pytest.fixture
+def panels_of(monkeypatch):
+    """Return a function that sets the columns of a panel; all matrices count as large."""
+    with setting(alone=0):
+        yield lambda width: monkeypatch.setattr(panels, "WIDTH", width)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "c8"])
+@pytest.mark.parametrize(("n", "width"), [(1, 2), (4, 2), (11, 2), (11, 5), (23, 10)])
+def test_panels(session, panels_of, n, width, dtype):
+    panels_of(width)
+    a, b, p = random(n, n, dtype=dtype), random(n, 3, dtype=dtype), positive(n, n, dtype=dtype)
+    x, y, z = (dnb.array(c, dist=d) for c, d in ((a, "block"), (b, "cyclic"), (p, ("*", "block"))))
+    close(dnb.linalg.cholesky(z), np.linalg.cholesky(p))
+    close(dnb.linalg.cholesky(z, upper=True), np.linalg.cholesky(p, upper=True))
+    close(dnb.linalg.solve(z, y), np.linalg.solve(p, b))
+    close(dnb.linalg.solve(z, b[:, 0]), np.linalg.solve(p, b[:, 0]))
+    close(dnb.linalg.inv(z), np.linalg.inv(p))
+    close(dnb.linalg.det(x), np.linalg.det(a), 10)
+    for found, expected in zip(dnb.linalg.slogdet(x), np.linalg.slogdet(a), strict=True):
+        close(found, expected, 10)
+    zero = x * np.array(0, dtype)
+    close(dnb.linalg.det(zero), np.zeros((), dtype))
+    assert dnb.linalg.slogdet(zero)[1].item() == -np.inf
+
+
+@pytest.mark.parametrize("shape", [(11, 11), (5, 12), (12, 8)])
+def test_reflections_in_panels(session, panels_of, shape):
+    panels_of(3)
+    for dtype in ("f8", "c16"):
+        a = random(*shape, dtype=dtype)
+        x = dnb.array(a, dist=("*", "block"))
+        for mode in ("reduced", "complete"):
+            expected = np.linalg.qr(a, mode)
+            q, r = dnb.linalg.qr(x, mode)
+            close(abs(r), abs(expected.R))
+            identity(q)
+            close(q @ r, a)
+            assert q.shape == expected.Q.shape
+        close(abs(dnb.linalg.qr(x, "r")), abs(np.linalg.qr(a, "r")))
+
+
+def test_pivots_keep_growth_down(session, panels_of):
+    """Without exchanges, the small elements of the diagonal would be divided by."""
+    panels_of(4)
+    a = random(17, 17) - np.diag(np.diag(random(17, 17))) + 1e-14 * np.eye(17)
+    b = random(17)
+    close(dnb.linalg.solve(dnb.array(a, dist="block"), b), np.linalg.solve(a, b), 1000)
+
+
+def test_panels_that_fail(session, panels_of):
+    panels_of(2)
+    a = np.eye(9)
+    a[6, 6] = -1
+    x = dnb.array(a, dist="block")
+    with pytest.raises(np.linalg.LinAlgError):
+        dnb.linalg.cholesky(x).to_numpy()
+    a[6, 6] = 0
+    for call in (dnb.linalg.inv, lambda z: dnb.linalg.solve(z, np.ones(9))):
+        with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+            call(dnb.array(a, dist="block")).to_numpy()
+    x[6, 6] = 1
+    close(dnb.linalg.inv(x), np.eye(9))
 
 
 # -- stacks --------------------------------------------------------------------------------------
@@ -229,6 +305,24 @@ def norm_alike(call, x, a):
     else:
         with pytest.raises(type(error)):
             call(np.linalg, x)
+
+
+def test_tensor_equations(session):
+    a, b = random(2, 3, 6), random(2, 3)
+    x, y = dnb.array(a), dnb.array(b)
+    close(np.linalg.tensorinv(x, 2), np.linalg.tensorinv(a, 2), 10)
+    close(np.linalg.tensorsolve(x, y), np.linalg.tensorsolve(a, b), 10)
+    c = random(2, 6, 3)
+    close(
+        np.linalg.tensorsolve(dnb.array(c), y, axes=(1,)),
+        np.linalg.tensorsolve(c, b, axes=(1,)),
+        10,
+    )
+    for bad in (0, 1):
+        agree(lambda: np.linalg.tensorinv(a, bad), lambda: np.linalg.tensorinv(x, bad))
+    agree(
+        lambda: np.linalg.tensorsolve(a[..., :5], b), lambda: np.linalg.tensorsolve(x[..., :5], y)
+    )
 
 
 # -- errors ------------------------------------------------------------------------------------------

@@ -193,6 +193,25 @@ def test_permutation_of_slices(session):
         rng.shuffle([1, 2, 3])
 
 
+def test_permuted(session):
+    """Each lane has an order of its own; all together have one."""
+    x = np.arange(48).reshape(12, 4)
+    found = []
+    for dist in ("block", ("*", "cyclic"), "replicated"):
+        a = dnb.array(x, dist=dist)
+        rng = dnb.random.default_rng(2)
+        for axis in (0, 1, -1):
+            y = rng.permuted(a, axis=axis).to_numpy()
+            np.testing.assert_array_equal(np.sort(y, axis), x)
+            found.append(y.tobytes())
+        z = rng.permuted(a).to_numpy()
+        np.testing.assert_array_equal(np.sort(z, None), x.ravel())
+        assert (np.sort(z, 1) != x).any()
+        assert rng.permuted(a, axis=0, out=a) is a
+    assert len(set(found)) == 3
+    assert len(set(map(tuple, y - x[:, :1]))) > 1
+
+
 def test_orders_are_equally_likely(session):
     rng = dnb.random.default_rng(8)
     found = [tuple(rng.permutation(3, dist="block").to_numpy()) for _ in range(60)]

@@ -13,7 +13,7 @@ DISTS = [None, "cyclic", ("*", "block"), ("block", ("cyclic", 2)), "replicated",
 
 
 @given(st.data())
-@examples(30)
+@examples(15)
 def test_repeat_any_view(session, data):
     shape = data.draw(testing.shapes(max_dims=3, max_side=6))
     x, a, _, _ = pair(data.draw, shape, session.size)

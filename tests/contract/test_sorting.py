@@ -143,6 +143,17 @@ def test_any_view_in_place(session, data):
     assert dist.layout == layout
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_descending(session, dtype):
+    """As the standard's sort: equal elements stay in order."""
+    x = shuffled((6, 40), dtype)
+    for dist in ("block", ("*", "cyclic")):
+        a = dnb.array(x, dist=dist)
+        for axis in (0, -1):
+            expected = np.flip(np.sort(np.flip(x, axis), axis, stable=True), axis)
+            exactly(dnb.sort(a, axis=axis, stable=True, descending=True), expected)
+
+
 # -- more axes ---------------------------------------------------------------------------------
 
 

@@ -270,3 +270,59 @@ def test_apply_over_axes(session):
     a = dnb.array(x)
     for axes in (0, [0, -1]):
         same(np.apply_over_axes(np.sum, a, axes), np.apply_over_axes(np.sum, x, axes))
+
+
+# -- polynomials, and functions that call others -------------------------------------------------
+
+
+def test_polynomials(session):
+    p, q, x = np.array([2.0, -1, 0.5]), np.array([1.0, 3]), np.linspace(-2, 2, 24).reshape(6, 4)
+    a, b, t = dnb.array(p), dnb.array(q), dnb.array(x, dist="cyclic")
+    same(np.polyval(a, t), np.polyval(p, x))
+    same(dnb.polyval([1, 2, 3], t), np.polyval([1, 2, 3], x))
+    for f in (np.polyadd, np.polysub):
+        same(f(a, b), f(p, q))
+        same(f(b, a), f(q, p))
+    for m in (0, 1, 2, 4):
+        same(np.polyder(a, m), np.polyder(p, m))
+        same(np.polyint(a, m), np.polyint(p, m))
+    same(np.polyint(a, 2, [1, 2]), np.polyint(p, 2, [1, 2]))
+    for bad in (lambda y: np.polyder(y, -1), lambda y: np.polyint(y, 2, [1, 2, 3][:0])):
+        agree(lambda bad=bad: bad(p), lambda bad=bad: bad(a))
+
+
+def test_fits(session):
+    x = np.linspace(0, 2, 40)
+    y = np.column_stack([x**3 - x, np.cos(x)])
+    a, b, w = dnb.array(x), dnb.array(y), np.linspace(1, 2, 40)
+    for more, ours in (({}, {}), ({"w": w}, {"w": dnb.array(w)}), ({"cov": True},) * 2):
+        for k in (0, np.s_[:]):
+            theirs, found = np.polyfit(x, y[:, k], 3, **more), np.polyfit(a, b[:, k], 3, **ours)
+            both = (theirs, found) if "cov" in more else ((theirs,), (found,))
+            for e, f in zip(*both, strict=True):
+                np.testing.assert_allclose(f.to_numpy(), e, rtol=1e-7, atol=1e-9)
+    agree(lambda: np.polyfit(x, y, -1), lambda: np.polyfit(a, b, -1))
+    agree(lambda: np.polyfit(x, y[1:], 2), lambda: np.polyfit(a, b[1:], 2))
+
+
+def test_apply_along_axis(session):
+    x = np.arange(24.0).reshape(2, 3, 4)
+    a = dnb.array(x)
+    for axis in (0, 1, -1):
+        for f in (lambda v: v.sum(), lambda v: v[:2] * 2, lambda v: v[:, None] * v[None, :2]):
+            same(np.apply_along_axis(f, axis, a), np.apply_along_axis(f, axis, x))
+    same(np.apply_along_axis(np.max, 0, a[0, 0]), np.apply_along_axis(np.max, 0, x[0, 0]))
+    agree(
+        lambda: np.apply_along_axis(np.max, 1, x[:0]), lambda: np.apply_along_axis(np.max, 1, a[:0])
+    )
+
+
+def test_piecewise(session):
+    x = np.linspace(-2, 3, 30).reshape(5, 6)
+    a = dnb.array(x)
+    for functions in ([np.exp, -1.0], [np.exp, lambda v: v * 2, 0.5]):
+        theirs = np.piecewise(x, [x < 0, x > 1], functions)
+        same(np.piecewise(a, [a < 0, a > 1], functions), theirs)
+    b, y = a[0], x[0]
+    same(np.piecewise(b, b < 0, [7, np.sqrt]), np.piecewise(y, y < 0, [7, np.sqrt]))
+    agree(lambda: np.piecewise(x, [x < 0], [1, 2, 3]), lambda: np.piecewise(a, [a < 0], [1, 2, 3]))

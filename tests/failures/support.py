@@ -8,11 +8,12 @@ import textwrap
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 
 import distnb as dnb
-from distnb.client import launch
+from distnb.client import launch, panels
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -311,6 +312,18 @@ def _copyto(x, w):
     x.copyto(w.c, w.b, where=w.m)
 
 
+def _put(x, w):
+    w.c[w.i[::2, 0] % 10] = w.b[:5]
+
+
+def _at(x, w):
+    np.add.at(w.row, w.i[:, 1] % 7, w.a[:, 0])
+
+
+def _taken_along(x, w):
+    return x.take_along_axis(w.a, w.i % 10, 0)
+
+
 def _fetched(x, w):
     view = w.b[::-2, 1:]
     return view.to_numpy() if x is dnb else view.copy()
@@ -318,6 +331,12 @@ def _fetched(x, w):
 
 def _nothing(x, w):
     """What NumPy cannot know."""
+
+
+def _in_panels(x, w, function):
+    """Factor a matrix of which no engine gets all."""
+    with setting(alone=0), mock.patch.object(panels, "WIDTH", 2):
+        return function(x, w.square @ w.square.T + 9 * x.eye(7))
 
 
 def _searched(x, w):
@@ -446,6 +465,15 @@ CASES = {
     "search": Case(
         _searched, _COLLECTIVE, numpys=lambda x, w: x.searchsorted(np.arange(9000.0), w.b)
     ),
+    "take": Case(lambda x, w: x.take(w.b, w.i[:, 1] % 10, axis=0), _collective("gather")),
+    "take, checking": Case(lambda x, w: w.a[w.i[:, 1] % 10], _collective("check")),
+    "index by arrays": Case(lambda x, w: w.a[[9, 0, 3], w.i[:3, 0] % 7], _collective("gather")),
+    "put": Case(_put, _collective("scatter"), ["c"]),
+    "at": Case(_at, _collective("scatter"), ["row"]),
+    "mask": Case(lambda x, w: w.b[w.m], _collective("gather")),
+    "mask, counting": Case(lambda x, w: w.b[w.m], _local("count")),
+    "nonzero": Case(lambda x, w: x.nonzero(w.i % 3), _collective("nonzero")),
+    "take along axis": Case(_taken_along, _collective("along")),
     "bincount": Case(lambda x, w: x.bincount(w.i[:, 2]), _local("bincount")),
     "bincount of weights": Case(lambda x, w: x.bincount(w.i[:, 2], w.a[:, 1]), _local("bincount")),
     "bincount, looking": Case(lambda x, w: x.bincount(w.i[1:, 2]), _local("extent")),
@@ -466,6 +494,18 @@ CASES = {
     ),
     "factor of a stack": Case(lambda x, w: x.linalg.inv(w.a[:, :2, None] * x.eye(2)), _COLLECTIVE),
     "factor on one engine": Case(lambda x, w: x.linalg.inv(w.square + 9 * x.eye(7)), _COLLECTIVE),
+    **{
+        f"factor in panels, {name}": Case(
+            lambda x, w, f=f: _in_panels(x, w, f),
+            f"name == 'Collective' and op == 'panel' and {which}",
+        )
+        for name, f, which in (
+            ("cholesky", lambda x, a: x.linalg.cholesky(a), "True"),
+            ("solving", lambda x, a: x.linalg.inv(a), "c.args[0] == 'lu' and c.args[1]"),
+            ("substituting", lambda x, a: x.linalg.inv(a), "c.args[0] == 'back'"),
+            ("reflecting", lambda x, a: abs(x.linalg.qr(a)[0]), "c.args[0] == 'q'"),
+        )
+    },
     "factor in rows": Case(lambda x, w: x.linalg.svdvals(w.a[:, :2]), _COLLECTIVE),
     "factors in rows": Case(lambda x, w: abs(x.linalg.qr(w.a[:, :2])[0]), _COLLECTIVE),
     "contraction": Case(lambda x, w: x.einsum("ij,kj->ik", w.a, w.b), _COLLECTIVE),

@@ -114,6 +114,7 @@ def store(arena):
 def add(store, handle=1, n=5000):
     layout = make_layout((n,), 1)
     base = store.add(handle, (n,), np.dtype(float), layout)
+    store.provide(base)
     base.block[...] = np.arange(n)
     return base
 
