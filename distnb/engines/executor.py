@@ -18,6 +18,7 @@ from distnb.engines import (
     reductions,
     scans,
     searching,
+    segments,
     selecting,
     sorting,
     tsqr,
@@ -48,6 +49,7 @@ COLLECTIVES: dict[str, Callable[[Collective, Store], Any]] = {
     "scan": scans.Scan,
     "scatter": picking.Scatter,
     "search": searching.Search,
+    "segments": segments.Segments,
     "select": selecting.Select,
     "sort": sorting.Sort,
     "tsqr": tsqr.TallQR,
@@ -87,7 +89,7 @@ class Executor:
         if isinstance(command, Reduce):
             return self._reduce(number, command)
         if isinstance(command, Local):
-            return self._local(command)
+            return self._local(number, command)
         if isinstance(command, Collective):
             return self._collective(number, command)
         if isinstance(command, Fetch):
@@ -123,18 +125,25 @@ class Executor:
         base.lost = False
 
     def _fill(self, number: int, command: Create, base: Base) -> None:
-        """Give a base memory and fill it; one rank does it for all that share it."""
-        made = [command.base] if self.replicas.is_made_by(command, base) else []
+        """Give a base memory and fill it."""
+        made = [] if command.how[0] in ("empty", "local") else self.replicas.made_of(command.base)
         if not made:
             self.store.provide(base)
+
+        def work(computes: bool) -> None:
             self._check(command)
-            creation.fill(base, command.how, self.store.rank, self.user)
-            return
+            if computes:
+                creation.fill(base, command.how, self.store.rank, self.user)
+
+        self._by_keeper(number, made, work)
+
+    def _by_keeper(self, number: int, made: list[int], work: Callable[[bool], None]) -> None:
+        """Do work without messages, with its result only if it is not another rank's to make."""
+        if not made:
+            return work(True)
         failure: BaseException | None = self.replicas.begin(self.comm, number, made)
         try:
-            self._check(command)
-            if self.replicas.keeps(made) and failure is None:
-                creation.fill(base, command.how, self.store.rank, self.user)
+            work(failure is None and self.replicas.keeps(made))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # whatever it is, the others must hear of it
@@ -158,11 +167,16 @@ class Executor:
         self.clock.switch(before)
         return out
 
-    def _local(self, command: Local) -> None:
+    def _local(self, number: int, command: Local) -> None:
+        out = command.out.base
+        made = [] if command.op == "adopt" else self.replicas.made_of(out)
+        self._by_keeper(number, made, lambda computes: self._on_blocks(command, computes))
+
+    def _on_blocks(self, command: Local, computes: bool) -> None:
         blocks = [self.store.get(x.base).block for x in command.ins]
         target = self.store.get(command.out.base)
         self._check(command)
-        if target.block is None or target.block.size == 0:
+        if not computes or target.block is None or target.block.size == 0:
             return
         if command.op == "adopt":
             self.store.adopt(target, self.store.get(command.ins[0].base))

@@ -26,7 +26,7 @@ from distnb.engines.fusion import Group
 from distnb.engines.store import Base, Store
 from distnb.events import Clock
 from distnb.layout import Ints, Layout
-from distnb.protocol import Apply, Create
+from distnb.protocol import Apply
 
 __all__ = ["Replicas"]
 
@@ -72,11 +72,10 @@ class Replicas:
                 return []
         return list(bases)
 
-    def is_made_by(self, command: Create, base: Base) -> bool:
-        """Tell whether the keeper alone is to fill a new base."""
-        return command.how[0] not in ("empty", "local") and bool(
-            self.is_large(base) and self.sharers(base)
-        )
+    def made_of(self, handle: int) -> list[int]:
+        """Return a base that is all written by a command if the keeper alone is to run it."""
+        base = self._store.bases[handle]
+        return [handle] if self.is_large(base) and self.sharers(base) else []
 
     def keeps(self, made: Sequence[int]) -> bool:
         """Tell whether this rank computes what is made."""
