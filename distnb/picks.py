@@ -8,7 +8,6 @@ split in another way than the view is; so who has a key finds all that it picks 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 
 from distnb.axes import Axis, Block, Whole
 from distnb.layout import Grid, Ints, Layout, default_layout, strides_of
+from distnb.lazy import lazy
 from distnb.slices import total
 from distnb.transfer import window
 from distnb.views import AxisMap, Placed, follow, follow_axis
@@ -66,9 +66,9 @@ class Picked:
     k: int
     copies: bool = False
 
-    @cached_property
+    @lazy
     def _loose(self) -> dict[int, int]:
-        """The grid dimensions along which the holders of keys are, and their lengths."""
+        """Return the grid dimensions along which the holders of keys are, and their lengths."""
         placed = self.placed
         found = {m.gdim: m.p for m in placed.maps[: self.k] if m}
         if self.copies:

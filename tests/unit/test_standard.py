@@ -16,7 +16,6 @@ OWN = {
     *("reset_array_api_strict_flags", "set_array_api_strict_flags", "broadcast_shapes"),
 }
 
-    """""".split()
 
 def names(module):
     return [n for n in dir(module) if not n.startswith("_") and n not in OWN]
