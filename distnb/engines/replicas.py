@@ -66,7 +66,7 @@ class Replicas:
             whole = group.written[handle].is_whole(base.shape) and handle not in group.read
             if not (base.shared or (whole and _unmasked(group.commands, handle))):
                 return []
-        return list(bases) if any(map(self.is_large, bases.values())) else []
+        return list(bases)
 
     def made_of(self, handle: int) -> list[int]:
         """Return a base that is all written by a command if the keeper alone is to run it."""
