@@ -197,8 +197,8 @@ def _segments(
     shape = (*x.shape[:d], len(starts), *x.shape[d + 1 :])
     found = create(x.session, shape, kind, where, ("empty",))
     args = (ufunc.__name__, d, tuple(starts))
-    here = (source.operand,)
-    x.session.record(Collective("segments", (found.operand,), here, args, x.session.site()))
+    both = (found.operand, source.operand)
+    x.session.record(Collective("segments", both, both[1:], args, x.session.site()))
     return found
 
 
