@@ -225,7 +225,7 @@ def result_dtypes(op: str, ins: Sequence[Any], options: dict[str, Any]) -> tuple
     (dtype('float32'),)
     """
     kinds = tuple([_kind(x) for x in ins])
-    if None not in kinds:
+    if all(k is not None for k in kinds):  # not `in`: float64 equals None
         return _dtypes_of_kinds(op, kinds, tuple(sorted(options.items())))
     return _ask(op, ins, options)
 
