@@ -162,10 +162,12 @@ def test_flat(session):
     assert len(a.flat) == 20
     same(a.flat[7], x.flat[7])
     same(a.flat[3:-2:4], x.flat[3:-2:4])
+    same(a.flat[[5, 2]], x.flat[[5, 2]])
     for y in (x, a):
         y.flat[-1] = 50
         y.flat[2:9] = [1, 2, 3]
         y.T.flat[::7] = 4
+        y.flat[[3, 11, 12]] = [70, 80]
     same(a, x)
     a.flat = [1, 2]
     x.flat = [1, 2]
