@@ -37,15 +37,17 @@ def line_of(base: Base, axis: int, rank: int) -> tuple[list[int], int]:
 
 
 class Scan:
-    """Replace the elements of a whole base by running results along an axis, on one rank.
+    """Fill a base with the running results of another, or of itself, along an axis, on one rank.
 
     ``command.args`` are the name of the ufunc and the axis. A split axis must lie in intervals.
+    Where the order of evaluation matters, the base is its own operand.
     """
 
     def __init__(self, command: Collective, store: Store) -> None:
         name, self.axis = command.args
         self.ufunc: Any = ops.ELEMENTWISE[name].run
         self.base = store.bases[command.outs[0].base]
+        self.source = store.bases[command.ins[0].base]
         self.members, self.me = line_of(self.base, self.axis, store.rank)
         #: places to the engine that a message goes to, round by round
         self.steps = [1]
@@ -78,7 +80,9 @@ class Scan:
 
     def _together(self, lanes: np.ndarray, exchange: Exchange) -> None:
         """Accumulate from the first index on, then combine with the total of the engines before."""
-        self.ufunc.accumulate(lanes, axis=0, out=lanes, dtype=lanes.dtype)
+        assert self.source.block is not None
+        source = np.moveaxis(self.source.block, self.axis, 0)
+        self.ufunc.accumulate(source, axis=0, out=lanes, dtype=lanes.dtype)
         total = np.ascontiguousarray(lanes[-1:])
         offset = None
         owed, expected = ({k: r for r, k in keys} for keys in (self.owed, self.expected))
