@@ -57,16 +57,20 @@ class Replicas:
 
         Each must be shared already, or all of it must be written and nothing of it read.
         """
+<<<<<<< HEAD
         bases = {handle: self._base(handle) for handle in group.written}
         if not any(is_large(self._store, base) for base in bases.values()):
             return []
+=======
+        bases = {handle: self._store.bases[handle] for handle in group.written}
+>>>>>>> shm
         for handle, base in bases.items():
+            if not self.sharers(base):
+                return []
             whole = group.written[handle].is_whole(base.shape) and handle not in group.read
             if not (base.shared or (whole and _unmasked(group.commands, handle))):
                 return []
-            if not self.sharers(base):
-                return []
-        return list(bases)
+        return list(bases) if any(map(self.is_large, bases.values())) else []
 
     def made_of(self, handle: int) -> list[int]:
         """Return a base that is all written by a command if the keeper alone is to run it."""
