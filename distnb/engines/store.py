@@ -240,7 +240,7 @@ class Store:
         if target.block is None or source.block is None:
             return
         memory, target.memory = target.memory, source.memory
-        target.shared, source.shared = source.shared, ()
+        target.shared = source.shared
         target.block = source.block.reshape(target.block.shape)
         self.release(memory)
 
