@@ -33,6 +33,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     joining,
     lanes,
     linalg,
+    methods,
     nans,
     ordering,
     padding,

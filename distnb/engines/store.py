@@ -62,8 +62,8 @@ class Base:
 class Pool:
     """Freed memory, kept by size: a loop that makes temporaries pays its page faults once.
 
-    Memory in the arena is kept apart. It is what others of the node can read, and is taken first:
-    so it goes round in a loop that lends. New pages of it cost more, so it is made only to lend.
+    Memory in the arena, which others of the node can read, is kept apart. Its pages are small: new
+    ones cost more, and so does walking across them. So it is made only to be read by others.
     """
 
     limit: int
@@ -74,7 +74,7 @@ class Pool:
 
     def take(self, nbytes: int, shared: bool = False) -> np.ndarray:
         """Return memory of exactly ``nbytes``, with undefined content; in the arena if asked."""
-        for kind in (True,) if shared else (True, False):
+        for kind in (True,) if shared else (False, True):
             waiting = self.free.get((nbytes, kind))
             if waiting:
                 self.held -= nbytes
@@ -240,7 +240,7 @@ class Store:
         if target.block is None or source.block is None:
             return
         memory, target.memory = target.memory, source.memory
-        target.shared, source.shared = source.shared, ()
+        target.shared = source.shared
         target.block = source.block.reshape(target.block.shape)
         self.release(memory)
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 import distnb as dnb
 from distnb import testing
 from distnb.client import fourier
-from tests.contract.support import DTYPES, agree, examples, measured, pair, same, thin
-from tests.contract.test_counts import lent
+from tests.contract.support import DTYPES, agree, examples, lent, measured, pair, same, thin
 
 ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 SEVERAL = ("fftn", "ifftn", "rfftn", "irfftn", "fft2", "ifft2", "rfft2", "irfft2")
