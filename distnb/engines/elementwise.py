@@ -12,14 +12,16 @@ from typing import Any, cast
 
 import numpy as np
 
+from distnb import ops
+from distnb.engines.cells import Combiner, Scratch
 from distnb.engines.comm import Comm
 from distnb.engines.exchange import Exchange, PeerFailed
 from distnb.engines.fusion import Group, Recipe
-from distnb.engines.kernels import Job, Program, Scratch, Watch, Window, dense, look, program
+from distnb.engines.kernels import Job, Program, Watch, Window, dense, look, program
 from distnb.engines.loops import Loop, scheme
-from distnb.engines.store import Lost, Store
+from distnb.engines.store import Base, Lost, Store
 from distnb.events import COMPUTE, TRANSFER, Clock
-from distnb.protocol import Apply, Operand, Typed
+from distnb.protocol import Apply, Operand, Reduce, Typed
 from distnb.transfer import LOCAL, Message, Piece, at
 
 __all__ = ["Elementwise"]
@@ -30,8 +32,8 @@ class Elementwise:
 
     Parameters
     ----------
-    store, comm, clock, scratch
-        The rank's.
+    store, comm, clock, scratch, results
+        The rank's; scratch for tiles, and for the results of a tail.
     group, recipe
         What to do.
     watch : Watch
@@ -44,6 +46,7 @@ class Elementwise:
         comm: Comm,
         clock: Clock,
         scratch: Scratch,
+        results: Scratch,
         group: Group,
         recipe: Recipe,
         watch: Watch,
@@ -51,6 +54,7 @@ class Elementwise:
         self.store = store
         self.clock = clock
         self.scratch = scratch
+        self.results = results
         self.group = group
         self.recipe = recipe
         self.watch = watch
@@ -67,6 +71,24 @@ class Elementwise:
         self._missing: set[Operand] = set()
         self._scalars = [_scalar(x) for x in group.scalars]
         self._targets: list[Any] = []
+        #: What the group's tail reduces: what takes it in here, or the base to store it in.
+        self._tail: Combiner | None = None
+        self._stored: Base | None = None
+        if group.tail is not None:
+            self._end_with(group.tail)
+
+    def _end_with(self, command: Reduce) -> None:
+        base, how = self.store.bases[command.operand.base], self.scheme.cells
+        if how is None:
+            self._stored = base
+        else:
+            ufunc = ops.REDUCTIONS[command.op].ufunc
+            self._tail = Combiner(ufunc, np.dtype(command.dtype), how, self.results)
+
+    @property
+    def taken(self) -> Any:
+        """What took in what the group's tail reduces, or why it failed; None if it is stored."""
+        return self.failed.get(len(self.group.commands), self._tail)
 
     # -- what may run ------------------------------------------------------------------------
 
@@ -102,6 +124,8 @@ class Elementwise:
             if x in self._missing and x.base not in lost:
                 raise PeerFailed("a rank could not send its part")
         for o in command.outs:
+            if bases[o.base] is self._stored and self._stored.virtual:
+                self.store.make(self._stored)
             if lost.get(o.base, bases[o.base].lost):
                 whole = command.where is None and o.view.is_whole(bases[o.base].shape)
                 if not whole or not self.store.is_there(bases[o.base]):
@@ -109,7 +133,7 @@ class Elementwise:
 
     def fail(self, error: BaseException) -> None:
         """Note that the step that is running failed, and the others with it."""
-        others = range(len(self.group.commands))
+        others = range(len(self.group.commands) + 1)
         self.failed = {k: Lost("the group failed") for k in others} | self.failed
         self.failed[self.watch.step] = error
 
@@ -161,7 +185,8 @@ class Elementwise:
         self.clock.switch(before)
 
     def _program(self) -> Program:
-        return program(self.recipe, self.scheme.inputs)
+        taken = None if self.scheme.cells is None or not self.recipe.tail else self.recipe.tail[0]
+        return program(self.recipe, self.scheme.inputs, taken)
 
     def _pieces(self, exchange: Exchange) -> None:
         """Run the ready pieces while messages fly, then each other one when its data is here."""
@@ -212,7 +237,7 @@ class Elementwise:
             windows[i] = saved.get((number, i)) or _look(block, loop, i)
         for i in todo.held:
             targets[i] = _look(self._targets[i], loop, i)
-        todo.run(Job(loop, windows, targets, self._scalars, self.scratch, self.watch))
+        todo.run(Job(loop, windows, targets, self._scalars, self.scratch, self.watch, self._tail))
 
 
 def _look(block: Any, loop: Loop, i: int) -> Window | None:

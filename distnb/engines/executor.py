@@ -9,11 +9,12 @@ import numpy as np
 
 from distnb import ops
 from distnb.engines import creation, reductions, sorting
+from distnb.engines.cells import Scratch
 from distnb.engines.comm import Comm
 from distnb.engines.elementwise import Elementwise
 from distnb.engines.exchange import Exchange, PeerFailed
 from distnb.engines.fusion import Group
-from distnb.engines.kernels import Scratch, Watch
+from distnb.engines.kernels import Watch
 from distnb.engines.store import Base, Lost, Store
 from distnb.events import COMPUTE, TRANSFER, Clock
 from distnb.protocol import Collective, Command, Create, Fetch, Local, Reduce
@@ -39,6 +40,8 @@ class Executor:
         self.fault: Callable[[Command], None] | None = None
         self.user: dict[str, Any] = {}
         self.scratch = Scratch()
+        #: for the partial results of reductions
+        self.results = Scratch()
         self.watch = Watch()
 
     def run(
@@ -122,7 +125,10 @@ class Executor:
         base = self.store.get(work.command.operand.base)
         out = self.store.get(work.command.out)
         self._check(work.command)
-        reductions.run(work, base.block, out.block, exchange, self.clock)
+        if isinstance(base.taken, BaseException):
+            raise base.taken
+        block = base.block if base.taken is None else base.taken
+        reductions.run(work, block, out.block, exchange, self.clock, self.results)
         out.lost = False
 
     def _collective(self, number: int, command: Collective) -> None:
@@ -142,7 +148,7 @@ class Executor:
         """Run a group of elementwise commands; return why which of them failed."""
         recipe = group.recipe(self.store.bases, dead)
         todo = Elementwise(
-            self.store, self.comm, self.clock, self.scratch, group, recipe, self.watch
+            self.store, self.comm, self.clock, self.scratch, self.results, group, recipe, self.watch
         )
 
         def work(exchange: Exchange) -> None:
@@ -157,6 +163,8 @@ class Executor:
             todo.fail(error)
         finally:
             self.watch.forget()  # else it holds the blocks, and they never come back to the pool
+        if group.tail is not None:
+            self.store.bases[group.tail.operand.base].taken = todo.taken
         return todo.failed
 
     def _with_messages(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,8 @@ class Base:
     lost: bool = False
     #: Never stored: it comes to be and goes within one group of commands.
     virtual: bool = False
+    #: In place of elements: what took them in for the reduction that follows, or why it failed.
+    taken: Any = None
 
 
 @dataclass
@@ -86,10 +89,15 @@ class Store:
     def add(self, handle: int, shape: Ints, dtype: np.dtype, layout: Layout) -> Base:
         """Make a base with undefined content; it counts as lost until that is given."""
         base = self.bases[handle] = Base(shape, dtype, layout, None, None, lost=True)
-        local = layout.local_shape(shape, self.rank)
-        if local is not None:
-            base.block, base.memory = self.allocate(local, dtype)
+        self.make(base)
         return base
+
+    def make(self, base: Base) -> None:
+        """Give a base its memory."""
+        local = base.layout.local_shape(base.shape, self.rank)
+        if local is not None:
+            base.block, base.memory = self.allocate(local, base.dtype)
+        base.virtual = False
 
     def allocate(self, shape: Ints, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray | None]:
         """Return a C-contiguous block, and the pooled memory under it (None if not pooled)."""

@@ -218,13 +218,13 @@ class _Run:
             if isinstance(item, Group):
                 self._group(item, plan.dead)
                 self.done.update(item.positions)
-                self._book([self.index[p] for p in item.positions])
+                self._book([self.index[p] for p in item.all_positions])
                 continue
             command = self.batch.commands[item]
             if isinstance(command, Free):
                 store.free(command.bases)
             else:
-                self._one(self.index[item], command, plan.dead)
+                self._one(self.index[item], command, plan.dead | plan.reduced)
             self.done.add(item)
             self._book([self.index.get(item, -1)])
         # What only reads leaves nothing to agree on, but under SPMD each rank has a client to tell.
@@ -233,10 +233,10 @@ class _Run:
             self._agree()
 
     def _group(self, group: Group, dead: set[int]) -> None:
-        rows = [self.index[p] for p in group.positions]
+        rows = [self.index[p] for p in group.all_positions]
         executor, store = self.worker.executor, self.worker.store
         errors = executor.group(self._number(rows[0]), group, dead)
-        for k, (row, command) in enumerate(zip(rows, group.commands, strict=True)):
+        for k, (row, command) in enumerate(zip(rows, group.commands, strict=False)):
             if k in errors:
                 self._failed(row, command, errors[k])
             else:
