@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.programs import data, grids, matrices
+
 Arrays = tuple[np.ndarray, ...]
 
 
@@ -33,6 +35,8 @@ class Case:
     needs: tuple[str, ...] = ()
     settings: dict[str, float] = field(default_factory=dict)
     tolerance: float = 1e-9
+    #: Whether a peer need not be able to run it.
+    tried: bool = False
 
     @property
     def workload(self) -> str:
@@ -216,6 +220,59 @@ PASSES: dict[str, tuple[str, Callable[..., Any]]] = {
     "sqrt": ("sqrt(a)", lambda xp, a: xp.sqrt(a)),
 }
 
+# -- linear algebra and Fourier transforms -------------------------------------------------------
+
+
+def tall_matrix(n: int) -> Arrays:
+    return (np.random.default_rng(9).random((n, max(1, n // 100))),)
+
+
+def definite(n: int) -> Arrays:
+    """Return a symmetric, positive definite matrix."""
+    a = np.random.default_rng(10).random((n, n))
+    return (a @ a.T + n * np.eye(n),)
+
+
+def system(n: int) -> Arrays:
+    rng = np.random.default_rng(11)
+    return rng.random((n, n)), rng.random((n, 4))
+
+
+# -- the programs of tests/programs --------------------------------------------------------------
+
+#: program -> its size.
+SIZES = {
+    **dict.fromkeys((grids.heat, grids.waves, grids.life, grids.red_black, grids.edges), 2048),
+    **dict.fromkeys((grids.mandelbrot, grids.julia, grids.gray_scott, grids.poisson), 1024),
+    **dict.fromkeys((grids.cavity, grids.channel), 1024),
+    **dict.fromkeys((grids.shallow_water, data.black_scholes, data.moving, data.words), 1 << 21),
+    **dict.fromkeys((data.kmeans, data.pca, data.regression, data.logistic, data.walk), 1 << 20),
+    **dict.fromkeys((matrices.lorenz, matrices.spectrum, data.primes), 1 << 20),
+    **dict.fromkeys(
+        (data.softmax, data.equalised, matrices.pagerank, matrices.power_iteration), 2000
+    ),
+    **dict.fromkeys((data.neighbours, matrices.n_body, matrices.ridge), 1000),
+    matrices.floyd_warshall: 300,
+    matrices.lu: 300,
+    matrices.tridiagonal: 1 << 18,
+}
+
+
+def a_line_as_long(n: int) -> Arrays:
+    """Return the size of a program, as the length of an array."""
+    return (np.zeros(n),)
+
+
+def of_program(program: Callable[..., Any]) -> Callable[..., Any]:
+    """Return code that runs a program, and returns its first result."""
+
+    def run(xp: Any, line: Any) -> Any:
+        found = program(xp, line.shape[0])
+        return found[0] if isinstance(found, tuple) else found
+
+    return run
+
+
 # -- hold-outs: of the same kinds, and not looked at when distnb is made faster ------------------
 
 
@@ -279,6 +336,32 @@ CASES = (
         settings={"cutoff": 0},
     ),
     Case("W11", "reading one element", read, square, (1024, 50), (SMALL, 5)),
+    Case("L1", "singular values", lambda xp, a: xp.linalg.svdvals(a), square, (3000, 0), (64, 0)),
+    Case(
+        "L2",
+        "singular values, tall",
+        lambda xp, a: xp.linalg.svdvals(a),
+        tall_matrix,
+        (20_000, 0),
+        (500, 0),
+    ),
+    Case("L3", "Cholesky", lambda xp, a: xp.linalg.cholesky(a), definite, (3000, 0), (64, 0)),
+    Case("L4", "R of QR", lambda xp, a: abs(xp.linalg.qr(a)[1]), square, (3000, 0), (64, 0)),
+    Case("L5", "solve", lambda xp, a, b: xp.linalg.solve(a, b), system, (3000, 0), (64, 0)),
+    Case("F1", "fft2", lambda xp, a: xp.fft.fft2(a), square, (N, 0), (64, 0)),
+    *(
+        Case(
+            f"P {f.__name__}",
+            (f.__doc__ or "").split(".")[0].split(":")[0],
+            of_program(f),
+            a_line_as_long,
+            (n, 0),
+            (32, 0),
+            tolerance=1e-6,
+            tried=True,
+        )
+        for f, n in SIZES.items()
+    ),
 )
 
 HOLDOUT = (

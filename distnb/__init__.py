@@ -19,13 +19,37 @@ import numpy as np
 
 from distnb.client import (  # noqa: F401 - they fill the namespace
     averages,
+    contractions,
+    coordinates,
     counting,
     creation,
+    diagonals,
+    differences,
+    einsum,
+    elementary,
+    fft,
     functions,
+    histograms,
+    joining,
+    lanes,
+    linalg,
+    nans,
+    ordering,
+    padding,
+    placing,
+    polynomials,
     products,
+    quantiles,
     random,
+    repeating,
+    reshaping,
+    scanning,
+    searching,
+    sets,
     sorting,
     standard,
+    statistics,
+    taking,
     viewing,
 )
 from distnb.client.array import DistArray
@@ -69,7 +93,9 @@ __all__ = [  # noqa: PLE0604 - names from the table
     "SessionError",
     "config",
     "connect",
+    "fft",
     "inprocess",
+    "linalg",
     "random",
     "session",
     "spmd",
@@ -77,6 +103,7 @@ __all__ = [  # noqa: PLE0604 - names from the table
 ]
 
 
+sys.modules[f"{__name__}.linalg"] = linalg  # so that it can be imported
 globals().update(NAMESPACE)
 DistArray.namespace = sys.modules[__name__]
 globals().update(

@@ -14,6 +14,8 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+
 from distnb.errors import LayoutError, explain
 from distnb.slices import Sections, interval, section
 
@@ -63,6 +65,12 @@ class Axis:
     def to_local(self, n: int, p: int, i: int) -> int:
         """Return the local index of global index ``i`` on its owner."""
         return i - self.bounds(n, p, self.owner(n, p, i))[0]
+
+    def find(self, n: int, p: int, i: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the owners of many global indices, and the local index of each on its owner."""
+        first = np.array([self.bounds(n, p, c)[0] for c in range(p)])
+        owners = np.searchsorted(first, i, "right") - 1
+        return owners, i - first[owners]
 
     def run(self, n: int, p: int, i: int) -> int:
         """Return the end of the run of consecutive indices after ``i`` that ``i``'s owner owns."""
@@ -119,7 +127,8 @@ class Block(Axis):
 class SlicedBlock(Axis):
     """What a slice takes of blocks: index ``i`` lies where ``start + step*i`` of ``of`` would.
 
-    It says in three numbers what would be as many cuts as there are coordinates.
+    It says in three numbers what would be as many cuts as there are coordinates. If ``step`` is
+    negative the coordinates count the blocks from the end, so that indices rise with them.
     """
 
     of: int
@@ -127,19 +136,25 @@ class SlicedBlock(Axis):
     step: int = 1
 
     def bounds(self, n: int, p: int, c: int) -> tuple[int, int]:
-        lo, hi = _BLOCK.bounds(self.of, p, c)
+        if self.step > 0:
+            lo, hi = _BLOCK.bounds(self.of, p, c)
+        else:  # the first index below the end of the block, and below its begin
+            hi, lo = (at - 1 for at in _BLOCK.bounds(self.of, p, p - 1 - c))
         return self._from(lo, n), self._from(hi, n)
 
     def _from(self, at: int, n: int) -> int:
-        """Return the first index that lies at ``at`` or after."""
+        """Return the first index that lies at ``at`` or after it in the direction of the step."""
         return min(n, max(0, -((self.start - at) // self.step)))
 
     def owner(self, n: int, p: int, i: int) -> int:
-        return _BLOCK.owner(self.of, p, self.start + self.step * i)
+        c = _BLOCK.owner(self.of, p, self.start + self.step * i)
+        return c if self.step > 0 else p - 1 - c
 
     def largest(self, n: int, p: int) -> int:
         if n == 0:
             return 0
+        if self.step < 0:  # the same parts, the other way round
+            return SlicedBlock(self.of, self.start + self.step * (n - 1), -self.step).largest(n, p)
         most = min(n, -(-_BLOCK.largest(self.of, p) // self.step))
         first = self.owner(n, p, 0)
         # Steps fall alike into every `step`-th block of a length; the first may be cut.
@@ -152,8 +167,8 @@ class SlicedBlock(Axis):
         return found
 
     def check(self, n: int, p: int) -> None:
-        end = self.start + self.step * (n - 1)
-        if self.start < 0 or self.step < 1 or (n and end >= self.of):
+        low, high = sorted((self.start, self.start + self.step * max(0, n - 1)))
+        if low < 0 or self.step == 0 or (n and high >= self.of):
             raise LayoutError(
                 explain(
                     "slice of a block axis",
@@ -164,7 +179,7 @@ class SlicedBlock(Axis):
             )
 
     def spell(self) -> str:
-        step = f", {self.step}" if self.step > 1 else ""
+        step = f", {self.step}" if self.step != 1 else ""
         return f"('block', {self.of}, {self.start}{step})"
 
 
@@ -228,6 +243,11 @@ class BlockCyclic(Axis):
 
     def to_local(self, n: int, p: int, i: int) -> int:
         return i // (p * self.k) * self.k + i % self.k
+
+    def find(self, n: int, p: int, i: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        blocks, within = np.divmod(i, self.k)
+        rounds, owners = np.divmod(blocks, p)
+        return owners, rounds * self.k + within
 
     def run(self, n: int, p: int, i: int) -> int:
         return min(n, (i // self.k + 1) * self.k)

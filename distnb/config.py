@@ -27,6 +27,8 @@ class Config:
     cutoff: int = 1 << 17
     """Bytes up to which an array for which no layout was asked lives in the notebook's process, as
     a NumPy array; 0 puts all of them on the engines."""
+    alone: int = 1 << 26
+    """Bytes of a matrix up to which one engine factors it alone, with all cores of its node."""
     flush_size: int = 512
     """Commands that may wait before a batch is sent."""
     flush_idle: float = 0.003
@@ -41,6 +43,9 @@ class Config:
     """Share of a node's available memory that arrays may fill before creation is refused."""
     pool_bytes: int = 1 << 28
     """Bytes of freed blocks that an engine keeps for reuse."""
+    shared: int = 1 << 18
+    """Bytes from which elements that an engine needs of another one on its node are read in shared
+    memory, and not sent; 0 for never. Read when a session starts."""
     timeout: float = 0.0
     """Seconds to wait for engines before a value read fails; 0 waits until interrupted."""
     road: str = "direct"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb import philox
+from distnb import philox, samplers
 from distnb.slices import Sections
 
 __all__ = ["fill_index", "fill_random", "fill_value"]
@@ -41,7 +41,15 @@ def fill_index(
 def fill_random(
     block: np.ndarray, owned: tuple[Sections, ...], shape: tuple[int, ...], *how: Any
 ) -> None:
-    """Fill with the random numbers of the part of an array of ``shape`` (see ``philox.fill``)."""
+    """Fill with the random numbers of the part of an array of ``shape`` (see ``philox.fill``).
+
+    Arrays among the parameters are those of the part.
+    """
     kind, seed, stream, args = how
     runs = philox.runs_of(shape, owned)
-    philox.fill(kind, seed, stream, args, runs, block.reshape(-1))
+    flat = tuple(a.reshape(-1) if isinstance(a, np.ndarray) else a for a in args)
+    if any(isinstance(a, np.ndarray) for a in flat):
+        samplers.check(kind, flat)
+    simple = kind in philox.DISTRIBUTIONS
+    fill = philox.fill if simple else samplers.fill
+    fill(kind, seed, stream, flat, runs, block.reshape(-1))

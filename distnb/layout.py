@@ -48,7 +48,10 @@ def strides_of(shape: Sequence[int]) -> Ints:
 
 @dataclass(frozen=True)
 class Grid:
-    """Ranks ``first + sum(coords * strides)`` for all coords below ``sizes``; row-major."""
+    """Ranks ``first + sum(coords * strides)`` for all coords below ``sizes``; row-major.
+
+    A stride is negative where the coordinates count ranks from the last to the first.
+    """
 
     first: int
     sizes: Ints
@@ -67,7 +70,14 @@ class Grid:
     @cached_property
     def last(self) -> int:
         """The highest rank."""
-        return self.rank([n - 1 for n in self.sizes])
+        pairs = zip(self.sizes, self.strides, strict=True)
+        return self.first + sum((n - 1) * stride for n, stride in pairs if stride > 0)
+
+    @cached_property
+    def lowest(self) -> int:
+        """The lowest rank."""
+        pairs = zip(self.sizes, self.strides, strict=True)
+        return self.first + sum((n - 1) * stride for n, stride in pairs if stride < 0)
 
     def rank(self, coords: Sequence[int]) -> int:
         """Return the rank at grid coordinates."""
@@ -75,14 +85,22 @@ class Grid:
 
     def coords(self, rank: int) -> Ints | None:
         """Return the grid coordinates of a rank, or None if it is not in the grid."""
-        rest = rank - self.first
+        rest = rank - self.lowest
         found = []
         for size, stride in zip(self.sizes, self.strides, strict=True):
-            c, rest = divmod(rest, stride)
+            c, rest = divmod(rest, abs(stride))
             if not 0 <= c < size:
                 return None
-            found.append(c)
+            found.append(c if stride > 0 else size - 1 - c)
         return tuple(found) if rest == 0 else None
+
+    def turned(self, dims: Iterable[int]) -> Grid:
+        """Return the same ranks, with the coordinates of some dimensions counted from the end."""
+        first, strides = self.first, list(self.strides)
+        for g in dims:
+            first += (self.sizes[g] - 1) * strides[g]
+            strides[g] = -strides[g]
+        return Grid(first, self.sizes, tuple(strides))
 
     def ranks(self) -> Iterator[int]:
         """Enumerate the ranks in order of their coordinates."""
@@ -163,6 +181,8 @@ class Layout:
         kinds = " x ".join(axis.spell().strip("'") for axis in self.axes)
         over = "x".join(str(n) for n in grid.sizes)
         more = f", {self.copies} copies" if self.copies > 1 else ""
+        if any(s < 0 for n, s in zip(grid.sizes, grid.strides, strict=True) if n > 1):
+            more += ", reversed"
         return f"{kinds} on {over} engines{more}"
 
 

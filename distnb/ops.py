@@ -29,6 +29,8 @@ __all__ = [
     "elementwise_layout",
     "reduction_layout",
     "result_dtypes",
+    "selected_layout",
+    "selecting_layout",
     "sorted_layout",
     "sorting_layout",
     "standin",
@@ -133,11 +135,43 @@ def _extent(x: Any, out: np.ndarray) -> None:
     out[...] = (x.min(), x.max()) if x.size else 0
 
 
+def _histogram(x: Any, edges: Any, *weights: Any, out: np.ndarray) -> None:
+    """Count in bins that are all as wide."""
+    at = (edges[..., 0].item(), edges[..., -1].item())
+    heavy = weights[0] if weights else None
+    out[...] = np.histogram(x, edges.shape[-1] - 1, at, weights=heavy)[0]
+
+
+def _histogram_edges(x: Any, edges: Any, *weights: Any, out: np.ndarray) -> None:
+    heavy = weights[0] if weights else None
+    out[...] = np.histogram(x, edges.reshape(-1), weights=heavy)[0]
+
+
+def _histogramdd(x: Any, *others: Any, out: np.ndarray) -> None:
+    rows = x.reshape(x.shape[-2:])
+    edges = [e.reshape(-1) for e in others[: rows.shape[1]]]
+    heavy = others[-1].reshape(-1) if len(others) > len(edges) else None
+    out[...] = np.histogramdd(rows, edges, weights=heavy)[0]
+
+
+def _count(x: Any, out: np.ndarray) -> None:
+    out[...] = np.count_nonzero(x)
+
+
+def _repeat(x: Any, times: Any, out: np.ndarray) -> None:
+    out[...] = np.repeat(x, times.reshape(-1), axis=0)
+
+
 #: name -> function of whole local parts, with ``out=`` (see ``protocol.Local``).
 LOCALS: dict[str, Callable[..., Any]] = {
     "matmul": np.matmul,
     "bincount": _bincount,
     "extent": _extent,
+    "histogram": _histogram,
+    "histogram.edges": _histogram_edges,
+    "histogramdd": _histogramdd,
+    "count": _count,
+    "repeat": _repeat,
 }
 
 #: ufunc name -> reduction, for ``np.add.reduce`` and its like.
@@ -290,9 +324,36 @@ def sorting_layout(shape: Ints, layout: Layout, axis: int, size: int) -> Layout:
     longest = max(others)
     if layout.parts(axis) == 1 or longest < size:
         return layout
-    across = others.index(longest)
-    dims = tuple(0 if d == across else -1 for d in range(len(shape)))
-    axes = tuple(Block() if d == across else Whole() for d in range(len(shape)))
+    return _split_along(others.index(longest), len(shape), size)
+
+
+@lru_cache(maxsize=2048)
+def selecting_layout(operand: Placed, axes: Ints, size: int) -> Layout:
+    """Return the layout in which elements are selected from lanes along ``axes``.
+
+    The operand's own, where lanes are whole, or no other axis is long enough to be split over all
+    engines instead.
+    """
+    layout = follow(operand, size)[0]
+    shape = operand.view.shape
+    kept = [n if d not in axes else 0 for d, n in enumerate(shape)]
+    longest = max(kept, default=0)
+    if longest < size or all(layout.parts(d) == 1 for d in axes):
+        return layout
+    return _split_along(kept.index(longest), len(shape), size)
+
+
+def selected_layout(layout: Layout, axes: Ints) -> Layout:
+    """Return the layout of what is selected: an axis in front, and those that are kept."""
+    kept = [d for d in range(len(layout.axes)) if d not in axes]
+    split = tuple(layout.axes[d] for d in kept), tuple(layout.dims[d] for d in kept)
+    return Layout(layout.grid, (Whole(), *split[0]), (-1, *split[1]))
+
+
+def _split_along(axis: int, ndim: int, size: int) -> Layout:
+    """Return the layout with blocks along one axis, over all engines."""
+    dims = tuple(0 if d == axis else -1 for d in range(ndim))
+    axes = tuple(Block() if d == axis else Whole() for d in range(ndim))
     return Layout(Grid.of((size,)), axes, dims)
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from distnb.errors import explain
 from distnb.slices import Section, Sections, interval, total
 
-__all__ = ["DISTRIBUTIONS", "Runs", "fill", "runs_of", "words_of"]
+__all__ = ["DISTRIBUTIONS", "Runs", "fill", "multiply_high", "runs_of", "tiles", "words_of"]
 
 #: Indices worked at once. Their six words of 64 bits fit in the second-level cache of a core.
 TILE = 8192
@@ -78,7 +78,7 @@ def fill(
     distribution = DISTRIBUTIONS[kind]
     scratch = np.empty((3, 2, min(TILE, out.size)), np.uint64)
     at = 0
-    for index in _tiles(index_runs):
+    for index in tiles(index_runs):
         tile = out[at : at + index.size]
         at += index.size
         if tile.size == index.size:  # else the error below
@@ -197,7 +197,7 @@ def _integers(words: np.ndarray, out: np.ndarray, low: int, high: int) -> None:
     if n <= 1 << 32:
         values = _multiply_high(words[0], n)
     elif n < 1 << 64:
-        values = _multiply_high_wide(words, n)
+        values = multiply_high(words, n)
     else:
         values = words[0]
     np.add(values, int(low) & 0xFFFFFFFFFFFFFFFF, out=values)  # modulo 2**64, as is the cast
@@ -216,20 +216,22 @@ def _multiply_high(w: np.ndarray, n: int) -> np.ndarray:
     return high
 
 
-def _multiply_high_wide(words: np.ndarray, n: int) -> np.ndarray:
-    """Return ``(words[0] << 64 | words[1]) * n >> 128``."""
+def multiply_high(words: np.ndarray, n: Any) -> np.ndarray:
+    """Return ``(words[0] << 64 | words[1]) * n >> 128``; ``n`` is a number or an array."""
+    n = np.asarray(n, np.uint64)
     high = _multiply_high_64(words, n)
-    low = words[0] * np.uint64(n)
+    low = words[0] * n
     low += high[1]
     return high[0] + (low < high[1])
 
 
-def _multiply_high_64(w: np.ndarray, n: int) -> np.ndarray:
+def _multiply_high_64(w: np.ndarray, n: np.ndarray) -> np.ndarray:
     """Return ``w * n >> 64``, by the halves of both."""
     low, high = w & _LOW, w >> 32
-    middle = high * (n & _LOW) + (low * (n & _LOW) >> 32)
-    other = low * (n >> 32) + (middle & _LOW)
-    return high * (n >> 32) + (middle >> 32) + (other >> 32)
+    below, above = n & np.uint64(_LOW), n >> np.uint64(32)
+    middle = high * below + (low * below >> 32)
+    other = low * above + (middle & _LOW)
+    return high * above + (middle >> 32) + (other >> 32)
 
 
 def _unit(w: np.ndarray, bits: int, out: np.ndarray, times: float = 1.0) -> None:
@@ -361,7 +363,7 @@ def _locate(sizes: list[int], places: np.ndarray) -> tuple[np.ndarray | int, np.
     return rows, places - (ends - sizes)[rows]
 
 
-def _tiles(index_runs: Iterable[tuple[int, int]]) -> Iterator[np.ndarray]:
+def tiles(index_runs: Iterable[tuple[int, int]]) -> Iterator[np.ndarray]:
     """Yield the indices of the runs, in order, as uint64 arrays of at most TILE.
 
     Many short runs share a tile; a long one fills many. The arrays are valid until the next.

@@ -111,7 +111,8 @@ class Reduce(NamedTuple):
 class Local(NamedTuple):
     """Apply a function to what each rank holds of whole bases that were brought into place.
 
-    ``op`` is a row of ``ops.LOCALS``; ranks that hold nothing of the output do nothing.
+    ``op`` is a row of ``ops.LOCALS``; ranks that hold nothing of the output do nothing. Or it is
+    ``'adopt'``: the output gets the memory of the one input, whose elements it has in C order.
     """
 
     op: str

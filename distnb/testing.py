@@ -21,7 +21,7 @@ from hypothesis.extra import numpy as hnp
 from distnb.axes import Axis, Block, BlockCyclic, Cyclic, Irregular, SlicedBlock, Whole
 from distnb.layout import Grid, Ints, Layout, strides_of
 from distnb.slices import Sections, elements
-from distnb.transfer import LOCAL, Message, Piece, Plan, Ref, plan_apply
+from distnb.transfer import LOCAL, Lending, Message, Piece, Plan, Ref, plan_apply
 from distnb.views import Placed, View
 
 __all__ = [
@@ -71,13 +71,15 @@ def axis_kinds(n: int, p: int) -> st.SearchStrategy[Axis]:
         st.just(Cyclic()),
         st.builds(BlockCyclic, st.integers(1, n // p + 2)),
         st.builds(lambda inner: Irregular((0, *sorted(inner), n)), cuts),
-        st.builds(_slice_of_blocks, st.just(n), small, st.integers(1, 4), small),
+        st.builds(_slice_of_blocks, st.just(n), small, st.integers(1, 4), small, st.booleans()),
     ]
     return st.one_of([st.just(Whole()), *kinds] if p == 1 else kinds)
 
 
-def _slice_of_blocks(n: int, start: int, step: int, after: int) -> SlicedBlock:
-    return SlicedBlock(start + step * max(0, n - 1) + 1 + after, start, step)
+def _slice_of_blocks(n: int, start: int, step: int, after: int, back: bool) -> SlicedBlock:
+    last = start + step * max(0, n - 1)
+    of = last + 1 + after
+    return SlicedBlock(of, last, -step) if back else SlicedBlock(of, start, step)
 
 
 @st.composite
@@ -101,7 +103,8 @@ def grids(draw: st.DrawFn, size: int) -> Grid:
             first += stride * draw(st.integers(0, n - 1))
         else:
             kept.append((n, stride))
-    return Grid(first, tuple(n for n, _ in kept), tuple(stride for _, stride in kept))
+    grid = Grid(first, tuple(n for n, _ in kept), tuple(stride for _, stride in kept))
+    return grid.turned(g for g in range(len(kept)) if draw(_rarely))
 
 
 @st.composite
@@ -324,6 +327,7 @@ def simulate_apply(
     operands: Sequence[Placed],
     bases: Sequence[np.ndarray],
     size: int,
+    lending: Lending | None = None,
 ) -> list[LocalPart]:
     """Run an elementwise operation on simulated ranks, following their plans literally.
 
@@ -342,6 +346,8 @@ def simulate_apply(
         The whole bases of the operands, which are not changed.
     size : int
         Number of ranks.
+    lending : Lending
+        Which messages are lent: the inbox gets the sender's block then.
 
     Returns
     -------
@@ -350,9 +356,9 @@ def simulate_apply(
     """
     out, *ins = operands
     parts = [local_parts(base, p, size) for base, p in zip(bases, operands, strict=True)]
-    plans = [plan_apply(rank, out, tuple(ins)) for rank in range(size)]
+    plans = [plan_apply(rank, out, tuple(ins), lending) for rank in range(size)]
     network = _pack_all(plans, parts)
-    inboxes = [_take_all(plan, rank, network) for rank, plan in enumerate(plans)]
+    inboxes = [_take_all(plan, rank, network, parts) for rank, plan in enumerate(plans)]
     assert not network, f"no receive for the messages {sorted(network)}"
     for rank, plan in enumerate(plans):
         _run(plan, function, [of_all[rank] for of_all in parts], inboxes[rank])
@@ -389,14 +395,20 @@ def _pack(message: Message, memory: np.ndarray) -> np.ndarray:
     return dense
 
 
-def _take_all(plan: Plan, rank: int, network: Network) -> list[np.ndarray]:
-    """Return the messages that the receives of a rank ask for, in their order."""
+def _take_all(
+    plan: Plan, rank: int, network: Network, parts: Sequence[Sequence[LocalPart]]
+) -> list[Any]:
+    """Return the messages that the receives of a rank ask for, in their order.
+
+    For those that are lent it is the block of the sender.
+    """
     inbox = []
     for message in plan.receives:
         key = (message.peer, rank, message.operand)
         assert key in network, f"no send for the receive {key}"
         assert network[key].shape == message.shape, (key, network[key].shape, message.shape)
-        inbox.append(network.pop(key))
+        packed = network.pop(key)
+        inbox.append(parts[message.operand + 1][message.peer] if message.lent else packed)
     return inbox
 
 

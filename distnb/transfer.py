@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from distnb.views import Placed
 __all__ = [
     "LOCAL",
     "Chunk",
+    "Lending",
     "Message",
     "Part",
     "Piece",
@@ -79,12 +81,30 @@ class Chunk(NamedTuple):
 
 
 class Message(NamedTuple):
-    """A dense message of one operand: whom from or to, its shape, what to pack (senders)."""
+    """A dense message of one operand: whom from or to, its shape, what to pack (senders).
+
+    What is *lent* is not sent: the receiver reads it in the sender's memory.
+    """
 
     operand: int
     peer: int
     shape: Ints
     chunks: tuple[Chunk, ...]
+    lent: bool = False
+
+
+class Lending(NamedTuple):
+    """Which messages are lent: between ``ranks``, of so many elements of an operand (0: none)."""
+
+    ranks: frozenset[int]
+    least: Ints
+
+    def lends(self, operand: int, peer: int, shape: Ints) -> bool:
+        """Tell whether a message is lent; its sender and its receiver find the same."""
+        return peer in self.ranks and 0 < self.least[operand] <= prod(shape)
+
+
+_NOTHING_LENT = Lending(frozenset(), ())
 
 
 class Plan(NamedTuple):
@@ -218,32 +238,40 @@ _FIRST = (Section(0, 1, 1, 1),)
 
 
 @lru_cache(maxsize=4096)
-def plan_apply(rank: int, out: Placed, ins: tuple[Placed, ...]) -> Plan:
+def plan_apply(
+    rank: int, out: Placed, ins: tuple[Placed, ...], lending: Lending | None = None
+) -> Plan:
     """Plan an elementwise operation: views ``ins`` of the shape of ``out``, computed at ``out``.
 
     Laws: over all ranks, the output pieces partition the output view; every send has one receive
-    with the same shape and order; aligned operands send nothing.
+    with the same shape and order; aligned operands send nothing; what is lent is read in place.
     """
+    if lending is None or rank not in lending.ranks:
+        lending = _NOTHING_LENT
     output, inputs = _Memory(out, rank), [_Memory(op, rank) for op in ins]
     receives: list[Message] = []
     pieces: list[Piece] = []
     late: list[Piece] = []
-    for piece in _pieces(rank, output, inputs, receives):
+    for piece in _pieces(rank, output, inputs, receives, lending):
         here = all(r.source == LOCAL for r in piece.refs)
         (pieces if here else late).append(piece)
-    sends = tuple([m for j, op in enumerate(inputs) for m in _sends(rank, output, op, j)])
+    sends = tuple([m for j, op in enumerate(inputs) for m in _sends(rank, output, op, j, lending)])
     return Plan(sends, tuple(receives), tuple(pieces + late), len(pieces))
 
 
 def _pieces(
-    rank: int, output: _Memory, inputs: list[_Memory], receives: list[Message]
+    rank: int,
+    output: _Memory,
+    inputs: list[_Memory],
+    receives: list[Message],
+    lending: Lending,
 ) -> Iterator[Piece]:
     """Enumerate the pieces of one rank; note the messages they need in ``receives``."""
     if output.held is None:
         return
     axes = [split(mine, [op.along(d) for op in inputs]) for d, mine in enumerate(output.held)]
     readers = [
-        _Reader(rank, j, op, [axis.lengths[j] for axis in axes], receives)
+        _Reader(rank, j, op, [axis.lengths[j] for axis in axes], receives, lending)
         for j, op in enumerate(inputs)
     ]
     written = [
@@ -257,7 +285,7 @@ def _pieces(
 
 
 class _Reader:
-    """An operand as one rank reads it: from its own memory, or from messages of others."""
+    """An operand as one rank reads it: from memory, its own or lent to it, or from messages."""
 
     def __init__(
         self,
@@ -266,26 +294,28 @@ class _Reader:
         memory: _Memory,
         lengths: list[dict[int, int]],
         receives: list[Message],
+        lending: Lending,
     ) -> None:
         self.rank, self.j, self.memory = rank, j, memory
-        self.lengths, self.receives = lengths, receives
-        self.messages: dict[Ints, tuple[int, Ints]] = {}
-        self.places: dict[tuple[int, Section], _Place] = {}
+        self.lengths, self.receives, self.lending = lengths, receives, lending
+        #: coordinates -> source; the memory that it is, or the strides of a message
+        self.sources: dict[Ints, tuple[int, _Memory | None, Ints]] = {}
+        self.places: dict[tuple[int, int, Section], _Place] = {}
 
     def ref(self, strips: list[Strip]) -> Ref:
         coords = tuple([s.shares[self.j].coord for s in strips])
-        if coords not in self.messages:
-            self.messages[coords] = self._receive(coords)
-        source, strides = self.messages[coords]
-        if source == LOCAL:
-            places = [self._here(d, s.section) for d, s in enumerate(strips)]
-            return _ref(LOCAL, self.memory.base, places)
+        if coords not in self.sources:
+            self.sources[coords] = self._source(coords)
+        source, memory, strides = self.sources[coords]
+        if memory is not None:
+            places = [self._place(source, memory, d, s.section) for d, s in enumerate(strips)]
+            return _ref(source, memory.base, places)
         return _ref(source, 0, map(self._in_message, strips, strides))
 
-    def _here(self, d: int, s: Section) -> _Place:
-        found = self.places.get((d, s))
+    def _place(self, source: int, memory: _Memory, d: int, s: Section) -> _Place:
+        found = self.places.get((source, d, s))
         if found is None:
-            found = self.places[d, s] = self.memory.place(d, s)
+            found = self.places[source, d, s] = memory.place(d, s)
         return found
 
     def _in_message(self, strip: Strip, stride: int) -> _Place:
@@ -296,27 +326,31 @@ class _Reader:
         outer = s.period if s.period % whole.period else apart
         return _place(s, at + run * whole.block + into, 1, outer, stride)
 
-    def _receive(self, coords: Ints) -> tuple[int, Ints]:
-        """Return the number and the strides of the message from grid coordinates, or LOCAL."""
+    def _source(self, coords: Ints) -> tuple[int, _Memory | None, Ints]:
+        """Return where to read what lies at grid coordinates: here, or in a new message."""
         if coords == self.memory.own and self.memory.held is not None:
-            return LOCAL, ()
+            return LOCAL, self.memory, ()
         op = self.memory.placed
         where = dict(op.pinned)
         where.update((m.gdim, c) for m, c in zip(op.maps, coords, strict=True) if m)
         peer = op.source(where, self.rank)
         if peer == self.rank:
-            return LOCAL, ()
+            return LOCAL, self.memory, ()
         still = [axis < 0 for axis, _, _ in op.view.dims]
         shape = tuple(
             1 if once else lengths[c]
             for once, lengths, c in zip(still, self.lengths, coords, strict=True)
         )
-        self.receives.append(Message(self.j, peer, shape, ()))
+        lent = self.lending.lends(self.j, peer, shape)
+        self.receives.append(Message(self.j, peer, shape, (), lent))
+        number = len(self.receives) - 1
+        if lent:
+            return number, _Memory(op, peer), ()
         strides = zip(still, _message_strides(shape, op.view.dims), strict=True)
-        return len(self.receives) - 1, tuple(0 if once else stride for once, stride in strides)
+        return number, None, tuple(0 if once else stride for once, stride in strides)
 
 
-def _sends(rank: int, out: _Memory, op: _Memory, j: int) -> Iterator[Message]:
+def _sends(rank: int, out: _Memory, op: _Memory, j: int, lending: Lending) -> Iterator[Message]:
     """Enumerate the messages that bring this rank's part of operand ``j`` to its users."""
     if op.coords is None or op.held is None or _aligned(out, op):
         return
@@ -327,7 +361,8 @@ def _sends(rank: int, out: _Memory, op: _Memory, j: int) -> Iterator[Message]:
         if peer != rank and (not free or op.placed.source(where, peer) == rank):
             shape = _dense_shape(sections)
             strides = _message_strides(shape, op.placed.view.dims)
-            yield Message(j, peer, shape, _chunks(op, sections, strides))
+            lent = lending.lends(j, peer, shape)
+            yield Message(j, peer, shape, _chunks(op, sections, strides), lent)
 
 
 def _aligned(out: _Memory, op: _Memory) -> bool:

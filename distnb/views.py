@@ -17,7 +17,7 @@ from distnb.axes import Axis, Block, Irregular, SlicedBlock, Whole
 from distnb.layout import Grid, Ints, Layout, default_layout
 from distnb.slices import Section, Sections, interval, preimage, total
 
-__all__ = ["AxisMap", "Placed", "View", "follow"]
+__all__ = ["AxisMap", "Placed", "View", "follow", "follow_axis"]
 
 
 class View(NamedTuple):
@@ -252,7 +252,9 @@ class Placed:
         """Return the lowest rank that holds the element of the view at ``index``."""
         where = dict(self.pinned)
         where.update((m.gdim, m.owner(i)) for m, i in zip(self.maps, index, strict=True) if m)
-        return self.layout.grid.rank([where.get(g, 0) for g in range(len(self.layout.grid.sizes))])
+        grid = self.layout.grid
+        lowest = grid.coords(grid.lowest) or ()
+        return grid.rank([where.get(g, c) for g, c in enumerate(lowest)])
 
     def local_shape(self, rank: int) -> Ints | None:
         """Return the shape of the base's part on a rank."""
@@ -276,10 +278,11 @@ def follow(
     """Return the layout of a result that stays where a view's elements are, and if it does exactly.
 
     Axes in ``dropped`` (the reduced ones) are left out, and their grid dimensions hold copies.
-    Block and irregular axes keep the owners of the view's indices; a cyclic axis is dealt anew,
-    which is exact when the view takes all of it in order. Where that would leave an engine with
-    more than twice its fair share, the default layout of the shape is used instead (not when
-    ``balanced`` is False: the user asked for that very layout).
+    Block and irregular axes keep the owners of the view's indices; of a reversed view the grid's
+    coordinates count from the end. A cyclic axis is dealt anew, which is exact when the view takes
+    all of it in order. Where that would leave an engine with more than twice its fair share, the
+    default layout of the shape is used instead (not when ``balanced`` is False: the user asked for
+    that very layout).
     """
     grid = placed.layout.grid
     keep = [g for g in range(len(grid.sizes)) if g not in placed.pinned]
@@ -287,6 +290,7 @@ def follow(
     sub = Grid(first, tuple(grid.sizes[g] for g in keep), tuple(grid.strides[g] for g in keep))
     axes: list[Axis] = []
     dims: list[int] = []
+    turned: list[int] = []
     exact = True
     for d, m in enumerate(placed.maps):
         if m is None:
@@ -294,12 +298,16 @@ def follow(
                 axes.append(Whole())
                 dims.append(-1)
             continue
-        axis, same = _follow_axis(m)
+        axis, same = follow_axis(m)
         exact &= same
         if d not in dropped:
             axes.append(axis)
             dims.append(keep.index(m.gdim))
-    layout = Layout(sub, tuple(axes), tuple(dims))
+            if m.step < 0 and same:
+                turned.append(dims[-1])
+    # What holds copies is counted from the lowest rank.
+    turned += [g for g, stride in enumerate(sub.strides) if stride < 0 and g not in dims]
+    layout = Layout(sub.turned(turned), tuple(axes), tuple(dims))
     whole = View.whole(placed.view.shape)
     shape = tuple(n for d, n in enumerate(placed.view.shape) if d not in dropped)
     if balanced and not (dropped or layout.here) and _unbalanced(layout, whole.shape, size):
@@ -307,26 +315,30 @@ def follow(
     return layout, exact
 
 
-def _follow_axis(m: AxisMap) -> tuple[Axis, bool]:
+def follow_axis(m: AxisMap) -> tuple[Axis, bool]:
     """Return the axis kind that owns what the view's axis owns, and whether it does exactly."""
     if m.start == 0 and m.step == 1 and m.extent == m.n:
         return m.axis, True
     if m.axis.period(m.p):
         return m.axis, False
-    if m.step < 0:
-        return Block(), False
     if isinstance(m.axis, Block | SlicedBlock):
         return _slice_of_blocks(m), True
-    lows = [m.axis.bounds(m.n, m.p, c)[0] for c in range(m.p)]
-    cuts = [min(m.extent, max(0, -((m.start - lo) // m.step))) for lo in lows] + [m.extent]
-    cuts[0] = 0
+    cuts = _cuts(m)
     if all(Block().bounds(m.extent, m.p, c)[0] == cuts[c] for c in range(m.p)):
         return Block(), True
     return Irregular(tuple(cuts)), True
 
 
+def _cuts(m: AxisMap) -> list[int]:
+    """Return the cuts of a view of irregular blocks, from the last block on if it is reversed."""
+    bounds = [m.axis.bounds(m.n, m.p, c) for c in range(m.p)]
+    begins = [lo for lo, _ in bounds] if m.step > 0 else [hi - 1 for _, hi in reversed(bounds)]
+    cuts = [min(m.extent, max(0, -((m.start - at) // m.step))) for at in begins]
+    return [0, *cuts[1:], m.extent]
+
+
 def _slice_of_blocks(m: AxisMap) -> Axis:
-    """Return the axis of a slice with positive step: in blocks if that is the same."""
+    """Return the axis of a slice: in blocks if that is the same."""
     of, start, step = m.n, m.start, m.step
     if isinstance(m.axis, SlicedBlock):
         of, start, step = m.axis.of, m.axis.start + m.axis.step * start, m.axis.step * step
@@ -340,8 +352,9 @@ def _is_block(axis: SlicedBlock, n: int, p: int) -> bool:
     With nothing empty and no block cut amid a step, both cuts rise evenly but for one bend each, so
     they agree everywhere if they do at both ends and at the bends.
     """
-    even = axis.step == 1 or axis.of % (p * axis.step) == 0
-    ends = (c for c in (1, p - 1, axis.of % p, n % p) if 0 < c < p)
+    even = abs(axis.step) == 1 or axis.of % (p * axis.step) == 0
+    bend = axis.of % p
+    ends = (c for c in (1, p - 1, bend, p - bend, n % p) if 0 < c < p)
     return (
         even and n >= p and all(axis.bounds(n, p, c)[0] == Block().bounds(n, p, c)[0] for c in ends)
     )

@@ -122,13 +122,13 @@ def page() -> str:
     """Return the page."""
     simple = {n: f for n, f in sorted(NAMESPACE.items()) if callable(f) and _is_elementwise(n, f)}
     rows = [f"- `{name}{_signature(f)}`" for name, f in simple.items()]
-    parts = [HEAD, ELEMENTWISE + "\n".join(rows) + "\n", *_sections(NAMESPACE), *_coverage()]
+    parts = [HEAD, ELEMENTWISE + "\n".join(rows) + "\n", *_sections(NAMESPACE)]
     for extension in ("linalg", "fft"):
         found = getattr(dnb, extension, None)
         if found is not None:
             names = {n: getattr(found, n) for n in found.__all__}
-            parts[-5:-5] = list(_sections(names))
-    return "\n".join(parts)
+            parts += _sections(names)
+    return "\n".join([*parts, *_coverage()])
 
 
 if __name__ == "__main__":

@@ -10,6 +10,9 @@ os.environ.setdefault("DISTNB_CUTOFF", "0")  # before distnb is imported, here a
 # Compiled loops have tests of their own; elsewhere nothing is to be compiled in the background.
 os.environ.setdefault("DISTNB_JIT", "0")
 
+# All that engines of one node have for each other is lent, small as it is.
+os.environ.setdefault("DISTNB_SHARED", "1")
+
 from hypothesis import settings
 
 settings.register_profile("default", deadline=None)

@@ -25,6 +25,14 @@ PEERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
 }
 
 
+#: workload -> why those who are written by hand for each leave it out.
+CALLS = {
+    "P": "a program of array functions",
+    "F1": "a call of a library",
+    **{f"L{k}": "a call of LAPACK" for k in range(1, 6)},
+}
+
+
 class Peer:
     """Runs one case at a time: ``load``, then ``prepare`` and ``run`` in turn, then ``unload``.
 
@@ -45,7 +53,9 @@ class Peer:
             return "a setting of distnb"
         if case.name in self.codes:
             return None
-        return self.reasons.get(case.name) or self.reasons.get(case.workload, "not written")
+        return self.reasons.get(case.name) or (self.reasons | CALLS).get(
+            case.workload, "not written"
+        )
 
     def load(self, case: Case, arrays: Arrays) -> None:
         self.case, self.found = case, None

@@ -60,6 +60,13 @@ def sor(a, steps):
     return a
 
 
+def fft2(a):
+    lanes = da.fft.fft(a, axis=1)
+    return da.fft.fft(
+        lanes.rechunk({0: -1, 1: math.ceil(a.shape[1] / BLOCKS)}, method="tasks"), axis=0
+    )
+
+
 def tiny(x, steps):
     for _ in range(steps):
         x = x + 1.5
@@ -84,9 +91,19 @@ class Threads(Peer):
         "W7": sor,
         "W10": tiny,
         "W11": read,
+        "L2": lambda a: da.linalg.svd(a)[1],
+        "L3": lambda a: da.linalg.cholesky(a, lower=True),
+        "F1": fft2,
         "H1": repeat(nine_points_block),
     }
-    reasons = {"W9": "no sort"}
+    reasons = {
+        "W9": "no sort",
+        "L1": "needs tall or wide matrices",
+        "L4": "needs tall or wide matrices",
+        "L5": "needs square blocks on the right, too",
+        "P life": "its graph takes half a minute",
+        "P gray_scott": "its graph takes half a minute",
+    }
 
     def __init__(self, ranks: int, scale: str) -> None:
         super().__init__(ranks, scale)
@@ -108,7 +125,7 @@ class Threads(Peer):
         return da.from_array(array, chunks=self.chunks(array), name=False)
 
     def chunks(self, array: np.ndarray) -> tuple[int, ...]:
-        if self.case.name in {"W4", "W5"}:
+        if self.case.name in {"W4", "W5", "L3"}:
             return tuple(math.ceil(n / 2) for n in array.shape)
         small = array.size < 1000
         return (len(array) if small else math.ceil(len(array) / BLOCKS), *array.shape[1:])

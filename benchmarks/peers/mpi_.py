@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from benchmarks.peers import Peer
+from benchmarks.peers import CALLS, Peer
 from benchmarks.workloads import Arrays, Case
 from distnb.client.launch import engine_environment, find_mpiexec, mpi_family
 
@@ -133,7 +133,9 @@ class Mpi(Peer):
             self.world.close()
 
     def without(self, case: Case) -> str | None:
-        return "a setting of distnb" if case.settings else self.reasons.get(case.name)
+        if case.settings:
+            return "a setting of distnb"
+        return self.reasons.get(case.name) or CALLS.get(case.workload)
 
 
 class MpiNumPy(Mpi):

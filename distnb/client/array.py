@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from distnb import ops
+from distnb.client.advanced import get, is_advanced, put
 from distnb.client.handle import Handle, numeric
 from distnb.client.indexing import index_view, one_axis, some_axes
 from distnb.client.namespace import DEVICE, FUNCTIONS
@@ -178,14 +179,16 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
     # -- views -------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> DistArray:
+        if is_advanced(key):
+            return get(self, key)
         view, is_element = index_view(self._view, key)
         found = self._look(view)
         # As in NumPy, an index of all axes takes the element's value of now, not a view.
         return found.copy() if is_element else found
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if isinstance(key, DistArray) and key.dtype == bool and key.shape == self.shape:
-            assign(self, value, key)  # a whole mask needs no index arithmetic
+        if is_advanced(key):
+            put(self, key, value)
             return
         assign(self._look(index_view(self._view, key)[0]), value)
 
@@ -295,7 +298,7 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
     # -- NumPy's protocols ---------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if any(not understood(x) for x in inputs):
+        if method != "at" and any(not understood(x) for x in inputs):
             return NotImplemented
         row = ops.ELEMENTWISE.get(ufunc.__name__)
         if method == "__call__" and row is not None and row.run is ufunc:
@@ -306,6 +309,8 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
             return reduce(
                 ops.UFUNC_REDUCTIONS[ufunc.__name__].name, *inputs, **reduce_options(kwargs)
             )
+        if method in FUNCTIONS:  # of any ufunc: accumulate, outer ...
+            return FUNCTIONS[method](ufunc, *inputs, **kwargs)
         raise TypeError(
             explain(
                 "operation on distributed arrays",

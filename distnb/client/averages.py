@@ -42,9 +42,6 @@ for _name, _numpys in {
     "all": (np.all,),
     "argmin": (np.argmin,),
     "argmax": (np.argmax,),
-    "std": (),
-    "var": (),
-    "mean": (),
 }.items():
     public(_name, *_numpys)(_make_reduction(_name))
 NAMESPACE["amax"], NAMESPACE["amin"] = NAMESPACE["max"], NAMESPACE["min"]
@@ -81,6 +78,7 @@ def _finish(found: DistArray, dtype: np.dtype, out: Any) -> DistArray:
     return found if found.dtype == dtype else found.astype(dtype)
 
 
+@public("mean", np.mean)
 def _mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):  # type: ignore[no-untyped-def]
     """Arithmetic mean: a sum, divided on the engines."""
     x = asarray(a)
@@ -91,14 +89,38 @@ def _mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):  #
     return _finish(mean, _result_dtype(np.mean, x, dtype), out)
 
 
-def _var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True):  # type: ignore[no-untyped-def]
+def free_of(ddof: Any, correction: Any) -> Any:
+    """Return what is taken from the number of elements; two names for it cannot both be given."""
+    if correction is np._NoValue:
+        return ddof
+    if ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction
+
+
+@public("var", np.var)
+def _var(  # type: ignore[no-untyped-def]
+    a,
+    axis=None,
+    dtype=None,
+    out=None,
+    ddof=0,
+    keepdims=False,
+    *,
+    where=True,
+    mean=np._NoValue,
+    correction=np._NoValue,
+):
     """Variance in two passes, as NumPy: the mean, then the mean square of what is left."""
+    ddof = free_of(ddof, correction)
     x = asarray(a)
     axes = some_axes(axis, x.ndim)
     keep = keepdims is True
     working = _working_dtype(x, dtype)
-    total = reduce("sum", x, axes, working, None, True, None, where)
-    rest = elementwise("subtract", x, elementwise("divide", total, _count(x, axes, where, True)))
+    if mean is np._NoValue:
+        total = reduce("sum", x, axes, working, None, True, None, where)
+        mean = elementwise("divide", total, _count(x, axes, where, True))
+    rest = elementwise("subtract", x, mean)
     if rest.dtype.kind == "c":
         square = rest.real * rest.real + rest.imag * rest.imag
     else:
@@ -111,16 +133,34 @@ def _var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tr
     return _finish(elementwise("divide", squares, free), _result_dtype(np.var, x, dtype), out)
 
 
-def _std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True):  # type: ignore[no-untyped-def]
+@public("std", np.std)
+def _std(  # type: ignore[no-untyped-def]
+    a,
+    axis=None,
+    dtype=None,
+    out=None,
+    ddof=0,
+    keepdims=False,
+    *,
+    where=True,
+    mean=np._NoValue,
+    correction=np._NoValue,
+):
     """Take the square root of the variance."""
-    return elementwise(
-        "sqrt", FUNCTIONS[np.var](a, axis, dtype, None, ddof, keepdims, where=where), out=out
+    found = FUNCTIONS[np.var](
+        a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction
     )
+    return elementwise("sqrt", found, out=out)
 
 
-FUNCTIONS[np.mean] = _mean
-FUNCTIONS[np.var] = _var
-FUNCTIONS[np.std] = _std
+@public("ptp", np.ptp)
+def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> DistArray:
+    """Return how far the largest element is from the smallest."""
+    x, keep = asarray(a), keepdims is True
+    ends = [reduce(op, x, axis, keepdims=keep) for op in ("max", "min")]
+    return elementwise("subtract", *ends, out=out)
+
+
 FUNCTIONS[np.amax] = FUNCTIONS[np.max]
 FUNCTIONS[np.amin] = FUNCTIONS[np.min]
 

@@ -12,12 +12,13 @@ import numpy as np
 from distnb.client.array import DistArray
 from distnb.client.current import need
 from distnb.client.handle import create, hosted, numeric
+from distnb.client.indexing import lengths
 from distnb.client.namespace import FUNCTIONS, NAMESPACE, with_device
 from distnb.client.operations import elementwise, from_host
 from distnb.client.placement import layout_of_new, stay
 from distnb.client.session import Session
 from distnb.errors import SessionError, explain
-from distnb.layout import Ints, make_layout
+from distnb.layout import make_layout
 from distnb.protocol import Typed
 
 __all__ = [
@@ -39,19 +40,6 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
-
-
-def _shape(shape: Any) -> Ints:
-    given = shape if isinstance(shape, tuple | list) else (shape,)
-    try:
-        found = tuple(operator.index(n) for n in given)
-    except TypeError:
-        raise TypeError(
-            explain("shape", repr(shape), "integers", "pass an integer or a tuple of them")
-        ) from None
-    if any(n < 0 for n in found):
-        raise ValueError(explain("shape", found, "no negative lengths", "check the arithmetic"))
-    return found
 
 
 def array(
@@ -149,7 +137,7 @@ def asarray(
 def _made(
     shape: Any, dtype: Any, dist: Any, grid: Any, session: Session | None, how: tuple[Any, ...]
 ) -> DistArray:
-    at, extents = need(session), _shape(shape)
+    at, extents = need(session), lengths(shape)
     kind = numeric(float if dtype is None else dtype)
     return create(at, extents, kind, layout_of_new(extents, kind, at, dist, grid), how)
 
@@ -224,7 +212,7 @@ def _like(prototype: Any, dtype: Any, shape: Any, dist: Any, how: tuple[Any, ...
     if not isinstance(prototype, DistArray):
         prototype = np.asarray(prototype)
         return _made(shape or prototype.shape, dtype or prototype.dtype, dist, None, None, how)
-    extents = prototype.shape if shape is None else _shape(shape)
+    extents = prototype.shape if shape is None else lengths(shape)
     at = prototype.session
     kind = numeric(prototype.dtype if dtype is None else dtype)
     if dist is None and extents == prototype.shape:
@@ -365,7 +353,7 @@ def indices(
     session: Session | None = None,
 ) -> tuple[DistArray, ...]:
     """Return, for each axis, the array of global indices along it."""
-    shape = _shape(dimensions)
+    shape = lengths(dimensions)
     return tuple(
         _made(shape, dtype, dist, grid, session, ("index", d, 0, 1)) for d in range(len(shape))
     )
@@ -386,7 +374,9 @@ def fromfunction(
     The function runs in the notebook, on distributed index arrays: what it computes runs on the
     engines.
     """
-    return function(*indices(_shape(shape), dtype, dist=dist, grid=grid, session=session), **kwargs)
+    return function(
+        *indices(lengths(shape), dtype, dist=dist, grid=grid, session=session), **kwargs
+    )
 
 
 def eye(
@@ -400,7 +390,7 @@ def eye(
     session: Session | None = None,
 ) -> DistArray:
     """Make a 2-D array with ones on a diagonal and zeros elsewhere."""
-    shape = _shape((N, N if M is None else M))
+    shape = lengths((N, N if M is None else M))
     row, column = indices(shape, dist=dist, grid=grid, session=session)
     return elementwise("equal", row + operator.index(k), column).astype(numeric(dtype))
 

@@ -12,7 +12,7 @@ import numpy as np
 from distnb import ops
 from distnb.client.array import DistArray
 from distnb.client.creation import asarray
-from distnb.client.namespace import FUNCTIONS, public
+from distnb.client.namespace import FUNCTIONS, NAMESPACE, public
 from distnb.client.operations import assign, elementwise, understood
 from distnb.errors import explain
 
@@ -78,8 +78,15 @@ for _name in sorted(dir(np)):
 
 
 @public("where", np.where)
-def _where(condition: Any, x: Any, y: Any) -> DistArray:
-    """Choose elements from ``x`` where the condition is true, else from ``y``."""
+def _where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    """Choose elements from ``x`` where the condition is true, else from ``y``.
+
+    Of a condition alone, return where it is true, as :func:`distnb.nonzero`.
+    """
+    if x is None and y is None:
+        return FUNCTIONS[np.nonzero](condition)
+    if x is None or y is None:
+        raise ValueError("either both or neither of x and y should be given")
     return elementwise("where", *_first_array(condition, x, y))
 
 
@@ -111,6 +118,9 @@ def _round(a: Any, decimals: int = 0, out: Any = None) -> DistArray:
     return elementwise("round", asarray(a), operator.index(decimals), out=out)
 
 
+NAMESPACE["around"] = NAMESPACE["round"]
+
+
 @public("real", np.real)
 def _real(val: Any) -> DistArray:
     """Return the real part."""
@@ -135,19 +145,6 @@ def _copyto(dst: DistArray, src: Any, casting: str = "same_kind", where: Any = T
             f"Cannot cast from {kind!r} to {dst.dtype!r} according to the rule {casting!r}"
         )
     assign(dst, src, None if where is True else where)
-
-
-@public("allclose", np.allclose)
-def _allclose(
-    a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
-) -> bool:
-    """Tell whether all elements agree within tolerances (reads one value)."""
-    x, y = _first_array(a, b)
-    near = elementwise("less_equal", abs(x - y), atol + rtol * abs(asarray(y)))
-    near = near & elementwise("isfinite", asarray(y)) | elementwise("equal", x, y)
-    if equal_nan:
-        near = near | (elementwise("isnan", asarray(x)) & elementwise("isnan", asarray(y)))
-    return bool(near.all())
 
 
 @public("array_equal", np.array_equal)

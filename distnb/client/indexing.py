@@ -12,7 +12,7 @@ from distnb.errors import explain
 from distnb.layout import Ints
 from distnb.views import View
 
-__all__ = ["index_view", "one_axis", "some_axes"]
+__all__ = ["BASIC", "index_view", "lengths", "one_axis", "some_axes"]
 
 
 def one_axis(axis: Any, ndim: int) -> int:
@@ -45,6 +45,9 @@ def index_view(view: View, key: Any) -> tuple[View, bool]:
     plain = _plain(key)
     return _index(view, key) if plain is None else _known(view, plain)
 
+
+#: Types of an index that has no arrays in it.
+BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 
 #: What numbers of an index may be if it is looked up: True and 1.0 would be found as 1.
 _EXACT = frozenset((int, type(None)))
@@ -133,3 +136,17 @@ def _position(k: Any, n: int, d: int) -> int:
     if not -n <= i < n:
         raise IndexError(f"index {i} is out of bounds for axis {d} with size {n}")
     return i % n
+
+
+def lengths(shape: Any) -> Ints:
+    """Return a shape as a tuple of Python integers."""
+    given = shape if isinstance(shape, tuple | list) else (shape,)
+    try:
+        found = tuple(operator.index(n) for n in given)
+    except TypeError:
+        raise TypeError(
+            explain("shape", repr(shape), "integers", "pass an integer or a tuple of them")
+        ) from None
+    if any(n < 0 for n in found):
+        raise ValueError(explain("shape", found, "no negative lengths", "check the arithmetic"))
+    return found

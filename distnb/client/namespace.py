@@ -21,7 +21,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 #: ``max``, ``abs`` ... where they are defined.
 NAMESPACE: dict[str, Any] = {}
 
-#: NumPy function -> what it does to distributed arrays.
+#: NumPy function -> what it does to distributed arrays. A word is a method of all ufuncs.
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 #: The one device of the array API standard that there is: where elements are is in ``layout``.
@@ -65,3 +65,14 @@ def check_device(device: Any) -> None:
         raise ValueError(
             explain("device", repr(device), f"{DEVICE!r}", "say where with dist= and session=")
         )
+
+
+def stands_for(*numpys: Any) -> Callable[[_F], _F]:
+    """Put a function in place of NumPy's for distributed arrays; its module makes it public."""
+
+    def register(f: _F) -> _F:
+        for one in numpys:
+            FUNCTIONS[one] = f
+        return f
+
+    return register

@@ -14,16 +14,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distnb.axes import Block, Whole
 from distnb.client.array import DistArray
+from distnb.client.contraction import contract, move, split, spread
 from distnb.client.creation import asarray
+from distnb.client.factoring import in_layout
 from distnb.client.handle import create
 from distnb.client.namespace import public
 from distnb.client.notebook import all_here, fits, watched
-from distnb.client.operations import as_dist, check_session, copied, elementwise, settled
+from distnb.client.operations import as_dist, check_session, elementwise, settled
 from distnb.client.reducing import reduce
 from distnb.errors import explain
-from distnb.layout import Grid, Ints, Layout, replicated
+from distnb.layout import Ints, Layout, replicated
 from distnb.protocol import Local
 
 __all__ = ["dot", "matmul", "matvec", "vecdot", "vecmat"]
@@ -50,9 +51,7 @@ def matmul(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
         left = a._look(a._view.insert(0))
     if b.ndim == 1:
         right = b._look(b._view.insert(1))
-    found = (
-        _stacked(left, right, dtype) if max(a.ndim, b.ndim) > 2 else _matrices(left, right, dtype)
-    )
+    found = _stacked(left, right) if max(a.ndim, b.ndim) > 2 else _matrices(left, right, dtype)
     if b.ndim == 1:
         found = found._look(found._view.fix(found.ndim - 1, 0))
     if a.ndim == 1:
@@ -62,14 +61,17 @@ def matmul(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
 
 @public("dot", np.dot)
 def dot(a: Any, b: Any, out: Any = None) -> DistArray:
-    """Multiply as ``numpy.dot`` does: matrices and vectors by ``matmul``, scalars elementwise."""
+    """Multiply along the last axis of ``a`` and the last but one of ``b``, as ``numpy.dot``."""
     x, y = _operands(a, b)
     if 0 in (x.ndim, y.ndim):
         return _into(elementwise("multiply", x, y), out)
     if max(x.ndim, y.ndim) > 2:
-        raise NotImplementedError(
-            explain("dot", f"{x.ndim} and {y.ndim} axes", "at most 2", "use matmul for stacks")
-        )
+        _check("dot", x, y)
+        last = y.ndim - 2 if y.ndim > 1 else 0
+        ia = tuple(range(x.ndim))
+        ib = tuple(ia[-1] if d == last else x.ndim + d for d in range(y.ndim))
+        io = (*ia[:-1], *(i for i in ib if i != ia[-1]))
+        return _into(contract(x, ia, y, ib, io), out)
     return matmul(x, y, out=out)
 
 
@@ -174,69 +176,22 @@ class _Way(NamedTuple):
 def _matrices(a: DistArray, b: DistArray, dtype: np.dtype) -> DistArray:
     """Multiply n x k and k x m matrices in the way that moves the least."""
     size, n, m = a.session.size, a.shape[0], b.shape[1]
-    rows, columns = _split(0, size), _split(1, size)
+    rows, columns = split(0, size), split(1, size)
     ways = [
         _Way(
-            _move(a, rows) + _spread(b),
-            lambda: _product(a, b, rows, _all(size), (n, m), rows, dtype),
+            move(a, rows) + spread(b),
+            lambda: _product(a, b, rows, replicated(2, size), (n, m), rows, dtype),
         ),
         _Way(
-            _spread(a) + _move(b, columns),
-            lambda: _product(a, b, _all(size), columns, (n, m), columns, dtype),
+            spread(a) + move(b, columns),
+            lambda: _product(a, b, replicated(2, size), columns, (n, m), columns, dtype),
         ),
         _Way(
-            _move(a, columns) + _move(b, rows) + 2.0 * n * m * (size > 1),
+            move(a, columns) + move(b, rows) + 2.0 * n * m * (size > 1),
             lambda: _inner(a, b, dtype),
         ),
     ]
     return min(ways, key=lambda way: way.moved).run()
-
-
-def _split(axis: int, size: int, ndim: int = 2) -> Layout:
-    """Return the layout with blocks along one axis."""
-    if size == 1:
-        return _all(size, ndim)
-    dims = tuple(0 if d == axis else -1 for d in range(ndim))
-    axes = tuple(Block() if d == axis else Whole() for d in range(ndim))
-    return Layout(Grid.of((size,)), axes, dims)
-
-
-def _all(size: int, ndim: int = 2) -> Layout:
-    return replicated(ndim, size)
-
-
-def _lies(x: DistArray, layout: Layout) -> bool:
-    """Tell whether ``x`` is all of a base with this layout, so that it need not be copied."""
-    return x._base.layout == layout and x._view.is_whole(x._base.shape)
-
-
-def _spread(x: DistArray) -> float:
-    """Return the elements that travel to give every engine all of ``x``."""
-    placed = x.placed
-    held = not any(placed.maps) and not placed.pinned and placed.layout.copies == x.session.size
-    return 0.0 if held else float(x.size) * (x.session.size - 1)
-
-
-def _move(x: DistArray, layout: Layout) -> float:
-    """Return (about) the elements that travel to bring ``x`` into a layout."""
-    if layout.copies > 1 or layout.grid.size == 1:
-        return 0.0
-    axis = layout.dims.index(0)
-    m = x.placed.maps[axis]
-    others = any(other for d, other in enumerate(x.placed.maps) if d != axis)
-    if (
-        m is not None
-        and not others
-        and m.step > 0
-        and not m.axis.period(m.p)
-        and m.p == x.session.size
-    ):
-        return 0.0
-    return 0.0 if _spread(x) == 0.0 else float(x.size)
-
-
-def _in(x: DistArray, layout: Layout) -> DistArray:
-    return x if _lies(x, layout) else copied(x, x.dtype, layout)
 
 
 def _product(
@@ -244,7 +199,7 @@ def _product(
 ) -> DistArray:
     """Multiply what each engine holds of two operands that were brought into these layouts."""
     out = create(a.session, shape, dtype, lo, ("empty",))
-    _call("matmul", out, (_in(a, la), _in(b, lb)))
+    _call("matmul", out, (in_layout(a, la), in_layout(b, lb)))
     return out
 
 
@@ -252,22 +207,37 @@ def _inner(a: DistArray, b: DistArray, dtype: np.dtype) -> DistArray:
     """Multiply the engines' parts along the summed axis, and add up the partial products."""
     size = a.session.size
     shape = (size, a.shape[0], b.shape[1])
-    partial = create(a.session, shape, dtype, _split(0, size, 3), ("fill", 0))
-    _call("matmul", partial, (_in(a, _split(1, size)), _in(b, _split(0, size))))
+    partial = create(a.session, shape, dtype, split(0, size, 3), ("fill", 0))
+    _call("matmul", partial, (in_layout(a, split(1, size)), in_layout(b, split(0, size))))
     return reduce("any", partial, 0) if dtype.kind == "b" else reduce("sum", partial, 0, dtype)
 
 
-def _stacked(a: DistArray, b: DistArray, dtype: np.dtype) -> DistArray:
-    """Multiply stacks of matrices: each engine does some of the stack."""
+def _stacked(a: DistArray, b: DistArray) -> DistArray:
+    """Multiply stacks of matrices; axes of the stack that are stretched are left out."""
     try:
         stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
         _need("matmul", False, a, b)
-    size, ndim = a.session.size, len(stack) + 2
-    layout = _split(0, size, ndim) if prod(stack) else _all(size, ndim)
-    wide = [x._look(x._view.broadcast((*stack, *x.shape[-2:])), writeable=False) for x in (a, b)]
-    shape = (*stack, a.shape[-2], b.shape[-1])
-    return _product(wide[0], wide[1], layout, layout, shape, layout, dtype)
+    n = len(stack)
+    x, ia = _labelled(a, stack, (n, n + 1))
+    y, ib = _labelled(b, stack, (n + 1, n + 2))
+    io = (*range(n), n, n + 2)
+    found = contract(x, ia, y, ib, tuple(i for i in io if i in ia or i in ib))
+    for d in [d for d in range(n) if d not in ia and d not in ib]:
+        found = found._look(found._view.insert(d))
+    return found
+
+
+def _labelled(x: DistArray, stack: Ints, last: Ints) -> tuple[DistArray, Ints]:
+    """Return an operand without axes of length 1 of the stack, and the labels of those left."""
+    labels: list[int] = []
+    first = len(stack) - (x.ndim - 2)
+    for d in range(first, len(stack)):
+        if x.shape[len(labels)] == 1:
+            x = x._look(x._view.fix(len(labels), 0))
+        else:
+            labels.append(d)
+    return x, (*labels, *last)
 
 
 def _call(op: str, out: DistArray, ins: tuple[DistArray, ...]) -> None:

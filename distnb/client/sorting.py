@@ -12,7 +12,7 @@ from distnb.client.creation import asarray
 from distnb.client.indexing import one_axis
 from distnb.client.namespace import FUNCTIONS, public
 from distnb.client.operations import assign, copied, settled
-from distnb.errors import explain
+from distnb.client.reshaping import ravel
 from distnb.protocol import Collective
 
 __all__ = ["sort"]
@@ -20,7 +20,13 @@ __all__ = ["sort"]
 
 @public("sort", np.sort)
 def sort(
-    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    a: Any,
+    axis: Any = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: bool = False,
 ) -> DistArray:
     """Return a sorted copy, as ``numpy.sort``; NaN come last.
 
@@ -33,13 +39,15 @@ def sort(
     a : array_like
         What to sort.
     axis : int or None
-        Along which axis; None sorts all elements of an array of at most one axis.
+        Along which axis; None sorts all elements, reshaped to one axis.
     kind : {'quicksort', 'mergesort', 'heapsort', 'stable'}, optional
         ``'mergesort'`` and ``'stable'`` keep equal elements (such as 0.0 and -0.0) in order.
     order : None
         There are no fields.
     stable : bool, optional
         The same as ``kind='stable'``.
+    descending : bool
+        Whether the largest come first; then NaN come before all others.
 
     Examples
     --------
@@ -50,9 +58,11 @@ def sort(
     """
     x = a if isinstance(a, DistArray) else asarray(a)
     if axis is None:
-        x, axis = _flat(x), -1
-    _check(x, axis, kind, order, stable)
+        x, axis = ravel(x), -1
+    check_sort(x, axis, kind, order, stable)
     d, size = one_axis(axis, x.ndim), x.session.size
+    if descending:  # equal elements stay in order
+        return reverse(sort(reverse(x, d), d, kind, stable=stable), d).copy()
     if x.here is not None:
         return settled(x.session, np.sort(x.here, d, kind, stable=stable))
     layout = ops.sorted_layout(x.placed, d, size)
@@ -62,15 +72,18 @@ def sort(
     return found if lanes == layout else copied(found, x.dtype, layout)
 
 
+def reverse(x: DistArray, d: int) -> DistArray:
+    """Return a view with the elements along an axis in reverse order."""
+    return x[(slice(None),) * d + (slice(None, None, -1),)]
+
+
 def _sort_into(
     x: DistArray, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> None:
     """Sort in place: where the array lies, if it is all of a base and its lanes are in order."""
     if not x._writeable:
         raise ValueError("sort array is read-only")
-    if axis is None:
-        x, axis = _flat(x), -1
-    _check(x, axis, kind, order, stable)
+    check_sort(x, axis, kind, order, stable)
     d, base = one_axis(axis, x.ndim), x._base
     whole = base.host is None and x._view.is_whole(base.shape)
     parts = base.layout.parts(d) if whole else 0
@@ -87,16 +100,7 @@ def _stays(x: DistArray, d: int) -> bool:
     return ops.sorting_layout(x.shape, layout, d, x.session.size) == layout
 
 
-def _flat(x: DistArray) -> DistArray:
-    """Return all elements along one axis."""
-    if x.ndim > 1:
-        raise NotImplementedError(
-            explain("sort(axis=None)", f"{x.ndim} axes", "at most 1", "sort along one axis")
-        )
-    return x if x.ndim else x._look(x._view.insert(0))
-
-
-def _check(x: DistArray, axis: Any, kind: Any, order: Any, stable: Any) -> None:
+def check_sort(x: DistArray, axis: Any, kind: Any, order: Any, stable: Any) -> None:
     """Raise what NumPy raises."""
     np.sort(np.empty((0,) * x.ndim, x.dtype), axis, kind, order, stable=stable)
 
@@ -105,7 +109,7 @@ def _record(x: DistArray, axis: int, kind: Any, stable: Any) -> None:
     if not x.size:
         return
     keep = bool(stable) or str(kind or "")[:1].lower() in ("s", "m")
-    args = (axis, "stable" if keep else None)
+    args = (axis, "stable" if keep else None, 0)
     here = (x.operand,)
     x.session.record(Collective("sort", here, here, args, x.session.site()))
 

@@ -182,7 +182,7 @@ class Spmd(Transport):
     inline = True
 
     def __init__(self) -> None:
-        self.worker, about, self._share = _entry().spmd(config.pool_bytes)
+        self.worker, about, self._share = _entry().spmd(config.pool_bytes, config.shared)
         self.about = self._share(about)
         self.size = len(self.about)
         self.rank = about["rank"]
@@ -239,7 +239,7 @@ class IPyParallel(Transport):
         self._one = [client[i] for i in self._ids]
         for view in (self._view, *self._one):
             view.track = False
-        about = self._call(self._view, "attach", session, config.pool_bytes).get()
+        about = self._call(self._view, "attach", session, config.pool_bytes, config.shared).get()
         self.about = sorted(about, key=lambda a: int(a["rank"]))
         self._check()
 

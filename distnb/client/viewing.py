@@ -8,7 +8,7 @@ import numpy as np
 
 from distnb.client.array import DistArray
 from distnb.client.creation import asarray
-from distnb.client.indexing import one_axis, some_axes
+from distnb.client.indexing import lengths, one_axis, some_axes
 from distnb.client.namespace import FUNCTIONS, public
 from distnb.errors import explain
 from distnb.slices import intersect, section
@@ -77,7 +77,7 @@ def _squeeze(a: Any, axis: Any = None) -> DistArray:
 def _broadcast_to(array: Any, shape: Any, subok: bool = False) -> DistArray:
     """Return a read-only view stretched to a shape."""
     x = asarray(array)
-    wanted = (shape,) if isinstance(shape, int) else tuple(shape)
+    wanted = lengths(shape)
     try:
         good = np.broadcast_shapes(x.shape, wanted) == wanted
     except ValueError:

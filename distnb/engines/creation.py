@@ -14,7 +14,7 @@ from distnb.protocol import Create
 from distnb.slices import Sections
 from distnb.views import Placed, View
 
-__all__ = ["adopt", "fill"]
+__all__ = ["adopt", "fill", "owned"]
 
 
 def fill(base: Base, how: tuple[Any, ...], rank: int, user: dict[str, Any]) -> None:
@@ -27,14 +27,14 @@ def fill(base: Base, how: tuple[Any, ...], rank: int, user: dict[str, Any]) -> N
         filling.fill_value(block, args[0])
     elif kind == "local":
         block[...] = _user_array(user, args[0], block)
-    elif kind != "empty" and (owned := _owned(base, rank)) is not None:
+    elif kind != "empty" and (here := owned(base, rank)) is not None:
         if kind == "index":
-            filling.fill_index(block, owned, *args)
+            filling.fill_index(block, here, *args)
         else:
-            filling.fill_random(block, owned, base.shape, *args)
+            filling.fill_random(block, here, base.shape, *args)
 
 
-def _owned(base: Base, rank: int) -> tuple[Sections, ...] | None:
+def owned(base: Base, rank: int) -> tuple[Sections, ...] | None:
     """Return the global indices along each axis that a rank holds."""
     return Placed(base.shape, base.layout, View.whole(base.shape)).owned(rank)
 

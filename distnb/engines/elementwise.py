@@ -18,6 +18,7 @@ from distnb.engines.comm import Comm
 from distnb.engines.exchange import Exchange, PeerFailed
 from distnb.engines.fusion import Group, Recipe
 from distnb.engines.kernels import Job, Program, Watch, Window, dense, look, program
+from distnb.engines.lending import Loans
 from distnb.engines.loops import Loop, scheme
 from distnb.engines.store import Base, Lost, Store
 from distnb.events import COMPUTE, TRANSFER, Clock
@@ -38,6 +39,9 @@ class Elementwise:
         What to do.
     watch : Watch
         Follows the steps as they run.
+    computes : bool
+        Whether this rank computes: else it only sends what others need, as another rank of its
+        node computes what it holds.
     """
 
     def __init__(
@@ -50,7 +54,9 @@ class Elementwise:
         group: Group,
         recipe: Recipe,
         watch: Watch,
+        computes: bool = True,
     ) -> None:
+        self.computes = computes
         self.store = store
         self.clock = clock
         self.scratch = scratch
@@ -59,13 +65,15 @@ class Elementwise:
         self.recipe = recipe
         self.watch = watch
         watch.step, watch.skipped, watch.failed = 0, set(), self._step_failed
-        self.scheme = scheme(store.rank, recipe)
+        node = store.node
+        self.scheme = scheme(store.rank, recipe, node and (node.ranks, node.least))
         plan = self.scheme.plan
         slots = list(group.slots)
         self.bases = [store.bases[slots[s].base] for s in self.scheme.inputs]
         self.operands = [slots[s] for s in self.scheme.inputs]
-        self.owed = [(m.peer, m.operand) for m in plan.sends]
-        self.expected = [(m.peer, m.operand) for m in plan.receives]
+        self.loans = Loans(store, plan)
+        self.owed = [(m.peer, m.operand) for m in plan.sends] + self.loans.owed
+        self.expected = [(m.peer, m.operand) for m in plan.receives] + self.loans.expected
         #: step -> why it failed; operands whose data did not come
         self.failed: dict[int, BaseException] = {}
         self._missing: set[Operand] = set()
@@ -81,14 +89,13 @@ class Elementwise:
         base, how = self.store.bases[command.operand.base], self.scheme.cells
         if how is None:
             self._stored = base
-        else:
+        elif base.virtual:
             ufunc = ops.REDUCTIONS[command.op].ufunc
             self._tail = Combiner(ufunc, np.dtype(command.dtype), how, self.results)
 
-    @property
-    def taken(self) -> Any:
-        """What took in what the group's tail reduces, or why it failed; None if it is stored."""
-        return self.failed.get(len(self.group.commands), self._tail)
+    def take(self) -> Any:
+        """Return what took in what the group's tail reduces, or why it failed; None if stored."""
+        return self.failed.pop(len(self.group.commands), self._tail)
 
     # -- what may run ------------------------------------------------------------------------
 
@@ -125,7 +132,7 @@ class Elementwise:
                 raise PeerFailed("a rank could not send its part")
         for o in command.outs:
             if bases[o.base] is self._stored and self._stored.virtual:
-                self.store.make(self._stored)
+                self.store.provide(self._stored)
             if lost.get(o.base, bases[o.base].lost):
                 whole = command.where is None and o.view.is_whole(bases[o.base].shape)
                 if not whole or not self.store.is_there(bases[o.base]):
@@ -133,7 +140,7 @@ class Elementwise:
 
     def fail(self, error: BaseException) -> None:
         """Note that the step that is running failed, and the others with it."""
-        others = range(len(self.group.commands) + 1)
+        others = range(len(self.group.all_positions))
         self.failed = {k: Lost("the group failed") for k in others} | self.failed
         self.failed[self.watch.step] = error
 
@@ -146,21 +153,21 @@ class Elementwise:
             if base.lost:
                 exchange.refuse(message.peer, message.operand)
             else:
-                exchange.send(message.peer, message.operand, self.pack(message, base.block))
+                exchange.send(message.peer, message.operand, self.pack(message, base))
         temporaries = self.targets()
         self._pieces(exchange)
+        self.loans.give_back(exchange)
         for i, (_, memory) in temporaries.items():
             self.copy_back(i)
             self._targets[i] = None
             temporaries[i] = (None, None)
             self.store.release(memory)
+        self.loans.take_back(exchange)
 
-    def pack(self, message: Message, block: Any) -> np.ndarray:
-        """Return a message's data, dense."""
+    def pack(self, message: Message, base: Base) -> np.ndarray:
+        """Return a message's data, dense, or where they can be read if they are lent."""
         before = self.clock.switch(TRANSFER)
-        packed = np.empty(message.shape, block.dtype)
-        for chunk in message.chunks:
-            at(packed, chunk.shape, chunk.message)[...] = at(block, chunk.shape, chunk.memory)
+        packed = self.loans.lend(base, message) if message.lent else _packed(message, base.block)
         self.clock.switch(before)
         return packed
 
@@ -168,7 +175,7 @@ class Elementwise:
         """Choose where held results go: into their blocks, or into temporaries as large."""
         self._targets = [base.block for base in self.bases]
         found: dict[int, tuple[Any, Any]] = {}
-        if self.scheme.whole:
+        if self.scheme.whole and self.computes:
             for i in self._program().held:
                 block = self.bases[i].block
                 if block is not None:
@@ -185,19 +192,24 @@ class Elementwise:
         self.clock.switch(before)
 
     def _program(self) -> Program:
-        taken = None if self.scheme.cells is None or not self.recipe.tail else self.recipe.tail[0]
+        taken = None if self._tail is None or not self.recipe.tail else self.recipe.tail[0]
         return program(self.recipe, self.scheme.inputs, taken)
 
     def _pieces(self, exchange: Exchange) -> None:
         """Run the ready pieces while messages fly, then each other one when its data is here."""
         plan = self.scheme.plan
-        buffers = [np.empty(m.shape, self.bases[m.operand + 1].dtype) for m in plan.receives]
+        sources = [self.bases[m.operand + 1] for m in plan.receives]
+        buffers = [
+            np.empty(1, np.int64) if m.lent else np.empty(m.shape, base.dtype)
+            for m, base in zip(plan.receives, sources, strict=True)
+        ]
+        ready, end = (plan.ready, len(plan.pieces)) if self.computes else (0, 0)
         before = self.clock.switch(COMPUTE)
         saved = self._save()
-        for i in range(plan.ready):
+        for i in range(ready):
             self.piece(i, buffers, saved)
         self.clock.switch(before)
-        late = {i: _sources(plan.pieces[i]) for i in range(plan.ready, len(plan.pieces))}
+        late = {i: _sources(plan.pieces[i]) for i in range(ready, end)}
         missing = set(range(len(buffers)))
         wanted = {k: (m.peer, m.operand, buffers[k]) for k, m in enumerate(plan.receives)}
         for key, good in exchange.arrivals(wanted):
@@ -205,6 +217,9 @@ class Elementwise:
             if not good:
                 self._missing.add(self.operands[plan.receives[key].operand + 1])
                 self.check(None)
+            elif plan.receives[key].lent:
+                peer = plan.receives[key].peer
+                buffers[key] = self.loans.borrow(sources[key], peer, buffers[key])
             before = self.clock.switch(COMPUTE)
             for i in [i for i, sources in late.items() if not sources & missing]:
                 del late[i]
@@ -214,7 +229,7 @@ class Elementwise:
     def _save(self) -> dict[tuple[int, int], Window]:
         """Copy what pieces read that an earlier one overwrites."""
         found = {}
-        for piece, i in self.scheme.saved:
+        for piece, i in self.scheme.saved if self.computes else ():
             block = self.bases[i].block
             if block is not None:
                 found[piece, i] = dense(look(block, self.scheme.loops[piece], i).array.copy())
@@ -238,6 +253,13 @@ class Elementwise:
         for i in todo.held:
             targets[i] = _look(self._targets[i], loop, i)
         todo.run(Job(loop, windows, targets, self._scalars, self.scratch, self.watch, self._tail))
+
+
+def _packed(message: Message, block: Any) -> np.ndarray:
+    packed = np.empty(message.shape, block.dtype)
+    for chunk in message.chunks:
+        at(packed, chunk.shape, chunk.message)[...] = at(block, chunk.shape, chunk.memory)
+    return packed
 
 
 def _look(block: Any, loop: Loop, i: int) -> Window | None:

@@ -16,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from distnb.engines.comm import Comm, MPIComm, SoloComm, thread_comms
+from distnb.engines.shared import join
 from distnb.engines.threads import limit
 from distnb.engines.worker import Worker
 from distnb.interrupts import interruptible, listen
@@ -30,7 +31,7 @@ _ROADS: dict[str, Any] = {}
 _UNDER_WAY: list[Any] = []
 
 
-def attach(session: str, pool_bytes: int) -> dict[str, Any]:
+def attach(session: str, pool_bytes: int, shared: int) -> dict[str, Any]:
     """Join this engine to a session; collective over all engines of the MPI world.
 
     Returns what the client needs to know of the engine: rank, size, pid, host, memory, versions.
@@ -45,7 +46,9 @@ def attach(session: str, pool_bytes: int) -> dict[str, Any]:
     info = _about(world.Get_rank(), world.Get_size())
     info["mpi"] = _library(MPI.Get_library_version())
     info["threads"] = limit(world)
-    _WORKERS[session] = Worker(MPIComm(world.Dup()), _user_namespace(), pool_bytes)
+    node = join(world, shared)
+    info["shared"] = 0 if node is None else len(node.ranks)
+    _WORKERS[session] = Worker(MPIComm(world.Dup()), _user_namespace(), pool_bytes, node)
     return info
 
 
@@ -99,7 +102,7 @@ def worker(session: str) -> Worker:
     return _WORKERS[session]
 
 
-def spmd(pool_bytes: int) -> tuple[Worker, dict[str, Any], Any]:
+def spmd(pool_bytes: int, shared: int) -> tuple[Worker, dict[str, Any], Any]:
     """Make this process a rank of a session of all ranks of the MPI world (collective).
 
     Returns the worker, what :func:`attach` returns, and a function that gives every rank's reply
@@ -114,7 +117,9 @@ def spmd(pool_bytes: int) -> tuple[Worker, dict[str, Any], Any]:
     info = _about(comm.Get_rank(), comm.Get_size())
     info["mpi"] = _library(MPI.Get_library_version())
     info["threads"] = limit(comm)
-    made = Worker(MPIComm(comm), {}, pool_bytes)
+    node = join(comm, shared)
+    info["shared"] = 0 if node is None else len(node.ranks)
+    made = Worker(MPIComm(comm), {}, pool_bytes, node)
     made.together = True
     sides = {0: side}
 

@@ -73,15 +73,18 @@ class Exchange:
     def send(self, peer: int, tag: int, data: np.ndarray) -> None:
         """Post a send of contiguous, not empty data that will not change any more."""
         before = self._clock.switch(TRANSFER)
-        self._posted.append(self._comm.send(data, peer, self._base + tag))
-        self._owed.discard((peer, tag))
+        self.tell(peer, tag, data)
         self._clock.messages += 1
         self._clock.bytes += data.nbytes
         self._clock.switch(before)
 
     def refuse(self, peer: int, tag: int) -> None:
-        """Tell a partner that its data will not come."""
-        self._posted.append(self._comm.send(np.empty(0, np.uint8), peer, self._base + tag))
+        """Send nothing: data will not come, or what was lent is not needed any more."""
+        self.tell(peer, tag, np.empty(0, np.uint8))
+
+    def tell(self, peer: int, tag: int, data: np.ndarray) -> None:
+        """Post a send of what is not data of the user's, and so not in the account."""
+        self._posted.append(self._comm.send(data, peer, self._base + tag))
         self._owed.discard((peer, tag))
 
     def try_receive(self, peer: int, tag: int, into: np.ndarray) -> bool:
@@ -105,6 +108,31 @@ class Exchange:
             self._wait(lambda: self.try_receive(peer, tag, into))
         finally:
             self._clock.switch(before)
+
+    def take(self, peer: int, tag: int) -> np.ndarray:
+        """Wait for a message of any length; return its bytes, raise PeerFailed if it is empty."""
+        found: list[np.ndarray] = []
+
+        def arrived() -> bool:
+            incoming = self._comm.probe(peer, self._base + tag)
+            if incoming is None:
+                return False
+            before = self._clock.switch(TRANSFER)
+            into = np.empty(incoming.nbytes, np.uint8)
+            self._finish(incoming.receive(into if into.size else None))
+            self._expected.discard((peer, tag))
+            self._clock.switch(before)
+            found.append(into)
+            return True
+
+        before = self._clock.switch(WAITING)
+        try:
+            self._wait(arrived)
+        finally:
+            self._clock.switch(before)
+        if not found[0].size:
+            raise PeerFailed(f"rank {peer} could not send its part")
+        return found[0]
 
     def arrivals(
         self, wanted: dict[int, tuple[int, int, np.ndarray]]
@@ -157,11 +185,12 @@ class Exchange:
         for peer, tag in sorted(self._owed):
             self.refuse(peer, tag)
         for peer, tag in sorted(self._expected):
-            self._drop(peer, tag)
-        self._expected.clear()
+            self.drop(peer, tag)
         self.finish()
 
-    def _drop(self, peer: int, tag: int) -> None:
+    def drop(self, peer: int, tag: int) -> None:
+        """Wait for a message, whatever is in it."""
+
         def arrived() -> bool:
             incoming = self._comm.probe(peer, self._base + tag)
             if incoming is None:
@@ -172,4 +201,5 @@ class Exchange:
 
         before = self._clock.switch(WAITING)
         self._wait(arrived)
+        self._expected.discard((peer, tag))
         self._clock.switch(before)

@@ -8,23 +8,53 @@ from typing import Any
 import numpy as np
 
 from distnb import ops
-from distnb.engines import creation, reductions, sorting
+from distnb.engines import (
+    alone,
+    creation,
+    fourier,
+    matrices,
+    panels,
+    picking,
+    reductions,
+    scans,
+    searching,
+    selecting,
+    sorting,
+    tsqr,
+)
 from distnb.engines.cells import Scratch
 from distnb.engines.comm import Comm
 from distnb.engines.elementwise import Elementwise
 from distnb.engines.exchange import Exchange, PeerFailed
 from distnb.engines.fusion import Group
 from distnb.engines.kernels import Watch
+from distnb.engines.replicas import Replicas
 from distnb.engines.store import Base, Lost, Store
 from distnb.events import COMPUTE, TRANSFER, Clock
-from distnb.protocol import Collective, Command, Create, Fetch, Local, Reduce
+from distnb.protocol import Collective, Command, Create, Fetch, Local, Reduce, written
 from distnb.transfer import at, plan_parts
 
 __all__ = ["Executor"]
 
 #: op -> what does it: made of a command and the store, it knows its messages (``owed``,
 #: ``expected``) from specs alone, and does its work in ``run(exchange, clock)``.
-COLLECTIVES = {"sort": sorting.Sort}
+COLLECTIVES: dict[str, Callable[[Collective, Store], Any]] = {
+    "along": picking.Along,
+    "check": picking.Check,
+    "fft": fourier.Transform,
+    "gather": picking.Gather,
+    "nonzero": picking.Nonzero,
+    "panel": panels.Step,
+    "sample": alone.Sample,
+    "scan": scans.Scan,
+    "scatter": picking.Scatter,
+    "search": searching.Search,
+    "select": selecting.Select,
+    "sort": sorting.Sort,
+    "tsqr": tsqr.TallQR,
+    "twiddle": fourier.Twiddle,
+    **dict.fromkeys(matrices.NAMES, matrices.OnParts),
+}
 
 
 class Executor:
@@ -39,6 +69,9 @@ class Executor:
         self.clock = clock
         self.fault: Callable[[Command], None] | None = None
         self.user: dict[str, Any] = {}
+        self.replicas = Replicas(store, clock)
+        #: What must make the command fail that runs next.
+        self.trouble: Exception | None = None
         self.scratch = Scratch()
         #: for the partial results of reductions
         self.results = Scratch()
@@ -52,7 +85,8 @@ class Executor:
         ``dead``: whether what it creates is never stored (see :mod:`distnb.engines.fusion`).
         """
         if isinstance(command, Create):
-            return self._create(command, buffers, dead)
+            return self._create(number, command, buffers, dead)
+        self.trouble = self.replicas.part(self.comm, number, written(command))
         if isinstance(command, Reduce):
             return self._reduce(number, command)
         if isinstance(command, Local):
@@ -64,10 +98,13 @@ class Executor:
         raise TypeError(f"command: got {type(command).__name__}, expected one that computes")
 
     def _check(self, command: Command) -> None:
+        trouble, self.trouble = self.trouble, None
+        if trouble is not None:
+            raise trouble
         if self.fault is not None:
             self.fault(command)
 
-    def _create(self, command: Create, buffers: list[np.ndarray], dead: bool) -> None:
+    def _create(self, number: int, command: Create, buffers: list[np.ndarray], dead: bool) -> None:
         dtype = np.dtype(command.dtype)
         self.store.free((command.base,))  # one that was lost is made again under its handle
         if dead:
@@ -83,11 +120,33 @@ class Executor:
             base.block = creation.adopt(buffers, command.how[1], command, self.store.rank)
         else:
             base = self.store.add(command.base, command.shape, dtype, command.layout)
-            self._check(command)
             before = self.clock.switch(COMPUTE)
-            creation.fill(base, command.how, self.store.rank, self.user)
+            self._fill(number, command, base)
             self.clock.switch(before)
         base.lost = False
+
+    def _fill(self, number: int, command: Create, base: Base) -> None:
+        """Give a base memory and fill it; one rank does it for all that share it."""
+        made = [command.base] if self.replicas.is_made_by(command, base) else []
+        if not made:
+            self.store.provide(base)
+            self._check(command)
+            creation.fill(base, command.how, self.store.rank, self.user)
+            return
+        failure: BaseException | None = self.replicas.begin(self.comm, number, made)
+        try:
+            self._check(command)
+            if self.replicas.keeps(made) and failure is None:
+                creation.fill(base, command.how, self.store.rank, self.user)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever it is, the others must hear of it
+            failure = error
+        bad = self.replicas.end(self.comm, number, made, {*made} if failure else set())
+        if failure is not None:
+            raise failure
+        if bad:
+            raise PeerFailed(_KEEPER)
 
     def _fetch(self, command: Fetch) -> np.ndarray | None:
         base = self.store.get(command.operand.base)
@@ -107,6 +166,9 @@ class Executor:
         target = self.store.get(command.out.base)
         self._check(command)
         if target.block is None or target.block.size == 0:
+            return
+        if command.op == "adopt":
+            self.store.adopt(target, self.store.get(command.ins[0].base))
             return
         before = self.clock.switch(COMPUTE)
         lead = [_with_axes(b, target.block.ndim) for b in blocks if b is not None]
@@ -147,11 +209,17 @@ class Executor:
     def group(self, number: int, group: Group, dead: set[int]) -> dict[int, BaseException]:
         """Run a group of elementwise commands; return why which of them failed."""
         recipe = group.recipe(self.store.bases, dead)
+        made = self.replicas.made_by(group)
+        trouble = self._begin(number, group, made)
         todo = Elementwise(
-            self.store, self.comm, self.clock, self.scratch, self.results, group, recipe, self.watch
+            *(self.store, self.comm, self.clock, self.scratch, self.results),
+            *(group, recipe, self.watch),
+            self.replicas.keeps(made),
         )
 
         def work(exchange: Exchange) -> None:
+            if trouble is not None:
+                raise trouble
             todo.check(self.fault)
             todo.run(exchange)
 
@@ -164,8 +232,32 @@ class Executor:
         finally:
             self.watch.forget()  # else it holds the blocks, and they never come back to the pool
         if group.tail is not None:
-            self.store.bases[group.tail.operand.base].taken = todo.taken
+            self.store.bases[group.tail.operand.base].taken = todo.take()
+        if made:
+            self._made(number, group, made, todo.failed)
         return todo.failed
+
+    def _begin(self, number: int, group: Group, made: list[int]) -> Exception | None:
+        """Prepare what a group writes that ranks of the node share; return what went wrong."""
+        if not made:
+            return self.replicas.part(self.comm, number, group.written)
+        failure = None
+        if group.tail is not None:  # the others are to reduce what the keeper makes
+            try:
+                self.store.provide(self.store.bases[group.tail.operand.base])
+            except MemoryError as error:
+                failure = error
+        return self.replicas.begin(self.comm, number, made) or failure
+
+    def _made(
+        self, number: int, group: Group, made: list[int], failed: dict[int, BaseException]
+    ) -> None:
+        """Share what was made with others of the node, or note that it could not be made."""
+        outs = [{o.base for o in command.outs} for command in group.commands]
+        bad = self.replicas.end(self.comm, number, made, set().union(*(outs[k] for k in failed)))
+        for k, handles in enumerate(outs):
+            if handles & bad:
+                failed.setdefault(k, PeerFailed(_KEEPER))
 
     def _with_messages(
         self,
@@ -191,5 +283,6 @@ def _with_axes(block: np.ndarray, ndim: int) -> np.ndarray:
     return block.reshape((1,) * (ndim - block.ndim) + block.shape)
 
 
+_KEEPER = "the rank that computes for this one failed"
 #: Errors that say that a command cannot run because of an earlier one.
 DEPENDENT = (Lost, PeerFailed)

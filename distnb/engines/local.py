@@ -25,7 +25,8 @@ class LocalArray:
     ----------
     local : ndarray
         The elements that lie here. A writable look at the engine's memory where they are one
-        strided block (always so for block layouts), else a read-only copy.
+        strided block (always so for block layouts), else a read-only copy. What several engines of
+        a node share (large replicated arrays) is read-only, too.
     global_slices : tuple
         For each axis, where they are in the whole array: a slice, or an index array.
     layout : str
@@ -102,9 +103,13 @@ class LocalArray:
         part = part_of(rank, placed, owned)
         if len(part.chunks) == 1 and part.chunks[0].shape == part.shape:
             chunk = part.chunks[0]
-            return window(base.block, chunk.shape, chunk.memory.offset, chunk.memory.strides)
+            look = window(base.block, chunk.shape, chunk.memory.offset, chunk.memory.strides)
+            look.flags.writeable = not base.shared
+            return look
         if self._there.view.is_whole(base.shape):
-            return base.block
+            look = base.block.view()
+            look.flags.writeable = not base.shared
+            return look
         found = np.empty(part.shape, base.dtype)
         for chunk in part.chunks:
             to = window(found, chunk.shape, chunk.message.offset, chunk.message.strides)

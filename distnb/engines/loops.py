@@ -15,7 +15,7 @@ from typing import NamedTuple
 from distnb.engines.cells import Cells, cells, tiles
 from distnb.engines.fusion import Recipe, Step
 from distnb.layout import Ints
-from distnb.transfer import LOCAL, Piece, Plan, plan_apply
+from distnb.transfer import LOCAL, Lending, Piece, Plan, plan_apply
 
 __all__ = ["TILE", "Loop", "Scheme", "held", "scheme", "sources"]
 
@@ -100,12 +100,17 @@ class Scheme(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def scheme(rank: int, recipe: Recipe) -> Scheme:
-    """Return how a rank runs a recipe."""
+def scheme(rank: int, recipe: Recipe, node: tuple[frozenset[int], int] | None = None) -> Scheme:
+    """Return how a rank runs a recipe.
+
+    ``node``: the ranks of its node that share memory, and the bytes from which messages between
+    them are lent. What the group writes is not.
+    """
     slots = recipe.slots
     lead = recipe.steps[0].outs[0]
     inputs = (lead, *(s for s in range(len(slots)) if s != lead and slots[s].kept))
-    plan = plan_apply(rank, slots[lead].placed, tuple(slots[s].placed for s in inputs[1:]))
+    ins = tuple(slots[s].placed for s in inputs[1:])
+    plan = plan_apply(rank, slots[lead].placed, ins, node and _lending(recipe, inputs, *node))
     alone = len(recipe.steps) == 1 and slots[lead].kept
     limit = max(1, prod(slots[lead].placed.view.shape)) if alone else TILE
     clashes = _clashes(recipe, inputs)
@@ -134,6 +139,13 @@ def _with_tail(rank: int, recipe: Recipe, plan: Plan, inputs: Ints) -> Scheme | 
     steps = tuple(tuple(s for n, s in zip(shape, r.strides, strict=True) if n != 1) for r in refs)
     loop = Loop(how.shape, tuple(r.offset for r in refs), steps, how.tile(_REDUCED * TILE))
     return Scheme(plan, inputs, (loop,), (), False, how)
+
+
+def _lending(recipe: Recipe, inputs: Ints, ranks: frozenset[int], nbytes: int) -> Lending:
+    written = {recipe.slots[s].base for s in _written(recipe)}
+    slots = [recipe.slots[s] for s in inputs[1:]]
+    least = (0 if s.base in written else -(-nbytes // s.dtype.itemsize) for s in slots)
+    return Lending(ranks, tuple(least))
 
 
 def held(recipe: Recipe) -> set[int]:

@@ -2,153 +2,54 @@
 
 Each engine sorts its part. Then the engines along the axis find, for each border between two of
 them, how many of each engine's elements belong below it: of all elements exactly as many as lie
-below the border in the layout. So the result lies as the layout says, whatever the elements are;
-equal ones count in the order of engines and positions, which also makes the sort stable. Then each
-element goes to its engine in one message for each pair, and the sorted runs are merged.
+below the border in the layout (:mod:`distnb.engines.splitters`). So the result lies as the layout
+says, whatever the elements are; equal ones count in the order of engines and positions, which also
+makes the sort stable. Then each element goes to its engine in one message for each pair, and the
+sorted runs are merged.
 
-The borders are found by regular sampling (Shi and Schaeffer, "Parallel sorting by regular
-sampling", 1992), again and again, within the *gaps* of elements that are still undecided. A
-round shrinks all gaps of a border together to at most ``4 / samples`` of what they were,
-whatever the elements are; so the number of rounds follows from the specs, and with it all messages.
-Samples travel up a binomial tree, and gaps down.
+Other arrays can travel with the keys: positions, for instance, which makes it an argsort. And the
+result can be a stretch of the sorted elements only, in a base of its own.
 """
 
 from __future__ import annotations
 
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 
 from distnb.engines.exchange import TAGS_PER_COMMAND, Exchange, Key
-from distnb.engines.reductions import Tree
+from distnb.engines.splitters import Splitters, line_of
 from distnb.engines.store import Base, Store
 from distnb.events import COMPUTE, Clock
 from distnb.protocol import Collective
 
-__all__ = ["Sort", "narrow", "rounds", "samples_for"]
+__all__ = ["Sort", "message", "room"]
 
-#: Tags of a command: one for each round, the last for the elements.
+#: The tag of the elements; the first ones are of the splitters.
 _ELEMENTS = TAGS_PER_COMMAND - 1
 
 
-def samples_for(members: int) -> int:
-    """Return how many samples an engine takes of a gap.
-
-    Many are fewer rounds; few keep what the root takes in (all engines' samples for all borders)
-    proportional to the number of engines.
-    """
-    return max(64, 2048 // members)
-
-
-def rounds(n: int, samples: int) -> int:
-    """Return how many rounds decide about all of ``n`` elements; gaps of ``samples`` are exact.
-
-    >>> rounds(1000, 1024), rounds(1 << 24, 1024), rounds(1 << 40, 64)
-    (1, 3, 10)
-    """
-    found = 1
-    while n > samples:
-        n, found = 4 * n // samples + 3, found + 1
-    return found
-
-
-def _steps(widths: np.ndarray, samples: int) -> np.ndarray:
-    """Return the distance of samples in each gap."""
-    return np.maximum(1, -(-widths // samples))
-
-
-def _places(widths: np.ndarray, samples: int) -> np.ndarray:
-    """Return, for each gap, how many of its elements come up to and with each sample.
-
-    The last axis is the number of the sample; the last element of a gap is always one.
-    """
-    number = np.arange(1, samples + 1)
-    return np.minimum(number * _steps(widths, samples)[..., None], widths[..., None])
-
-
-def narrow(samples: np.ndarray, widths: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarray]:
-    """Bound how many elements of each gap are among the ``wanted`` smallest of all gaps.
-
-    Parameters
-    ----------
-    samples : ndarray
-        For each gap, its sorted samples at :func:`_places`; what is left over is ignored.
-    widths : ndarray
-        The length of each gap.
-    wanted : int
-        From 0 to the sum of the widths.
-
-    Returns
-    -------
-    tuple of ndarray
-        At least and at most how many; the same if no gap is wider than there are samples.
-    """
-    n = samples.shape[1]
-    steps = _steps(widths, n)
-    used = -(-widths // steps)
-    keep = np.arange(n) < used[:, None]
-    owner = np.nonzero(keep)[0]
-    order = owner[np.argsort(samples[keep], kind="stable")]
-    seen = np.zeros((len(order) + 1, len(widths)), np.int64)  # samples of each gap so far
-    np.cumsum(order[:, None] == np.arange(len(widths)), axis=0, out=seen[1:])
-    least = np.minimum(seen * steps, widths)
-    most = np.where(seen < used, np.minimum((seen + 1) * steps, widths) - 1, widths)
-    below = max(0, int(np.searchsorted(most.sum(axis=1), wanted, "right")) - 1)
-    above = int(np.searchsorted(least.sum(axis=1), wanted, "left"))
-    return least[below], most[above]
-
-
-class _Line(NamedTuple):
-    """The engines along the sorted axis, and the first index of each (and the length)."""
-
-    members: list[int]
-    me: int
-    cuts: np.ndarray
-
-    @property
-    def held(self) -> np.ndarray:
-        """How many elements of a lane each of them holds."""
-        return np.diff(self.cuts)
-
-
-def _line(base: Base, axis: int, rank: int) -> _Line:
-    """Return the engines that sort together with ``rank``; itself alone if there is no need."""
-    grid, gdim, n = base.layout.grid, base.layout.dims[axis], base.shape[axis]
-    coords, local = grid.coords(rank), base.layout.local_shape(base.shape, rank)
-    lanes = 0 if local is None else prod(m for d, m in enumerate(local) if d != axis)
-    if coords is None or not lanes or base.layout.parts(axis) == 1:
-        return _Line([rank], 0, np.array([0, n]))
-    p, kind = grid.sizes[gdim], base.layout.axes[axis]
-    members = [grid.rank((*coords[:gdim], c, *coords[gdim + 1 :])) for c in range(p)]
-    cuts = [kind.bounds(n, p, c)[0] for c in range(p)] + [n]
-    return _Line(members, coords[gdim], np.array(cuts))
-
-
 class Sort:
-    """Sort a whole base in place along one axis, on one rank.
+    """Sort whole bases along one axis by the first of them, on one rank.
 
-    ``command.args`` are the axis and NumPy's ``kind`` (None or ``'stable'``). A split axis must lie
-    in blocks, one for each engine.
+    ``command.ins`` are the keys and what travels with them, all in one layout. The outputs are the
+    same bases, or others on the same grid that take, of each sorted lane, as many elements as they
+    are long. ``command.args`` are the axis, NumPy's ``kind`` (None or ``'stable'``), and the first
+    position that is taken. A split axis must lie in blocks, one for each engine.
     """
 
     def __init__(self, command: Collective, store: Store) -> None:
-        self.axis, self.kind = command.args
-        self.base = base = store.bases[command.outs[0].base]
-        self.line = line = _line(base, self.axis, store.rank)
-        n = base.shape[self.axis]
-        self.samples = max(1, min(samples_for(len(line.members)), n))
-        self.rounds = rounds(n, self.samples)
-        self.tree = Tree(line.members, store.rank)
-        self.others = [r for r in line.members if r != store.rank]
+        self.axis, self.kind, self.start = command.args
+        self.sources = [store.bases[x.base] for x in command.ins]
+        self.outs = [store.bases[x.base] for x in command.outs]
+        self.line = line_of(self.sources[0], (self.axis,), store.rank)
+        self.splitters = Splitters(self.line, self.sources[0].shape[self.axis])
+        self.others = [r for r in self.line.members if r != store.rank]
 
     @property
     def owed(self) -> list[Key]:
-        """Messages this rank sends: samples up, gaps down, elements to all others."""
-        tree = self.tree
-        near = tree.children if tree.parent is None else [tree.parent, *tree.children]
-        found = [(r, k) for r in near for k in range(self.rounds)]
-        return found + [(r, _ELEMENTS) for r in self.others]
+        """Messages this rank sends: those of the splitters, and elements to all others."""
+        return self.splitters.messages() + [(r, _ELEMENTS) for r in self.others]
 
     @property
     def expected(self) -> list[Key]:
@@ -157,106 +58,110 @@ class Sort:
 
     def run(self, exchange: Exchange, clock: Clock) -> None:
         """Sort the rank's part, exchange, and merge."""
-        block = self.base.block
-        if block is None:
+        if self.sources[0].block is None:
             return
         before = clock.switch(COMPUTE)
-        block.sort(axis=self.axis, kind=self.kind)
-        lanes = np.ascontiguousarray(np.moveaxis(block, self.axis, -1))
+        rows = self._sorted()
         clock.switch(before)
         if self.others:
-            rows = lanes.reshape(prod(lanes.shape[:-1]), lanes.shape[-1])
             taken = self._borders(rows, exchange, clock)
             merged = self._trade(rows, taken, exchange)
             exchange.finish()  # what is sent may lie in the block
             before = clock.switch(COMPUTE)
-            merged.sort(axis=-1, kind="stable")
-            np.moveaxis(block, self.axis, -1)[...] = merged.reshape(lanes.shape)
+            self._deliver(_merge(merged))
             clock.switch(before)
+        elif rows.dtype.names or self.outs[0] is not self.sources[0]:
+            stop = self.start + self.outs[0].shape[self.axis]
+            self._deliver(rows[:, self.start : stop])
 
-    def _borders(self, rows: np.ndarray, exchange: Exchange, clock: Clock) -> np.ndarray:
-        """Return how many elements of a lane lie below a border: [engine, border, lane].
+    def _sorted(self) -> np.ndarray:
+        """Return this rank's part of each lane, sorted: a record for each element if more travels.
 
-        The first border has none below it, the last one all.
+        Where the keys are all, and the result takes their place, they are sorted there.
         """
-        line = self.line
-        p, inner = len(line.members), line.cuts[1:-1]
-        low = np.zeros((p, p - 1, len(rows)), np.int64)
-        high = low + line.held[:, None, None]
-        for k in range(self.rounds):
-            found = self._gather(self._sample(rows, low[line.me], high[line.me]), k, exchange)
-            gaps = np.stack([low, high])
-            if self.tree.parent is None:
-                before = clock.switch(COMPUTE)
-                _shrink(gaps, found, inner)
-                clock.switch(before)
-            low, high = self._spread(gaps, k, exchange)
-        full = np.empty((p, p + 1, len(rows)), np.int64)
-        full[:, 0], full[:, 1:-1], full[:, -1] = 0, low, line.held[:, None]
-        return full
-
-    def _sample(self, rows: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Return samples of this rank's gaps: [border, lane, sample]."""
-        if rows.shape[1] == 0:
-            return np.zeros((*low.shape, self.samples), rows.dtype)
-        at = np.maximum(low[..., None] + _places(high - low, self.samples) - 1, 0)
-        return rows[np.arange(len(rows))[:, None], at]
-
-    def _gather(self, mine: np.ndarray, tag: int, exchange: Exchange) -> np.ndarray:
-        """Collect the samples of all engines in the root: [engine, ...]; others get a part."""
-        members, me = self.line.members, self.line.me
-        found = np.empty((len(members) - me, *mine.shape), mine.dtype)
-        found[0], end = mine, 1
-        for child in self.tree.children:  # of the engines from the child on, up to the next one
-            at = members.index(child) - me
-            end = min(2 * at, len(found))
-            exchange.receive(child, tag, found[at:end])
-        if self.tree.parent is not None:
-            exchange.send(self.tree.parent, tag, found[:end])
+        blocks = [base.block for base in self.sources]
+        if len(blocks) == 1:
+            if self.outs[0] is not self.sources[0]:
+                blocks = [blocks[0].copy()]  # type: ignore[union-attr]
+            blocks[0].sort(axis=self.axis, kind=self.kind)  # type: ignore[union-attr]
+            return _rows(blocks[0], self.axis)
+        parts = [_rows(block, self.axis) for block in blocks]
+        order = np.argsort(parts[0], axis=-1, kind="stable")
+        dtype = np.dtype([(f"f{i}", part.dtype) for i, part in enumerate(parts)])
+        found = np.empty(order.shape, dtype)
+        for i, part in enumerate(parts):
+            found[f"f{i}"] = np.take_along_axis(part, order, axis=-1)
         return found
 
-    def _spread(self, gaps: np.ndarray, tag: int, exchange: Exchange) -> np.ndarray:
-        """Bring the root's gaps to all."""
-        if self.tree.parent is not None:
-            exchange.receive(self.tree.parent, tag, gaps)
-        for child in self.tree.children:
-            exchange.send(child, tag, gaps)
-        return gaps
+    def _borders(self, rows: np.ndarray, exchange: Exchange, clock: Clock) -> np.ndarray:
+        """Return how many elements of a lane lie below where a part starts: [engine, part, lane].
+
+        In the end comes where the last part ends.
+        """
+        held, n = self.line.held, self.sources[0].shape[self.axis]
+        cuts = self.start + _cuts(self.outs[0], self.axis)
+        inner = (cuts > 0) & (cuts < n)
+        wanted = np.repeat(cuts[inner, None], len(rows), axis=1)
+        full = np.where(cuts[:, None] < n, 0, held[:, None, None])
+        full = np.repeat(full, len(rows), axis=2)
+        full[:, inner] = self.splitters.find(_keys(rows), wanted, exchange, clock)
+        return full
 
     def _trade(self, rows: np.ndarray, taken: np.ndarray, exchange: Exchange) -> np.ndarray:
         """Send to each engine the elements between its borders; return what comes, run by run."""
-        line, me = self.line, self.line.me
-        p = len(line.members)
+        members, me = self.line.members, self.line.me
+        p = len(members)
         runs = np.diff(taken, axis=1)  # [from, to, lane]
-        merged = np.empty((len(rows), line.held[me]), rows.dtype)
+        merged = np.empty((len(rows), runs[:, me, 0].sum()), rows.dtype)
         starts = np.cumsum(runs[:, me], axis=0) - runs[:, me]
         for k in range(p):
             to = (me + k) % p
             parts = _cut(rows, taken[me, to], runs[me, to])
             if to == me:
-                _place(merged, starts[me], runs[me, me], _message(parts))
+                _place(merged, starts[me], runs[me, me], message(parts))
             else:
-                exchange.send(line.members[to], _ELEMENTS, _message(parts))
+                exchange.send(members[to], _ELEMENTS, message(parts))
         for k in range(1, p):
             peer = (me - k) % p
             n = runs[peer, me]
             # A lane alone is received where it belongs.
             direct = merged[0, starts[peer, 0] :][: n[0]] if len(rows) == 1 and n[0] else None
-            into = _buffer(n.sum(), rows.dtype) if direct is None else direct
-            exchange.receive(line.members[peer], _ELEMENTS, into)
+            into = room(n.sum(), rows.dtype) if direct is None else direct
+            exchange.receive(members[peer], _ELEMENTS, into)
             if direct is None and n.sum():
                 _place(merged, starts[peer], n, into)
         return merged
 
+    def _deliver(self, rows: np.ndarray) -> None:
+        """Put sorted lanes into this rank's parts of the outputs."""
+        for i, out in enumerate(self.outs):
+            if out.block is not None:
+                lanes = np.moveaxis(out.block, self.axis, -1)
+                lanes[...] = (rows[f"f{i}"] if rows.dtype.names else rows).reshape(lanes.shape)
 
-def _shrink(gaps: np.ndarray, samples: np.ndarray, inner: np.ndarray) -> None:
-    """Narrow the gaps of all borders and lanes, in place."""
-    low, high = gaps
-    for border, lane in np.ndindex(low.shape[1:]):
-        a, b = low[:, border, lane], high[:, border, lane]
-        least, most = narrow(samples[:, border, lane], b - a, int(inner[border] - a.sum()))
-        b[...] = a + most
-        a += least
+
+def _rows(block: np.ndarray | None, axis: int) -> np.ndarray:
+    """Return lanes as the rows of a contiguous matrix."""
+    lanes = np.ascontiguousarray(np.moveaxis(block, axis, -1))  # type: ignore[type-var]
+    return lanes.reshape(prod(lanes.shape[:-1]), lanes.shape[-1])
+
+
+def _keys(rows: np.ndarray) -> np.ndarray:
+    return rows["f0"] if rows.dtype.names else rows
+
+
+def _merge(rows: np.ndarray) -> np.ndarray:
+    """Sort lanes that are made of sorted runs: NumPy's stable sort finds and merges them."""
+    if not rows.dtype.names:
+        rows.sort(axis=-1, kind="stable")
+        return rows
+    return np.take_along_axis(rows, np.argsort(rows["f0"], axis=-1, kind="stable"), axis=-1)
+
+
+def _cuts(base: Base, axis: int) -> np.ndarray:
+    """Return the first index of each part of an axis in blocks, and its length."""
+    n, p, kind = base.shape[axis], base.layout.parts(axis), base.layout.axes[axis]
+    return np.array([kind.bounds(n, p, c)[0] for c in range(p)] + [n])
 
 
 def _cut(rows: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> list[np.ndarray]:
@@ -272,11 +177,12 @@ def _place(merged: np.ndarray, starts: np.ndarray, counts: np.ndarray, flat: np.
         at += n
 
 
-def _buffer(n: int, dtype: np.dtype) -> np.ndarray:
+def room(n: int, dtype: np.dtype) -> np.ndarray:
     """Return room for a message; one of no elements has a byte, as empty ones tell of failures."""
     return np.empty(n, dtype) if n else np.zeros(1, np.uint8)
 
 
-def _message(parts: list[np.ndarray]) -> np.ndarray:
+def message(parts: list[np.ndarray]) -> np.ndarray:
+    """Return parts as one message."""
     found = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    return found if found.size else _buffer(0, found.dtype)
+    return found if found.size else room(0, found.dtype)

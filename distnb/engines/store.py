@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from distnb.layout import Ints, Layout
+from distnb.engines.shared import Arena, Node
+from distnb.layout import Ints, Layout, in_notebook
 from distnb.protocol import Operand
 from distnb.views import Placed
 
@@ -37,28 +38,42 @@ class Base:
     virtual: bool = False
     #: In place of elements: what took them in for the reduction that follows, or why it failed.
     taken: Any = None
+    #: Whether other ranks of the node have read this rank's block in place.
+    lent: bool = False
+    #: The ranks of the node that share one block (:mod:`distnb.engines.replicas`), if they do.
+    shared: Ints = ()
 
 
 @dataclass
 class Pool:
-    """Freed memory, kept by size: a loop that makes temporaries pays its page faults once."""
+    """Freed memory, kept by size: a loop that makes temporaries pays its page faults once.
+
+    Memory in the arena is kept apart. It is what others of the node can read, and is taken first:
+    so it goes round in a loop that lends. New pages of it cost more, so it is made only to lend.
+    """
 
     limit: int
+    arena: Arena | None = None
     held: int = 0
-    free: dict[int, list[np.ndarray]] = field(default_factory=dict)
+    #: (bytes, whether in the arena) -> memory
+    free: dict[tuple[int, bool], list[np.ndarray]] = field(default_factory=dict)
 
-    def take(self, nbytes: int) -> np.ndarray:
-        """Return memory of exactly ``nbytes``, with undefined content."""
-        waiting = self.free.get(nbytes)
-        if waiting:
-            self.held -= nbytes
-            return waiting.pop()
+    def take(self, nbytes: int, shared: bool = False) -> np.ndarray:
+        """Return memory of exactly ``nbytes``, with undefined content; in the arena if asked."""
+        for kind in (True,) if shared else (True, False):
+            waiting = self.free.get((nbytes, kind))
+            if waiting:
+                self.held -= nbytes
+                return waiting.pop()
+        if shared and self.arena is not None:
+            return self.arena.take(nbytes)
         return np.empty(nbytes, np.uint8)
 
     def give(self, memory: np.ndarray) -> None:
         """Keep memory for reuse, or let it go when the pool is full."""
         if self.held + memory.nbytes <= self.limit:
-            self.free.setdefault(memory.nbytes, []).append(memory)
+            shared = self.arena is not None and self.arena.offset(memory) is not None
+            self.free.setdefault((memory.nbytes, shared), []).append(memory)
             self.held += memory.nbytes
 
     def clear(self) -> None:
@@ -70,11 +85,16 @@ class Pool:
 class Store:
     """Handle -> base, on one rank."""
 
-    def __init__(self, rank: int, pool_bytes: int) -> None:
+    def __init__(self, rank: int, pool_bytes: int, node: Node | None = None) -> None:
         self.rank = rank
         self.bases: dict[int, Base] = {}
-        self.pool = Pool(pool_bytes)
+        #: The ranks of the node, if they share memory.
+        self.node = node
+        self.pool = Pool(pool_bytes, None if node is None else node.arena)
+        #: (bytes, ranks that may still read it) -> memory of bases that are freed
+        self._limbo: dict[tuple[int, Ints], list[np.ndarray]] = {}
         self._alone = 0
+        self._unseen = _lookers(_unseen_base())
         self._calibrate()
 
     def _calibrate(self) -> None:
@@ -87,13 +107,12 @@ class Store:
         release(memory)
 
     def add(self, handle: int, shape: Ints, dtype: np.dtype, layout: Layout) -> Base:
-        """Make a base with undefined content; it counts as lost until that is given."""
-        base = self.bases[handle] = Base(shape, dtype, layout, None, None, lost=True)
-        self.make(base)
+        """Make a base without memory; it counts as lost until its content is given."""
+        base = self.bases[handle] = Base(shape, dtype, layout, None, lost=True)
         return base
 
-    def make(self, base: Base) -> None:
-        """Give a base its memory."""
+    def provide(self, base: Base) -> None:
+        """Give a base memory, with undefined content."""
         local = base.layout.local_shape(base.shape, self.rank)
         if local is not None:
             base.block, base.memory = self.allocate(local, base.dtype)
@@ -104,16 +123,77 @@ class Store:
         nbytes = prod(shape) * dtype.itemsize
         if nbytes < _POOLED_FROM:
             return np.empty(shape, dtype), None
-        try:
-            memory = self.pool.take(nbytes)
-        except MemoryError:
-            self.pool.clear()
-            memory = self.pool.take(nbytes)
+        memory = self.take(nbytes)
         return np.ndarray(shape, dtype, memory), memory
 
-    def release(self, memory: np.ndarray | None) -> None:
-        """Give memory back to the pool, unless someone (``%px``) still looks at it."""
-        if memory is not None and _references(memory) <= self._alone:
+    def take(self, nbytes: int, shared: bool = False) -> np.ndarray:
+        """Return memory from the pool, or new memory, for which the pool may have to make room."""
+        try:
+            return self.pool.take(nbytes, shared)
+        except MemoryError:
+            self.pool.clear()
+            return self.pool.take(nbytes, shared)
+
+    @property
+    def arena(self) -> Arena:
+        """The memory that others of the node can read; only where there is a node."""
+        assert self.node is not None
+        return self.node.arena
+
+    def place(self, base: Base, move: bool) -> int | None:
+        """Return where in the arena a block lies; None if it does not, and is not to be moved.
+
+        What ``%px`` looks at is never moved.
+        """
+        found = self._offset(base)
+        if found is None and move and _lookers(base) <= self._unseen:
+            old, block = base.memory, cast(np.ndarray, base.block)
+            base.memory = self.take(block.nbytes, shared=True)
+            base.block = np.ndarray(block.shape, block.dtype, base.memory)
+            base.block[...] = block
+            del block
+            self.release(old)
+            return self._offset(base)
+        return found
+
+    def expose(self, base: Base, ranks: Ints) -> None:
+        """Let a block lie in the arena; its content becomes undefined. ``ranks`` are to read it.
+
+        They have done what came before, and so read nothing of theirs that was freed.
+        """
+        if base.block is None or self._offset(base) is None:
+            shape = cast(Ints, base.layout.local_shape(base.shape, self.rank))
+            nbytes = prod(shape) * base.dtype.itemsize
+            waiting = self._limbo.get((nbytes, ranks))
+            memory = waiting.pop() if waiting else self.take(nbytes, shared=True)
+            old, base.memory, base.block = (
+                base.memory,
+                memory,
+                np.ndarray(shape, base.dtype, memory),
+            )
+            self.release(old)
+
+    def settle(self) -> None:
+        """Reuse what was freed while others might read it: all have done what came before."""
+        for waiting in self._limbo.values():
+            while waiting:
+                memory = waiting.pop()
+                self.release(memory)
+        self._limbo.clear()
+
+    def _offset(self, base: Base) -> int | None:
+        return self.arena.offset(cast(np.ndarray, base.block))
+
+    def release(self, memory: np.ndarray | None, readers: Ints = ()) -> None:
+        """Give memory back to the pool, unless someone (``%px``) still looks at it.
+
+        What other ranks may still read waits until they are known to have done that.
+        """
+        if memory is None or _references(memory) > self._alone:
+            return
+        if readers:
+            self._limbo.setdefault((memory.nbytes, readers), []).append(memory)
+        else:
             self.pool.give(memory)
 
     def get(self, handle: int) -> Base:
@@ -137,18 +217,44 @@ class Store:
         base = self.bases[operand.base]
         return Placed(base.shape, base.layout, operand.view)
 
+    def adopt(self, target: Base, source: Base) -> None:
+        """Let a base have the memory of another one: the same elements in C order."""
+        if target.block is None or source.block is None:
+            return
+        memory, target.memory = target.memory, source.memory
+        target.shared, source.shared = source.shared, ()
+        target.block = source.block.reshape(target.block.shape)
+        self.release(memory)
+
     def free(self, handles: Ints) -> None:
         """Drop bases."""
         for handle in handles:
             base = self.bases.pop(handle, None)
             if base is not None and base.memory is not None:
                 memory, base.memory, base.block = base.memory, None, None
-                self.release(memory)
+                self.release(memory, base.shared)
 
     def clear(self) -> None:
         """Drop everything."""
         self.bases.clear()
+        self._limbo.clear()
         self.pool.clear()
+
+
+def _unseen_base() -> Base:
+    """Return a base as it is when nobody but the store looks at its memory."""
+    memory = np.empty(1, np.uint8)
+    block = np.ndarray((1,), memory.dtype, memory)
+    return Base((1,), memory.dtype, in_notebook(1), block, memory)
+
+
+def _lookers(base: Base) -> int:
+    """Return how many references there are to a block and to the memory under it."""
+    block = cast(np.ndarray, base.block)
+    found = sys.getrefcount(block)
+    if block.base is not None:
+        found += sys.getrefcount(block.base) - (base.memory is not None)
+    return found
 
 
 def _references(memory: np.ndarray) -> int:

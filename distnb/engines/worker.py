@@ -25,6 +25,7 @@ from distnb.engines.executor import DEPENDENT, Executor
 from distnb.engines.fusion import Group, schedule
 from distnb.engines.local import LocalArray
 from distnb.engines.reductions import Tree
+from distnb.engines.shared import Node
 from distnb.engines.store import Base, Store
 from distnb.events import IDLE, OVERHEAD, Clock
 from distnb.interrupts import held, interruptible
@@ -65,12 +66,16 @@ class Worker:
         The engine's user namespace, in which ``%px`` runs.
     pool_bytes : int
         Freed memory to keep for reuse.
+    node : Node, optional
+        The ranks of the node that share memory.
     """
 
-    def __init__(self, comm: Comm, user: dict[str, Any], pool_bytes: int) -> None:
+    def __init__(
+        self, comm: Comm, user: dict[str, Any], pool_bytes: int, node: Node | None = None
+    ) -> None:
         self.comm = comm
         self.clock = Clock()
-        self.store = Store(comm.rank, pool_bytes)
+        self.store = Store(comm.rank, pool_bytes, node)
         self.executor = Executor(self.store, comm, self.clock)
         self.executor.user = user
         watch = self.executor.watch
@@ -165,6 +170,7 @@ class Worker:
         if self._next is None:
             self._next = self.comm.fresh()
         wait_until(self._next.ready)
+        self.store.settle()
         self._abandoned.append(self.comm)
         self.comm = self.executor.comm = self._next
         self._next = None
@@ -307,6 +313,7 @@ class _Run:
         bits = np.zeros(len(self.commands) + 1, np.uint8)
         bits[list(self.failed)] = 1
         failed = np.flatnonzero(_union(self.worker, self._number(len(self.commands)), bits))
+        self.worker.store.settle()
         self.agreed = bool(failed.size)
         self._lose(failed.tolist())
 

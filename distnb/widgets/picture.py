@@ -267,9 +267,9 @@ def _notes(placed: Placed, shown: tuple[int, int], cut: Sequence[list[Span]]) ->
             yield f"axis {a}: blocks of {_period(placed, a) // p:,} dealt in turn to {p}"
     if layout.copies > 1 and layout.split > 1:
         yield f"the engines of a block each hold a copy: {layout.copies} copies"
-    if none := [r for r in layout.grid.ranks() if 0 in (placed.local_shape(r) or ())]:
+    if none := [r for r in sorted(layout.grid.ranks()) if 0 in (placed.local_shape(r) or ())]:
         yield f"nothing on {who(none)}"
-    elif not whole and (none := [r for r in layout.grid.ranks() if not placed.held(r)]):
+    elif not whole and (none := [r for r in sorted(layout.grid.ranks()) if not placed.held(r)]):
         yield f"nothing of the view on {who(none)}"
 
 

@@ -67,6 +67,7 @@ def test_engines_without_direct_sockets(environment, tmp_path):
 @pytest.mark.timeout(LIMIT + 120)
 def test_engines_of_ipcluster(environment, tmp_path):
     name = "contract"
+    environment["DISTNB_SHARED"] = "0"  # all is sent here, and lent in the other runs
     ipcluster = [sys.executable, "-m", "ipyparallel.cluster"]
     options = ["-n", "2", "--engines=MPI", "--daemonize", f"--cluster-id={name}"]
     options += ["--ControllerLauncher.controller_args=--HeartMonitor.period=500"]

@@ -393,7 +393,9 @@ def test_indices_that_look_alike(session):
             for _ in range(2):
                 for key in (1, (1,), slice(1), (slice(None, None, 2), 1), np.int64(1), (None, 1)):
                     same(a[key], x[key])
-                for key in (True, 1.0, (True,), slice(1.0), (slice(None), 1.0), "x"):
+                for key in (True, (True,)):
+                    same(a[key], x[key])
+                for key in (1.0, slice(1.0), (slice(None), 1.0), "x"):
                     with pytest.raises((IndexError, TypeError)):
                         a[key]
 

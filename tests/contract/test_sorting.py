@@ -143,6 +143,17 @@ def test_any_view_in_place(session, data):
     assert dist.layout == layout
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_descending(session, dtype):
+    """As the standard's sort: equal elements stay in order."""
+    x = shuffled((6, 40), dtype)
+    for dist in ("block", ("*", "cyclic")):
+        a = dnb.array(x, dist=dist)
+        for axis in (0, -1):
+            expected = np.flip(np.sort(np.flip(x, axis), axis, stable=True), axis)
+            exactly(dnb.sort(a, axis=axis, stable=True, descending=True), expected)
+
+
 # -- more axes ---------------------------------------------------------------------------------
 
 
@@ -165,8 +176,10 @@ def test_no_axis(session):
     x = mixed((20,), np.float64)
     same(dnb.sort(dnb.array(x), axis=None), np.sort(x, axis=None))
     same(dnb.sort(dnb.array(2.5), axis=None), np.sort(np.array(2.5), axis=None))
-    with pytest.raises(NotImplementedError, match=r"got 2 axes, expected at most 1"):
-        dnb.sort(dnb.ones((2, 2)), axis=None)
+    same(dnb.sort(dnb.array(x.reshape(4, 5)).T, axis=None), np.sort(x.reshape(4, 5).T, axis=None))
+    agree(
+        lambda: x.reshape(4, 5).sort(axis=None), lambda: dnb.array(x.reshape(4, 5)).sort(axis=None)
+    )
 
 
 # -- where the result lies ---------------------------------------------------------------------

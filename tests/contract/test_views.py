@@ -127,14 +127,6 @@ def test_numpy_integers_are_indices():
         same(a[i:, : i + 1], x[int(i) :, : int(i) + 1])
 
 
-def test_advanced_indices_are_refused_clearly(session):
-    a = dnb.arange(5)
-    for key in ([0, 1], np.array([True] * 5), a > 2, True, (a > 2, None)):
-        with pytest.raises(IndexError, match="index: got .* expected integers, slices"):
-            a[key]
-    session.flush()
-
-
 @pytest.mark.usefixtures("session")
 def test_iteration_and_unpacking():
     x = np.arange(6).reshape(3, 2)

@@ -8,11 +8,12 @@ import textwrap
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 
 import distnb as dnb
-from distnb.client import launch
+from distnb.client import launch, panels
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -311,6 +312,18 @@ def _copyto(x, w):
     x.copyto(w.c, w.b, where=w.m)
 
 
+def _put(x, w):
+    w.c[w.i[::2, 0] % 10] = w.b[:5]
+
+
+def _at(x, w):
+    np.add.at(w.row, w.i[:, 1] % 7, w.a[:, 0])
+
+
+def _taken_along(x, w):
+    return x.take_along_axis(w.a, w.i % 10, 0)
+
+
 def _fetched(x, w):
     view = w.b[::-2, 1:]
     return view.to_numpy() if x is dnb else view.copy()
@@ -320,7 +333,24 @@ def _nothing(x, w):
     """What NumPy cannot know."""
 
 
-_SORT = "name == 'Collective'"
+def _in_panels(x, w, function):
+    """Factor a matrix of which no engine gets all."""
+    with setting(alone=0), mock.patch.object(panels, "WIDTH", 2):
+        return function(x, w.square @ w.square.T + 9 * x.eye(7))
+
+
+def _searched(x, w):
+    """Look for elements in an array that is too long for every engine."""
+    return x.searchsorted(x.arange(9000.0), w.b)
+
+
+_COLLECTIVE = "name == 'Collective'"
+
+
+def _collective(op):
+    return f"name == 'Collective' and op == {op!r}"
+
+
 _FIRST, _LAST = np.s_[1:], np.s_[:-1]
 
 CASES = {
@@ -419,15 +449,69 @@ CASES = {
     # products
     "matmul": Case(lambda x, w: w.a @ w.square, "name == 'Local'"),
     "vector product": Case(lambda x, w: w.row @ w.row, "name == 'Local'"),
+    # shapes
+    "reshape": Case(lambda x, w: w.a.reshape(5, 14), _local("adopt")),
+    "reshape of a view": Case(lambda x, w: w.a[1:].T.reshape(9, 7), _apply("copy")),
+    "repeat": Case(lambda x, w: x.repeat(w.a, [1, 0, 2, 3, 1, 1, 4, 0, 1, 2], 0), _local("repeat")),
     # Collective, and what is counted in parts
-    "sort": Case(lambda x, w: x.sort(w.row), _SORT),
-    "sort of a view": Case(lambda x, w: x.sort(w.b[::-2, 3], stable=True), _SORT),
-    "sort of columns": Case(lambda x, w: x.sort(w.a, axis=0), _SORT),
-    "sort of few columns": Case(lambda x, w: x.sort(w.a[:, :1], axis=0), _SORT),
-    "sort in place": Case(lambda x, w: w.row.sort(), _SORT, ["row"]),
+    "scan": Case(lambda x, w: x.cumsum(w.a, axis=0), _COLLECTIVE),
+    "scan of a view": Case(lambda x, w: x.cumsum(w.b[::-2, 3]), _COLLECTIVE),
+    "scan in turn": Case(lambda x, w: np.subtract.accumulate(w.a), _COLLECTIVE),
+    "sort": Case(lambda x, w: x.sort(w.row), _COLLECTIVE),
+    "sort of a view": Case(lambda x, w: x.sort(w.b[::-2, 3], stable=True), _COLLECTIVE),
+    "sort of columns": Case(lambda x, w: x.sort(w.a, axis=0), _COLLECTIVE),
+    "sort of few columns": Case(lambda x, w: x.sort(w.a[:, :1], axis=0), _COLLECTIVE),
+    "sort in place": Case(lambda x, w: w.row.sort(), _COLLECTIVE, ["row"]),
+    "argsort": Case(lambda x, w: x.argsort(w.row, stable=True), _COLLECTIVE),
+    "median": Case(lambda x, w: x.median(w.a), _COLLECTIVE),
+    "search": Case(
+        _searched, _COLLECTIVE, numpys=lambda x, w: x.searchsorted(np.arange(9000.0), w.b)
+    ),
+    "take": Case(lambda x, w: x.take(w.b, w.i[:, 1] % 10, axis=0), _collective("gather")),
+    "take, checking": Case(lambda x, w: w.a[w.i[:, 1] % 10], _collective("check")),
+    "index by arrays": Case(lambda x, w: w.a[[9, 0, 3], w.i[:3, 0] % 7], _collective("gather")),
+    "put": Case(_put, _collective("scatter"), ["c"]),
+    "at": Case(_at, _collective("scatter"), ["row"]),
+    "mask": Case(lambda x, w: w.b[w.m], _collective("gather")),
+    "mask, counting": Case(lambda x, w: w.b[w.m], _local("count")),
+    "nonzero": Case(lambda x, w: x.nonzero(w.i % 3), _collective("nonzero")),
+    "take along axis": Case(_taken_along, _collective("along")),
     "bincount": Case(lambda x, w: x.bincount(w.i[:, 2]), _local("bincount")),
     "bincount of weights": Case(lambda x, w: x.bincount(w.i[:, 2], w.a[:, 1]), _local("bincount")),
     "bincount, looking": Case(lambda x, w: x.bincount(w.i[1:, 2]), _local("extent")),
+    # Collective without messages, and what is brought into place for it
+    "fft": Case(lambda x, w: x.fft.fft(w.b, axis=1), _collective("fft")),
+    "fft of columns": Case(lambda x, w: x.fft.fft2(w.a), _collective("fft")),
+    "fft, bringing": Case(lambda x, w: x.fft.fft(w.a, axis=0), _apply("copy")),
+    "fft of one lane": Case(lambda x, w: x.fft.rfft(w.row), _collective("fft")),
+    "random numbers": Case(
+        lambda x, w: dnb.random.default_rng(1).poisson(w.a),
+        _collective("sample"),
+        numpys=lambda x, w: None,
+    ),
+    "random order": Case(
+        lambda x, w: dnb.random.default_rng(1, session=w.a.session).permutation(20),
+        _collective("sort"),
+        numpys=lambda x, w: None,
+    ),
+    "factor of a stack": Case(lambda x, w: x.linalg.inv(w.a[:, :2, None] * x.eye(2)), _COLLECTIVE),
+    "factor on one engine": Case(lambda x, w: x.linalg.inv(w.square + 9 * x.eye(7)), _COLLECTIVE),
+    **{
+        f"factor in panels, {name}": Case(
+            lambda x, w, f=f: _in_panels(x, w, f),
+            f"name == 'Collective' and op == 'panel' and {which}",
+        )
+        for name, f, which in (
+            ("cholesky", lambda x, a: x.linalg.cholesky(a), "True"),
+            ("solving", lambda x, a: x.linalg.inv(a), "c.args[0] == 'lu' and c.args[1]"),
+            ("substituting", lambda x, a: x.linalg.inv(a), "c.args[0] == 'back'"),
+            ("reflecting", lambda x, a: abs(x.linalg.qr(a)[0]), "c.args[0] == 'q'"),
+        )
+    },
+    "factor in rows": Case(lambda x, w: x.linalg.svdvals(w.a[:, :2]), _COLLECTIVE),
+    "factors in rows": Case(lambda x, w: abs(x.linalg.qr(w.a[:, :2])[0]), _COLLECTIVE),
+    "contraction": Case(lambda x, w: x.einsum("ij,kj->ik", w.a, w.b), _COLLECTIVE),
+    "diagonal": Case(lambda x, w: x.diagonal(w.square), _COLLECTIVE),
     # Fetch
     "read": Case(_fetched, "name == 'Fetch'"),
 }

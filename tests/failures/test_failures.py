@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.engines import creation, reductions, sorting
+from distnb.engines import creation, reductions, sorting, splitters
 from distnb.engines.elementwise import Elementwise
 from tests.failures import support
 from tests.failures.support import CASES, ERRORS, SLOWLY, World, plant, planted, reading
@@ -130,7 +130,7 @@ def failing_on(monkeypatch, owner, name, rank):
         (reductions._Values, "local", "sum of rows"),
         (reductions._Values, "result", "sum"),
         (reductions._Positions, "local", "argmin of rows"),
-        (sorting.Sort, "_sample", "sort"),
+        (splitters.Splitters, "_sample", "sort"),
         (sorting.Sort, "_trade", "sort in place"),
         (sorting, "_cut", "sort of few columns"),
         (sorting, "_place", "sort of a view"),
@@ -155,7 +155,7 @@ def test_out_of_memory_halfway(three, monkeypatch, owner, name, case, rank):
 def test_the_root_of_a_sort_fails(three, monkeypatch):
     w = World(three)
     with monkeypatch.context() as patch:
-        failing_on(patch, sorting, "narrow", 0)
+        failing_on(patch, splitters, "narrow", 0)
         found = dnb.sort(w.dist.row)
         with pytest.raises(MemoryError):
             three.flush()

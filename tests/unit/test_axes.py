@@ -37,6 +37,7 @@ def slices_of_blocks(n):
     """Enumerate slices that begin and end with, in or after some of the blocks."""
     for start, step, after in product((0, 1, 3, 9), (1, 2, 3), (0, 1, 8)):
         yield SlicedBlock(start + step * n + after, start, step)
+        yield SlicedBlock(start + step * n + after, start + step * max(0, n - 1), -step)
 
 
 def cases(n, p):
@@ -87,6 +88,13 @@ def check_owners(axis, n, p):
             assert axis.to_local(n, p, i) == local
 
 
+def check_find(axis, n, p):
+    """Many indices are found as each is."""
+    owners, places = axis.find(n, p, np.arange(n)[::-1])
+    assert owners.tolist() == [axis.owner(n, p, i) for i in reversed(range(n))]
+    assert places.tolist() == [axis.to_local(n, p, i) for i in reversed(range(n))]
+
+
 def check_runs(axis, n, p):
     """A run ends where the owner changes (a cyclic axis over one coordinate: with its block)."""
     owners = [axis.owner(n, p, i) for i in range(n)] + [None]
@@ -124,6 +132,7 @@ LAWS = [
     check_partition,
     check_sizes,
     check_owners,
+    check_find,
     check_runs,
     check_period,
     check_stride,
@@ -197,6 +206,9 @@ def test_a_slice_of_blocks_lies_where_the_slice_does(p, n, start, step):
     owners = [Block().owner(of, p, at) for at in range(of)]
     axis = SlicedBlock(of, start, step)
     assert [axis.owner(n, p, i) for i in range(n)] == owners[start::step]
+    last = start + step * max(0, n - 1)
+    back = SlicedBlock(of, last, -step)
+    assert [p - 1 - back.owner(n, p, i) for i in range(n)] == owners[start::step][::-1]
 
 
 @pytest.mark.parametrize("axis", [SlicedBlock(9, -1), SlicedBlock(9, 0, 0), SlicedBlock(9, 1, 2)])

@@ -66,8 +66,12 @@ def test_strides_are_those_of_numpy():
 def check_grid(grid):
     """Ranks are counted row by row; coordinates and ranks are inverse; other ranks have none."""
     ranks = [grid.rank(c) for c in np.ndindex(grid.sizes)]
-    assert list(grid.ranks()) == ranks == sorted(set(ranks))
-    assert len(ranks) == grid.size
+    assert list(grid.ranks()) == ranks
+    assert len(set(ranks)) == len(ranks) == grid.size
+    assert (grid.lowest, grid.last) == (min(ranks), max(ranks))
+    assert (ranks == sorted(ranks)) == all(
+        s > 0 for n, s in zip(grid.sizes, grid.strides, strict=True) if n > 1
+    )
     coords = {rank: grid.coords(rank) for rank in range(-3, max(ranks) + 10)}
     assert {r: c for r, c in coords.items() if c is not None} == dict(
         zip(ranks, np.ndindex(grid.sizes), strict=True)
@@ -750,7 +754,7 @@ def test_follow(data, shape, size):
 
 @pytest.mark.parametrize("size", range(1, 8))
 def test_follow_small(size):
-    """Every view of one axis, for each kind; views of blocks in order are followed exactly."""
+    """Every view of one axis, for each kind; views of blocks are followed exactly."""
     for n in (1, 4, 9, 14):
         for axis in kinds_small(n, size):
             layout = Layout(Grid.of((size,)), (axis,), (0,))
@@ -759,8 +763,7 @@ def test_follow_small(size):
                 exact = check_follow(operand, size)
                 fair = max(1, 2 * -(-extent // size))
                 balanced = extent < 2 or max(map(operand.held, range(size))) <= fair
-                in_order = step > 0 and not axis.period(size)
-                if in_order or (start, step, extent) == (0, 1, n):
+                if not axis.period(size) or (start, step, extent) == (0, 1, n):
                     assert check_follow_unbalanced(operand, size), operand
                     assert exact == balanced, operand
 
@@ -795,7 +798,7 @@ def test_follow_of_a_whole_base_is_its_layout(data, shape, size):
     found, exact = follow(Placed(shape, layout, View.whole(shape)), size)
     if found != default_layout(shape, size):
         assert exact
-        assert found.grid == layout.grid
+        assert set(found.grid.ranks()) == set(layout.grid.ranks())
         assert [(a, d) for a, d in zip(found.axes, found.dims, strict=True) if d >= 0] == [
             (a, d)
             for a, d in zip(layout.axes, layout.dims, strict=True)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distnb.engines import sorting
+from distnb.engines import splitters as sorting
 from distnb.engines.exchange import TAGS_PER_COMMAND
 
 VALUES = {

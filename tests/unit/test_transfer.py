@@ -20,7 +20,7 @@ from distnb.testing import (
     simulate_apply,
     view_of,
 )
-from distnb.transfer import LOCAL, group, part_of, plan_apply, plan_parts, plan_reduce
+from distnb.transfer import LOCAL, Lending, group, part_of, plan_apply, plan_parts, plan_reduce
 from distnb.views import Placed, View, follow
 
 SIZES = range(1, 8)
@@ -50,11 +50,13 @@ def numpys(operands, bases):
     return result
 
 
-def check_apply(operands, size):
+def check_apply(operands, size, lending=None):
     """The simulated ranks end with NumPy's result, in the view and around it."""
     bases = [numbered(p, 100 * j) for j, p in enumerate(operands)]
     expected = local_parts(numpys(operands, bases), operands[0], size)
-    for part, wanted in zip(simulate_apply(weigh, operands, bases, size), expected, strict=True):
+    for part, wanted in zip(
+        simulate_apply(weigh, operands, bases, size, lending), expected, strict=True
+    ):
         assert (part is None) == (wanted is None)
         if part is not None:
             assert_same_as_numpy(part, wanted)
@@ -109,6 +111,21 @@ def shifted(draw, operand):
 def test_apply_is_numpy(operation):
     """Any output, any inputs: 0-d to 4-d, empty parts, copies, one engine, grids, views."""
     check_apply(*operation)
+
+
+@settings(max_examples=300)
+@given(operations(), st.data())
+def test_lent_is_numpy(operation, data):
+    """What is read in the memory of others of a node is what they would send."""
+    operands, size = operation
+    ranks = data.draw(st.frozensets(st.integers(0, size - 1)))
+    least = tuple(data.draw(st.integers(0, 3)) for _ in operands[1:])
+    lending = Lending(ranks, least)
+    check_apply(operands, size, lending)
+    plans = [plan_apply(r, operands[0], tuple(operands[1:]), lending) for r in range(size)]
+    sent = {(r, m.peer, m.operand, m.lent) for r, p in enumerate(plans) for m in p.sends}
+    received = {(m.peer, r, m.operand, m.lent) for r, p in enumerate(plans) for m in p.receives}
+    assert sent == received
 
 
 def layouts_small(n, size):
@@ -506,7 +523,7 @@ def check_reduce(operand, dropped, size):
             continue
         members = group(operand, dropped, rank)
         assert rank in members
-        assert list(members) == sorted(set(members))
+        assert len(set(members)) == len(members)
         assert {group(operand, dropped, member) for member in members} == {members}
         held = [found[member] for member in members if found[member] is not None]
         assert {p.shape for p in held} == {partial.shape}

@@ -1,0 +1,133 @@
+"""Triangles of matrices, matrices made of a diagonal, and of powers."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array import DistArray
+from distnb.client.contractions import diagonal, trace
+from distnb.client.creation import arange, asarray, empty, empty_like, ones, ones_like
+from distnb.client.handle import create, numeric
+from distnb.client.joining import concatenate
+from distnb.client.namespace import FUNCTIONS, public
+from distnb.client.notebook import home
+from distnb.client.operations import assign, broadcast, elementwise, settled
+from distnb.client.reshaping import adopted, ravel, rows_of
+from distnb.client.session import Session
+from distnb.layout import default_layout
+
+__all__ = ["diag", "tril", "triu"]
+
+
+# -- triangles -------------------------------------------------------------------------------------
+
+
+def _below(mask: DistArray, k: Any) -> DistArray:
+    """Fill an array of matrices: what is on or below a diagonal is true."""
+    n, m = mask.shape[-2:]
+    row, column = (arange(size, dist="replicated", session=mask.session) for size in (n, m))
+    elementwise("greater_equal", row[:, None], column - k, out=mask)
+    return mask
+
+
+def _triangle(m: Any, k: Any, upper: bool) -> DistArray:
+    """Return a copy with zeros on one side of a diagonal; the mask is never stored."""
+    x = asarray(m)
+    if not x.ndim:
+        raise TypeError("tri() missing 1 required positional argument: 'N'")
+    if x.here is not None:
+        return settled(x.session, (np.triu if upper else np.tril)(x.here, k))
+    x = broadcast(x, x.shape * 2) if x.ndim == 1 else x
+    mask, zero = _below(empty_like(x, bool), k - upper), x.dtype.type(0)
+    return elementwise("where", mask, *((zero, x) if upper else (x, zero)))
+
+
+@public("tril", np.tril)
+def tril(m: Any, k: int = 0) -> DistArray:
+    """Return a copy with zeros above a diagonal, as ``numpy.tril``; it lies as the array."""
+    return _triangle(m, k, False)
+
+
+@public("triu", np.triu)
+def triu(m: Any, k: int = 0) -> DistArray:
+    """Return a copy with zeros below a diagonal, as ``numpy.triu``; it lies as the array."""
+    return _triangle(m, k, True)
+
+
+@public("tri", np.tri)
+def tri(
+    N: int,  # noqa: N803 - NumPy's name
+    M: int | None = None,  # noqa: N803
+    k: int = 0,
+    dtype: Any = float,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+) -> DistArray:
+    """Make a matrix with ones on and below a diagonal, as ``numpy.tri``."""
+    shape = (max(0, N), max(0, N if M is None else M))
+    mask = empty(shape, bool, dist=dist, grid=grid, session=session)
+    if mask.here is not None:
+        return settled(mask.session, np.tri(N, M, k, numeric(dtype)))
+    return _below(mask, k).astype(numeric(dtype), copy=False)
+
+
+# -- diagonals -------------------------------------------------------------------------------------
+
+
+@public("diag", np.diag)
+def diag(v: Any, k: int = 0) -> DistArray:
+    """Return a diagonal of a matrix (a copy), or a matrix with a diagonal, as ``numpy.diag``."""
+    x = asarray(v)
+    if x.ndim == 2:
+        return diagonal(x, k)
+    if x.ndim != 1:
+        raise ValueError("Input must be 1- or 2-d.")
+    return _with_diagonal(x, operator.index(k))
+
+
+def _with_diagonal(x: DistArray, k: int) -> DistArray:
+    """Return a matrix of zeros but for a diagonal: in its memory, one strided view."""
+    n = x.size + abs(k)
+    layout, size = home((n, n), x.dtype, x.session.size), x.session.size
+    if layout.here and x.here is not None:
+        return settled(x.session, np.diag(x.here, k))
+    layout = default_layout((n, n), size)
+    shape, rows = rows_of((n, n), layout)
+    flat = create(x.session, shape, x.dtype, rows, ("fill", 0))
+    start = k if k > 0 else -k * n
+    assign(flat[0, start : start + x.size * (n + 1) : n + 1], x)
+    return adopted(flat, (n, n), layout)
+
+
+@public("diagflat", np.diagflat)
+def diagflat(v: Any, k: int = 0) -> DistArray:
+    """Return a matrix with all elements of an array on a diagonal, as ``numpy.diagflat``."""
+    return _with_diagonal(ravel(asarray(v)), operator.index(k))
+
+
+@public("vander", np.vander)
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> DistArray:  # noqa: N803
+    """Return the matrix of powers of numbers, as ``numpy.vander``; rows lie as the numbers do."""
+    numbers = asarray(x)
+    if numbers.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    n = numbers.size if N is None else operator.index(N)
+    dtype = np.promote_types(numbers.dtype, int)
+    column = numbers[:, None].astype(dtype)
+    if n < 0:
+        raise ValueError("negative dimensions are not allowed")
+    if n < 2:
+        return ones((numbers.size, n), dtype, session=numbers.session)
+    wide = broadcast(column, (numbers.size, n - 1))
+    powers = FUNCTIONS["accumulate"](np.multiply, wide, 1, dtype)
+    found = concatenate((ones_like(column), powers), 1)
+    return found if increasing else found[:, ::-1]
+
+
+for _name, _f in {"diagonal": diagonal, "trace": trace}.items():
+    setattr(DistArray, _name, _f)

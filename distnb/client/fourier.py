@@ -1,0 +1,248 @@
+"""How Fourier transforms along the axes of a distributed array are carried out.
+
+Engines transform whole lanes. So axes that are not split come first, and nothing is sent for them.
+A split axis is made whole by one redistribution, in which a whole axis takes its place on the same
+dimension of the grid: pencils stay pencils, and only engines along that dimension talk.
+
+Where no other axis is long enough to be split instead, as for one axis alone, engines transform the
+lane together. For n = n1*n2 it is a matrix of n1 x n2 in C order: transform the columns, multiply
+by twiddle factors, transform the rows, read it by columns (Bailey, "FFTs in external or
+hierarchical memory", 1990). Blocks of columns of such a matrix are a block-cyclic layout of the
+lane, so every step but the transforms is a redistribution. Other lengths are convolutions with a
+chirp (Bluestein, "A linear filtering approach to the computation of discrete Fourier transform",
+1970), for which a good length is chosen.
+"""
+
+from __future__ import annotations
+
+from math import isqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from distnb.axes import Block, BlockCyclic, Whole
+from distnb.client.array import DistArray
+from distnb.client.creation import arange, empty, zeros
+from distnb.client.handle import create
+from distnb.client.operations import as_dist, copied, elementwise
+from distnb.client.placement import stay
+from distnb.layout import Grid, Ints, Layout, on_engine
+from distnb.protocol import Collective
+
+__all__ = ["Step", "run", "together"]
+
+#: Lanes shorter than this are brought to one engine rather than transformed by several together.
+TOGETHER = 4096
+
+
+class Step(NamedTuple):
+    """A transform along one axis: NumPy's name of it, and the length that NumPy calls n."""
+
+    name: str
+    axis: int
+    n: int
+    norm: str | None
+
+    def of(self, shape: Ints, dtype: np.dtype) -> tuple[Ints, np.dtype]:
+        """Return the shape and the dtype of the result."""
+        kind = getattr(np.fft, self.name)(np.zeros(2, dtype)).dtype
+        n = self.n // 2 + 1 if self.name == "rfft" else self.n
+        return (*shape[: self.axis], n, *shape[self.axis + 1 :]), kind
+
+
+def run(x: DistArray, steps: list[Step], fresh: bool = False) -> DistArray:
+    """Return ``x`` transformed by steps that can be done in any order.
+
+    ``fresh``: whether ``x`` is nobody else's, so that it may be overwritten.
+    """
+    todo = list(steps)
+    found = as_dist(x, x.session)
+    while todo:
+        layout = stay(found, found.dtype)
+        step = next((s for s in todo if layout.parts(s.axis) == 1), todo[0])
+        todo.remove(step)
+        if layout.parts(step.axis) > 1:
+            freed = _freed(found.shape, layout, step.axis)
+            if freed is None:
+                found = _along(found, step, layout)
+                continue
+            layout = freed
+        found = _local(found, step, layout, fresh=fresh or found is not x)
+    return found
+
+
+def _local(x: DistArray, step: Step, layout: Layout, fresh: bool = True) -> DistArray:
+    """Transform lanes that are whole in a layout; in place if the array is nobody else's."""
+    lies = x._base.layout == layout and x._view.is_whole(x._base.shape)
+    source = x if lies else copied(x, x.dtype, layout)
+    shape, dtype = step.of(x.shape, x.dtype)
+    in_place = (fresh or not lies) and (shape, dtype) == (x.shape, x.dtype)
+    out = source if in_place else create(x.session, shape, dtype, layout, ("empty",))
+    _record("fft", out, source, tuple(step))
+    return out
+
+
+def _record(op: str, out: DistArray, source: DistArray, args: tuple[object, ...]) -> None:
+    if out.size:
+        session = out.session
+        session.record(Collective(op, (out.operand,), (source.operand,), args, session.site()))
+
+
+def _freed(shape: Ints, layout: Layout, axis: int) -> Layout | None:
+    """Return a layout in which an axis is whole that was split; None if no axis can replace it."""
+    others = [n if d != axis else 0 for d, n in enumerate(shape)]
+    parts = layout.parts(axis)
+    whole = [n if layout.dims[d] < 0 else 0 for d, n in enumerate(others)]
+    if max(whole) >= parts:
+        return _swapped(layout, axis, whole.index(max(whole)))
+    size = layout.grid.size // layout.copies
+    if max(others) >= size:
+        return _split(layout.grid, others.index(max(others)), len(shape))
+    return None
+
+
+def _swapped(layout: Layout, axis: int, other: int) -> Layout:
+    """Return the layout in which a whole axis is in blocks in place of one that was split."""
+    axes, dims = list(layout.axes), list(layout.dims)
+    axes[axis], dims[axis], axes[other], dims[other] = Whole(), -1, Block(), dims[axis]
+    return Layout(layout.grid, tuple(axes), tuple(dims))
+
+
+def _split(grid: Grid, axis: int, ndim: int) -> Layout:
+    """Return the layout with one axis in blocks over the ranks of a grid, if they are a row."""
+    row = grid.strides[-1:] == (1,) and grid == Grid.of(grid.sizes, grid.first)
+    line = Grid.of((grid.size,), grid.first) if row else Grid.of((grid.last + 1,))
+    axes = tuple(Block() if d == axis else Whole() for d in range(ndim))
+    return Layout(line, axes, tuple(0 if d == axis else -1 for d in range(ndim)))
+
+
+# -- along a split axis ------------------------------------------------------------------------
+
+
+def _along(x: DistArray, step: Step, layout: Layout) -> DistArray:
+    """Transform along a split axis; the result is split along it, too, in blocks."""
+    shape, dtype = step.of(x.shape, x.dtype)
+    axes = tuple(Block() if d == step.axis else kind for d, kind in enumerate(layout.axes))
+    lies = Layout(layout.grid, axes, layout.dims)
+    if step.n < TOGETHER:
+        whole = _local(x, step, on_engine(x.ndim, layout.grid.first))
+        return copied(whole, dtype, lies)
+    out = create(x.session, shape, dtype, lies, ("empty",))
+    for index in np.ndindex(*(1 if d == step.axis else n for d, n in enumerate(shape))):
+        lane = tuple(slice(None) if d == step.axis else i for d, i in enumerate(index))
+        out[lane] = together(x[lane], step)
+    return out
+
+
+def together(x: DistArray, step: Step) -> DistArray:
+    """Transform one lane by all engines together; real ones as if they were complex."""
+    sign = -1 if step.name in ("fft", "rfft") else 1
+    n, dtype = step.n, np.result_type(step.of(x.shape, x.dtype)[1], np.complex64)
+    y = _hermitian(x, n, dtype) if step.name == "irfft" else _fitted(x, n, dtype)
+    y = _complex(y, sign)
+    if step.name == "rfft":
+        y = y[: n // 2 + 1]
+    elif step.name == "irfft":
+        y = elementwise("real", y)
+    scale = _scale(step.norm, sign, n)
+    return y if scale == 1 else y * scale
+
+
+def _scale(norm: str | None, sign: int, n: int) -> float:
+    if norm == "ortho":
+        return 1 / float(np.sqrt(n))
+    return 1 / n if (norm == "forward") == (sign < 0) else 1
+
+
+def _fitted(x: DistArray, n: int, dtype: np.dtype) -> DistArray:
+    """Return the lane with a length: cut, or with zeros at its end."""
+    if x.shape == (n,):
+        return x if x.dtype == dtype else x.astype(dtype)
+    y, m = zeros(n, dtype, session=x.session, dist="block"), min(n, x.shape[0])
+    y[:m] = x[:m]
+    return y
+
+
+def _hermitian(x: DistArray, n: int, dtype: np.dtype) -> DistArray:
+    """Return all of a lane of which the first half is given; the other half is its conjugate."""
+    half = _fitted(x, n // 2 + 1, dtype)
+    y = empty(n, dtype, session=x.session, dist="block")
+    y[: n // 2 + 1] = half
+    y[n // 2 + 1 :] = elementwise("conjugate", half[1 : (n + 1) // 2][::-1])
+    for i in (0, n // 2)[: 1 + (n % 2 == 0)]:  # what NumPy takes for real
+        y[i : i + 1] = elementwise("real", half[i : i + 1])
+    return y
+
+
+def _complex(x: DistArray, sign: int) -> DistArray:
+    """Transform one complex lane without a scale, whatever its length."""
+    n, size = x.shape[0], x.session.size
+    engines = max(q for q in range(1, size + 1) if n % (q * q) == 0)
+    if 4 * engines >= size and (engines > 1 or size == 1):
+        return _factored(x, sign, engines)
+    return _chirped(x, sign)
+
+
+def _factored(x: DistArray, sign: int, engines: int, swap: bool = False) -> DistArray:
+    """Transform a lane of n = n1*n2 elements, where the number of engines divides both.
+
+    The lane is taken by blocks of columns of n1 x n2, and left by blocks of n2 x n1; ``swap``
+    exchanges n1 and n2, so that a lane that was left like this need not be brought anywhere.
+    """
+    n, dtype, name = x.shape[0], x.dtype, "fft" if sign < 0 else "ifft"
+    norm = None if sign < 0 else "forward"  # no scale
+    one = _factor(n, engines)
+    one, two = (n // one, one) if swap else (one, n // one)
+    line = Grid.of((engines,))
+    dealt = Layout(line, (BlockCyclic(two // engines),), (0,))
+    columns = Layout(line, (Whole(), Block()), (-1, 0))
+    rows = Layout(line, (Block(), Whole()), (0, -1))
+    source = copied(x, dtype, dealt)
+    matrix = create(x.session, (one, two), dtype, columns, ("empty",))
+    _record("fft", matrix, source, (name, 0, one, norm))
+    _record("twiddle", matrix, matrix, (n, sign))
+    turned = copied(matrix, dtype, rows)
+    left = Layout(line, (BlockCyclic(one // engines),), (0,))
+    out = create(x.session, (n,), dtype, left, ("empty",))
+    _record("fft", out, turned, (name, 1, two, norm))
+    return out
+
+
+def _factor(n: int, engines: int) -> int:
+    """Return the factor of n nearest its root of which both it and n over it hold the engines."""
+    rest = n // (engines * engines)
+    return engines * next(f for f in range(isqrt(rest), 0, -1) if rest % f == 0)
+
+
+def _chirped(x: DistArray, sign: int) -> DistArray:
+    """Transform a lane of any length as a convolution with a chirp."""
+    n, size, session = x.shape[0], x.session.size, x.session
+    m = size * size * _smooth(-(-(2 * n - 1) // (size * size)))
+    k = arange(n, session=session, dist="block")
+    angle = (k * k % (2 * n)) * (sign * np.pi / n)
+    chirp = elementwise("exp", angle * 1j)
+    signal, filt = (zeros(m, complex, session=session, dist="block") for _ in range(2))
+    signal[:n] = x * chirp
+    filt[:n] = elementwise("conjugate", chirp)
+    filt[m - n + 1 :] = filt[1:n][::-1]
+    product = _factored(signal, -1, size) * _factored(filt, -1, size)
+    found = _factored(product, 1, size, swap=True)[:n]
+    return (chirp * (found * (1 / m))).astype(x.dtype)
+
+
+def _smooth(n: int) -> int:
+    """Return the least number from n on without prime factors above 5.
+
+    >>> _smooth(7), _smooth(1001)
+    (8, 1024)
+    """
+    best = 1 << (n - 1).bit_length()
+    five = 1
+    while five < best:
+        three = five
+        while three < best:
+            rest = -(-n // three)
+            best = min(best, three << (rest - 1).bit_length())
+            three *= 3
+        five *= 5
+    return best

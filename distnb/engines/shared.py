@@ -1,0 +1,205 @@
+"""Memory that the ranks of a node share: each has an *arena*, which the others can read.
+
+An arena is one file without a name (``memfd``), much larger than what is in it: pages come when
+they are touched, and go when a part is given back. As it has no name, the system removes it with
+the last process that uses it, however that ends; and it does not depend on the size of /dev/shm.
+Peers open it through ``/proc``, which lets in processes of the same user only.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import secrets
+import weakref
+from bisect import insort
+from collections import deque
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["Arena", "Card", "Node", "join"]
+
+#: Parts of an arena begin and end at multiples of this.
+_GRAIN = 1 << 16
+#: Address space that the arenas of a node may take in each process.
+_ADDRESSES = 1 << 45
+
+
+class Card(NamedTuple):
+    """How an arena is found: its node, the process that made it, and what it begins with."""
+
+    node: tuple[str, int]
+    pid: int
+    fd: int
+    nbytes: int
+    secret: bytes
+
+
+class Arena:
+    """Memory of one rank that other ranks of its node can map.
+
+    Parameters
+    ----------
+    nbytes : int
+        Its size; memory is used only where something is taken.
+    """
+
+    def __init__(self, nbytes: int) -> None:
+        self.nbytes = nbytes
+        self.fd = os.memfd_create("distnb")
+        try:
+            os.ftruncate(self.fd, nbytes)
+            self._map = mmap.mmap(self.fd, nbytes)
+        except BaseException:
+            self.close()
+            raise
+        self._start: int = np.frombuffer(self._map, np.uint8).ctypes.data
+        #: (start, length) of what is free, in order; what came back may be called in at any time.
+        self._free = [(_GRAIN, nbytes - _GRAIN)]
+        self._returned: deque[tuple[int, int]] = deque()
+        self.secret = secrets.token_bytes(16)
+        self._map[: len(self.secret)] = self.secret
+
+    def close(self) -> None:
+        """Let nobody else in; those who have mapped it keep it."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    @property
+    def used(self) -> int:
+        """Bytes that are taken."""
+        self._collect()
+        return self.nbytes - _GRAIN - sum(length for _, length in self._free)
+
+    def take(self, nbytes: int) -> np.ndarray:
+        """Return memory, which comes back when nobody refers to it any more."""
+        self._collect()
+        length = -(-nbytes // _GRAIN) * _GRAIN
+        for i, (start, free) in enumerate(self._free):
+            if free >= length:
+                left = [(start + length, free - length)] if free > length else []
+                self._free[i : i + 1] = left
+                memory = np.frombuffer(self._map, np.uint8, nbytes, start)
+                weakref.finalize(memory, _give_back, self._map, self._returned, start, length)
+                return memory
+        raise MemoryError(f"shared memory: no room for {nbytes} bytes")
+
+    def offset(self, block: np.ndarray) -> int | None:
+        """Return where in the arena an array lies, None if it does not."""
+        at: int = block.__array_interface__["data"][0] - self._start
+        return at if 0 <= at < self.nbytes else None
+
+    def _collect(self) -> None:
+        """Make one of what is free side by side."""
+        while self._returned:
+            insort(self._free, self._returned.popleft())
+            merged: list[tuple[int, int]] = []
+            for start, length in self._free:
+                if merged and sum(merged[-1]) == start:
+                    merged[-1] = (merged[-1][0], merged[-1][1] + length)
+                else:
+                    merged.append((start, length))
+            self._free = merged
+
+
+def _give_back(pages: mmap.mmap, returned: deque[tuple[int, int]], start: int, length: int) -> None:
+    """Return memory to the system, and its place to the arena. Runs when nobody refers to it."""
+    pages.madvise(mmap.MADV_REMOVE, start, length)
+    returned.append((start, length))
+
+
+class Node:
+    """The ranks of one node, and their arenas.
+
+    Parameters
+    ----------
+    ranks : frozenset of int
+        Those that can read each other's arenas, this one included.
+    least : int
+        Bytes from which messages between them are read in place.
+    arena : Arena
+        This rank's.
+    peers : dict
+        The others' arenas, mapped.
+    """
+
+    def __init__(
+        self, ranks: frozenset[int], least: int, arena: Arena, peers: dict[int, mmap.mmap]
+    ) -> None:
+        self.ranks = ranks
+        self.least = least
+        self.arena = arena
+        self._peers = peers
+
+    def block(self, peer: int, offset: int, count: int, dtype: np.dtype) -> np.ndarray:
+        """Return a look at a block in the arena of a peer, flat."""
+        return np.ndarray((count,), dtype, self._peers[peer], offset)
+
+
+def join(comm: Any, least: int) -> Node | None:
+    """Find the ranks of this node and map their arenas; collective over ``comm``.
+
+    Returns None where nothing can be shared: on all ranks of a node or on none.
+    """
+    arena = _arena(comm.Get_size()) if least else None
+    try:
+        cards = comm.allgather(None if arena is None else _card(arena, least))
+        mine = cards[comm.Get_rank()]
+        peers = {
+            rank: pages
+            for rank, card in enumerate(cards)
+            if mine is not None and card is not None and card.node == mine.node and card != mine
+            if (pages := _map(card)) is not None
+        }
+        reached = comm.allgather(sorted([*peers, comm.Get_rank()]))
+    finally:
+        if arena is not None:
+            arena.close()
+    ranks = reached[comm.Get_rank()]
+    if arena is None or len(ranks) == 1 or any(reached[r] != ranks for r in _together(cards, mine)):
+        return None
+    return Node(frozenset(ranks), least, arena, peers)
+
+
+def _arena(ranks: int) -> Arena | None:
+    """Return an arena as large as the node's memory, None if the system does not give one."""
+    if ranks == 1 or not hasattr(os, "memfd_create") or not hasattr(mmap, "MADV_REMOVE"):
+        return None
+    try:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return Arena(min(memory, _ADDRESSES // ranks) // _GRAIN * _GRAIN)
+    except (OSError, ValueError):
+        return None
+
+
+def _card(arena: Arena, least: int) -> Card:
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    except OSError:
+        boot = os.uname().nodename
+    return Card((boot, least), os.getpid(), arena.fd, arena.nbytes, arena.secret)
+
+
+def _together(cards: list[Card | None], mine: Card | None) -> list[int]:
+    return [
+        r for r, c in enumerate(cards) if c is not None and mine is not None and c[0] == mine[0]
+    ]
+
+
+def _map(card: Card) -> mmap.mmap | None:
+    """Map the arena of another process; None if it is out of reach, or another file."""
+    path = f"/proc/{card.pid}/fd/{card.fd}"
+    try:
+        if not os.readlink(path).startswith("/memfd:distnb"):
+            return None
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            pages = mmap.mmap(fd, card.nbytes)
+        finally:
+            os.close(fd)
+    except (OSError, ValueError):
+        return None
+    return pages if pages[: len(card.secret)] == card.secret else None

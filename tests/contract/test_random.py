@@ -1,0 +1,319 @@
+"""Random numbers on engines and in the notebook: the same for every layout, right for parameters."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from distnb import samplers
+from tests.contract.support import measured, outcome, public, same
+
+#: Every distribution, with numbers and with arrays for its parameters.
+CASES = [
+    ("beta", (2.0, 0.5)),
+    ("binomial", (12, 0.3)),
+    ("binomial", (500, 0.6)),
+    ("chisquare", (3.0,)),
+    ("exponential", (2.0,)),
+    ("f", (4.0, 7.0)),
+    ("gamma", (2.5, 3.0)),
+    ("geometric", (0.2,)),
+    ("gumbel", (1.0, 2.0)),
+    ("hypergeometric", (15, 25, 8)),
+    ("hypergeometric", (60, 70, 50)),
+    ("integers", (-5, 9)),
+    ("laplace", (0.5, 1.0)),
+    ("logistic", (1.0, 3.0)),
+    ("lognormal", (0.0, 0.5)),
+    ("logseries", (0.7,)),
+    ("negative_binomial", (3, 0.2)),
+    ("noncentral_chisquare", (3.0, 2.0)),
+    ("noncentral_f", (3.0, 5.0, 2.0)),
+    ("normal", (1.0, 2.0)),
+    ("pareto", (3.0,)),
+    ("poisson", (3.5,)),
+    ("poisson", (44.0,)),
+    ("power", (2.0,)),
+    ("rayleigh", (2.0,)),
+    ("standard_cauchy", ()),
+    ("standard_exponential", ()),
+    ("standard_gamma", (0.3,)),
+    ("standard_normal", ()),
+    ("standard_t", (3.0,)),
+    ("triangular", (-1.0, 0.5, 2.0)),
+    ("uniform", (-1.0, 2.0)),
+    ("vonmises", (0.5, 4.0)),
+    ("wald", (1.0, 2.0)),
+    ("weibull", (1.5,)),
+    ("zipf", (1.7,)),
+]
+ids = [f"{kind}{args}" for kind, args in CASES]
+
+
+def draw(kind, args, size=None, seed=5, **options):
+    return getattr(dnb.random.default_rng(seed), kind)(*args, size=size, **options)
+
+
+@pytest.mark.parametrize(("kind", "args"), CASES, ids=ids)
+def test_the_same_for_every_layout(session, kind, args):
+    made = [
+        draw(kind, args, (13, 4), dist=d) for d in (None, "cyclic", ("*", "block"), "replicated")
+    ]
+    first = made[0].to_numpy()
+    numpys = getattr(np.random.default_rng(0), kind)(*args, size=(13, 4))
+    assert (first.dtype, first.shape) == (numpys.dtype, numpys.shape)
+    for x in made[1:]:
+        same(x, first)
+    part = np.empty(20, first.dtype)  # of the formula that engines and notebook share
+    if kind in samplers.SAMPLERS:
+        samplers.fill(kind, 5, 0, args, [(7, 27)], part)
+        np.testing.assert_array_equal(first.ravel()[7:27], part)
+
+
+@pytest.mark.parametrize(("kind", "args"), CASES, ids=ids)
+def test_arrays_of_parameters(session, kind, args):
+    """Equal parameters in arrays give the numbers of single ones; integers go another way."""
+    if not args or kind == "integers":
+        return
+    single = draw(kind, args, (6, 4)).to_numpy()
+    arrays = [np.full((6, 4)[i % 2 :], a) for i, a in enumerate(args)]
+    rtol = 1e-15
+    same(draw(kind, arrays), single, rtol)
+    same(draw(kind, [dnb.array(a, dist="cyclic") for a in arrays], (6, 4)), single, rtol)
+    same(draw(kind, [dnb.array(arrays[0]), *args[1:]], (6, 4), dist="replicated"), single, rtol)
+
+
+def test_parameters_of_each_element(session):
+    lam = np.repeat([0.0, 3.0, 50.0, 1e6], 500).reshape(4, 500)
+    for dist in ("block", ("*", "cyclic")):
+        x = draw("poisson", (dnb.array(lam, dist=dist),)).to_numpy()
+        assert (abs(x.mean(axis=1) - lam[:, 0]) <= 5 * np.sqrt(lam[:, 0] / 500)).all()
+    low, high = dnb.array([0, 100, -5]), dnb.array([[1], [101]])
+    with pytest.raises(ValueError, match="low >= high"):
+        draw("integers", (low, high)).to_numpy()
+    x = draw("integers", (np.array([0, 10, -5]), [[20], [30]]), (400, 2, 3)).to_numpy()
+    assert (x.min(axis=0) == [[0, 10, -5], [0, 10, -5]]).all()
+    assert (x.max(axis=0) == [[19, 19, 19], [29, 29, 29]]).all()
+    y = draw("integers", ([0, 10, -5], 20), (400, 3), endpoint=True).to_numpy()
+    assert (y.max(axis=0) == 20).all()
+
+
+def test_results_lie_as_their_parameters(session, engines_only):
+    lam = dnb.ones((12, 12), dist=("*", "block"))
+    with measured(session) as reports:
+        x = draw("poisson", (lam,))
+        y = draw("normal", (lam, 2.0))
+    assert x._base.layout == y._base.layout == (lam + 1)._base.layout
+    assert sum(r.bytes for row in reports[0].ops for r in row.ranks) == 0
+
+
+BAD = [
+    ("poisson", (-1.0,)),
+    ("poisson", (np.nan,)),
+    ("binomial", (5, 1.5)),
+    ("binomial", (-1, 0.5)),
+    ("beta", (0.0, 1.0)),
+    ("gamma", (-1.0, 1.0)),
+    ("hypergeometric", (3, 4, 8)),
+    ("triangular", (2.0, 1.0, 3.0)),
+    ("wald", (0.0, 1.0)),
+    ("zipf", (1.0,)),
+    ("vonmises", (0.0, -1.0)),
+    ("standard_t", (0.0,)),
+    ("logseries", (1.0,)),
+    ("normal", (0.0, -1.0)),
+    ("exponential", (-1.0,)),
+    ("rayleigh", (-1.0,)),
+]
+
+
+@pytest.mark.parametrize(("kind", "args"), BAD, ids=str)
+def test_what_numpy_refuses(session, kind, args):
+    """Of numbers at once; of arrays on engines when the elements are looked at."""
+    _, error = outcome(lambda: getattr(np.random.default_rng(0), kind)(*args))
+    with pytest.raises(public(error)):
+        draw(kind, args, 5)
+    with pytest.raises(public(error)):
+        draw(kind, [np.full(4, a) for a in args]).to_numpy()
+    with pytest.raises(ValueError, match="broadcast"):
+        draw(kind, [np.full(4, a) for a in args], (3,))
+
+
+def test_empty_arrays(session):
+    for size in ((0,), (3, 0), (0, 4)):
+        same(draw("poisson", (3.0,), size), np.zeros(size, np.int64))
+        same(draw("gamma", (np.ones(size),)), np.zeros(size))
+
+
+def test_streams_do_not_repeat(session):
+    rng = dnb.random.default_rng(1)
+    made = [rng.standard_gamma(2.0, 50).to_numpy() for _ in range(3)]
+    made += [r.standard_gamma(2.0, 50).to_numpy() for r in rng.spawn(2)]
+    assert len({x.tobytes() for x in made}) == 5
+    assert dnb.random.default_rng(rng) is rng
+
+
+def test_bytes(session):
+    found = dnb.random.default_rng(3).bytes(1000)
+    assert len(found) == 1000
+    assert len(set(found)) > 200
+
+
+# -- orders and choices --------------------------------------------------------------------------
+
+
+def test_permutation_of_numbers(session):
+    for n in (0, 1, 2, 300):
+        for dist in (None, "cyclic", "replicated"):
+            x = dnb.random.default_rng(2).permutation(n, dist=dist).to_numpy()
+            assert x.dtype == np.int64
+            np.testing.assert_array_equal(np.sort(x), np.arange(n))
+    assert (np.diff(x) != 1).sum() > 280
+
+
+def test_permutation_of_slices(session):
+    x = np.arange(24).reshape(6, 4)
+    found = []
+    for dist in ("block", "cyclic", ("*", "block")):
+        a = dnb.array(x, dist=dist)
+        rng = dnb.random.default_rng(2)
+        rows, columns = rng.permutation(a).to_numpy(), rng.permutation(a, axis=1).to_numpy()
+        np.testing.assert_array_equal(rows[np.argsort(rows[:, 0])], x)
+        np.testing.assert_array_equal(columns[:, np.argsort(columns[0])], x)
+        same(a, x)
+        rng.shuffle(a)
+        b = a.to_numpy()
+        np.testing.assert_array_equal(b[np.argsort(b[:, 0])], x)
+        found.append(np.concatenate([rows, columns, b]).tobytes())
+    assert len(set(found)) == 1
+    with pytest.raises(np.exceptions.AxisError):
+        rng.permutation(a, axis=2)
+    with pytest.raises(TypeError, match="a DistArray"):
+        rng.shuffle([1, 2, 3])
+
+
+def test_permuted(session):
+    """Each lane has an order of its own; all together have one."""
+    x = np.arange(48).reshape(12, 4)
+    found = []
+    for dist in ("block", ("*", "cyclic"), "replicated"):
+        a = dnb.array(x, dist=dist)
+        rng = dnb.random.default_rng(2)
+        for axis in (0, 1, -1):
+            y = rng.permuted(a, axis=axis).to_numpy()
+            np.testing.assert_array_equal(np.sort(y, axis), x)
+            found.append(y.tobytes())
+        z = rng.permuted(a).to_numpy()
+        np.testing.assert_array_equal(np.sort(z, None), x.ravel())
+        assert (np.sort(z, 1) != x).any()
+        assert rng.permuted(a, axis=0, out=a) is a
+    assert len(set(found)) == 3
+    assert len(set(map(tuple, y - x[:, :1]))) > 1
+
+
+def test_orders_are_equally_likely(session):
+    rng = dnb.random.default_rng(8)
+    found = [tuple(rng.permutation(3, dist="block").to_numpy()) for _ in range(60)]
+    counts = [found.count(order) for order in set(found)]
+    assert len(counts) == 6
+    assert min(counts) > 2
+
+
+def test_choice(session):
+    rng = dnb.random.default_rng(2)
+    x = rng.choice(5, (300, 2)).to_numpy()
+    assert set(x.ravel()) == set(range(5))
+    assert rng.choice(5).shape == ()
+    few = rng.choice(9, (2, 3), replace=False).to_numpy()
+    assert len(set(few.ravel())) == 6
+    a = dnb.array(np.arange(20).reshape(10, 2) * 7, dist="cyclic")
+    rows = rng.choice(a, 6, replace=False).to_numpy()
+    assert len({tuple(r) for r in rows}) == 6
+    assert {tuple(r) for r in rows} <= {tuple(r) for r in a.to_numpy()}
+    assert rng.choice(a, 3, axis=1).shape == (10, 3)
+    assert set(rng.choice([1.5, 2.5], 50).to_numpy()) == {1.5, 2.5}
+
+
+def test_choice_with_probabilities(session):
+    rng = dnb.random.default_rng(2)
+    p = np.array([0.1, 0.2, 0.0, 0.3, 0.4])
+    for chances in (p, dnb.array(p, dist="cyclic")):
+        x = rng.choice(5, 2000, p=chances).to_numpy()
+        assert (abs(np.bincount(x, minlength=5) / 2000 - p) < 0.05).all()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            y = rng.choice(5, 4, replace=False, p=chances).to_numpy()
+        assert sorted(y) == [0, 1, 3, 4]
+    first = [rng.choice(5, 1, replace=False, p=p).item() for _ in range(40)]
+    assert first.count(2) == 0
+    assert first.count(4) > first.count(0)
+
+
+@pytest.mark.parametrize(
+    ("a", "size", "options"),
+    [
+        (0, 3, {}),
+        (3, 4, {"replace": False}),
+        (3, 2, {"p": [0.5, 0.5]}),
+        (2, 2, {"p": [0.5, 0.6]}),
+        (2, 2, {"p": [1.5, -0.5]}),
+        (3, 2, {"p": [1.0, 0.0, 0.0], "replace": False}),
+    ],
+    ids=str,
+)
+def test_choices_that_numpy_refuses(session, a, size, options):
+    _, error = outcome(lambda: np.random.default_rng(0).choice(a, size, **options))
+    with pytest.raises(public(error)):
+        dnb.random.default_rng(0).choice(a, size, **options)
+
+
+# -- vectors and counts --------------------------------------------------------------------------
+
+
+def test_multinomial(session):
+    rng = dnb.random.default_rng(4)
+    p = [0.2, 0.5, 0.0, 0.3]
+    x = rng.multinomial(20, p, 900).to_numpy()
+    assert x.dtype == np.int64
+    assert (x.sum(axis=1) == 20).all()
+    assert (x >= 0).all()
+    assert (abs(x.mean(axis=0) - 20 * np.array(p)) < 0.4).all()
+    covariance = np.cov(x[:, 0], x[:, 1])[0, 1]
+    assert abs(covariance + 20 * 0.2 * 0.5) < 0.5
+    assert rng.multinomial(5, p).shape == (4,)
+    y = rng.multinomial([3, 7], p, (10, 2)).to_numpy()
+    assert (y.sum(axis=-1) == [3, 7]).all()
+    with pytest.raises(ValueError, match="sum"):
+        rng.multinomial(5, [0.9, 0.9, 0.1])
+
+
+def test_multivariate_hypergeometric(session):
+    rng = dnb.random.default_rng(4)
+    x = rng.multivariate_hypergeometric([10, 20, 5], 14, 500).to_numpy()
+    assert (x.sum(axis=1) == 14).all()
+    assert (x <= [10, 20, 5]).all()
+    assert (abs(x.mean(axis=0) - [4, 8, 2]) < 0.3).all()
+
+
+def test_dirichlet(session):
+    alpha = np.array([0.001, 3.0, 1.5])
+    x = dnb.random.default_rng(4).dirichlet(alpha, (30, 40)).to_numpy()
+    assert x.shape == (30, 40, 3)
+    np.testing.assert_allclose(x.sum(axis=-1), 1)
+    assert (abs(x.mean(axis=(0, 1)) - alpha / alpha.sum()) < 0.02).all()
+    with pytest.raises(ValueError, match="alpha"):
+        dnb.random.default_rng(4).dirichlet([-1, 2])
+
+
+@pytest.mark.parametrize("method", ["svd", "eigh", "cholesky"])
+def test_multivariate_normal(session, method):
+    mean, cov = np.array([1.0, -2.0]), np.array([[2.0, 0.6], [0.6, 1.0]])
+    rng = dnb.random.default_rng(4)
+    x = rng.multivariate_normal(mean, cov, 3000, method=method).to_numpy()
+    assert (abs(x.mean(axis=0) - mean) < 0.1).all()
+    assert (abs(np.cov(x.T) - cov) < 0.15).all()
+    assert rng.multivariate_normal(mean, cov, method=method).shape == (2,)
+    assert rng.multivariate_normal(mean, cov, (2, 3)).shape == (2, 3, 2)
+    with pytest.raises(ValueError, match="cov"):
+        rng.multivariate_normal(mean, np.eye(3))

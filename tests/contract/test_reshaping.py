@@ -1,0 +1,169 @@
+"""Shapes agree with NumPy, whatever the layout and the view; what should be a view is one."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import distnb as dnb
+from distnb import testing
+from tests.contract.support import agree, examples, measured, numbered, pair, same, thin
+
+SHAPES = [(24,), (2, 12), (12, 2), (4, 6), (2, 3, 4), (1, 24), (24, 1), (2, 1, 12), (2, 2, 2, 3)]
+DISTS = [
+    *(None, "cyclic", ("*", "block"), ("block", "block"), "replicated", ("cyclic", 2)),
+    *(("*", "*", "block"), ("block", "cyclic"), "engine", "irregular", "two copies"),
+]
+
+
+def spread(session, x, dist):
+    """Return an array in a layout, or None if its shape has not enough axes for it."""
+    if dist == "engine":
+        dist = ("engine", session.size - 1)
+    if dist == "irregular":
+        dist = ("irregular", (*(0,) * session.size, x.shape[0]))
+    if dist == "two copies":
+        a = dnb.array(np.broadcast_to(x, (2, *x.shape)), dist=("block",), grid=(session.size,))
+        return a[1]
+    if isinstance(dist, tuple) and dist[0] in ("*", "block") and len(dist) > x.ndim:
+        return None
+    return dnb.array(x, dist=dist)
+
+
+@pytest.mark.parametrize("dist", DISTS, ids=str)
+def test_any_shape_to_any(session, books, dist):
+    for shape in SHAPES:
+        x = numbered(shape)
+        a = spread(session, x, dist)
+        if a is None:
+            continue
+        for k, to in enumerate(thin(SHAPES, 3)):
+            views = (a, x), (a.T, x.T), (a[::-1], x[::-1])
+            view, turned = views[k % 3]
+            books.add(dnb.reshape(view, to), turned.reshape(to), (shape, to, k % 3))
+
+
+@given(st.data())
+@examples(25)
+def test_any_view(session, data):
+    shape = data.draw(testing.shapes(max_dims=3, max_side=7))
+    x, a, base, dist = pair(data.draw, shape, session.size)
+    order = data.draw(st.sampled_from("CF"))
+    n, cut = x.size, data.draw(st.sampled_from([1, 2, 3, 4, 5, 6, 7]))
+    to = (cut, -1) if n and n % cut == 0 else (-1,) if n else (0, 3)
+    same(np.reshape(a, to, order=order), x.reshape(to, order=order))
+    same(np.ravel(a, order), np.ravel(x, order))
+    same(a.flatten(), x.flatten())
+    same(dist, base)
+
+
+def test_views_and_copies(session):
+    x = numbered((4, 3))
+    a = dnb.array(x)
+    view = a[:, :1].reshape(2 * 2)
+    view[1] = 7
+    a.reshape(1, 4, 1, 3)[0, 2, 0, 2] = 9
+    x[1, 0], x[2, 2] = 7, 9
+    same(a, x)
+    copy = a.reshape(12)
+    copy[0] = 5
+    a.flatten()[1] = 5
+    same(a, x)
+    assert dnb.reshape(a, (4, 3, 1), copy=True)._base is not a._base
+    with pytest.raises(ValueError, match="copy"):
+        dnb.reshape(a, (12,), copy=False)
+    same(dnb.reshape(a, (4, 1, 3), copy=False), x.reshape(4, 1, 3))
+
+
+def test_what_is_written_after_is_not_seen(session):
+    """Memory that is looked at as rows is read before it is written again."""
+    for shape, to in (((1, 24), (4, 6)), ((24,), (6, 4)), ((2, 12), (3, 8))):
+        x = numbered(shape)
+        a = dnb.array(x)
+        found = a.reshape(to)
+        a[..., ::-1] = dnb.zeros(shape)
+        same(found, x.reshape(to))
+        same(a, np.zeros(shape))
+
+
+def test_errors(session):
+    x = numbered((4, 3))
+    a = dnb.array(x)
+    for shape in ((5, -1), (-1, -1), (13,), (0, -1), (2.0, 6), "ab", (-2, 6), ()):
+        agree(lambda shape=shape: x.reshape(shape), lambda shape=shape: a.reshape(shape))
+    agree(lambda: x.reshape(12, order="X"), lambda: a.reshape(12, order="X"))
+    agree(lambda: x.ravel("X"), lambda: a.ravel("X"))
+    none = dnb.zeros((0, 3))
+    agree(lambda: np.zeros((0, 3)).reshape(-1, 0), lambda: none.reshape(-1, 0))
+    same(none.reshape(5, 0), np.zeros((5, 0)))
+    same(none.reshape(-1, 2), np.zeros((0, 2)))
+
+
+def test_orders(session):
+    x = numbered((3, 4, 2))
+    a = dnb.array(x)
+    for f in (lambda z: z, lambda z: z.T, lambda z: z.transpose(1, 0, 2), lambda z: z[::2].T):
+        for order in "CFA":
+            same(f(a).reshape(4, -1, order=order), f(x).reshape(4, -1, order=order))
+        for order in "CFAK":
+            same(f(a).ravel(order), f(x).ravel(order))
+
+
+def test_rows_that_lie_right_are_not_sent(session):
+    a = dnb.ones((12 * session.size, 10), dist="block")
+    with measured(session) as report:
+        a.reshape(-1, 2, 5)
+        a.reshape(-1)
+        a.reshape(4 * session.size, 30)
+        dnb.ones((3, 4), dist="replicated").reshape(12)
+    assert sum(op.ranks[r].bytes for op in report[0].ops for r in range(session.size)) == 0
+    with measured(session) as report:
+        a.reshape(-1, 5).reshape(5, -1)
+    sent = sum(op.ranks[r].bytes for op in report[0].ops for r in range(session.size))
+    assert sent <= 2 * a.nbytes
+
+
+def test_shape_in_place(session):
+    a = dnb.arange(6.0)
+    a.shape = (1, 6, 1)
+    same(a, np.arange(6.0).reshape(1, 6, 1))
+    with pytest.raises(AttributeError, match="reshape"):
+        a.shape = (2, 3)
+    with pytest.raises(ValueError, match="size"):
+        a.shape = 5
+
+
+def test_flat(session):
+    x = numbered((4, 5))
+    a = dnb.array(x)
+    assert list(a.flat) == list(x.flat)
+    assert len(a.flat) == 20
+    same(a.flat[7], x.flat[7])
+    same(a.flat[3:-2:4], x.flat[3:-2:4])
+    for y in (x, a):
+        y.flat[-1] = 50
+        y.flat[2:9] = [1, 2, 3]
+        y.T.flat[::7] = 4
+    same(a, x)
+    a.flat = [1, 2]
+    x.flat = [1, 2]
+    same(a, x)
+    agree(lambda: x.flat[20], lambda: a.flat[20])
+
+
+def test_resize(session):
+    x = numbered((3, 4))
+    a = dnb.array(x)
+    for shape in ((2, 2), 30, (5, 5), (0,), (2, 0), (3, 4), (7, 1, 9), -1):
+        agree(lambda shape=shape: np.resize(x, shape), lambda shape=shape: np.resize(a, shape))
+    same(dnb.resize(dnb.zeros((0,)), (2, 3)), np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("name", ["atleast_1d", "atleast_2d", "atleast_3d"])
+def test_at_least(session, name):
+    numpys, ours = getattr(np, name), getattr(dnb, name)
+    data = [numbered(shape) for shape in ((), (3,), (2, 3), (2, 0, 3), (2, 1, 3, 2))]
+    for x in data:
+        same(ours(dnb.array(x)), numpys(x))
+    for found, wanted in zip(numpys(*map(dnb.array, data)), numpys(*data), strict=True):
+        same(found, wanted)

@@ -1,0 +1,115 @@
+"""Running results agree with NumPy: integers exactly, floats along whole axes bit for bit."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import distnb as dnb
+from distnb import testing
+from tests.contract.support import DTYPES, agree, examples, measured, numbered, pair, same, special
+
+DISTS = [None, "cyclic", ("*", "block"), ("block", "cyclic"), "replicated", ("engine", 0)]
+UFUNCS = [np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.logical_xor, np.bitwise_or]
+IN_TURN = [np.subtract, np.divide, np.floor_divide, np.remainder, np.arctan2, np.less]
+
+
+@given(st.data())
+@examples(40)
+def test_any_view(session, data):
+    shape = data.draw(testing.shapes(max_dims=3, max_side=7))
+    x, a, base, dist = pair(data.draw, shape, session.size)
+    axis = data.draw(st.sampled_from([None, *range(-x.ndim, x.ndim)]))
+    name = data.draw(st.sampled_from(["cumsum", "cumprod", "nancumsum", "nancumprod"]))
+    if x.dtype.kind in "fc" and "prod" in name:
+        name = "cumsum"
+    numpys = getattr(np, name)
+    same(numpys(a, axis), numpys(x, axis), 1e-3 if x.dtype.itemsize < 8 else 1e-10)
+    same(dist, base)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_ufuncs_and_dtypes(session, books, dtype):
+    x = special(dtype, 10)
+    for dist in ("block", "cyclic"):
+        a = dnb.array(x, dist=dist)
+        for ufunc in UFUNCS + IN_TURN:
+            rounds = x.dtype.kind in "fc" and ufunc in (np.add, np.multiply)
+            books.compare(
+                ufunc.__name__,
+                lambda f=ufunc: f.accumulate(x),
+                lambda f=ufunc: f.accumulate(a),
+                rtol=1e-5 if rounds else 1e-6 if ufunc is np.arctan2 else 0.0,
+            )
+
+
+@pytest.mark.parametrize("dist", DISTS, ids=str)
+def test_axes_exactly(session, books, dist):
+    x = numbered((7, 5), np.int64)
+    a = dnb.array(x, dist=dist)
+    for axis in (0, 1, -1):
+        for view, turned in ((a, x), (a[::-2], x[::-2]), (a.T, x.T), (a[:1], x[:1])):
+            books.add(np.cumsum(view, axis), np.cumsum(turned, axis), axis)
+            books.add(
+                np.subtract.accumulate(view, axis), np.subtract.accumulate(turned, axis), axis
+            )
+    books.add(dnb.cumprod(a % 3 + 1), np.cumprod(x % 3 + 1), "flat")
+
+
+def test_whole_axes_bit_for_bit(session):
+    x = np.random.default_rng(0).random((40, 30))
+    a = dnb.array(x, dist="block")
+    with measured(session) as report:
+        found = a.cumsum(axis=1)
+    assert found.to_numpy().tobytes() == x.cumsum(axis=1).tobytes()
+    assert sum(op.ranks[r].bytes for op in report[0].ops for r in range(session.size)) == 0
+
+
+def test_rounding_along_split_axes(session):
+    x = np.random.default_rng(1).random(5000) - 0.5
+    exact = np.cumsum(x.astype(np.longdouble))
+    found = dnb.array(x).cumsum().to_numpy()
+    assert np.abs(found - exact).max() <= np.abs(np.cumsum(x) - exact).max() * 2 + 1e-13
+
+
+def test_nan(session):
+    x = special(np.float64, 40)
+    x[~np.isfinite(x)] = np.nan
+    x[x > 1e100] = 3
+    a = dnb.array(x)
+    for name in ("nancumsum", "nancumprod"):
+        same(getattr(np, name)(a), getattr(np, name)(x), 1e-12)
+    same(np.maximum.accumulate(a), np.maximum.accumulate(x))
+
+
+def test_options_and_errors(session):
+    x, y = numbered((4, 3), np.int8), numbered((5,))
+    a, b = dnb.array(x), dnb.array(y)
+    for call in (
+        lambda m, x, y: m.cumsum(x, axis=0, dtype=np.float32),
+        lambda m, x, y: m.cumsum(x, axis=2),
+        lambda m, x, y: m.cumsum(x, dtype="U3"),
+        lambda m, x, y: m.cumsum(y, out=m.zeros(5, dtype=np.int8)),
+        lambda m, x, y: m.cumsum(y, out=m.zeros(4)),
+        lambda m, x, y: m.cumulative_sum(x),
+        lambda m, x, y: m.cumulative_sum(y, include_initial=True),
+        lambda m, x, y: m.cumulative_prod(x, axis=1, include_initial=True, dtype=np.int64),
+        lambda m, x, y: m.cumulative_prod(y),
+        lambda m, x, y: np.add.accumulate(x, 1),
+        lambda m, x, y: np.add.accumulate(x, None),
+        lambda m, x, y: np.add.accumulate(y, None),
+        lambda m, x, y: np.add.accumulate(x[0, 0]),
+        lambda m, x, y: np.add.accumulate(x, (0, 1)),
+        lambda m, x, y: np.sin.accumulate(x),
+        lambda m, x, y: m.cumsum(x[0, :1]),
+        lambda m, x, y: m.cumsum(x[:0], axis=0),
+        lambda m, x, y: x.cumsum(),
+        lambda m, x, y: np.multiply.outer(x, y),
+        lambda m, x, y: np.subtract.outer(y, 3),
+        lambda m, x, y: np.add.outer([1, 2], x, dtype=np.float64),
+        lambda m, x, y: np.power.outer(2.0, y),
+    ):
+        agree(lambda f=call: f(np, x, y), lambda f=call: f(dnb, a, b))
+    out = dnb.zeros(5)
+    assert b.cumsum(out=out) is out
+    same(out, y.cumsum())
