@@ -18,15 +18,16 @@ from distnb.engines import (
     reductions,
     scans,
     searching,
+    segments,
     selecting,
     sorting,
     tsqr,
 )
 from distnb.engines.cells import Scratch
 from distnb.engines.comm import Comm
-from distnb.engines.elementwise import Elementwise
+from distnb.engines.elementwise import Elementwise, Task
 from distnb.engines.exchange import Exchange, PeerFailed
-from distnb.engines.fusion import Group
+from distnb.engines.fusion import Specs
 from distnb.engines.kernels import Watch
 from distnb.engines.replicas import Replicas
 from distnb.engines.store import Base, Lost, Store
@@ -49,6 +50,7 @@ COLLECTIVES: dict[str, Callable[[Collective, Store], Any]] = {
     "scan": scans.Scan,
     "scatter": picking.Scatter,
     "search": searching.Search,
+    "segments": segments.Segments,
     "select": selecting.Select,
     "sort": sorting.Sort,
     "tsqr": tsqr.TallQR,
@@ -69,13 +71,18 @@ class Executor:
         self.clock = clock
         self.fault: Callable[[Command], None] | None = None
         self.user: dict[str, Any] = {}
-        self.replicas = Replicas(store, clock)
+        self.replicas = Replicas(store, clock, {})
         #: What must make the command fail that runs next.
         self.trouble: Exception | None = None
         self.scratch = Scratch()
         #: for the partial results of reductions
         self.results = Scratch()
         self.watch = Watch()
+
+    def enter(self, store: Store, specs: Specs) -> None:
+        """Work on the bases of a batch from now on; ``specs`` tells what they are."""
+        self.store = store
+        self.replicas = Replicas(store, self.clock, specs)
 
     def run(
         self, number: int, command: Command, buffers: list[np.ndarray], dead: bool = False
@@ -90,7 +97,7 @@ class Executor:
         if isinstance(command, Reduce):
             return self._reduce(number, command)
         if isinstance(command, Local):
-            return self._local(command)
+            return self._local(number, command)
         if isinstance(command, Collective):
             return self._collective(number, command)
         if isinstance(command, Fetch):
@@ -108,14 +115,12 @@ class Executor:
         dtype = np.dtype(command.dtype)
         self.store.free((command.base,))  # one that was lost is made again under its handle
         if dead:
-            base = self.store.bases[command.base] = Base(
-                command.shape, dtype, command.layout, None, lost=True, virtual=True
-            )
+            base = Base(command.shape, dtype, command.layout, None, lost=True, virtual=True)
+            self.store.put(command.base, base)
             self._check(command)
         elif command.how[0] == "data":
-            base = self.store.bases[command.base] = Base(
-                command.shape, dtype, command.layout, None, None, lost=True
-            )
+            base = Base(command.shape, dtype, command.layout, None, lost=True)
+            self.store.put(command.base, base)
             self._check(command)
             base.block = creation.adopt(buffers, command.how[1], command, self.store.rank)
         else:
@@ -126,18 +131,25 @@ class Executor:
         base.lost = False
 
     def _fill(self, number: int, command: Create, base: Base) -> None:
-        """Give a base memory and fill it; one rank does it for all that share it."""
-        made = [command.base] if self.replicas.is_made_by(command, base) else []
+        """Give a base memory and fill it."""
+        made = [] if command.how[0] in ("empty", "local") else self.replicas.made_of(command.base)
         if not made:
             self.store.provide(base)
+
+        def work(computes: bool) -> None:
             self._check(command)
-            creation.fill(base, command.how, self.store.rank, self.user)
-            return
+            if computes:
+                creation.fill(base, command.how, self.store.rank, self.user)
+
+        self._by_keeper(number, made, work)
+
+    def _by_keeper(self, number: int, made: list[int], work: Callable[[bool], None]) -> None:
+        """Do work without messages, with its result only if it is not another rank's to make."""
+        if not made:
+            return work(True)
         failure: BaseException | None = self.replicas.begin(self.comm, number, made)
         try:
-            self._check(command)
-            if self.replicas.keeps(made) and failure is None:
-                creation.fill(base, command.how, self.store.rank, self.user)
+            work(failure is None and self.replicas.keeps(made))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # whatever it is, the others must hear of it
@@ -161,11 +173,16 @@ class Executor:
         self.clock.switch(before)
         return out
 
-    def _local(self, command: Local) -> None:
+    def _local(self, number: int, command: Local) -> None:
+        out = command.out.base
+        made = [] if command.op == "adopt" else self.replicas.made_of(out)
+        self._by_keeper(number, made, lambda computes: self._on_blocks(command, computes))
+
+    def _on_blocks(self, command: Local, computes: bool) -> None:
         blocks = [self.store.get(x.base).block for x in command.ins]
         target = self.store.get(command.out.base)
         self._check(command)
-        if target.block is None or target.block.size == 0:
+        if not computes or target.block is None or target.block.size == 0:
             return
         if command.op == "adopt":
             self.store.adopt(target, self.store.get(command.ins[0].base))
@@ -206,14 +223,13 @@ class Executor:
 
         self._with_messages(number, work.owed, work.expected, run)
 
-    def group(self, number: int, group: Group, dead: set[int]) -> dict[int, BaseException]:
+    def group(self, number: int, task: Task, values: tuple[Any, ...]) -> dict[int, BaseException]:
         """Run a group of elementwise commands; return why which of them failed."""
-        recipe = group.recipe(self.store.bases, dead)
-        made = self.replicas.made_by(group)
-        trouble = self._begin(number, group, made)
+        made = self.replicas.made_by(task.group) if task.large else []
+        trouble = self._begin(number, task, made)
         todo = Elementwise(
             *(self.store, self.comm, self.clock, self.scratch, self.results),
-            *(group, recipe, self.watch),
+            *(task, values, self.watch),
             self.replicas.keeps(made),
         )
 
@@ -231,30 +247,31 @@ class Executor:
             todo.fail(error)
         finally:
             self.watch.forget()  # else it holds the blocks, and they never come back to the pool
-        if group.tail is not None:
-            self.store.bases[group.tail.operand.base].taken = todo.take()
+        if task.group.tail is not None:
+            self.store.bases[task.group.tail.operand.base].taken = todo.take()
         if made:
-            self._made(number, group, made, todo.failed)
+            self._made(number, task, made, todo.failed)
         return todo.failed
 
-    def _begin(self, number: int, group: Group, made: list[int]) -> Exception | None:
-        """Prepare what a group writes that ranks of the node share; return what went wrong."""
-        if not made:
-            return self.replicas.part(self.comm, number, group.written)
-        failure = None
-        if group.tail is not None:  # the others are to reduce what the keeper makes
-            try:
-                self.store.provide(self.store.bases[group.tail.operand.base])
+    def _begin(self, number: int, task: Task, made: list[int]) -> Exception | None:
+        """Prepare what a group writes; return what went wrong."""
+        failure, tail = None, task.group.tail
+        if tail is not None and (made or task.scheme.cells is None):
+            try:  # it is reduced afterwards, and by those that are to look at it
+                self.store.provide(self.store.bases[tail.operand.base])
             except MemoryError as error:
                 failure = error
-        return self.replicas.begin(self.comm, number, made) or failure
+        if made:
+            return self.replicas.begin(self.comm, number, made) or failure
+        return self.replicas.part(self.comm, number, task.written) or failure
 
     def _made(
-        self, number: int, group: Group, made: list[int], failed: dict[int, BaseException]
+        self, number: int, task: Task, made: list[int], failed: dict[int, BaseException]
     ) -> None:
         """Share what was made with others of the node, or note that it could not be made."""
-        outs = [{o.base for o in command.outs} for command in group.commands]
-        bad = self.replicas.end(self.comm, number, made, set().union(*(outs[k] for k in failed)))
+        outs = [{o.base for o in command.outs} for command in task.commands]
+        mine = set().union(*(outs[k] for k in failed))
+        bad = self.replicas.end(self.comm, number, made, mine)
         for k, handles in enumerate(outs):
             if handles & bad:
                 failed.setdefault(k, PeerFailed(_KEEPER))

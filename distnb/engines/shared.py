@@ -144,7 +144,12 @@ def join(comm: Any, least: int) -> Node | None:
 
     Returns None where nothing can be shared: on all ranks of a node or on none.
     """
-    arena = _arena(comm.Get_size()) if least else None
+    from mpi4py import MPI
+
+    near = comm.Split_type(MPI.COMM_TYPE_SHARED)
+    ranks_here = near.Get_size()
+    near.Free()
+    arena = _arena(ranks_here) if least else None
     try:
         cards = comm.allgather(None if arena is None else _card(arena, least))
         mine = cards[comm.Get_rank()]
@@ -165,7 +170,10 @@ def join(comm: Any, least: int) -> Node | None:
 
 
 def _arena(ranks: int) -> Arena | None:
-    """Return an arena as large as the node's memory, None if the system does not give one."""
+    """Return an arena as large as the node's memory, None if there are no others to read it.
+
+    None also where the system does not give one.
+    """
     if ranks == 1 or not hasattr(os, "memfd_create") or not hasattr(mmap, "MADV_REMOVE"):
         return None
     try:

@@ -13,6 +13,7 @@ from distnb import testing
 from tests.contract.support import (
     SCALE,
     examples,
+    lent,
     measured,
     numbered,
     on_engines,
@@ -34,12 +35,6 @@ def traffic(report, *ops):
         sum(rank.messages for row in rows for rank in row.ranks),
         sum(rank.bytes for row in rows for rank in row.ranks),
     )
-
-
-def lent(session, nbytes):
-    """Return the bytes of a message of so many bytes: 8 if it is lent."""
-    about = getattr(session.transport, "about", [{}])
-    return 8 if dnb.config.shared == 1 and about[0].get("shared") else nbytes
 
 
 def bases(session):

@@ -174,6 +174,25 @@ def test_methods(session, books, method):
                     books.add(f(a, q, method=method), f(y, q, method=method), (n, q, f))
 
 
+def test_weighted_quantiles(session):
+    x = tame((6, 5, 2), np.float64)
+    w = (np.arange(60) % 8 / 4).reshape(x.shape)  # sums are exact
+    b, more = dnb.array(w), {"method": "inverted_cdf"}
+    cases = [(None, w, b), (1, w, b), ((0, 2), w, b), (0, w[:, 0, 0] + 1, b[:, 0, 0] + 1)]
+    for y in (np.nan_to_num(x), x):
+        a = dnb.array(y, dist="cyclic")
+        for f in (np.quantile, np.nanquantile):
+            for axis, theirs, ours in cases[: 4 if f is np.quantile else 3]:
+                for q in (0.5, [0, 0.25, 1.0]):
+                    expected = f(y, q, axis, weights=theirs, **more)
+                    same(f(a, q, axis, weights=ours, **more), np.asarray(expected))
+    agree(
+        lambda: np.quantile(x, 0.5, weights=-w, **more),
+        lambda: np.quantile(a, 0.5, weights=-b, **more),
+    )
+    agree(lambda: np.quantile(x, 0.5, weights=w), lambda: np.quantile(a, 0.5, weights=b))
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_dtypes_of_quantiles(session, dtype):
     x = tame((31,), dtype)
@@ -216,7 +235,7 @@ def test_quantiles_of_nothing_and_wrong_arguments(session):
 @pytest.mark.parametrize("small", [0, 1 << 16], ids=["split", "everywhere"])
 @pytest.mark.parametrize("dist", ["block", "cyclic", "replicated"])
 def test_searchsorted(session, monkeypatch, small, dist):
-    monkeypatch.setattr(searching, "_SMALL", small)
+    monkeypatch.setattr(searching, "SMALL", small)
     rng = np.random.default_rng(0)
     lines = [np.sort(rng.random(50)), np.sort(tame((40,), np.float64)), np.zeros(0), np.arange(2)]
     wanted = [rng.random((5, 4)), np.array([1, 2, 99, -5, 2]), 3.0, np.array([np.nan, 2, 0])]
@@ -232,7 +251,7 @@ def test_searchsorted(session, monkeypatch, small, dist):
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_searchsorted_of_every_dtype(session, monkeypatch, dtype):
-    monkeypatch.setattr(searching, "_SMALL", 0)
+    monkeypatch.setattr(searching, "SMALL", 0)
     x = np.sort(shuffled((40,), dtype))
     v = shuffled((3, 13), dtype)
     for side in thin(["left", "right"], 1):

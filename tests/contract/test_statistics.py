@@ -7,7 +7,17 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
-from tests.contract.support import DTYPES, agree, examples, measured, pair, same, special, thin
+from tests.contract.support import (
+    DTYPES,
+    agree,
+    check,
+    examples,
+    measured,
+    pair,
+    same,
+    special,
+    thin,
+)
 
 DISTS = [None, "cyclic", ("*", "block"), "replicated"]
 
@@ -241,6 +251,20 @@ def test_functions_of_numbers(session, dtype):
         agree(lambda: np.sinc(y / 4), lambda: np.sinc(b / 4), tolerance)
 
 
+def test_unwrap(session):
+    x = np.linspace(0, 20, 60).reshape(12, 5) % 3
+    a = dnb.array(x)
+    for axis in (0, -1):
+        for period in (3, 2 * np.pi):
+            agree(
+                lambda axis=axis, period=period: np.unwrap(x, axis=axis, period=period),
+                lambda axis=axis, period=period: np.unwrap(a, axis=axis, period=period),
+                1e-12,
+            )
+    y = (np.arange(20) * 3) % 8
+    agree(lambda: np.unwrap(y, period=8), lambda: np.unwrap(dnb.array(y), period=8))
+
+
 def test_nan_to_num_in_place(session):
     a = dnb.array([1.0, np.nan, np.inf])
     assert np.nan_to_num(a, copy=False) is a
@@ -286,6 +310,10 @@ def test_polynomials(session):
     for m in (0, 1, 2, 4):
         same(np.polyder(a, m), np.polyder(p, m))
         same(np.polyint(a, m), np.polyint(p, m))
+    same(np.polymul(a, b), np.polymul(p, q))
+    check(np.polydiv(a, b), np.polydiv(p, q))
+    same(np.poly(b), np.poly(q))
+    same(np.roots(a), np.roots(p))
     same(np.polyint(a, 2, [1, 2]), np.polyint(p, 2, [1, 2]))
     for bad in (lambda y: np.polyder(y, -1), lambda y: np.polyint(y, 2, [1, 2, 3][:0])):
         agree(lambda bad=bad: bad(p), lambda bad=bad: bad(a))

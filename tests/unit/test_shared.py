@@ -125,10 +125,10 @@ def test_a_block_moves_when_it_is_asked_for(store):
     place = store.place(base, move=True)
     assert place == store.arena.offset(base.block) == store.place(base, move=False)
     assert (base.block == np.arange(5000.0)).all()
-    # Both kinds of memory are used again; what others can read is taken first.
+    # Both kinds of memory are used again, the ordinary one first.
     store.free((1,))
-    assert store.arena.offset(add(store, 2).block) == place
-    assert store.arena.offset(add(store, 3).block) is None
+    assert store.arena.offset(add(store, 2).block) is None
+    assert store.arena.offset(add(store, 3).block) == place
     assert store.pool.held == 0
 
 
