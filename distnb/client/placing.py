@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from distnb import ops
 from distnb.client.advanced import Index, in_notebook, is_advanced, put, values_for
 from distnb.client.array import DistArray
 from distnb.client.creation import asarray, empty, ones
@@ -214,7 +215,11 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
 
 def _at(ufunc: np.ufunc, a: Any, indices: Any, *more: Any) -> None:
     """Apply a ufunc in place to indexed elements, once for each time they are named."""
-    x = _target(a, f"{ufunc.__name__}.at")
+    x, row = _target(a, f"{ufunc.__name__}.at"), ops.ELEMENTWISE.get(ufunc.__name__)
+    if row is None or row.run is not ufunc:
+        raise TypeError(
+            explain("ufunc.at", ufunc.__name__, "a ufunc of NumPy", "use x[i] = f(x[i])")
+        )
     if ufunc.nout != 1:
         raise ValueError("Only single output ufuncs supported at this time")
     if len(more) != ufunc.nin - 1:
