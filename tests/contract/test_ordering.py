@@ -142,6 +142,21 @@ def test_partition(session):
         agree(lambda k=kth: np.partition(x, k, 1), lambda k=kth: np.partition(a, k, 1))
 
 
+def test_methods_of_arrays(session):
+    x = tame((6, 5), np.int64)
+    a = dnb.array(x)
+    same(a.argsort(0, stable=True), x.argsort(0, stable=True))
+    same(a[:, 0].argsort(descending=True), 5 - x[::-1, 0].argsort(stable=True)[::-1])
+    b, y = a[1:].copy(), x[1:].copy()
+    assert b.partition(2) is None
+    y.sort()
+    same(b, y)
+    same(dnb.arange(9).searchsorted(a), np.arange(9).searchsorted(x))
+    np.testing.assert_array_equal(
+        np.take_along_axis(x, a.argpartition(1).to_numpy(), 1), np.sort(x, 1)
+    )
+
+
 # -- quantiles ---------------------------------------------------------------------------------
 
 
