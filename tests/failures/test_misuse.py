@@ -197,6 +197,14 @@ AS_NUMPY = """
     a[b > 1] = 1
     a[a > 1] = b
     a[a > 1] = [1, 2, 3]
+    a[[0, 3]]
+    a[[0, -4]] = 1
+    a[[0, 1], [0, 1, 2]]
+    a[[0, 1]] = [1, 2, 3]
+    a[[0.5]]
+    np.take(a, [12])
+    np.put(a, np.array([0.5]), 1)
+    np.add.at(a, [3], 1)
     a.shape = (5, 5)
     a.nonsense
     del a[0]
