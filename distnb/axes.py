@@ -32,6 +32,8 @@ __all__ = [
 ]
 
 
+#: With so few coordinates, comparing with all cuts is faster than searching.
+_FEW = 8
 #: More cuts than these are not spelled out.
 _SPELLED_CUTS = 10
 
@@ -69,7 +71,12 @@ class Axis:
     def find(self, n: int, p: int, i: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the owners of many global indices, and the local index of each on its owner."""
         first = np.array([self.bounds(n, p, c)[0] for c in range(p)])
-        owners = np.searchsorted(first, i, "right") - 1
+        if p > _FEW:
+            owners = np.searchsorted(first, i, "right") - 1
+        else:
+            owners = np.zeros(i.shape, np.intp)
+            for low in first[1:]:
+                owners += i >= low
         return owners, i - first[owners]
 
     def run(self, n: int, p: int, i: int) -> int:

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import NamedTuple
 
+import numpy as np
+
 __all__ = [
     "CLASSES",
     "COMPUTE",
@@ -32,6 +34,7 @@ __all__ = [
     "CommandTime",
     "OpTime",
     "Report",
+    "Times",
     "summarise",
 ]
 
@@ -107,6 +110,29 @@ class CommandTime(NamedTuple):
     overhead: int
     messages: int
     bytes: int
+
+
+class Times(NamedTuple):
+    """What the commands of a batch took on one rank, as it travels.
+
+    ``marks`` are a clock's totals after each part of the batch that ran in one go, and ``shares``
+    the commands that share it; -1 stands for everything that is no command. The first is the start.
+
+    >>> marks = ((1, 0, 0, 0, 0, 0), (10, 0, 0, 1, 0, 0), (14, 0, 0, 1, 0, 0))
+    >>> Times(((), (0, 2), (1,)), marks).rows(3).tolist()
+    [[4, 0, 0, 0, 0, 0], [4, 0, 0, 0, 0, 0], [5, 0, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0]]
+    """
+
+    shares: tuple[Sequence[int], ...]
+    marks: tuple[Sequence[int], ...]
+
+    def rows(self, n: int) -> np.ndarray:
+        """Return a row for each of ``n`` commands, in equal parts, and one for everything else."""
+        found = np.zeros((n + 1, 6), np.int64)
+        for of, total in zip(self.shares[1:], np.diff(self.marks, axis=0), strict=True):
+            found[list(of)] += total // len(of)
+            found[of[-1]] += total % len(of)
+        return found
 
 
 class OpTime(NamedTuple):

@@ -9,11 +9,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import prod
 
 from distnb.axes import Axis, Block, Irregular, Whole, parse_axis
 from distnb.errors import LayoutError, explain
+from distnb.lazy import lazy
 
 __all__ = [
     "NOTEBOOK",
@@ -62,20 +63,20 @@ class Grid:
         """Return the row-major grid of consecutive ranks."""
         return cls(first, tuple(sizes), strides_of(sizes))
 
-    @cached_property
+    @lazy
     def size(self) -> int:
-        """Number of ranks."""
+        """Return the number of ranks."""
         return prod(self.sizes)
 
-    @cached_property
+    @lazy
     def last(self) -> int:
-        """The highest rank."""
+        """Return the highest rank."""
         pairs = zip(self.sizes, self.strides, strict=True)
         return self.first + sum((n - 1) * stride for n, stride in pairs if stride > 0)
 
-    @cached_property
+    @lazy
     def lowest(self) -> int:
-        """The lowest rank."""
+        """Return the lowest rank."""
         pairs = zip(self.sizes, self.strides, strict=True)
         return self.first + sum((n - 1) * stride for n, stride in pairs if stride < 0)
 
@@ -121,7 +122,7 @@ class Layout:
     def __hash__(self) -> int:
         return self._hash
 
-    @cached_property
+    @lazy
     def _hash(self) -> int:
         return hash((self.grid, self.axes, self.dims))
 
@@ -130,12 +131,12 @@ class Layout:
         d = self.dims[a]
         return self.grid.sizes[d] if d >= 0 else 1
 
-    @cached_property
+    @lazy
     def copies(self) -> int:
         """How many ranks hold each element."""
         return prod(n for d, n in enumerate(self.grid.sizes) if d not in self.dims)
 
-    @cached_property
+    @lazy
     def split(self) -> int:
         """Over how many parts the array is split."""
         return self.grid.size // self.copies

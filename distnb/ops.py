@@ -162,6 +162,17 @@ def _repeat(x: Any, times: Any, out: np.ndarray) -> None:
     out[...] = np.repeat(x, times.reshape(-1), axis=0)
 
 
+def _convolve(x: Any, kernel: Any, out: np.ndarray) -> None:
+    a, v = x.reshape(-1), kernel.reshape(-1)
+    inside = out.size == a.size - v.size + 1
+    out[...] = np.convolve(a, v, "valid" if inside else "full").reshape(out.shape)
+
+
+def _interp(x: Any, points: Any, values: Any, ends: Any, out: np.ndarray) -> None:
+    left, right = ends.reshape(-1)
+    out[...] = np.interp(x, points.reshape(-1), values.reshape(-1), left, right)
+
+
 #: name -> function of whole local parts, with ``out=`` (see ``protocol.Local``).
 LOCALS: dict[str, Callable[..., Any]] = {
     "matmul": np.matmul,
@@ -171,6 +182,8 @@ LOCALS: dict[str, Callable[..., Any]] = {
     "histogram.edges": _histogram_edges,
     "histogramdd": _histogramdd,
     "count": _count,
+    "convolve": _convolve,
+    "interp": _interp,
     "repeat": _repeat,
 }
 
@@ -212,7 +225,7 @@ def result_dtypes(op: str, ins: Sequence[Any], options: dict[str, Any]) -> tuple
     (dtype('float32'),)
     """
     kinds = tuple([_kind(x) for x in ins])
-    if None not in kinds:
+    if all(k is not None for k in kinds):  # not `in`: float64 equals None
         return _dtypes_of_kinds(op, kinds, tuple(sorted(options.items())))
     return _ask(op, ins, options)
 

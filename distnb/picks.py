@@ -8,7 +8,6 @@ split in another way than the view is; so who has a key finds all that it picks 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 
 from distnb.axes import Axis, Block, Whole
 from distnb.layout import Grid, Ints, Layout, default_layout, strides_of
+from distnb.lazy import lazy
 from distnb.slices import total
 from distnb.transfer import window
 from distnb.views import AxisMap, Placed, follow, follow_axis
@@ -66,9 +66,9 @@ class Picked:
     k: int
     copies: bool = False
 
-    @cached_property
+    @lazy
     def _loose(self) -> dict[int, int]:
-        """The grid dimensions along which the holders of keys are, and their lengths."""
+        """Return the grid dimensions along which the holders of keys are, and their lengths."""
         placed = self.placed
         found = {m.gdim: m.p for m in placed.maps[: self.k] if m}
         if self.copies:
@@ -94,18 +94,20 @@ class Picked:
         placed, grid = self.placed, self.placed.layout.grid
         first = placed.source(placed.pinned | dict.fromkeys(self._loose, 0), near)
         ranks = np.full(keys.shape, first, np.int64)
-        at = np.zeros(keys.shape, np.int64)
+        at: Any = None
         index = unravel(keys, placed.view.shape[: self.k])
         for i, (a, start, step), m in zip(index, placed.view.dims, placed.maps, strict=False):
             if a < 0:
                 continue  # the same element for all indices
-            local, size = start + step * i, placed.shape[a]
+            local: Any = i if (start, step) == (0, 1) else start + step * i
+            size: Any = placed.shape[a]
             if m is not None:
                 owner, local = m.axis.find(m.n, m.p, local)
                 ranks += owner * grid.strides[m.gdim]
-                size = np.array([m.axis.size(m.n, m.p, c) for c in range(m.p)])[owner]
-            at = at * size + local
-        return ranks, at
+                if at is not None:
+                    size = np.array([m.axis.size(m.n, m.p, c) for c in range(m.p)])[owner]
+            at = local if at is None else at * size + local
+        return ranks, np.zeros(keys.shape, np.int64) if at is None else at
 
     def first_copy(self, rank: int) -> int:
         """Return the rank that :meth:`find` names for what a holder holds."""

@@ -31,16 +31,21 @@ __all__ = [
     "InNotebook",
     "Local",
     "Operand",
+    "Packed",
+    "Param",
     "Reduce",
     "Reply",
     "Typed",
+    "commands_of",
     "decode",
     "encode",
+    "filled",
+    "unpack",
     "written",
 ]
 
 #: Version of the messages; client and engines must agree.
-PROTOCOL = 3
+PROTOCOL = 4
 
 
 class Operand(NamedTuple):
@@ -199,6 +204,31 @@ class Batch(NamedTuple):
     fuse: bool = True
 
 
+class Param(NamedTuple):
+    """Stands in a batch's text for its value ``index``.
+
+    ``kind`` tells what it is: the dtype of a NumPy scalar, the type of a Python scalar, or a field.
+    """
+
+    kind: str
+    index: int  # type: ignore[assignment]  # not tuple.index
+
+
+class Packed(NamedTuple):
+    """A batch as it travels: what is the same when a loop comes round again, and the rest.
+
+    ``text`` are the encoded commands, where bases are numbered in the order in which they appear,
+    and Params stand for scalars. ``handles`` are those of the bases, ``values`` of the Params.
+    """
+
+    number: int
+    epoch: int
+    text: bytes
+    handles: Ints
+    values: tuple[Any, ...]
+    fuse: bool
+
+
 class Failure(NamedTuple):
     """What went wrong in one command on one rank.
 
@@ -218,9 +248,9 @@ class Reply(NamedTuple):
     """What one rank answers to a batch.
 
     ``lost``: bases whose content is undefined after a failure. ``warnings``: (command index, text)
-    of floating point warnings. ``values``: slot -> array, bytes or None. ``times``: one row for
-    each command as in :mod:`distnb.events`. ``aborted``: this rank gave up. ``failed``: a command
-    failed on some rank; all ranks say the same.
+    of floating point warnings. ``values``: slot -> array, bytes or None. ``times``: an
+    :class:`distnb.events.Times` of the commands. ``aborted``: this rank gave up. ``failed``: a
+    command failed on some rank; all ranks say the same.
     """
 
     rank: int
@@ -240,6 +270,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
             Operand,
             InNotebook,
             Typed,
+            Param,
             Create,
             Apply,
             Reduce,
@@ -275,57 +306,182 @@ class _DataUnpickler(pickle.Unpickler):
 
 
 def encode(message: object) -> bytes:
-    """Return a message as bytes.
+    """Return a message as bytes. Engines need no sites, so the commands of a batch lose theirs.
 
     >>> decode(encode(Batch(1, 0, (Free((7,)),))))
     Batch(number=1, epoch=0, commands=(Free(bases=(7,)),), fuse=True)
     """
     if isinstance(message, Batch):
-        flat: Any = [_flat(c) for c in message.commands]
-        message = tuple(message._replace(commands=flat))
+        message = tuple(_pack(message))
     return pickle.dumps(message, protocol=5)
 
 
 def decode(data: bytes) -> Any:
     """Return the message that :func:`encode` made; raise UnpicklingError on anything else."""
-    found = _DataUnpickler(io.BytesIO(data)).load()
+    found = _load(data)
     if type(found) is not tuple:
         return found
+    batch = _packed(found)
     try:
-        batch = Batch(*found)
-        return batch._replace(commands=tuple([_round(c) for c in batch.commands]))
+        commands = [_renumbered(c, batch.handles) for c in commands_of(batch.text)]
+        bound = tuple([filled(c, batch.values) for c in commands])
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise _no_batch(found) from error
+    return Batch(batch.number, batch.epoch, bound, batch.fuse)
+
+
+def unpack(data: bytes) -> Packed:
+    """Return a batch with its text as it came, so that it can be looked up."""
+    return _packed(_load(data))
+
+
+def commands_of(text: bytes) -> tuple[Command, ...]:
+    """Return the commands of a text, with numbers for bases, and Params.
+
+    >>> commands_of(unpack(encode(Batch(1, 0, (Free((7,)), Clocks(12))))).text)
+    (Free(bases=(0,)), Clocks(slot=Param(kind='slot', index=0)))
+    """
+    try:
+        return tuple([_round(c) for c in _load(text)])
     except (TypeError, ValueError) as error:
-        raise pickle.UnpicklingError(
-            f"message: got {str(found)[:80]}, expected a batch; send data only"
-        ) from error
+        raise _no_batch(text) from error
 
 
-# Pickle writes plain tuples several times faster than named ones. So the commands that come by the
-# thousand travel as plain tuples, with a letter in front, and their operands as pairs.
+def _load(data: bytes) -> Any:
+    return _DataUnpickler(io.BytesIO(data)).load()
 
 
-def _flat(command: Command) -> Any:
+def _packed(found: Any) -> Packed:
+    try:
+        batch = Packed(*found)
+        if not (type(batch.text) is bytes and type(batch.handles) is type(batch.values) is tuple):
+            raise TypeError(f"a text of {type(batch.text).__name__}")
+        return batch
+    except TypeError as error:
+        raise _no_batch(found) from error
+
+
+def _no_batch(found: Any) -> pickle.UnpicklingError:
+    return pickle.UnpicklingError(
+        f"message: got {str(found)[:80]}, expected a batch; send data only"
+    )
+
+
+# The text of a batch is the key under which engines keep what they found out of it. So it holds
+# nothing that changes from one turn of a loop to the next. And pickle writes plain tuples several
+# times faster than named ones: the commands that come by the thousand are plain tuples there, with
+# a letter in front, and their operands are pairs.
+
+
+class _Numbers(dict[int, int]):
+    """Handle -> number of the base in a batch."""
+
+    def __missing__(self, handle: int) -> int:
+        found = self[handle] = len(self)
+        return found
+
+
+def _pack(batch: Batch) -> Packed:
+    numbers, values = _Numbers(), list[Any]()
+    flat = [_flat(c, numbers, values) for c in batch.commands]
+    text = pickle.dumps(flat, protocol=5)
+    return Packed(batch.number, batch.epoch, text, tuple(numbers), tuple(values), batch.fuse)
+
+
+def _flat(command: Command, numbers: _Numbers, values: list[Any]) -> Any:
     if type(command) is Apply:
-        op, outs, ins, where, options, site = command
-        pairs = tuple([tuple(x) if type(x) is Operand else x for x in ins])
-        mask = None if where is None else tuple(where)
-        return ("a", op, tuple([tuple(o) for o in outs]), pairs, mask, options, site)
+        op, outs, ins, where, options, _ = command
+        pairs = tuple(
+            [(numbers[x[0]], x[1]) if type(x) is Operand else _param(x, values) for x in ins]
+        )
+        mask = None if where is None else (numbers[where[0]], where[1])
+        return ("a", op, tuple([(numbers[h], v) for h, v in outs]), pairs, mask, options)
     if type(command) is Create:
-        return ("c", *command)
-    return ("f", command.bases) if type(command) is Free else command
+        base, shape, dtype, layout, how, _ = command
+        if len(how) > 1:
+            values.append(how[1:])
+            how = (how[0], len(values) - 1)
+        return ("c", numbers[base], shape, dtype, layout, how)
+    if type(command) is Free:
+        return ("f", tuple([numbers[h] for h in command.bases]))
+    if isinstance(command, Fetch | Clocks | Describe):
+        values.append(command.slot)
+        command = command._replace(slot=Param("slot", len(values) - 1))  # type: ignore[arg-type]
+    if isinstance(command, Collective):
+        values.append(command.args)
+        command = command._replace(args=Param("args", len(values) - 1))
+    return _renumbered(command, numbers)
+
+
+def _param(x: Any, values: list[Any]) -> tuple[str, int]:
+    """Put a scalar aside; return what stands for it."""
+    typed = type(x) is Typed
+    values.append(x.value if typed else x)
+    return (x.dtype if typed else type(x).__name__, len(values) - 1)
 
 
 def _round(command: Any) -> Command:
-    """Undo :func:`_flat`."""
+    """Undo :func:`_flat`, but for numbers and values."""
     if type(command) is not tuple:
         return command
     kind, *fields = command
     if kind == "a":
-        op, outs, pairs, mask, options, site = fields
+        op, outs, pairs, mask, options = fields
         make = Operand._make
-        ins = tuple([make(x) if type(x) is tuple else x for x in pairs])
+        ins = tuple([Param(*x) if type(x[0]) is str else make(x) for x in pairs])
         where = None if mask is None else make(mask)
-        return Apply(op, tuple([make(o) for o in outs]), ins, where, options, site)
-    if kind in ("c", "f"):
-        return Create(*fields) if kind == "c" else Free(*fields)
+        return Apply(op, tuple([make(o) for o in outs]), ins, where, options, 0)
+    if kind == "c":
+        base, shape, dtype, layout, how = fields
+        if len(how) > 1:
+            how = (how[0], Param("how", how[1]))
+        return Create(base, shape, dtype, layout, how, 0)
+    if kind == "f":
+        return Free(*fields)
     raise ValueError(f"got a command {kind!r}")
+
+
+def _renumbered(command: Any, numbers: Any) -> Any:
+    """Return a command with other numbers of bases, and without its site."""
+    changed: dict[str, Any] = {}
+    for name in getattr(command, "_fields", ()):
+        x = getattr(command, name)
+        if name == "site":
+            changed[name] = 0
+        elif name in ("base", "out") and type(x) is int:
+            changed[name] = numbers[x]
+        elif name == "bases":
+            changed[name] = tuple([numbers[h] for h in x])
+        else:
+            changed[name] = _operands(x, numbers)
+    return command._replace(**changed) if changed else command
+
+
+def _operands(x: Any, numbers: Any) -> Any:
+    if type(x) is Operand:
+        return Operand(numbers[x.base], x.view)
+    return tuple([_operands(y, numbers) for y in x]) if type(x) is tuple else x
+
+
+#: Types of scalars that travel as they are.
+_PLAIN = frozenset(("bool", "int", "float", "complex"))
+
+
+def filled(command: Any, values: tuple[Any, ...]) -> Any:
+    """Return a command with the values of its Params."""
+    if isinstance(command, Apply):
+        return command._replace(ins=tuple([_value(x, values) for x in command.ins]))
+    if isinstance(command, Create) and len(command.how) > 1:
+        return command._replace(how=(command.how[0], *values[command.how[1].index]))
+    if isinstance(command, Collective):
+        args: Any = command.args
+        return command._replace(args=values[args.index])
+    slot = getattr(command, "slot", None)
+    return command if slot is None else command._replace(slot=values[slot.index])
+
+
+def _value(x: Any, values: tuple[Any, ...]) -> Any:
+    if type(x) is not Param:
+        return x
+    value = values[x.index]
+    return value if x.kind in _PLAIN else Typed(x.kind, value)

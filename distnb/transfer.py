@@ -406,6 +406,7 @@ def _users(
         yield grid.rank([c for c, _ in several]), tuple(sections)
 
 
+@lru_cache(maxsize=1024)
 def plan_parts(rank: int, placed: Placed) -> Part | None:
     """Plan what a rank holds of a view, for gathering it to, or scattering it from, one place.
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import gcd, prod
 from typing import NamedTuple
 
 from distnb.axes import Axis, Block, Irregular, SlicedBlock, Whole
 from distnb.layout import Grid, Ints, Layout, default_layout
+from distnb.lazy import lazy
 from distnb.slices import Section, Sections, interval, preimage, total
 
 __all__ = ["AxisMap", "Placed", "View", "follow", "follow_axis"]
@@ -49,10 +50,8 @@ class View(NamedTuple):
         moved = (
             (axis, base_start + base_step * start, base_step * step) if axis >= 0 else (-1, 0, 0)
         )
-        return self._replace(
-            shape=self.shape[:d] + (n,) + self.shape[d + 1 :],
-            dims=self.dims[:d] + (moved,) + self.dims[d + 1 :],
-        )
+        shape, dims, fixed = self
+        return View(shape[:d] + (n,) + shape[d + 1 :], dims[:d] + (moved,) + dims[d + 1 :], fixed)
 
     def fix(self, d: int, index: int) -> View:
         """Return the view at one index of axis ``d``, without the axis."""
@@ -169,11 +168,11 @@ class Placed:
     def __hash__(self) -> int:
         return self._hash
 
-    @cached_property
+    @lazy
     def _hash(self) -> int:
         return hash((self.shape, self.layout, self.view))
 
-    @cached_property
+    @lazy
     def maps(self) -> tuple[AxisMap | None, ...]:
         """One map for each axis of the view; None where its base axis is not split."""
         out: list[AxisMap | None] = []
@@ -186,7 +185,7 @@ class Placed:
             out.append(AxisMap(self.layout.axes[a], self.shape[a], p, g, start, step, extent))
         return tuple(out)
 
-    @cached_property
+    @lazy
     def pinned(self) -> dict[int, int]:
         """Grid coordinates that the view's fixed indices (and empty dims) determine."""
         found = {}
@@ -196,7 +195,7 @@ class Placed:
                 found[g] = self.layout.axes[a].owner(self.shape[a], self.layout.parts(a), i)
         return found
 
-    @cached_property
+    @lazy
     def free(self) -> Ints:
         """Grid dimensions that do not matter for ownership: they hold copies."""
         used = {m.gdim for m in self.maps if m} | set(self.pinned)

@@ -32,6 +32,7 @@ ROOT = (
     "distnb.errors",
     "distnb.config",
     "distnb.interrupts",
+    "distnb.lazy",
     "distnb.slices",
     "distnb.philox",
     "distnb.samplers",

@@ -110,6 +110,89 @@ def diagflat(v: Any, k: int = 0) -> DistArray:
     return _with_diagonal(ravel(asarray(v)), operator.index(k))
 
 
+@public("fill_diagonal", np.fill_diagonal)
+def fill_diagonal(a: DistArray, val: Any, wrap: bool = False) -> None:
+    """Assign to the diagonal of an array in place, as ``numpy.fill_diagonal``.
+
+    A mask tells where it is, which is never stored; a diagonal of values meets the rows it is for.
+    """
+    if a.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    if a.ndim > 2 and len(set(a.shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    columns = a.shape[1]
+    blocks = range(0, a.shape[0], columns + 1) if wrap and a.ndim == 2 and columns else (0,)
+    n = sum(min(columns, a.shape[0] - low) for low in blocks)
+    values = val if np.ndim(val) == 0 else FUNCTIONS[np.resize](asarray(val, session=a.session), n)
+    done = 0
+    for low in blocks:
+        part = a[low : low + columns]
+        few = min(part.shape[:2])
+        part = part[:few, :few]
+        _fill(part, values if np.ndim(val) == 0 else values[done : done + few])
+        done += few
+
+
+def _fill(x: DistArray, values: Any) -> None:
+    """Assign a number, or a number for each row, to the diagonal of a square."""
+    if not x.size:
+        return
+    here = x.here is not None
+    at = arange(x.shape[0], dist=None if here else "replicated", session=x.session)
+    mask = empty_like(x, bool)
+    mask[...] = True
+    for d in range(1, x.ndim):
+        rows, columns = (at[(slice(None), *(None,) * (x.ndim - e - 1))] for e in (0, d))
+        elementwise("logical_and", mask, elementwise("equal", rows, columns), out=mask)
+    one = isinstance(values, DistArray)
+    assign(x, values[(slice(None), *(None,) * (x.ndim - 1))] if one else values, mask)
+
+
+# -- indices ---------------------------------------------------------------------------------------
+
+
+@public("diag_indices")
+def diag_indices(n: int, ndim: int = 2) -> tuple[DistArray, ...]:
+    """Return the indices of the diagonal of an array of equal lengths, as NumPy's."""
+    return (arange(n),) * ndim
+
+
+@public("diag_indices_from", np.diag_indices_from)
+def diag_indices_from(arr: Any) -> tuple[DistArray, ...]:
+    """Return the indices of the diagonal of an array, as NumPy's."""
+    x = asarray(arr)
+    if x.ndim < 2:
+        raise ValueError("input array must be at least 2-d")
+    if len(set(x.shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    return (arange(x.shape[0], session=x.session),) * x.ndim
+
+
+def _make_indices(name: str, upper: bool) -> None:
+    """Make what returns the indices of a triangle, and the same for a given matrix."""
+
+    def function(n: int, k: int = 0, m: int | None = None) -> Any:
+        below = tri(n, m, k - upper, bool)
+        return FUNCTIONS[np.nonzero](elementwise("logical_not", below) if upper else below)
+
+    def of_array(arr: Any, k: int = 0) -> Any:
+        if arr.ndim != 2:
+            raise ValueError("input array must be 2-d")
+        return function(arr.shape[-2], k, arr.shape[-1])
+
+    function.__doc__ = f"Return the indices of a triangle of a matrix, as ``numpy.{name}``."
+    of_array.__doc__ = f"Return the indices of a triangle, as ``numpy.{name}_from``."
+    public(name)(function)
+    public(f"{name}_from", getattr(np, f"{name}_from"))(of_array)
+
+
+_make_indices("tril_indices", False)
+_make_indices("triu_indices", True)
+
+
+# -- powers ----------------------------------------------------------------------------------------
+
+
 @public("vander", np.vander)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> DistArray:  # noqa: N803
     """Return the matrix of powers of numbers, as ``numpy.vander``; rows lie as the numbers do."""

@@ -106,8 +106,8 @@ class Source:
             one = a.ndim == 0 and not isinstance(a, Handle)
             args.append(np.asarray(a, of).item() if one else None)
             if not one:
-                there = as_dist(a, session)
-                arrays.append(copied(broadcast(there, shape), np.dtype(of), layout))
+                there = broadcast(as_dist(a, session), shape)
+                arrays.append(_brought(there, np.dtype(of), layout))
         out = create(session, shape, dtype, layout, ("empty",))
         if out.size:
             ins = tuple(a.operand for a in arrays)
@@ -115,6 +115,12 @@ class Source:
             session.record(Collective("sample", (out.operand,), ins, how, session.site()))
         self._stream += 1
         return out
+
+
+def _brought(a: Any, dtype: np.dtype, layout: Layout) -> Any:
+    """Return an array as all of a base with this dtype and layout."""
+    lies = a.dtype == dtype and a._base.layout == layout and a._view.is_whole(a._base.shape)
+    return a if lies else copied(a, dtype, layout)
 
 
 def _wide(given: list[Any], size: Any) -> Ints:

@@ -28,8 +28,11 @@ from distnb.layout import Grid, Ints, Layout, default_layout, on_engine, replica
 from distnb.protocol import Collective
 from distnb.views import follow
 
-__all__ = ["factored", "in_layout", "local", "operands", "rows", "tall", "triangles"]
+__all__ = ["factored", "in_layout", "local", "operands", "rows", "tall", "too_large", "triangles"]
 
+#: How much larger than ``config.alone`` a matrix is whose spectrum all engines find together: this
+#: takes about twenty times as many operations as LAPACK.
+SPECTRAL = 16
 #: How the results of a matrix are found where it is split.
 Way = Callable[..., Sequence[DistArray]]
 
@@ -49,11 +52,12 @@ def factored(
     args: tuple[Any, ...] = (),
     in_rows: Way | None = None,
     large: Way | None = None,
+    patience: int = 1,
 ) -> tuple[DistArray, ...]:
     """Return the results of a function of :mod:`distnb.matrices` for matrices or stacks of them.
 
     ``in_rows`` finds the results (in any dtype and layout) for a tall matrix, ``large`` for one
-    that is larger than ``config.alone``.
+    that is ``patience`` times larger than ``config.alone``.
     """
     specs = matrices.specs(name, ins, args)
     session = ins[0].session
@@ -70,16 +74,16 @@ def factored(
         found = local(name, ins, args, layout, [layout_like(layout, s) for s, _ in specs], specs)
     elif in_rows is not None and tall(ins[0]):
         found = in_rows(*ins)
-    elif large is not None and _large(ins[0]):
+    elif large is not None and too_large(ins[0], patience):
         found = large(*ins)
     else:
         found = _alone(name, ins, args, specs)
     return tuple(_finished(f, s, len(stack)) for f, s in zip(found, specs, strict=True))
 
 
-def _large(x: DistArray) -> bool:
+def too_large(x: DistArray, patience: int = 1) -> bool:
     """Tell whether a matrix is too large for one engine to factor it alone."""
-    return x.size * matrices.work_dtype(x.dtype).itemsize > config.alone
+    return x.size * matrices.work_dtype(x.dtype).itemsize > patience * config.alone
 
 
 def _without(x: DistArray, n: int) -> DistArray:

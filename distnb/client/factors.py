@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client import panels
+from distnb.client import panels, polar
 from distnb.client.array import DistArray
 from distnb.client.creation import eye
-from distnb.client.factoring import factored, operands, triangles
+from distnb.client.factoring import SPECTRAL, factored, operands, triangles
 from distnb.client.namespace import FUNCTIONS, stands_for
 from distnb.client.operations import elementwise
 from distnb.client.products import matmul as _matmul
@@ -139,12 +139,15 @@ def svd(
     if not compute_uv:
         return svdvals(a)
     (x,) = operands(a)
-    if not full_matrices and x.ndim >= 2 and x.shape[-2] < x.shape[-1]:
-        v, s, uh = factored("svd", (x.mT,), (False,), _tall_svd)
+    full = full_matrices and (x.ndim < 2 or x.shape[-2] != x.shape[-1])
+    if not full and x.ndim >= 2 and x.shape[-2] < x.shape[-1]:
+        v, s, uh = _reduced_svd(x.mT)
         return _SVD(uh.mT, s, v.mT)
-    return _SVD(
-        *factored("svd", (x,), (bool(full_matrices),), None if full_matrices else _tall_svd)
-    )
+    return _SVD(*(factored("svd", (x,), (True,)) if full else _reduced_svd(x)))
+
+
+def _reduced_svd(x: DistArray) -> tuple[DistArray, ...]:
+    return factored("svd", (x,), (False,), _tall_svd, polar.svd, SPECTRAL)
 
 
 def _tall_svd(x: DistArray) -> list[DistArray]:
@@ -158,21 +161,29 @@ def svdvals(x: Any, /) -> DistArray:
     """Return the singular values, the largest first; every engine gets those of a matrix."""
     (x,) = operands(x)
     flat = x.mT if x.ndim >= 2 and x.shape[-2] < x.shape[-1] else x
-    return factored(
-        "svdvals", (flat,), (), lambda y: factored("svdvals", triangles(y, with_q=False))
-    )[0]
+
+    def in_rows(y: DistArray) -> tuple[DistArray, ...]:
+        return factored("svdvals", triangles(y, with_q=False))
+
+    return factored("svdvals", (flat,), (), in_rows, polar.svdvals, SPECTRAL)[0]
 
 
 @stands_for(np.linalg.eigh)
 def eigh(a: Any, UPLO: str = "L") -> Any:
     """Return eigenvalues, in ascending order, and eigenvectors of Hermitian matrices."""
-    return _EIGH(*factored("eigh", operands(a), (UPLO,)))
+    return _EIGH(
+        *factored("eigh", operands(a), (UPLO,), None, lambda x: polar.eigh(x, UPLO), SPECTRAL)
+    )
 
 
 @stands_for(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: str = "L") -> DistArray:
     """Return the eigenvalues of Hermitian matrices, in ascending order."""
-    return factored("eigvalsh", operands(a), (UPLO,))[0]
+
+    def large(x: DistArray) -> list[DistArray]:
+        return polar.eigh(x, UPLO)[:1]
+
+    return factored("eigvalsh", operands(a), (UPLO,), None, large, SPECTRAL)[0]
 
 
 @stands_for(np.linalg.eig)

@@ -15,7 +15,7 @@ from distnb.client.creation import asarray, empty_like
 from distnb.client.current import need
 from distnb.client.handle import create
 from distnb.client.indexing import one_axis
-from distnb.client.namespace import public
+from distnb.client.namespace import NAMESPACE, public
 from distnb.client.notebook import all_here, plain
 from distnb.client.operations import assign, check_session, outputs, settled
 from distnb.client.reshaping import ravel, reshape
@@ -178,6 +178,7 @@ _make_stack("vstack", np.atleast_2d, lambda first: 0)
 _make_stack("hstack", np.atleast_1d, lambda first: 0 if first.ndim == 1 else 1)
 _make_stack("dstack", np.atleast_3d, lambda first: 2)
 _make_stack("column_stack", _column, lambda first: 1)
+NAMESPACE["row_stack"] = NAMESPACE["vstack"]
 
 
 @public("block", np.block)

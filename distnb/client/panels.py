@@ -17,7 +17,7 @@ from distnb.axes import BlockCyclic, Whole
 from distnb.client.array import DistArray
 from distnb.client.contractions import diagonal
 from distnb.client.creation import arange, eye
-from distnb.client.factoring import collective, rows
+from distnb.client.factoring import collective, in_layout, rows
 from distnb.client.handle import create
 from distnb.client.namespace import FUNCTIONS
 from distnb.client.operations import copied, elementwise
@@ -66,6 +66,12 @@ class _Sweep:
         where = replicated(2, self.session.size)
         return create(self.session, (b, length), self.dtype, where, ("empty",))
 
+    def ones(self, k: int) -> DistArray:
+        """Return the first columns of the identity as rows of a base."""
+        where = rows(self.session.size)
+        found = eye(k, self.m, dtype=self.dtype, dist=where, session=self.session)
+        return in_layout(found, where)
+
     def beside_rows(self, x: DistArray) -> DistArray:
         """Return the columns of ``x`` as rows of a base: they follow."""
         return copied(x.T, self.dtype, rows(self.session.size))
@@ -87,8 +93,7 @@ def solve(a: DistArray, b: DistArray) -> list[DistArray]:
 def inv(a: DistArray) -> list[DistArray]:
     """Return the inverse."""
     sweep = _Sweep(a)
-    where = rows(a.session.size)
-    return [_solved(sweep, eye(len(a), dtype=sweep.dtype, dist=where, session=a.session))]
+    return [_solved(sweep, sweep.ones(len(a)))]
 
 
 def _solved(sweep: _Sweep, right: DistArray) -> DistArray:
@@ -133,7 +138,6 @@ def qr(a: DistArray, mode: str) -> list[DistArray]:
         sweep.run("qr")
         return [sweep.matrix.T[:k]]
     sweep.run("qr", more="keep")
-    where = rows(a.session.size)
-    q = eye(k, sweep.m, dtype=sweep.dtype, dist=where, session=a.session)
+    q = sweep.ones(k)
     sweep.run("q", [q], more="keep", back=True)
     return [q.T, sweep.matrix.T[:k]]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distnb.axes import Block, Irregular, Whole
+from distnb.axes import Axis, Block, Irregular, Whole
 from distnb.client.handle import Handle, create
 from distnb.client.indexing import one_axis
 from distnb.client.operations import as_dist, assign, copied, elementwise, from_host
@@ -208,11 +208,18 @@ def nonzero_keys(mask: Any) -> Any:
     counts = _counts(mask) if mask.size else np.zeros(layout.split, np.int64)
     cuts = (0, *np.cumsum(counts).tolist())
     split = next((g for g in layout.dims if g >= 0), -1)
-    kind = Irregular(cuts) if split >= 0 else Whole()
+    kind = _cut_at(cuts) if split >= 0 else Whole()
     out = create(session, (cuts[-1],), _INTP, Layout(layout.grid, (kind,), (split,)), ("empty",))
     if out.size:
         session.record(Collective("nonzero", (out.operand,), (mask.operand,), (), session.site()))
     return out
+
+
+def _cut_at(cuts: Ints) -> Axis:
+    """Return the axis with these cuts: in blocks if that is the same."""
+    n, p = cuts[-1], len(cuts) - 1
+    even = all(Block().bounds(n, p, c)[0] == cuts[c] for c in range(p))
+    return Block() if even else Irregular(cuts)
 
 
 def _rows(mask: Handle) -> Layout:

@@ -10,6 +10,7 @@ import numpy as np
 
 from distnb.client.drawing import floating
 from distnb.client.handle import Handle, numeric
+from distnb.client.indexing import lengths
 from distnb.client.session import Session
 from distnb.client.shuffling import Shuffler
 from distnb.errors import explain
@@ -43,10 +44,16 @@ class Generator(Shuffler):
     """
 
     def random(
-        self, size: Any = None, dtype: Any = float, *, dist: Any = None, grid: Any = None
+        self,
+        size: Any = None,
+        dtype: Any = float,
+        out: Any = None,
+        *,
+        dist: Any = None,
+        grid: Any = None,
     ) -> Any:
         """Draw floats uniformly from [0, 1)."""
-        return self._draw("uniform", (0.0, 1.0), size, floating(dtype), dist, grid)
+        return self._standard("uniform", (0.0, 1.0), size, dtype, out, dist, grid)
 
     def uniform(
         self,
@@ -65,10 +72,16 @@ class Generator(Shuffler):
         return self._scaled("uniform", low, _minus(high, low), size, dist, grid)
 
     def standard_normal(
-        self, size: Any = None, dtype: Any = float, *, dist: Any = None, grid: Any = None
+        self,
+        size: Any = None,
+        dtype: Any = float,
+        out: Any = None,
+        *,
+        dist: Any = None,
+        grid: Any = None,
     ) -> Any:
         """Draw floats from the standard normal distribution."""
-        return self._draw("normal", (0.0, 1.0), size, floating(dtype), dist, grid)
+        return self._standard("normal", (0.0, 1.0), size, dtype, out, dist, grid)
 
     def normal(
         self,
@@ -90,12 +103,13 @@ class Generator(Shuffler):
         size: Any = None,
         dtype: Any = float,
         method: str = "zig",
+        out: Any = None,
         *,
         dist: Any = None,
         grid: Any = None,
     ) -> Any:
         """Draw floats from the exponential distribution with mean 1; by inversion."""
-        return self._draw("exponential", (1.0,), size, floating(dtype), dist, grid)
+        return self._standard("exponential", (1.0,), size, dtype, out, dist, grid)
 
     def exponential(
         self, scale: Any = 1.0, size: Any = None, *, dist: Any = None, grid: Any = None
@@ -111,12 +125,14 @@ class Generator(Shuffler):
         shape: Any,
         size: Any = None,
         dtype: Any = float,
+        out: Any = None,
         *,
         dist: Any = None,
         grid: Any = None,
     ) -> Any:
         """Draw floats from the gamma distribution with scale 1."""
-        return self._sample("standard_gamma", (shape,), size, dist, grid, floating(dtype))
+        kind, size = floating(dtype), _size_of(out, size, dtype)
+        return _into(self._sample("standard_gamma", (shape,), size, dist, grid, kind), out)
 
     def gamma(
         self, shape: Any, scale: Any = 1.0, size: Any = None, *, dist: Any = None, grid: Any = None
@@ -330,6 +346,13 @@ class Generator(Shuffler):
         """Draw integers from a Zipf distribution."""
         return self._sample("zipf", (a,), size, dist, grid, np.int64)
 
+    def _standard(
+        self, kind: str, args: Any, size: Any, dtype: Any, out: Any, dist: Any, grid: Any
+    ) -> Any:
+        """Draw numbers without parameters, into an array that may be given."""
+        shape = _size_of(out, size, dtype)
+        return _into(self._draw(kind, args, shape, floating(dtype), dist, grid), out)
+
     def _scaled(self, kind: str, loc: Any, scale: Any, size: Any, dist: Any, grid: Any) -> Any:
         """Draw standard numbers, times arrays, plus arrays."""
         return self._sample(f"scaled_{kind}", (loc, scale), size, dist, grid)
@@ -343,6 +366,26 @@ class Generator(Shuffler):
         streams = range(n_children)
         words = [self._next() for _ in streams]
         return [Generator(_mixed(self.seed, w), self._session) for w in words]
+
+
+def _size_of(out: Any, size: Any, dtype: Any) -> Any:
+    """Return the size that is asked for, by itself or by an array to draw into."""
+    if out is None:
+        return size
+    if not isinstance(out, Handle):
+        raise TypeError(explain("out", type(out).__name__, "a DistArray", "leave it out"))
+    if out.dtype != numeric(dtype):
+        raise TypeError(explain("out", out.dtype, numeric(dtype), "pass dtype="))
+    if size is not None and lengths(size) != out.shape:
+        raise ValueError(explain("out", f"shape {out.shape}", lengths(size), "leave out size"))
+    return out.shape
+
+
+def _into(found: Any, out: Any) -> Any:
+    if out is None:
+        return found
+    out[...] = found
+    return out
 
 
 def _plain(*parameters: Any) -> bool:

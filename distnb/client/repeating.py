@@ -22,7 +22,7 @@ from distnb.errors import explain
 from distnb.layout import Layout, default_layout, replicated
 from distnb.protocol import Local
 
-__all__ = ["merged", "repeat", "tile"]
+__all__ = ["axis_cut", "merged", "repeat", "tile"]
 
 
 @public("repeat", np.repeat)
@@ -99,10 +99,10 @@ def _scaled(axis: Axis, n: int, p: int, k: int) -> Axis:
     """Return how an axis is split each of whose indices becomes ``k``."""
     if isinstance(axis, BlockCyclic):
         return BlockCyclic(axis.k * k)
-    return _cut([axis.bounds(n, p, c)[0] * k for c in range(p)] + [n * k])
+    return axis_cut([axis.bounds(n, p, c)[0] * k for c in range(p)] + [n * k])
 
 
-def _cut(cuts: list[int]) -> Axis:
+def axis_cut(cuts: list[int]) -> Axis:
     """Return an axis that is cut there: blocks, if these are cut so."""
     n, p = cuts[-1], len(cuts) - 1
     blocks = all(Block().bounds(n, p, c)[0] == cuts[c] for c in range(p))
@@ -122,7 +122,7 @@ def _repeat_each(x: DistArray, times: Any, d: int) -> DistArray:
     numbers = asarray(times, session=x.session).astype(np.int64)
     along = Layout(layout.grid, layout.axes[:1], layout.dims[:1])
     beside = numbers.redistribute(along)
-    axis = _cut(ends) if p > 1 else layout.axes[0]
+    axis = axis_cut(ends) if p > 1 else layout.axes[0]
     to = Layout(layout.grid, (axis, *layout.axes[1:]), layout.dims)
     found = create(x.session, (ends[-1], *lanes.shape[1:]), x.dtype, to, ("empty",))
     ins = (source.operand, beside.operand)
@@ -276,4 +276,5 @@ class Grids:
         return found
 
 
+setattr(DistArray, "repeat", repeat)  # noqa: B010 - mypy
 NAMESPACE["mgrid"], NAMESPACE["ogrid"] = Grids(False), Grids(True)

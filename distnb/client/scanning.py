@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,16 @@ import numpy as np
 from distnb import ops
 from distnb.client.array import DistArray
 from distnb.client.creation import asarray
-from distnb.client.handle import numeric
+from distnb.client.handle import create, numeric
 from distnb.client.indexing import one_axis
 from distnb.client.joining import concatenate
 from distnb.client.namespace import FUNCTIONS, public
 from distnb.client.notebook import watched
 from distnb.client.operations import assign, copied, elementwise, outputs, settled
+from distnb.client.repeating import axis_cut
 from distnb.client.reshaping import ravel
 from distnb.errors import explain
+from distnb.layout import Layout, default_layout
 from distnb.protocol import Collective
 
 __all__ = ["accumulate"]
@@ -44,12 +47,7 @@ def accumulate(
             here = (found.operand,)
             args = (ufunc.__name__, d)
             x.session.record(Collective("scan", here, here, args, x.session.site()))
-    if out is None:
-        return found
-    if out.shape != x.shape:
-        raise ValueError(explain("out", f"shape {out.shape}", f"{x.shape}", "pass a matching one"))
-    assign(out, found)
-    return out
+    return found if out is None else _into(found, out)
 
 
 def _result_dtype(ufunc: np.ufunc, x: DistArray, axis: Any, dtype: Any, out: Any) -> np.dtype:
@@ -146,5 +144,75 @@ def _outer(ufunc: np.ufunc, a: Any, b: Any, **options: Any) -> Any:
     return ufunc(x[(..., *(None,) * y.ndim)], y, **options)
 
 
+def _reduceat(
+    ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
+) -> DistArray:
+    """Reduce segments of an axis, as ``ufunc.reduceat``; each lies where it ends.
+
+    Indices are read in the notebook. Where they do not rise, a new command begins.
+    """
+    x, at = asarray(array), np.asarray(indices)
+    at = at if isinstance(indices, DistArray | np.ndarray) else at.astype(np.intp)
+    sample = np.ones((1,) * x.ndim, x.dtype)
+    kind = ufunc.reduceat(sample, at * 0, axis, dtype).dtype
+    d = one_axis(axis, x.ndim)
+    n = x.shape[d]
+    for i in at[(at < 0) | (at >= n)]:
+        raise IndexError(f"index {i} out-of-bounds in {ufunc.__name__}.reduceat [0, {n})")
+    if x.here is not None:
+        found = settled(x.session, watched("reduceat", ufunc.reduceat, x.here, at, d, kind))
+    elif not at.size or not x.size:
+        shape = (*x.shape[:d], at.size, *x.shape[d + 1 :])
+        found = create(x.session, shape, kind, default_layout(shape, x.session.size), ("empty",))
+    else:
+        breaks = np.flatnonzero(np.diff(at) <= 0) + 1
+        runs = [_segments(ufunc, x, run, d, kind) for run in _runs(at, breaks, n)]
+        found = concatenate(runs, d) if len(runs) > 1 else runs[0]
+    return found if out is None else _into(found, out)
+
+
+def _runs(at: np.ndarray, breaks: np.ndarray, n: int) -> Iterator[tuple[list[int], int]]:
+    """Enumerate rising runs of indices, each with where its last segment ends."""
+    parts = np.split(at, breaks)
+    for k, part in enumerate(parts, 1):
+        yield part.tolist(), n if k == len(parts) else int(part[-1]) + 1
+
+
+def _segments(
+    ufunc: np.ufunc, x: DistArray, run: tuple[list[int], int], d: int, kind: np.dtype
+) -> DistArray:
+    """Reduce the segments that begin at rising indices."""
+    begins, end = run
+    view = x[(slice(None),) * d + (slice(begins[0], end),)]
+    layout = ops.sorted_layout(view.placed, d, x.session.size)
+    source = copied(view, kind, layout)
+    starts = [i - begins[0] for i in begins]
+    where = layout
+    if layout.parts(d) > 1:
+        p, n = layout.parts(d), view.shape[d]
+        lows = [layout.axes[d].bounds(n, p, c)[0] for c in range(p)]
+        ended = np.searchsorted(np.array([*starts[1:], n]), lows, "right").tolist()
+        axes = (*layout.axes[:d], axis_cut([*ended, len(starts)]), *layout.axes[d + 1 :])
+        where = Layout(layout.grid, axes, layout.dims)
+    shape = (*x.shape[:d], len(starts), *x.shape[d + 1 :])
+    found = create(x.session, shape, kind, where, ("empty",))
+    args = (ufunc.__name__, d, tuple(starts))
+    here = (source.operand,)
+    x.session.record(Collective("segments", (found.operand,), here, args, x.session.site()))
+    return found
+
+
+def _into(found: DistArray, out: Any) -> DistArray:
+    """Assign a result to an output."""
+    (into,) = outputs(out, 1)
+    if into.shape != found.shape:
+        raise ValueError(
+            explain("out", f"shape {into.shape}", f"{found.shape}", "pass a matching one")
+        )
+    assign(into, found)
+    return into
+
+
 FUNCTIONS["accumulate"] = accumulate
+FUNCTIONS["reduceat"] = _reduceat
 FUNCTIONS["outer"] = _outer

@@ -17,10 +17,10 @@ from distnb.errors import explain
 from distnb.layout import default_layout, replicated
 from distnb.protocol import Collective
 
-__all__ = ["digitize", "searchsorted"]
+__all__ = ["SMALL", "digitize", "looked_up", "searchsorted"]
 
 #: A sorted array up to this size in bytes is brought to every engine.
-_SMALL = 1 << 16
+SMALL = 1 << 16
 
 
 @public("searchsorted", np.searchsorted)
@@ -65,7 +65,8 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Dist
     _check(line, wanted, side, sorter)
     if sorter is not None:
         line = asarray(line, session=session)[sorter]
-    return _search(as_dist(line, session), as_dist(wanted, session), str(side))
+    word = "right" if str(side)[:1].lower() == "r" else "left"
+    return looked_up(as_dist(line, session), as_dist(wanted, session), word)
 
 
 def _check(a: Any, v: Any, side: Any, sorter: Any) -> None:
@@ -78,22 +79,25 @@ def _check(a: Any, v: Any, side: Any, sorter: Any) -> None:
         np.searchsorted(np.empty(0), np.empty(0), sorter=np.empty(0, known.dtype))
 
 
-def _search(a: DistArray, v: DistArray, side: str) -> DistArray:
-    """Record a search; bring the sorted array into place before."""
+def looked_up(a: DistArray, v: DistArray, side: str) -> DistArray:
+    """Return positions in a sorted array, or whether elements are in it (``side='in'``).
+
+    A sorted array that is small or that every engine holds is brought to all of them.
+    """
+    kind = np.dtype(bool if side == "in" else np.intp)
     session, size = a.session, a.session.size
     if not v._view.is_whole(v._base.shape):
         v = v.copy()
     if not a.size:
-        return zeros(v.shape, np.intp, dist=stay(v, np.dtype(np.intp)), session=session)
-    everywhere = a.nbytes <= _SMALL or a.placed.layout.copies == size
+        return zeros(v.shape, kind, dist=stay(v, kind), session=session)
+    everywhere = a.nbytes <= SMALL or a.placed.layout.copies == size
     layout = replicated(1, size) if everywhere else default_layout(a.shape, size)
     whole = a._view.is_whole(a._base.shape)
     if not (whole and a._base.layout == layout):
         a = copied(a, a.dtype, layout)
-    out = create(session, v.shape, np.dtype(np.intp), v._base.layout, ("empty",))
-    word = "right" if side[:1].lower() == "r" else "left"
+    out = create(session, v.shape, kind, v._base.layout, ("empty",))
     ins = (a.operand, v.operand)
-    session.record(Collective("search", (out.operand,), ins, (word,), session.site()))
+    session.record(Collective("search", (out.operand,), ins, (side,), session.site()))
     return out
 
 

@@ -395,13 +395,14 @@ class Session:
         records, self._records = self.transport.complete(self._records or []), None
         rows = []
         for sent, times in records:
+            found = [t.rows(len(sent.commands)) for t in times]
             for i, command in enumerate(sent.commands):
                 if isinstance(command, Clocks | Bind):
                     continue
                 name = getattr(command, "op", type(command).__name__.lower())
                 if isinstance(command, Create):
                     name = f"create ({command.how[0]})"
-                ranks = [CommandTime(*(int(v) for v in t[i])) for t in times]
+                ranks = [CommandTime(*t[i].tolist()) for t in found]
                 rows.append((name, self.line(getattr(command, "site", 0)), ranks))
         engines = tuple(b.since(a) for a, b in zip(window.accounts, accounts, strict=True))
         return Report(wall, engines, summarise(rows), commands, self.batches - window.batches)

@@ -6,17 +6,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from distnb.client import searching
 from distnb.client.array import DistArray
 from distnb.client.creation import arange, asarray, empty_like, ones
 from distnb.client.immediate import at_once, session_of
 from distnb.client.indexing import one_axis
 from distnb.client.joining import concatenate
 from distnb.client.namespace import FUNCTIONS, public
-from distnb.client.operations import elementwise
+from distnb.client.operations import as_dist, elementwise
 from distnb.client.ordering import lexsort, sorted_with_positions
 from distnb.client.reducing import reduce
 from distnb.client.reshaping import ravel, reshape
-from distnb.client.searching import searchsorted
 from distnb.client.sorting import sort
 
 __all__ = ["isin", "unique"]
@@ -200,7 +200,8 @@ def isin(
 ) -> DistArray:
     """Tell which elements are in another array, as ``numpy.isin``.
 
-    The other one is sorted, and looked into; see ``searchsorted``. The result lies as ``element``.
+    The result lies as ``element``. The other array is brought to every engine if it has at most
+    64 KiB; else it is sorted, and elements are looked up as in ``searchsorted``.
     Neither ``assume_unique`` nor ``kind`` makes a difference.
 
     Examples
@@ -217,9 +218,10 @@ def isin(
     found = at_once(np.isin, x, others, assume_unique, invert)
     if found is not None:
         return found
-    line = sort(ravel(others))
-    inside = searchsorted(line, x, "right") > searchsorted(line, x, "left")
-    inside = inside & elementwise("equal", x, x)  # NaN equal nothing
+    others = ravel(others)
+    if others.nbytes > searching.SMALL:
+        others = sort(others)
+    inside = searching.looked_up(as_dist(others, session), as_dist(x, session), "in")
     return ~inside if invert else inside
 
 

@@ -14,16 +14,53 @@ import numpy as np
 
 from distnb.engines.comm import Comm
 from distnb.engines.exchange import Exchange, PeerFailed
-from distnb.engines.fusion import Group, Recipe
-from distnb.engines.kernels import Job, Program, Scratch, Watch, Window, dense, look, program
+from distnb.engines.fusion import Group, Specs
+from distnb.engines.kernels import WEAK, Job, Scratch, Watch, Window, dense, look, program
 from distnb.engines.lending import Loans
 from distnb.engines.loops import Loop, scheme
+from distnb.engines.replicas import is_large
 from distnb.engines.store import Base, Lost, Store
 from distnb.events import COMPUTE, TRANSFER, Clock
-from distnb.protocol import Apply, Operand, Typed
+from distnb.protocol import Apply, Operand, Param, filled
 from distnb.transfer import LOCAL, Message, Piece, at
 
-__all__ = ["Elementwise"]
+__all__ = ["Elementwise", "Task"]
+
+
+class Task:
+    """A group, and all that a rank knows of it from specs: what need not be found out again.
+
+    Parameters
+    ----------
+    store : Store
+        That of the rank that runs it.
+    group, specs, dead
+        What to do, what its bases are, and those of them that are never stored.
+    """
+
+    def __init__(self, store: Store, group: Group, specs: Specs, dead: set[int]) -> None:
+        recipe, node = group.recipe(specs, dead), store.node
+        self.positions = group.positions
+        self.commands = group.commands
+        self.scheme = scheme(store.rank, recipe, node and (node.ranks, node.least))
+        self.program = program(recipe, self.scheme.inputs)
+        slots = list(group.slots)
+        self.operands = [slots[s] for s in self.scheme.inputs]
+        #: The bases that are stored.
+        self.kept = {x.base for x, slot in zip(slots, recipe.slots, strict=True) if slot.kept}
+        #: Those of them that it writes.
+        self.written = [b for b in group.written if b in self.kept]
+        self.group = group
+        #: Whether one rank may be to compute for all of its node.
+        self.large = any(is_large(store, specs[b]) for b in group.written)
+        self.owed = [(m.peer, m.operand) for m in self.scheme.plan.sends]
+        self.expected = [(m.peer, m.operand) for m in self.scheme.plan.receives]
+        #: Where each scalar is among the values of the batch, and the type that it gets.
+        self.scalars = [(x.index, None if x.kind in WEAK else _type(x)) for x in group.scalars]
+
+
+def _type(x: Param) -> Any:
+    return np.dtype(x.kind).type
 
 
 class Elementwise:
@@ -33,8 +70,10 @@ class Elementwise:
     ----------
     store, comm, clock, scratch
         The rank's.
-    group, recipe
+    task : Task
         What to do.
+    values : tuple
+        Those of the batch, scalars among them.
     watch : Watch
         Follows the steps as they run.
     computes : bool
@@ -48,8 +87,8 @@ class Elementwise:
         comm: Comm,
         clock: Clock,
         scratch: Scratch,
-        group: Group,
-        recipe: Recipe,
+        task: Task,
+        values: tuple[Any, ...],
         watch: Watch,
         computes: bool = True,
     ) -> None:
@@ -57,36 +96,37 @@ class Elementwise:
         self.store = store
         self.clock = clock
         self.scratch = scratch
-        self.group = group
-        self.recipe = recipe
+        self.task = task
+        self.values = values
+        self.scheme = task.scheme
         self.watch = watch
         watch.step, watch.skipped, watch.failed = 0, set(), self._step_failed
-        node = store.node
-        self.scheme = scheme(store.rank, recipe, node and (node.ranks, node.least))
-        plan = self.scheme.plan
-        slots = list(group.slots)
-        self.bases = [store.bases[slots[s].base] for s in self.scheme.inputs]
-        self.operands = [slots[s] for s in self.scheme.inputs]
-        self.loans = Loans(store, plan)
-        self.owed = [(m.peer, m.operand) for m in plan.sends] + self.loans.owed
-        self.expected = [(m.peer, m.operand) for m in plan.receives] + self.loans.expected
+        #: None for the output if it is never stored.
+        self.bases: list[Any] = [store.bases.get(x.base) for x in task.operands]
+        self.loans = Loans(store, self.scheme.plan)
+        self.owed = task.owed + self.loans.owed
+        self.expected = task.expected + self.loans.expected
         #: step -> why it failed; operands whose data did not come
         self.failed: dict[int, BaseException] = {}
         self._missing: set[Operand] = set()
-        self._scalars = [_scalar(x) for x in group.scalars]
+        self._scalars = [values[i] if kind is None else kind(values[i]) for i, kind in task.scalars]
         self._targets: list[Any] = []
 
     # -- what may run ------------------------------------------------------------------------
 
     def check(self, fault: Any) -> None:
         """Find the commands that cannot run: those that ``fault`` stops, and their dependents."""
+        bases = self.store.bases
+        trouble = fault is not None or self.failed or self._missing
+        if not trouble and not any(bases[n].lost for n in self.task.kept):
+            return
         lost: dict[int, bool] = {}
-        for k, command in enumerate(self.group.commands):
+        for k, command in enumerate(self.task.commands):
             if k not in self.failed:
                 try:
                     self._check(command, lost)
                     if fault is not None:
-                        fault(command)
+                        fault(filled(command, self.values))
                 except KeyboardInterrupt:
                     raise
                 except BaseException as error:  # whatever it is, the others must not wait
@@ -102,22 +142,27 @@ class Elementwise:
 
     def _check(self, command: Apply, lost: dict[int, bool]) -> None:
         """Raise Lost if a command reads what is lost; ``lost`` tells of what the group writes."""
-        bases = self.store.bases
         reads = [x for x in (*command.ins, command.where) if isinstance(x, Operand)]
         for x in reads:
-            if lost.get(x.base, bases[x.base].lost):
+            if lost.get(x.base, self._is_lost(x.base)):
                 raise Lost(f"array {x.base}")
             if x in self._missing and x.base not in lost:
                 raise PeerFailed("a rank could not send its part")
         for o in command.outs:
-            if lost.get(o.base, bases[o.base].lost):
-                whole = command.where is None and o.view.is_whole(bases[o.base].shape)
-                if not whole or not self.store.is_there(bases[o.base]):
+            if lost.get(o.base, self._is_lost(o.base)):
+                base = self.store.bases[o.base]
+                whole = command.where is None and o.view.is_whole(base.shape)
+                if not whole or not self.store.is_there(base):
                     raise Lost(f"array {o.base}")
+
+    def _is_lost(self, base: int) -> bool:
+        """Tell whether a base is lost; what is never stored need not be there."""
+        found = self.store.bases.get(base)
+        return found is not None and found.lost
 
     def fail(self, error: BaseException) -> None:
         """Note that the step that is running failed, and the others with it."""
-        others = range(len(self.group.commands))
+        others = range(len(self.task.commands))
         self.failed = {k: Lost("the group failed") for k in others} | self.failed
         self.failed[self.watch.step] = error
 
@@ -150,10 +195,10 @@ class Elementwise:
 
     def targets(self) -> dict[int, tuple[Any, Any]]:
         """Choose where held results go: into their blocks, or into temporaries as large."""
-        self._targets = [base.block for base in self.bases]
+        self._targets = [None if base is None else base.block for base in self.bases]
         found: dict[int, tuple[Any, Any]] = {}
         if self.scheme.whole and self.computes:
-            for i in self._program().held:
+            for i in self.task.program.held:
                 block = self.bases[i].block
                 if block is not None:
                     found[i] = self.store.allocate(block.shape, block.dtype)
@@ -167,9 +212,6 @@ class Elementwise:
         for loop in self.scheme.loops:
             look(target, loop, i).array[...] = look(source, loop, i).array
         self.clock.switch(before)
-
-    def _program(self) -> Program:
-        return program(self.recipe, self.scheme.inputs)
 
     def _pieces(self, exchange: Exchange) -> None:
         """Run the ready pieces while messages fly, then each other one when its data is here."""
@@ -191,7 +233,7 @@ class Elementwise:
         for key, good in exchange.arrivals(wanted):
             missing.discard(key)
             if not good:
-                self._missing.add(self.operands[plan.receives[key].operand + 1])
+                self._missing.add(self.task.operands[plan.receives[key].operand + 1])
                 self.check(None)
             elif plan.receives[key].lent:
                 peer = plan.receives[key].peer
@@ -218,7 +260,7 @@ class Elementwise:
         saved: dict[tuple[int, int], Window],
     ) -> None:
         """Compute one piece."""
-        todo = self._program()
+        todo = self.task.program
         piece, loop = self.scheme.plan.pieces[number], self.scheme.loops[number]
         windows: list[Any] = [None] * len(self.bases)
         targets: list[Any] = [None] * len(self.bases)
@@ -241,11 +283,6 @@ def _packed(message: Message, block: Any) -> np.ndarray:
 def _look(block: Any, loop: Loop, i: int) -> Window | None:
     """Return a window; None where the block could not be made: no step that runs needs it."""
     return None if block is None else look(block, loop, i)
-
-
-def _scalar(x: Any) -> Any:
-    """Return what NumPy is to get for an input that is no array."""
-    return np.dtype(x.dtype).type(x.value) if isinstance(x, Typed) else x
 
 
 def _sources(piece: Piece) -> set[int]:

@@ -18,14 +18,15 @@ from distnb.engines import (
     reductions,
     scans,
     searching,
+    segments,
     selecting,
     sorting,
     tsqr,
 )
 from distnb.engines.comm import Comm
-from distnb.engines.elementwise import Elementwise
+from distnb.engines.elementwise import Elementwise, Task
 from distnb.engines.exchange import Exchange, PeerFailed
-from distnb.engines.fusion import Group
+from distnb.engines.fusion import Specs
 from distnb.engines.kernels import Scratch, Watch
 from distnb.engines.replicas import Replicas
 from distnb.engines.store import Base, Lost, Store
@@ -48,6 +49,7 @@ COLLECTIVES: dict[str, Callable[[Collective, Store], Any]] = {
     "scan": scans.Scan,
     "scatter": picking.Scatter,
     "search": searching.Search,
+    "segments": segments.Segments,
     "select": selecting.Select,
     "sort": sorting.Sort,
     "tsqr": tsqr.TallQR,
@@ -68,11 +70,16 @@ class Executor:
         self.clock = clock
         self.fault: Callable[[Command], None] | None = None
         self.user: dict[str, Any] = {}
-        self.replicas = Replicas(store, clock)
+        self.replicas = Replicas(store, clock, {})
         #: What must make the command fail that runs next.
         self.trouble: Exception | None = None
         self.scratch = Scratch()
         self.watch = Watch()
+
+    def enter(self, store: Store, specs: Specs) -> None:
+        """Work on the bases of a batch from now on; ``specs`` tells what they are."""
+        self.store = store
+        self.replicas = Replicas(store, self.clock, specs)
 
     def run(
         self, number: int, command: Command, buffers: list[np.ndarray], dead: bool = False
@@ -105,14 +112,12 @@ class Executor:
         dtype = np.dtype(command.dtype)
         self.store.free((command.base,))  # one that was lost is made again under its handle
         if dead:
-            base = self.store.bases[command.base] = Base(
-                command.shape, dtype, command.layout, None, lost=True, virtual=True
-            )
+            base = Base(command.shape, dtype, command.layout, None, lost=True, virtual=True)
+            self.store.put(command.base, base)
             self._check(command)
         elif command.how[0] == "data":
-            base = self.store.bases[command.base] = Base(
-                command.shape, dtype, command.layout, None, None, lost=True
-            )
+            base = Base(command.shape, dtype, command.layout, None, lost=True)
+            self.store.put(command.base, base)
             self._check(command)
             base.block = creation.adopt(buffers, command.how[1], command, self.store.rank)
         else:
@@ -212,18 +217,17 @@ class Executor:
 
         self._with_messages(number, work.owed, work.expected, run)
 
-    def group(self, number: int, group: Group, dead: set[int]) -> dict[int, BaseException]:
+    def group(self, number: int, task: Task, values: tuple[Any, ...]) -> dict[int, BaseException]:
         """Run a group of elementwise commands; return why which of them failed."""
-        recipe = group.recipe(self.store.bases, dead)
-        made = self.replicas.made_by(group)
+        made = self.replicas.made_by(task.group) if task.large else []
         todo = Elementwise(
-            *(self.store, self.comm, self.clock, self.scratch, group, recipe, self.watch),
+            *(self.store, self.comm, self.clock, self.scratch, task, values, self.watch),
             self.replicas.keeps(made),
         )
         if made:
             trouble = self.replicas.begin(self.comm, number, made)
         else:
-            trouble = self.replicas.part(self.comm, number, group.written)
+            trouble = self.replicas.part(self.comm, number, task.written)
 
         def work(exchange: Exchange) -> None:
             if trouble is not None:
@@ -240,15 +244,16 @@ class Executor:
         finally:
             self.watch.forget()  # else it holds the blocks, and they never come back to the pool
         if made:
-            self._made(number, group, made, todo.failed)
+            self._made(number, task, made, todo.failed)
         return todo.failed
 
     def _made(
-        self, number: int, group: Group, made: list[int], failed: dict[int, BaseException]
+        self, number: int, task: Task, made: list[int], failed: dict[int, BaseException]
     ) -> None:
         """Share what was made with others of the node, or note that it could not be made."""
-        outs = [{o.base for o in command.outs} for command in group.commands]
-        bad = self.replicas.end(self.comm, number, made, set().union(*(outs[k] for k in failed)))
+        outs = [{o.base for o in command.outs} for command in task.commands]
+        mine = set().union(*(outs[k] for k in failed))
+        bad = self.replicas.end(self.comm, number, made, mine)
         for k, handles in enumerate(outs):
             if handles & bad:
                 failed.setdefault(k, PeerFailed(_KEEPER))

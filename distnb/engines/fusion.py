@@ -14,7 +14,7 @@ Deletions do not matter for that: under SPMD they may come at different places o
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -32,8 +32,8 @@ from distnb.protocol import (
     Free,
     Local,
     Operand,
+    Param,
     Reduce,
-    Typed,
 )
 from distnb.views import Placed, View
 
@@ -51,7 +51,8 @@ class Spec(NamedTuple):
     layout: Layout
 
 
-Specs = MutableMapping[int, Any]
+#: Number of a base -> what it is.
+Specs = dict[int, Any]
 
 
 class Slot(NamedTuple):
@@ -149,15 +150,15 @@ class Group:
             if isinstance(x, Operand):
                 ins.append(self.slots[x])
             else:
-                kinds.append(x.dtype if isinstance(x, Typed) else type(x).__name__)
+                kinds.append(x.kind)
                 ins.append(-len(kinds))
         mask = None if command.where is None else self.slots[command.where]
         outs = tuple(self.slots[o] for o in command.outs)
         return Step(command.op, outs, tuple(ins), mask, command.options)
 
     @property
-    def scalars(self) -> list[Any]:
-        """The values of the scalars, in the order of the recipe's."""
+    def scalars(self) -> list[Param]:
+        """The scalars, in the order of the recipe's."""
         return [x for c in self.commands for x in c.ins if not isinstance(x, Operand)]
 
 

@@ -23,9 +23,10 @@ from distnb.engines.loops import Loop, held, sources
 from distnb.layout import Ints, strides_of
 from distnb.transfer import window
 
-__all__ = ["Job", "Program", "Scratch", "Watch", "Window", "dense", "look", "program"]
+__all__ = ["WEAK", "Job", "Program", "Scratch", "Watch", "Window", "dense", "look", "program"]
 
-_WEAK: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
+#: Types of Python scalars, which are weak.
+WEAK: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 #: A program that runs for the second time is one that comes back.
 _COMES_BACK = 2
 
@@ -187,7 +188,7 @@ class Program:
         if source >= 0:
             return self.recipe.slots[source].dtype
         name = self.recipe.scalars[-1 - source]
-        return _WEAK.get(name) or np.dtype(name)
+        return WEAK.get(name) or np.dtype(name)
 
     def _ends(self, slot: int, k: int) -> bool:
         later = (st for j, st in self._steps.items() if j > k)

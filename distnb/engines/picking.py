@@ -107,7 +107,7 @@ class _Picking:
     def _lot(self) -> _Lot:
         """Sort this rank's keys by holder; stably, for of equal ones the last is to win."""
         if not self.holders or self.keys.block is None:
-            return _Lot(slice(None), np.empty(0, self.dtype), {})
+            return _Lot(slice(None), np.empty(0, np.int64), {})
         ranks, at = self.picked.find(self.keys.block.reshape(-1), self.rank)
         order: Any = slice(None)
         if (ranks[1:] < ranks[:-1]).any():
@@ -116,7 +116,12 @@ class _Picking:
         first = np.array([self.picked.first_copy(r) for r in self.holders])
         cuts = np.searchsorted(ranks, [first, first + 1]).T.tolist()
         parts = {r: slice(*c) for r, c in zip(self.holders, cuts, strict=True)}
-        return _Lot(order, at[order].astype(self.dtype), parts)
+        return _Lot(order, at[order], parts)
+
+    def _send_positions(self, lot: _Lot, exchange: Exchange) -> None:
+        for r in self._others(self.holders):
+            part = lot.positions[lot.parts[r]].astype(self.dtype)
+            exchange.send(r, _POSITIONS, _message(part))
 
     def _window(self) -> np.ndarray:
         """Return what this rank holds."""
@@ -131,7 +136,9 @@ class _Picking:
     def _asked(self, peer: int, exchange: Exchange) -> np.ndarray:
         """Take in the positions that a rank sends."""
         found = exchange.take(peer, _POSITIONS)
-        return found.view(self.dtype) if found.size > 1 else np.empty(0, self.dtype)
+        if found.size == 1:
+            return np.empty(0, np.int64)
+        return found.view(self.dtype).astype(np.int64)
 
 
 class Gather(_Picking):
@@ -158,8 +165,7 @@ class Gather(_Picking):
         """Ask, answer, and put the answers in their places."""
         before = clock.switch(COMPUTE)
         lot, held = self._lot(), self._window()
-        for r in self._others(self.holders):
-            exchange.send(r, _POSITIONS, _message(lot.positions[lot.parts[r]]))
+        self._send_positions(lot, exchange)
         target = self._target(len(lot.positions))
         sorted_already = isinstance(lot.order, slice)
         rows = target if sorted_already else np.empty_like(target)
@@ -224,9 +230,9 @@ class Scatter(_Picking):
         before = clock.switch(COMPUTE)
         lot, held = self._lot(), self._window()
         rows = self._rows(lot)
-        for r in self._others(self.holders):
-            exchange.send(r, _POSITIONS, _message(lot.positions[lot.parts[r]]))
-            if rows is not None:
+        self._send_positions(lot, exchange)
+        if rows is not None:
+            for r in self._others(self.holders):
                 exchange.send(r, _ROWS, _message(rows[lot.parts[r]]))
         for r in self.owners:
             if r == self.rank:

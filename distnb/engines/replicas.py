@@ -16,19 +16,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import prod
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from distnb.engines.comm import Comm
 from distnb.engines.exchange import TAGS_PER_COMMAND, Exchange
-from distnb.engines.fusion import Group
+from distnb.engines.fusion import Group, Specs
 from distnb.engines.store import Base, Store
 from distnb.events import Clock
 from distnb.layout import Ints, Layout
 from distnb.protocol import Apply
 
-__all__ = ["Replicas"]
+__all__ = ["Replicas", "is_large"]
 
 #: Each of these messages is the first or the last of its command, so they need no tag of their own.
 _TAG = TAGS_PER_COMMAND - 1
@@ -39,8 +39,9 @@ _FAILED, _NEVER_STORED = -1, -2
 class Replicas:
     """What one rank does for blocks that it shares with others of its node."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, specs: Specs) -> None:
         self._store = store
+        self._specs = specs
         self._clock = clock
 
     def sharers(self, base: Base) -> Ints:
@@ -51,33 +52,38 @@ class Replicas:
         node = self._store.node
         return () if node is None else _sharers(base.layout, node.ranks, self._store.rank)
 
-    def is_large(self, base: Base) -> bool:
-        """Tell whether a block is worth to be shared."""
-        node = self._store.node
-        return node is not None and self._store.held(base) * base.dtype.itemsize >= node.least
-
     def made_by(self, group: Group) -> list[int]:
         """Return the bases that a group writes if the keeper alone is to run it, else none.
 
         Each must be shared already, or all of it must be written and nothing of it read.
         """
-        bases = {handle: self._store.bases[handle] for handle in group.written}
+        bases = {handle: self._base(handle) for handle in group.written}
+        if not any(is_large(self._store, base) for base in bases.values()):
+            return []
         for handle, base in bases.items():
-            if not self.sharers(base):
-                return []
             whole = group.written[handle].is_whole(base.shape) and handle not in group.read
             if not (base.shared or (whole and _unmasked(group.commands, handle))):
                 return []
-        return list(bases) if any(map(self.is_large, bases.values())) else []
+            if not self.sharers(base):
+                return []
+        return list(bases)
 
     def made_of(self, handle: int) -> list[int]:
         """Return a base that is all written by a command if the keeper alone is to run it."""
         base = self._store.bases[handle]
-        return [handle] if self.is_large(base) and self.sharers(base) else []
+        return [handle] if is_large(self._store, base) and self.sharers(base) else []
+
+    def _base(self, handle: int) -> Base:
+        """Return a base; of one that is never stored, and so need not be there, what it is."""
+        found = self._store.bases.get(handle)
+        if found is None:
+            spec = self._specs[handle]
+            found = Base(spec.shape, spec.dtype, spec.layout, None, virtual=True)
+        return found
 
     def keeps(self, made: Sequence[int]) -> bool:
         """Tell whether this rank computes what is made."""
-        return not made or self.sharers(self._store.bases[made[0]])[0] == self._store.rank
+        return not made or self.sharers(self._base(made[0]))[0] == self._store.rank
 
     # -- before a command ------------------------------------------------------------------------
 
@@ -113,7 +119,7 @@ class Replicas:
     def begin(self, comm: Comm, number: int, made: Sequence[int]) -> Exception | None:
         """Wait until nobody reads what the keeper is to write, and give it shared memory."""
         exchange = Exchange(comm, self._clock, number, [], [])
-        bases = [self._store.bases[handle] for handle in made]
+        bases = [self._base(handle) for handle in made]
         sharers = self.sharers(bases[0])
         if sharers[0] != self._store.rank:
             exchange.refuse(sharers[0], _TAG)
@@ -140,7 +146,7 @@ class Replicas:
         ``failed`` are those that this rank could not make.
         """
         exchange = Exchange(comm, self._clock, number, [], [])
-        bases = [self._store.bases[handle] for handle in made]
+        bases = [self._base(handle) for handle in made]
         keeper, *others = self.sharers(bases[0])
         if keeper == self._store.rank:
             places = np.array([self._place(h in failed, h) for h in made], np.int64)
@@ -157,7 +163,7 @@ class Replicas:
         return {h for h, place in zip(made, places.tolist(), strict=True) if place == _FAILED}
 
     def _place(self, failed: bool, handle: int) -> int:
-        base = self._store.bases[handle]
+        base = self._base(handle)
         if failed:
             return _FAILED
         if base.virtual:
@@ -171,6 +177,12 @@ class Replicas:
             flat = self._store.node.block(keeper, place, prod(shape), base.dtype)
             memory, base.memory, base.block = base.memory, None, flat.reshape(shape)
             self._store.release(memory)
+
+
+def is_large(store: Store, base: Any) -> bool:
+    """Tell whether a block is worth to be shared."""
+    node = store.node
+    return node is not None and store.held(base) * base.dtype.itemsize >= node.least
 
 
 def _unmasked(commands: Sequence[Apply], handle: int) -> bool:

@@ -21,10 +21,10 @@ from distnb.engines.store import Base, Store
 from distnb.events import COMPUTE, Clock
 from distnb.protocol import Collective
 
-__all__ = ["Scan"]
+__all__ = ["Scan", "line_of"]
 
 
-def _line(base: Base, axis: int, rank: int) -> tuple[list[int], int]:
+def line_of(base: Base, axis: int, rank: int) -> tuple[list[int], int]:
     """Return the engines that hold something of the rank's lanes, in order, and its place there."""
     grid, gdim = base.layout.grid, base.layout.dims[axis]
     coords, local = grid.coords(rank), base.layout.local_shape(base.shape, rank)
@@ -46,7 +46,7 @@ class Scan:
         name, self.axis = command.args
         self.ufunc: Any = ops.ELEMENTWISE[name].run
         self.base = store.bases[command.outs[0].base]
-        self.members, self.me = _line(self.base, self.axis, store.rank)
+        self.members, self.me = line_of(self.base, self.axis, store.rank)
         #: places to the engine that a message goes to, round by round
         self.steps = [1]
         if name in ops.UFUNC_REDUCTIONS:

@@ -7,6 +7,7 @@ into, sends its elements there, every distinct one once, and gets their position
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -22,14 +23,17 @@ _FIRST, _COUNT, _ELEMENTS, _POSITIONS = range(4)
 
 
 class Search:
-    """Find positions in a sorted whole base, on one rank.
+    """Find positions in a sorted whole base, on one rank, or whether elements are in it.
 
     ``command.ins`` are the sorted array, of one axis, in blocks over all engines or held by each of
-    them, and the elements to look for. The output lies as these. ``command.args`` is the side.
+    them, and the elements to look for. The output lies as these. ``command.args`` is the side:
+    ``'left'`` or ``'right'``, or ``'in'`` to tell what is there.
     """
 
     def __init__(self, command: Collective, store: Store) -> None:
-        self.side = command.args[0]
+        self.side: Any = command.args[0]
+        self.kind = np.dtype(bool if self.side == "in" else np.int64)
+        self._edge: Any = "right" if self.side == "in" else self.side
         self.base, self.wanted = (store.bases[x.base] for x in command.ins)
         self.out = store.bases[command.outs[0].base]
         n, p = self.base.shape[0], self.base.layout.parts(0)
@@ -67,13 +71,13 @@ class Search:
         flat = np.empty(0, self.wanted.dtype) if wanted is None else wanted.reshape(-1)
         if not self.others:
             before = clock.switch(COMPUTE)
-            self._deliver(np.searchsorted(block, flat, self.side))
+            self._deliver(self._look(block, flat))
             clock.switch(before)
             return
         firsts = self._firsts(block, exchange)
         before = clock.switch(COMPUTE)
         distinct, back = np.unique(flat, return_inverse=True, equal_nan=False)
-        where = np.maximum(np.searchsorted(firsts, distinct, self.side) - 1, 0)
+        where = np.maximum(np.searchsorted(firsts, distinct, self._edge) - 1, 0)
         ends = np.searchsorted(where, np.arange(len(self.owners) + 1))
         clock.switch(before)
         found = self._ask(distinct, ends, block, exchange, clock)
@@ -112,7 +116,7 @@ class Search:
             exchange.receive(peer, _ELEMENTS, questions)
             answers = self._answer(block, questions[: count[0]], clock)
             exchange.send(peer, _POSITIONS, message([answers]))
-        found = np.empty(len(distinct), np.int64)
+        found = np.empty(len(distinct), self.kind)
         for owner, part, (lo, hi) in zip(self.owners, parts, pairwise(ends), strict=True):
             if owner == self.rank:
                 found[lo:hi] = self._answer(block, part, clock)
@@ -126,12 +130,18 @@ class Search:
         """Return positions of elements that belong in this rank's part."""
         before = clock.switch(COMPUTE)
         start = self.cuts[self.owners.index(self.rank)]
-        if not len(elements):
-            found = np.empty(0, np.int64)
-        else:
-            found = np.searchsorted(block, elements, self.side) + start
+        found = np.empty(0, self.kind)
+        if len(elements):
+            found = self._look(block, elements)
+            found = found if self.side == "in" else found + start
         clock.switch(before)
         return found
+
+    def _look(self, block: np.ndarray, elements: np.ndarray) -> np.ndarray:
+        """Return what is asked of elements in a part."""
+        if self.side == "in":
+            return np.isin(elements, block)
+        return np.searchsorted(block, elements, self.side)
 
     def _deliver(self, found: np.ndarray) -> None:
         if self.out.block is not None:

@@ -43,8 +43,19 @@ class Sort:
         self.sources = [store.bases[x.base] for x in command.ins]
         self.outs = [store.bases[x.base] for x in command.outs]
         self.line = line_of(self.sources[0], (self.axis,), store.rank)
-        self.splitters = Splitters(self.line, self.sources[0].shape[self.axis])
+        self._leave_out()
+        self.n = int(self.line.held.sum())
+        self.splitters = Splitters(self.line, self.n)
         self.others = [r for r in self.line.members if r != store.rank]
+
+    def _leave_out(self) -> None:
+        """Let each rank keep only as many of its smallest, or largest, as the result may take."""
+        n, length = int(self.line.held.sum()), self.outs[0].shape[self.axis]
+        self.last = self.start > n - self.start - length
+        self.reach = n - self.start if self.last else self.start + length
+        self.line = self.line._replace(held=np.minimum(self.line.held, self.reach))
+        if self.last:
+            self.start += int(self.line.held.sum()) - n
 
     @property
     def owed(self) -> list[Key]:
@@ -86,7 +97,7 @@ class Sort:
             blocks[0].sort(axis=self.axis, kind=self.kind)  # type: ignore[union-attr]
             return _rows(blocks[0], self.axis)
         parts = [_rows(block, self.axis) for block in blocks]
-        order = np.argsort(parts[0], axis=-1, kind="stable")
+        order = _order(parts[0], self.reach, self.last)
         dtype = np.dtype([(f"f{i}", part.dtype) for i, part in enumerate(parts)])
         found = np.empty(order.shape, dtype)
         for i, part in enumerate(parts):
@@ -98,7 +109,7 @@ class Sort:
 
         In the end comes where the last part ends.
         """
-        held, n = self.line.held, self.sources[0].shape[self.axis]
+        held, n = self.line.held, self.n
         cuts = self.start + _cuts(self.outs[0], self.axis)
         inner = (cuts > 0) & (cuts < n)
         wanted = np.repeat(cuts[inner, None], len(rows), axis=1)
@@ -144,6 +155,21 @@ def _rows(block: np.ndarray | None, axis: int) -> np.ndarray:
     """Return lanes as the rows of a contiguous matrix."""
     lanes = np.ascontiguousarray(np.moveaxis(block, axis, -1))  # type: ignore[type-var]
     return lanes.reshape(prod(lanes.shape[:-1]), lanes.shape[-1])
+
+
+def _order(rows: np.ndarray, reach: int, last: bool) -> np.ndarray:
+    """Return the order of each row, as far as to its ``reach`` first or last elements."""
+    if reach > rows.shape[1] // 8:
+        order = np.argsort(rows, axis=-1, kind="stable")
+        return order[:, -reach:] if last else order[:, :reach]
+    found = np.empty((len(rows), reach), np.intp)
+    for row, into in zip(rows, found, strict=True):
+        place = len(row) - reach if last else reach - 1
+        border = np.partition(row, place)[place] if reach else row[0]
+        some = np.flatnonzero(~(row < border) if last else ~(row > border))
+        order = some[np.argsort(row[some], kind="stable")]
+        into[...] = order[len(order) - reach :] if last else order[:reach]
+    return found
 
 
 def _keys(rows: np.ndarray) -> np.ndarray:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from itertools import count
 from math import prod
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,10 +15,14 @@ from distnb.layout import Ints, Layout, in_notebook
 from distnb.protocol import Operand
 from distnb.views import Placed
 
-__all__ = ["Base", "Lost", "Pool", "Store"]
+__all__ = ["Base", "Frame", "Lost", "Pool", "Store"]
 
 #: Blocks smaller than this are cheaper to allocate than to look up.
 _POOLED_FROM = 1 << 15
+#: Specs of bases -> numbers, of which none is given twice.
+_SPECS: dict[tuple[Ints, np.dtype, Layout], int] = {}
+_MOST_SPECS = 4096
+_NUMBERS = count(1)
 
 
 class Lost(Exception):  # noqa: N818 - a state of a base, not an error of the user's
@@ -40,6 +45,17 @@ class Base:
     lent: bool = False
     #: The ranks of the node that share one block (:mod:`distnb.engines.replicas`), if they do.
     shared: Ints = ()
+    #: Equal for equal shapes, dtypes and layouts, as long as few others come between.
+    spec: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        key = (self.shape, self.dtype, self.layout)
+        found = _SPECS.get(key)
+        if found is None:
+            if len(_SPECS) >= _MOST_SPECS:
+                _SPECS.clear()
+            found = _SPECS.setdefault(key, next(_NUMBERS))
+        self.spec = found
 
 
 @dataclass
@@ -106,8 +122,13 @@ class Store:
 
     def add(self, handle: int, shape: Ints, dtype: np.dtype, layout: Layout) -> Base:
         """Make a base without memory; it counts as lost until its content is given."""
-        base = self.bases[handle] = Base(shape, dtype, layout, None, lost=True)
+        base = Base(shape, dtype, layout, None, lost=True)
+        self.put(handle, base)
         return base
+
+    def put(self, handle: int, base: Base) -> None:
+        """Enter a base."""
+        self.bases[handle] = base
 
     def provide(self, base: Base) -> None:
         """Give a base memory, with undefined content."""
@@ -200,7 +221,7 @@ class Store:
             raise Lost(f"array {handle}")
         return base
 
-    def held(self, base: Base) -> int:
+    def held(self, base: Any) -> int:
         """Return how many elements of a base this rank is to hold."""
         local = base.layout.local_shape(base.shape, self.rank)
         return 0 if local is None else prod(local)
@@ -236,6 +257,34 @@ class Store:
         self.bases.clear()
         self._limbo.clear()
         self.pool.clear()
+
+
+class Frame(Store):
+    """A store as one batch sees it: its bases have the numbers by which its commands name them."""
+
+    def __init__(self, store: Store, handles: Ints) -> None:
+        vars(self).update(vars(store))  # all else is the store's
+        self._store = store
+        self._handles = handles
+        there = store.bases
+        self.bases = {n: there[h] for n, h in enumerate(handles) if h in there}
+
+    @property
+    def specs(self) -> Ints:
+        """What the bases are that were there before the batch (0 for all others)."""
+        there = self._store.bases
+        return tuple([there[h].spec if h in there else 0 for h in self._handles])
+
+    def put(self, handle: int, base: Base) -> None:
+        """Enter a base here and in the store."""
+        self.bases[handle] = base
+        self._store.put(self._handles[handle], base)
+
+    def free(self, handles: Ints) -> None:
+        """Drop bases here and in the store."""
+        for handle in handles:
+            self.bases.pop(handle, None)
+        self._store.free(tuple([self._handles[h] for h in handles]))
 
 
 def _unseen_base() -> Base:

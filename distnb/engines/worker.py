@@ -10,9 +10,8 @@ from __future__ import annotations
 import threading
 import traceback
 import warnings
-from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -20,18 +19,20 @@ import numpy as np
 from distnb.config import config
 from distnb.engines.comm import Comm
 from distnb.engines.compiler import Compiler, available
+from distnb.engines.elementwise import Task
 from distnb.engines.exchange import Exchange, wait_until
 from distnb.engines.executor import DEPENDENT, Executor
-from distnb.engines.fusion import Group, schedule
+from distnb.engines.fusion import Specs
 from distnb.engines.local import LocalArray
+from distnb.engines.prepared import Library, Prepared
 from distnb.engines.reductions import Tree
 from distnb.engines.shared import Node
-from distnb.engines.store import Base, Store
-from distnb.events import IDLE, OVERHEAD, Clock
+from distnb.engines.store import Base, Frame, Store
+from distnb.events import IDLE, OVERHEAD, Clock, Times
 from distnb.interrupts import held, interruptible
+from distnb.layout import Ints
 from distnb.protocol import (
     Apply,
-    Batch,
     Bind,
     Clocks,
     Collective,
@@ -43,9 +44,11 @@ from distnb.protocol import (
     Free,
     Local,
     Operand,
+    Packed,
     Reduce,
     Reply,
-    decode,
+    filled,
+    unpack,
     written,
 )
 
@@ -81,6 +84,7 @@ class Worker:
         watch = self.executor.watch
         watch.warned = self._on_warning
         watch.compiler = Compiler() if config.jit and available() else None
+        self.library = Library()
         self.epoch = 0
         #: Batches in this epoch: all ranks count alike, whatever happened before.
         self.batches = 0
@@ -98,7 +102,7 @@ class Worker:
         """Run a batch and return this rank's reply; raises only if the message is no batch."""
         with held(forget=True):
             self.clock.switch(OVERHEAD)
-            batch: Batch = decode(message)
+            batch = unpack(message)
             run = _Run(self, batch, buffers)
             self._last = run if self.together else None
             try:
@@ -117,10 +121,7 @@ class Worker:
             elif self._gave_up:  # other ranks will not take part in what is left of the epoch
                 raise KeyboardInterrupt
             self.batches += 1
-        with (
-            _quiet_casts(),
-            np.errstate(divide="call", over="call", invalid="call", call=self._on_warning),
-        ):
+        with np.errstate(divide="call", over="call", invalid="call", call=self._on_warning):
             run.all()
 
     def give_up(self) -> None:
@@ -194,7 +195,7 @@ def _quiet_casts() -> Iterator[None]:
 class _Run:
     """One batch on one rank."""
 
-    def __init__(self, worker: Worker, batch: Batch, buffers: list[np.ndarray]) -> None:
+    def __init__(self, worker: Worker, batch: Packed, buffers: list[np.ndarray]) -> None:
         self.worker = worker
         self.batch = batch
         self.buffers = buffers
@@ -203,11 +204,11 @@ class _Run:
         self.lost: tuple[int, ...] = ()
         self.warnings: list[tuple[int, str]] = []
         self.values: dict[int, Any] = {}
-        # Deletions are not numbered: under SPMD they may come at other places on other ranks.
-        self.commands = tuple(c for c in batch.commands if not isinstance(c, Free))
-        numbered = (i for i, c in enumerate(batch.commands) if not isinstance(c, Free))
-        #: position in the batch -> number of the command
-        self.index = {position: k for k, position in enumerate(numbered)}
+        self.script = worker.library.script(batch.text)
+        self.commands = self.script.numbered
+        self.frame = Frame(worker.store, batch.handles)
+        #: What is known of bases that are never stored.
+        self.specs: Specs = {}
         #: (rows that share the time, the clock's totals) after each command or group
         self.marks: list[tuple[Sequence[int], Any]] = [((), worker.clock.mark())]
         self.aborted = False
@@ -217,38 +218,51 @@ class _Run:
 
     def all(self) -> None:
         """Run all commands, then agree with the other ranks on what failed."""
-        store = self.worker.store
-        specs = ChainMap({}, store.bases)
-        plan = schedule(self.batch.commands, specs, bool(self.batch.fuse))
-        for item in plan.items:
-            if isinstance(item, Group):
-                self._group(item, plan.dead)
-                self.done.update(item.positions)
-                self._book([self.index[p] for p in item.positions])
-                continue
-            command = self.batch.commands[item]
-            if isinstance(command, Free):
-                store.free(command.bases)
-            else:
-                self._one(self.index[item], command, plan.dead)
-            self.done.add(item)
-            self._book([self.index.get(item, -1)])
+        plan = self.script.prepared(self.frame, bool(self.batch.fuse))
+        self.specs = plan.specs
+        self.worker.executor.enter(self.frame, plan.specs)
+        with _quiet_casts() if plan.complex else nullcontext():
+            self._items(plan)
         # What only reads leaves nothing to agree on, but under SPMD each rank has a client to tell.
         # Deletions cannot fail, and under SPMD other ranks may have none now.
-        if any(map(written, self.commands)) or (self.worker.together and self.commands):
+        if self.script.writes or (self.worker.together and self.commands):
             self._agree()
 
-    def _group(self, group: Group, dead: set[int]) -> None:
-        rows = [self.index[p] for p in group.positions]
-        executor, store = self.worker.executor, self.worker.store
-        errors = executor.group(self._number(rows[0]), group, dead)
-        for k, (row, command) in enumerate(zip(rows, group.commands, strict=True)):
-            if k in errors:
-                self._failed(row, command, errors[k])
+    def _items(self, plan: Prepared) -> None:
+        """Run commands and groups."""
+        items = plan.items
+        if self.worker.executor.fault is None:  # then what is never stored cannot fail
+            items = plan.quick
+            self.done.update(plan.virtual)
+        for item, rows in items:
+            if isinstance(item, Task):
+                self._group(item, rows)
+                self.done.update(item.positions)
             else:
-                for handle in written(command):
-                    store.bases[handle].lost = False
-        self.warnings += [(rows[k], kind) for k, kind in self.worker.warnings()]
+                command = filled(self.script.commands[item], self.batch.values)
+                if isinstance(command, Free):
+                    self.frame.free(command.bases)
+                else:
+                    self._one(rows[0], command, plan.dead)
+                self.done.add(item)
+            self._book(rows)
+
+    def _group(self, task: Task, rows: Ints) -> None:
+        errors = self.worker.executor.group(self._number(rows[0]), task, self.batch.values)
+        bases = self.frame.bases
+        if not errors:
+            for base in task.written:
+                bases[base].lost = False
+        else:
+            for k, (row, command) in enumerate(zip(rows, task.commands, strict=True)):
+                if k in errors:
+                    self._failed(row, command, errors[k])
+                    continue
+                for base in written(command):
+                    if base in bases:
+                        bases[base].lost = False
+        found = self.worker.warnings()
+        self.warnings += [(rows[k], kind) for k, kind in found]
 
     def _number(self, index: int) -> int:
         """Return a number for a command that all ranks agree on, whatever happened before."""
@@ -258,24 +272,16 @@ class _Run:
         """Book the time since the last call; -1 is the row for everything that is no command."""
         self.marks.append((rows, self.worker.clock.mark()))
 
-    def times(self) -> np.ndarray:
-        """Return a row of ``events.CommandTime`` for each command, and one for everything else.
-
-        The commands of a group share its time in equal parts.
-        """
-        self._book([-1])
-        spent = np.diff(np.array([mark for _, mark in self.marks]), axis=0)
-        found = np.zeros((len(self.commands) + 1, 6), np.int64)
-        for (rows, _), total in zip(self.marks[1:], spent, strict=True):
-            found[list(rows)] += total // len(rows)
-            found[rows[-1]] += total % len(rows)
-        return found
+    def times(self) -> Times:
+        """Return what the commands took; those of a group share its time in equal parts."""
+        self._book((-1,))
+        return Times(*zip(*self.marks, strict=True))
 
     def _one(self, index: int, command: Command, dead: set[int]) -> None:
         worker = self.worker
         try:
             if isinstance(command, Bind):
-                worker.bind(command.names)
+                worker.bind(_with_handles(command, self.batch.handles))
             elif isinstance(command, Clocks):
                 self.values[command.slot] = worker.clock.read()
             elif isinstance(command, Describe):
@@ -302,20 +308,25 @@ class _Run:
     def _failed(self, index: int, command: Command, error: BaseException) -> None:
         """Note that a command failed; only what was not known before is told to the client."""
         if not isinstance(error, DEPENDENT):
-            self.failures.append(_failure(index, command, self.worker, error))
+            specs = self.specs | self.frame.bases
+            self.failures.append(_failure(index, command, self.frame, specs, error))
         self.failed.add(index)
         for handle in written(command):
-            if handle in self.worker.store.bases:
-                self.worker.store.bases[handle].lost = True
+            if handle in self.frame.bases:
+                self.frame.bases[handle].lost = True
 
     def _agree(self) -> None:
         """Tell everyone which commands failed anywhere; mark what they write as lost everywhere."""
-        bits = np.zeros(len(self.commands) + 1, np.uint8)
-        bits[list(self.failed)] = 1
-        failed = np.flatnonzero(_union(self.worker, self._number(len(self.commands)), bits))
+        failed: Iterable[int] = self.failed
+        if self.worker.comm.size > 1:
+            bits = np.zeros(len(self.commands) + 1, np.uint8)
+            bits[list(self.failed)] = 1
+            _union(self.worker, self._number(len(self.commands)), bits)
+            failed = np.flatnonzero(bits).tolist() if bits.any() else ()
         self.worker.store.settle()
-        self.agreed = bool(failed.size)
-        self._lose(failed.tolist())
+        self.agreed = bool(failed)
+        if failed:
+            self._lose(failed)
 
     def abort(self) -> None:
         """Give up: what this and later commands write is lost on this rank, and so everywhere.
@@ -324,27 +335,27 @@ class _Run:
         """
         self.aborted = True
         self.worker.comm.abort()
-        store = self.worker.store
-        for position, command in enumerate(self.batch.commands):
+        frame = self.frame
+        for position, command in enumerate(self.script.commands):
             if position in self.done:
                 continue
             if isinstance(command, Free):
-                store.free(command.bases)
-            elif isinstance(command, Create) and command.base not in store.bases:
+                frame.free(command.bases)
+            elif isinstance(command, Create) and command.base not in frame.bases:
                 dtype = np.dtype(command.dtype)
-                store.bases[command.base] = Base(
-                    command.shape, dtype, command.layout, None, lost=True
-                )
-        done = set() if self.worker.together else {self.index.get(p) for p in self.done}
+                base = Base(command.shape, dtype, command.layout, None, lost=True)
+                frame.put(command.base, base)
+        done = set() if self.worker.together else {self.script.index.get(p) for p in self.done}
         self._lose(self.failed.union(k for k in range(len(self.commands)) if k not in done))
 
     def _lose(self, failed: Iterable[int]) -> None:
         """Mark what follows from failed commands."""
-        self.lost = tuple(sorted(_dependents(self.commands, failed)))
-        for handle in self.lost:
-            base = self.worker.store.bases.get(handle)
+        lost = _dependents(self.commands, failed)
+        for number in lost:
+            base = self.frame.bases.get(number)
             if base is not None:
                 base.lost = True
+        self.lost = tuple(sorted([self.batch.handles[n] for n in lost]))
 
     def reply(self) -> Reply:
         """Return what the client gets to hear."""
@@ -385,11 +396,9 @@ def _dependents(commands: tuple[Command, ...], failed: Iterable[int]) -> set[int
     return lost
 
 
-def _union(worker: Worker, number: int, bits: np.ndarray) -> np.ndarray:
-    """Return the union of all ranks' bits, on every rank: up a binomial tree and down again."""
+def _union(worker: Worker, number: int, bits: np.ndarray) -> None:
+    """Make bits the union of all ranks' bits, on every rank: up a binomial tree and down again."""
     comm = worker.comm
-    if comm.size == 1:
-        return bits
     tree = Tree(list(range(comm.size)), comm.rank)
     exchange = Exchange(comm, worker.clock, number, [], [])
     other = np.empty_like(bits)
@@ -397,29 +406,36 @@ def _union(worker: Worker, number: int, bits: np.ndarray) -> np.ndarray:
         exchange.receive(child, 0, other)
         np.bitwise_or(bits, other, out=bits)
     if tree.parent is not None:
-        exchange.send(tree.parent, 0, bits)
-        bits = other
+        other[...] = bits  # what is sent must not change
+        exchange.send(tree.parent, 0, other)
         exchange.receive(tree.parent, 1, bits)
     for child in tree.children:
         exchange.send(child, 1, bits)
     exchange.finish()
-    return bits
 
 
-def _failure(index: int, command: Command, worker: Worker, error: BaseException) -> Failure:
+def _with_handles(command: Bind, handles: Ints) -> Iterator[tuple[str, Any]]:
+    """Enumerate the names that are bound, with arrays as the store has them."""
+    for name, x in command.names:
+        yield name, Operand(handles[x.base], x.view) if isinstance(x, Operand) else x
+
+
+def _failure(
+    index: int, command: Command, frame: Frame, specs: Mapping[int, Any], error: BaseException
+) -> Failure:
     """Describe an exception so that the client can raise it again."""
-    handles = sorted(_read(command) | set(written(command)))
-    bases = [worker.store.bases[h] for h in handles if h in worker.store.bases]
-    rank = worker.comm.rank
+    numbers = sorted(_read(command) | set(written(command)))
+    bases = [specs[n] for n in numbers if n in specs]
+    rank = frame.rank
     shapes = tuple(
         None
-        if worker.store.held(b) == 0 and b.block is None
+        if frame.held(b) == 0 and getattr(b, "block", None) is None
         else b.layout.local_shape(b.shape, rank)
         for b in bases
     )
     trace = _text(lambda: "".join(traceback.format_exception(error)))
     kinds = tuple(cls.__name__ for cls in type(error).__mro__)
-    return Failure(index, worker.comm.rank, kinds, _text(lambda: str(error)), trace, shapes)
+    return Failure(index, rank, kinds, _text(lambda: str(error)), trace, shapes)
 
 
 def _text(make: Callable[[], str]) -> str:

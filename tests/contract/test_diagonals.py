@@ -94,3 +94,37 @@ def test_errors(session):
         lambda m, x: x.trace(),
     ):
         agree(lambda f=call: f(np, x), lambda f=call: f(dnb, a))
+
+
+def test_fill_diagonal(session):
+    for shape in ((4, 4), (7, 3), (3, 6), (9, 2), (3, 3, 3), (4,), (2, 3, 2), (0, 3), (1, 1)):
+        for value in (5, [1, 2], np.arange(9.0), 2.5):
+            for wrap in (False, True):
+                x = numbered(shape)
+                a = dnb.array(x)
+                agree(
+                    lambda x=x, v=value, w=wrap: np.fill_diagonal(x, v, w),
+                    lambda a=a, v=value, w=wrap: np.fill_diagonal(a, v, w),
+                )
+                same(a, x)
+    x = numbered((6, 8), np.int8)
+    a = dnb.array(x, dist=("block", "cyclic"))
+    np.fill_diagonal(x[::-1, 1:].T, [100, 7])
+    np.fill_diagonal(a[::-1, 1:].T, dnb.array([100, 7]))
+    same(a, x)
+
+
+def test_indices(session):
+    x = numbered((4, 5))
+    a = dnb.array(x)
+    for k in (-2, 0, 1, 9):
+        for name in ("tril_indices", "triu_indices"):
+            agree(
+                lambda f=name, k=k: getattr(np, f)(4, k, 3),
+                lambda f=name, k=k: getattr(dnb, f)(4, k, 3),
+            )
+            numpys = getattr(np, name + "_from")
+            agree(lambda f=numpys, k=k: f(x, k), lambda f=numpys, k=k: f(a, k))
+    agree(lambda: np.diag_indices(4, 3), lambda: dnb.diag_indices(4, 3))
+    agree(lambda: np.diag_indices_from(x), lambda: np.diag_indices_from(a))
+    agree(lambda: np.diag_indices_from(x[:, :4]), lambda: np.diag_indices_from(a[:, :4]))

@@ -112,7 +112,7 @@ class Machine:
             target[...] = op(a, b)
         else:
             if self.xp is np:  # with a mask, NumPy mixes up what it reads and an overlapping output
-                a, b = np.copy(a)[()], np.copy(b)[()]
+                a, b = (np.copy(x) if isinstance(x, np.ndarray) else x for x in (a, b))
             op(a, b, out=target, where=self.value(mask) != 0, casting="unsafe")
 
     def drop(self, i):

@@ -200,6 +200,33 @@ def test_reflections_in_panels(session, panels_of, shape):
         close(abs(dnb.linalg.qr(x, "r")), abs(np.linalg.qr(a, "r")))
 
 
+def test_spectra_that_are_divided(session, panels_of):
+    panels_of(8)
+    n = 7
+    a = random(n, n, dtype="c16")
+    for h, triangle in (
+        (a + a.conj().T, "U"),
+        ((a[:, :2] @ a[:, :2].conj().T).real, "L"),
+        (2 * np.eye(n), "L"),
+    ):
+        with setting(alone=26 if h.dtype.kind == "c" else 13):  # it is divided once
+            half = (np.triu if triangle == "U" else np.tril)(h)
+            w, v = dnb.linalg.eigh(dnb.array(half, dist="block"), triangle)
+        close(w, np.linalg.eigvalsh(h))
+        identity(v)
+        close(v * w @ v.conj().T, h)
+
+
+def test_singular_values_by_polar_decomposition(session, panels_of):
+    panels_of(8)
+    a = random(7, 9, seed=1)
+    with setting(alone=13):
+        u, s, vh = dnb.linalg.svd(dnb.array(a, dist="block"), full_matrices=False)
+    close(u * s @ vh, a)
+    identity(u)
+    close(s, np.linalg.svdvals(a))
+
+
 def test_pivots_keep_growth_down(session, panels_of):
     """Without exchanges, the small elements of the diagonal would be divided by."""
     panels_of(4)

@@ -216,7 +216,7 @@ def test_quantiles_of_nothing_and_wrong_arguments(session):
 @pytest.mark.parametrize("small", [0, 1 << 16], ids=["split", "everywhere"])
 @pytest.mark.parametrize("dist", ["block", "cyclic", "replicated"])
 def test_searchsorted(session, monkeypatch, small, dist):
-    monkeypatch.setattr(searching, "_SMALL", small)
+    monkeypatch.setattr(searching, "SMALL", small)
     rng = np.random.default_rng(0)
     lines = [np.sort(rng.random(50)), np.sort(tame((40,), np.float64)), np.zeros(0), np.arange(2)]
     wanted = [rng.random((5, 4)), np.array([1, 2, 99, -5, 2]), 3.0, np.array([np.nan, 2, 0])]
@@ -232,7 +232,7 @@ def test_searchsorted(session, monkeypatch, small, dist):
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_searchsorted_of_every_dtype(session, monkeypatch, dtype):
-    monkeypatch.setattr(searching, "_SMALL", 0)
+    monkeypatch.setattr(searching, "SMALL", 0)
     x = np.sort(shuffled((40,), dtype))
     v = shuffled((3, 13), dtype)
     for side in thin(["left", "right"], 1):

@@ -140,6 +140,26 @@ def test_what_numpy_refuses(session, kind, args):
         draw(kind, [np.full(4, a) for a in args], (3,))
 
 
+def test_given_outputs(session):
+    for kind, args in (
+        ("random", ()),
+        ("standard_normal", ()),
+        ("standard_exponential", ()),
+        ("standard_gamma", (2.0,)),
+    ):
+        for dtype in ("f4", "f8"):
+            out = dnb.zeros((5, 4), dtype, dist="cyclic")
+            rng = dnb.random.default_rng(5)
+            assert getattr(rng, kind)(*args, out=out, dtype=dtype) is out
+            same(out, getattr(dnb.random.default_rng(5), kind)(*args, (5, 4), dtype).to_numpy())
+        with pytest.raises(TypeError, match="out: got float64"):
+            getattr(rng, kind)(*args, out=dnb.zeros(3), dtype="f4")
+        with pytest.raises(ValueError, match="out: got shape"):
+            getattr(rng, kind)(*args, 4, out=dnb.zeros(3))
+        with pytest.raises(TypeError, match="a DistArray"):
+            getattr(rng, kind)(*args, out=np.zeros(3))
+
+
 def test_empty_arrays(session):
     for size in ((0,), (3, 0), (0, 4)):
         same(draw("poisson", (3.0,), size), np.zeros(size, np.int64))

@@ -113,3 +113,53 @@ def test_options_and_errors(session):
     out = dnb.zeros(5)
     assert b.cumsum(out=out) is out
     same(out, y.cumsum())
+
+
+# -- segments --------------------------------------------------------------------------------------
+
+
+@given(st.data())
+@examples(40)
+def test_reduceat_any_view(session, data):
+    shape = data.draw(testing.shapes(max_dims=3, max_side=9).filter(lambda s: s and 0 not in s))
+    x, a, base, dist = pair(data.draw, shape, session.size)
+    axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
+    at = data.draw(st.lists(st.integers(0, x.shape[axis] - 1), max_size=5))
+    at = at if data.draw(st.booleans()) else sorted(at)
+    ufunc = data.draw(st.sampled_from([np.add, np.maximum, np.subtract, np.logical_or]))
+    agree(lambda: ufunc.reduceat(x, at, axis), lambda: ufunc.reduceat(a, at, axis), 1e-3)
+    same(dist, base)
+
+
+def test_reduceat_exactly(session, books):
+    x = numbered((40,), np.int64)
+    for dist in ("block", "cyclic", "replicated"):
+        a = dnb.array(x, dist=dist)
+        for at in (
+            [0],
+            [3],
+            [0, 39],
+            [0, 5, 20],
+            [5, 5, 2, 30],
+            list(range(40)),
+            [39, 0],
+            [10, 20, 30],
+        ):
+            for ufunc in (np.add, np.subtract, np.minimum):
+                books.add(ufunc.reduceat(a, at), ufunc.reduceat(x, at), (ufunc, at))
+
+
+def test_reduceat_errors(session):
+    x = numbered((5, 3))
+    a = dnb.array(x)
+    for at, options in (
+        *(([5], {}), ([-1], {}), ([[1]], {}), (2, {}), ([0], {"axis": 2}), ([], {}), ([1.5], {})),
+        *((np.array([1.5]), {}), ([0, 2], {"dtype": np.int8}), ([0, 1], {"axis": 1})),
+    ):
+        agree(
+            lambda i=at, o=options: np.add.reduceat(x, i, **o),
+            lambda i=at, o=options: np.add.reduceat(a, i, **o),
+        )
+    out = dnb.zeros((2, 3))
+    assert np.add.reduceat(a, [0, 2], out=out) is out
+    same(out, np.add.reduceat(x, [0, 2]))

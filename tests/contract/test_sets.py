@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
+from distnb.client import searching
 from tests.contract.support import DTYPES, agree, check, examples, pair, same, thin
 
 FLAGS = [
@@ -77,7 +78,9 @@ def test_names_of_the_standard(session):
 
 
 @pytest.mark.parametrize("dtypes", [("i8", "i8"), ("f8", "i4"), ("?", "u2")], ids=str)
-def test_two_sets(session, dtypes):
+@pytest.mark.parametrize("small", [0, 1 << 16], ids=["split", "everywhere"])
+def test_two_sets(session, monkeypatch, dtypes, small):
+    monkeypatch.setattr(searching, "SMALL", small)
     x, y = few((9, 4), dtypes[0], 9), few((25,), dtypes[1], 5) + np.ones((), dtypes[1])
     for first, second in ((x, y), (y, x[:0])):
         a, b = dnb.array(first), dnb.array(second, dist="cyclic")

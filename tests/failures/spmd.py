@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 
 import distnb as dnb
@@ -36,7 +37,7 @@ def interrupts(session):
             total = w.dist.b.sum()
             interrupted = stopped(total.item)
             # A rank may hear of it from another one before its own signal comes.
-            stopped(lambda: mine.join() if mine.ident else None)
+            stopped(lambda: (mine.join(), time.sleep(0.05)) if mine.ident else None)
         assert interrupted
         assert support.reading(total) is dnb.LostArrayError
         w.check("a", "c") if support.reading(late) else w.check("c")

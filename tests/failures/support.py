@@ -454,6 +454,10 @@ CASES = {
     # Collective, and what is counted in parts
     "scan": Case(lambda x, w: x.cumsum(w.a, axis=0), _COLLECTIVE),
     "scan of a view": Case(lambda x, w: x.cumsum(w.b[::-2, 3]), _COLLECTIVE),
+    "segments": Case(lambda x, w: np.add.reduceat(w.a, [0, 4, 5]), _COLLECTIVE),
+    "segments in turn": Case(lambda x, w: np.subtract.reduceat(w.a, [2]), _COLLECTIVE),
+    "convolve": Case(lambda x, w: x.convolve(w.a[:, 2], [1.0, 2, 3]), _local("convolve")),
+    "interp": Case(lambda x, w: x.interp(w.a, [1.0, 9], [2.0, 5]), _local("interp")),
     "scan in turn": Case(lambda x, w: np.subtract.accumulate(w.a), _COLLECTIVE),
     "sort": Case(lambda x, w: x.sort(w.row), _COLLECTIVE),
     "sort of a view": Case(lambda x, w: x.sort(w.b[::-2, 3], stable=True), _COLLECTIVE),
