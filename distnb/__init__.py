@@ -39,6 +39,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     padding,
     placing,
     polynomials,
+    printing,
     products,
     quantiles,
     random,

@@ -244,19 +244,3 @@ def _stretch(a: DistArray, d: int, n: int, last: bool) -> tuple[DistArray, DistA
     if n:
         _record(ins, outs, d, a.shape[d] - n if last else 0)
     return outs
-
-
-def _partition_into(
-    x: DistArray, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
-) -> None:
-    """Partition in place: all is sorted, as in ``partition``."""
-    _, d = _check_partition(x, kth, one_axis(axis, x.ndim), kind, order)
-    x.sort(d)
-
-
-for _name, _method in {
-    "argsort": argsort,
-    "argpartition": argpartition,
-    "partition": _partition_into,
-}.items():
-    setattr(DistArray, _name, _method)

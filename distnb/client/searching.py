@@ -139,6 +139,3 @@ def _rises(edges: Any) -> bool:
     if bool((low >= high).all()):
         return False
     raise ValueError(explain("bins", "no order", "ascending or descending bins", "sort them first"))
-
-
-setattr(DistArray, "searchsorted", searchsorted)  # noqa: B010 - mypy

@@ -19,6 +19,7 @@ from tests.contract.support import (
     thin,
 )
 
+FEW = ["f8", "f2", "c8", "i4", "u1", "?"]
 DISTS = [None, "cyclic", ("*", "block"), "replicated"]
 
 
@@ -37,11 +38,11 @@ NANS = ["nansum", "nanprod", "nanmin", "nanmax", "nanmean", "nanvar", "nanstd"]
 
 
 @pytest.mark.parametrize("name", [*NANS, "nanargmin", "nanargmax"])
-@pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "i4", "?"])
+@pytest.mark.parametrize("dtype", ["f8", "c8", "i4"])
 def test_reductions_without_nan(session, name, dtype):
     f = getattr(np, name)
     x = holey((6, 5), dtype)
-    for dist in thin(DISTS, 2):
+    for dist in DISTS[:2]:
         a = dnb.array(x, dist=dist)
         for axis in (None, 0, -1):
             agree(lambda axis=axis: f(x, axis), lambda a=a, axis=axis: f(a, axis), 1e-6)
@@ -225,15 +226,17 @@ def test_a_histogram_sends_counts_and_edges(session):
 
 
 @pytest.mark.parametrize("name", ["fix", "angle", "iscomplex", "isreal", "isposinf", "isneginf"])
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_simple_functions(session, books, name, dtype):
-    f, x = getattr(np, name), special(dtype, 15)
-    a = dnb.array(x, dist="cyclic")
-    books.compare((name, dtype), lambda: f(x), lambda: f(a), 1e-6 if name == "angle" else 0)
+def test_simple_functions(session, books, name):
+    f = getattr(np, name)
+    for dtype in DTYPES:
+        x = special(dtype, 15)
+        a, tolerance = dnb.array(x, dist="cyclic"), 1e-6 if name == "angle" else 0
+        books.compare((name, dtype), lambda x=x: f(x), lambda a=a: f(a), tolerance)
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", FEW)
 def test_functions_of_numbers(session, dtype):
+    dtype = np.dtype(dtype)
     x = special(dtype, 15)
     a = dnb.array(x)
     agree(lambda: np.nan_to_num(x), lambda: np.nan_to_num(a))
