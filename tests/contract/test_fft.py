@@ -23,6 +23,7 @@ SHAPES = [(6, 8), (3, 5, 7), (2, 2, 70), (9, 2)]
 def together(monkeypatch):
     """Even short lanes are transformed by all engines together."""
     monkeypatch.setattr(fourier, "TOGETHER", 8)
+    monkeypatch.setattr(fourier, "CONVOLVE", 2)
 
 
 def data(shape, name="", dtype=complex):
@@ -136,6 +137,18 @@ def test_nothing(session):
 
 
 # -- one axis ----------------------------------------------------------------------------------
+
+
+def test_primes_are_convolutions_of_many_engines(session, engines_only, monkeypatch):
+    """With few engines, one transforms the lane alone."""
+    a = dnb.array(data((4099,)))
+    for engines in (8, 2):
+        monkeypatch.setattr(fourier, "CONVOLVE", engines)
+        with measured(session) as reports:
+            dnb.fft.fft(a)
+        together = any(row.op == "twiddle" for row in reports[0].ops)
+        assert together == (engines <= session.size)
+        close(dnb.fft.fft(a), np.fft.fft(a.to_numpy()))
 
 
 @pytest.mark.parametrize("name", ONE)
