@@ -15,7 +15,7 @@ import numpy as np
 
 from distnb.client.handle import Handle
 from distnb.client.indexing import BASIC, index_view
-from distnb.client.notebook import all_here, plain, watched
+from distnb.client.notebook import all_here, watched
 from distnb.client.operations import (
     assign,
     broadcast,
@@ -28,7 +28,7 @@ from distnb.errors import explain
 from distnb.layout import Ints
 from distnb.views import View
 
-__all__ = ["Index", "get", "is_advanced", "put", "values_for"]
+__all__ = ["Index", "get", "in_notebook", "is_advanced", "put", "values_for"]
 
 _BOOLS = (bool, np.bool_)
 
@@ -52,9 +52,10 @@ def get(x: Handle, key: Any) -> Any:
 
     It lies as :func:`distnb.picks.picked_layout` says.
     """
+    here: Any = x.here
+    if here is not None and (plain := in_notebook((x, *_items(key)))) is not None:
+        return settled(x.session, np.asarray(here[plain[1:]]))
     index = Index(x, key)
-    if x._base.host is not None and all_here(index.arrays, x.session):
-        return settled(x.session, np.asarray(x.here[index.plain]))  # type: ignore[index]
     keys = index.keys()
     return moved(pick(index.view_of(x), index.k, keys), keys.ndim, index.before)
 
@@ -63,15 +64,13 @@ def put(x: Handle, key: Any, value: Any) -> None:
     """Do ``x[key] = value``; where an element is named more than once, the last value stays."""
     if not x._writeable:
         raise ValueError("assignment destination is read-only")
+    here: Any = x.here
+    if here is not None and (plain := in_notebook((x, value, *_items(key)))) is not None:
+        x._base.copy = None
+        watched("cast", here.__setitem__, plain[2:], plain[1])
+        return
     index = Index(x, key)
-    if x._base.host is not None:
-        if all_here((*index.arrays, value), x.session):
-            x._base.copy = None
-            held: Any = x.here
-            given = value.here if isinstance(value, Handle) else value
-            watched("cast", held.__setitem__, index.plain, given)
-            return
-        move_out(x._base)
+    move_out(x._base)
     x.session.check_open()
     mask = index.mask
     if mask is not None and np.size(value) == 1 >= np.ndim(value):
@@ -82,6 +81,17 @@ def put(x: Handle, key: Any, value: Any) -> None:
     count = _check_count(index, keys, value) if mask is not None else None
     shape = index.shape(keys) if count is None else (count,)
     place(index.view_of(x), index.k, keys, values_for(x, value, shape, keys.ndim, index.before))
+
+
+def in_notebook(given: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Return arguments as NumPy gets them, if all arrays are where the first is; else None."""
+    if not all_here(given, given[0].session):
+        return None
+    return tuple(g.here if isinstance(g, Handle) else g for g in given)
+
+
+def _items(key: Any) -> tuple[Any, ...]:
+    return key if isinstance(key, tuple) else (key,)
 
 
 def _check_count(index: Index, keys: Any, value: Any) -> int | None:
@@ -164,7 +174,7 @@ class Index:
 
     def __init__(self, x: Handle, key: Any) -> None:
         self.session = x.session
-        self.items = [_item(k) for k in (key if isinstance(key, tuple) else (key,))]
+        self.items = [_item(k) for k in _items(key)]
         self.arrays = [k for k in self.items if isinstance(k, Handle)]
         for a in self.arrays:
             check_session(a, x.session)
@@ -176,11 +186,6 @@ class Index:
         others = [d for d in range(len(walk.view.shape)) if d not in walk.indexed]
         self.view = walk.view.transpose((*walk.indexed, *others))
         self.before = walk.before
-
-    @property
-    def plain(self) -> Any:
-        """The index as NumPy gets it, if all arrays are in the notebook."""
-        return tuple(plain(k) if isinstance(k, Handle) else k for k in self.items)
 
     @property
     def mask(self) -> Any:

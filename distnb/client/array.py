@@ -83,6 +83,13 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         mib = f"{self.nbytes / 2**20:.1f} MiB"
         return f"<DistArray {self.shape} {self.dtype}{view}, {state}, {mib}{lost}>"
 
+    def __str__(self) -> str:
+        """Return the elements as NumPy prints them; of a large array, the edges are fetched."""
+        return FUNCTIONS[np.array_str](self)
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec) if self.ndim else format(self.item(), spec)
+
     def _repr_html_(self) -> str:
         views, size = Placement.views, self.session.size
         return str(views.to_html(self.placed, self.dtype, title=repr(self), size=size))

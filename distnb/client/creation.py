@@ -91,7 +91,7 @@ def array(
     if isinstance(data, DistArray):
         if session is not None and session is not data.session:
             raise SessionError(
-                explain("session", "another one than the array's", "none", "use .to_numpy() first")
+                explain("arrays", "two sessions", "one", "use .to_numpy() and distnb.asarray")
             )
         found = _from_dist(data, dtype, dist, grid, bool(copy))
         if copy is False and found is not data:

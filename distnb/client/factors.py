@@ -16,7 +16,7 @@ from distnb.client.array import DistArray
 from distnb.client.creation import eye
 from distnb.client.factoring import SPECTRAL, factored, operands, triangles
 from distnb.client.namespace import FUNCTIONS, stands_for
-from distnb.client.operations import elementwise
+from distnb.client.operations import elementwise, settled
 from distnb.client.products import matmul as _matmul
 
 __all__ = [
@@ -351,7 +351,7 @@ def cond(x: Any, p: Any = None) -> DistArray:
     """Return the condition number, as ``numpy.linalg.cond``; infinite where it cannot be known."""
     (a,) = operands(x)
     if a.here is not None:
-        return operands(np.linalg.cond(a.here, p))[0]
+        return settled(a.session, np.asarray(np.linalg.cond(a.here, p)))
     if a.size == 0 and 0 in a.shape[-2:]:
         raise np.linalg.LinAlgError("cond is not defined on empty arrays")
     if p is None or p in (2, -2):

@@ -81,9 +81,10 @@ def fft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None
     -----
     An axis beside which no other can be split is transformed by several engines together, if it has
     at least 4096 elements: by the largest number of engines whose square divides n, if these are a
-    quarter of all, or else by all as a convolution whose length suits them. Elements travel three
-    times, in a convolution about nine times as many. Shorter lanes are brought to one engine. The
-    result is split along the axis, in blocks.
+    quarter of all. Elements travel three times. Other lengths, such as primes, are transformed by
+    all as a convolution whose length suits them, if they are at least eight: there about nine times
+    as many elements travel. All other lanes are brought to one engine. The result is split along
+    the axis, in blocks.
 
     Examples
     --------

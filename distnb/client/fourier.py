@@ -33,6 +33,8 @@ __all__ = ["Step", "run", "together"]
 
 #: Lanes shorter than this are brought to one engine rather than transformed by several together.
 TOGETHER = 4096
+#: From so many engines on, a convolution by all is faster than one engine alone.
+CONVOLVE = 8
 
 
 class Step(NamedTuple):
@@ -124,14 +126,22 @@ def _along(x: DistArray, step: Step, layout: Layout) -> DistArray:
     shape, dtype = step.of(x.shape, x.dtype)
     axes = tuple(Block() if d == step.axis else kind for d, kind in enumerate(layout.axes))
     lies = Layout(layout.grid, axes, layout.dims)
-    if step.n < TOGETHER:
-        whole = _local(x, step, on_engine(x.ndim, layout.grid.first))
-        return copied(whole, dtype, lies)
+    size = x.session.size
+    if step.n < TOGETHER or (size < CONVOLVE and not _engines(step.n, size)):
+        return copied(_local(x, step, _apart(x.shape, layout, step.axis)), dtype, lies)
     out = create(x.session, shape, dtype, lies, ("empty",))
     for index in np.ndindex(*(1 if d == step.axis else n for d, n in enumerate(shape))):
         lane = tuple(slice(None) if d == step.axis else i for d, i in enumerate(index))
         out[lane] = together(x[lane], step)
     return out
+
+
+def _apart(shape: Ints, layout: Layout, axis: int) -> Layout:
+    """Return a layout in which each lane is on one engine, and some engines may have none."""
+    others = [n if d != axis else 0 for d, n in enumerate(shape)]
+    if max(others) < 2:
+        return on_engine(len(shape), layout.grid.first)
+    return _split(layout.grid, others.index(max(others)), len(shape))
 
 
 def together(x: DistArray, step: Step) -> DistArray:
@@ -177,10 +187,18 @@ def _hermitian(x: DistArray, n: int, dtype: np.dtype) -> DistArray:
 def _complex(x: DistArray, sign: int) -> DistArray:
     """Transform one complex lane without a scale, whatever its length."""
     n, size = x.shape[0], x.session.size
-    engines = max(q for q in range(1, size + 1) if n % (q * q) == 0)
-    if 4 * engines >= size and (engines > 1 or size == 1):
-        return _factored(x, sign, engines)
-    return _chirped(x, sign)
+    engines = _engines(n, size)
+    return _factored(x, sign, engines) if engines else _chirped(x, sign)
+
+
+def _engines(n: int, size: int) -> int:
+    """Return how many engines can share a lane of n elements; 0 if they are too few.
+
+    >>> _engines(4096, 4), _engines(4096, 3), _engines(4099, 2)
+    (4, 2, 0)
+    """
+    found = max(q for q in range(1, size + 1) if n % (q * q) == 0)
+    return found if 4 * found >= size and (found > 1 or size == 1) else 0
 
 
 def _factored(x: DistArray, sign: int, engines: int, swap: bool = False) -> DistArray:

@@ -21,7 +21,7 @@ from distnb.picks import checked, in_line, of_keys, picked_layout, spread
 from distnb.protocol import Collective, Local
 from distnb.views import follow
 
-__all__ = ["Position", "gather", "keys_of", "nonzero_keys", "pick", "place"]
+__all__ = ["Position", "evenly", "gather", "keys_of", "nonzero_keys", "pick", "place"]
 
 _INTP = np.dtype(np.int64)
 
@@ -72,8 +72,13 @@ def pick(x: Handle, k: int, keys: Any) -> Any:
         session.record(
             Collective("gather", (out.operand,), (x.operand, at.operand), (k,), session.site())
         )
-    balanced = follow(out.placed, size)[0]
-    return out if balanced == layout else copied(out, out.dtype, balanced)
+    return evenly(out)
+
+
+def evenly(x: Any) -> Any:
+    """Return all of a base, or a copy in the default layout if one engine holds far too much."""
+    layout, stays = follow(x.placed, x.session.size)
+    return x if stays else copied(x, x.dtype, layout)
 
 
 def place(x: Handle, k: int, keys: Any, value: Any, op: str | None = None) -> None:
@@ -113,8 +118,8 @@ def lying(session: Session, x: Any, layout: Layout, dtype: np.dtype | None = Non
     if not isinstance(x, Handle):
         return from_host(session, x, layout)
     to = x.dtype if dtype is None else dtype
-    same = x._base.layout == layout and x.dtype == to and is_whole(x)
-    return x if same else copied(x, to, layout)
+    same = x._base.layout == layout or (session.size == 1 and x._base.host is None)
+    return x if same and x.dtype == to and is_whole(x) else copied(x, to, layout)
 
 
 def is_whole(x: Handle) -> bool:

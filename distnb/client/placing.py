@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.advanced import Index, is_advanced, put, values_for
+from distnb import ops
+from distnb.client.advanced import Index, in_notebook, is_advanced, put, values_for
 from distnb.client.array import DistArray
 from distnb.client.creation import asarray, empty, ones
 from distnb.client.handle import Handle
@@ -69,10 +70,10 @@ def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     array([1., 0., 0., 0., 2.])
     """
     x = _target(a, "put")
-    if all_here((x, ind, v), x.session):
+    plain = in_notebook((x, ind, v))
+    if plain is not None:
         x._base.copy = None
-        given, values = (i.here if isinstance(i, Handle) else i for i in (ind, v))
-        watched("put", np.put, x.here, given, values, mode=mode)
+        watched("put", np.put, *plain, mode=mode)
         return
     at = positions(ind, x.size, 0, mode)
     if not x.size and np.size(at.index):
@@ -214,7 +215,11 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
 
 def _at(ufunc: np.ufunc, a: Any, indices: Any, *more: Any) -> None:
     """Apply a ufunc in place to indexed elements, once for each time they are named."""
-    x = _target(a, f"{ufunc.__name__}.at")
+    x, row = _target(a, f"{ufunc.__name__}.at"), ops.ELEMENTWISE.get(ufunc.__name__)
+    if row is None or row.run is not ufunc:
+        raise TypeError(
+            explain("ufunc.at", ufunc.__name__, "a ufunc of NumPy", "use x[i] = f(x[i])")
+        )
     if ufunc.nout != 1:
         raise ValueError("Only single output ufuncs supported at this time")
     if len(more) != ufunc.nin - 1:
@@ -222,11 +227,11 @@ def _at(ufunc: np.ufunc, a: Any, indices: Any, *more: Any) -> None:
     few = [np.ones(1, b.dtype if isinstance(b, Handle) else np.asarray(b).dtype) for b in more]
     ufunc.at(np.ones(1, x.dtype), [0], *few)  # NumPy refuses what it does not compute
     key = indices if isinstance(indices, tuple) else (indices,)
-    if all_here((x, *key, *more), x.session):
+    plain = in_notebook((x, *more, *key))
+    if plain is not None:
         x._base.copy = None
-        given = tuple(k.here if isinstance(k, Handle) else k for k in key)
-        values = [b.here if isinstance(b, Handle) else b for b in more]
-        watched(ufunc.__name__, ufunc.at, x.here, given, *values)
+        count = 1 + len(more)
+        watched(ufunc.__name__, ufunc.at, plain[0], plain[count:], *plain[1:count])
     elif is_advanced(key):
         _at_positions(ufunc, x, key, more)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from typing import Any
 
@@ -12,7 +13,7 @@ from distnb.client.creation import asarray, empty, zeros, zeros_like
 from distnb.client.immediate import at_once, session_of
 from distnb.client.joining import concatenate
 from distnb.client.namespace import FUNCTIONS, public
-from distnb.client.operations import elementwise
+from distnb.client.operations import elementwise, settled
 
 __all__: list[str] = []
 
@@ -64,6 +65,31 @@ def _polymul(a1: Any, a2: Any) -> DistArray:
     x, y = _coefficients(a1, a2)
     found = at_once(np.polymul, x, y)
     return FUNCTIONS[np.convolve](x, y) if found is None else found
+
+
+def _make_read(name: str, what: str) -> None:
+    """Make a function of few numbers, which the notebook computes."""
+    numpys = getattr(np, name)
+
+    def function(*args: Any) -> Any:
+        session = session_of(*args)
+        known = [a.__array__() if isinstance(a, DistArray) else a for a in args]
+        found = numpys(*known)
+        several = isinstance(found, tuple)
+        made = tuple(settled(session, np.asarray(f)) for f in (found if several else (found,)))
+        return made if several else made[0]
+
+    function.__doc__ = f"""{what}, as ``numpy.{name}``.
+
+    Coefficients are few: they are read, within the gather budget, and computed in the notebook.
+    """
+    function.__signature__ = inspect.signature(numpys)  # type: ignore[attr-defined]
+    public(name, numpys)(function)
+
+
+_make_read("poly", "Return the polynomial with given roots")
+_make_read("polydiv", "Divide polynomials")
+_make_read("roots", "Return the roots of a polynomial")
 
 
 @public("polyder", np.polyder)

@@ -17,9 +17,9 @@ from distnb.client.creation import asarray, empty
 from distnb.client.handle import create
 from distnb.client.indexing import some_axes
 from distnb.client.namespace import FUNCTIONS, public
-from distnb.client.notebook import plain, watched
+from distnb.client.notebook import all_here, plain, watched
 from distnb.client.operations import as_dist, assign, copied, elementwise, settled
-from distnb.errors import explain
+from distnb.client.weighted import weighted
 from distnb.layout import Ints
 from distnb.protocol import Collective
 
@@ -177,21 +177,21 @@ def _quantile(
     q = q.__array__() if isinstance(q, DistArray) else q
     keep = keepdims is True
     options = {"axis": tuple(axis) if isinstance(axis, list) else axis, "keepdims": keep}
-    if x.here is not None or not x.size:
+    if not x.size or all_here((x, weights), x.session):
         options["weights"] = None if weights is None else plain(weights)
         known = x.to_numpy() if x.here is None else x.here
         found = watched(name, function, known, q, method=method, **options)
         return _into(settled(x.session, np.asarray(found)), out)
-    if weights is not None:
-        raise NotImplementedError(
-            explain(name, "weights=", "none on engines", "use numpy.quantile on .to_numpy()")
-        )
     sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
-    dtype = np.asarray(function(sample, q, method=method, **options)).dtype
+    one = None if weights is None else np.ones(sample.shape)
+    dtype = np.asarray(function(sample, q, method=method, weights=one, **options)).dtype
     axes, weak = some_axes(axis, x.ndim), type(q) in (int, float)
     share = np.true_divide(q, 100, out=...) if percent else np.asarray(q)
-    n = _left(x, axes) if skip else int(np.prod([x.shape[d] for d in axes], dtype=int))
-    found = _interpolated(x, axes, share.reshape(-1), method, n, weak)
+    if weights is not None:
+        found = weighted(x, share.reshape(-1), weights, axis, axes, skip)
+    else:
+        n = _left(x, axes) if skip else int(np.prod([x.shape[d] for d in axes], dtype=int))
+        found = _interpolated(x, axes, share.reshape(-1), method, n, weak)
     return _into(_shaped(found.astype(dtype, copy=False), share.shape, axes, keep), out)
 
 
@@ -238,11 +238,11 @@ def _make_quantile(name: str, percent: bool, skip: bool) -> None:
     left_out = " NaN are left out." if skip else " A lane with NaN has NaN."
     function.__doc__ = f"""Return elements by their rank, as ``numpy.{name}``.{left_out}
 
-    All methods of interpolation; on the engines no ``weights``. The kept axes stay split as they
+    All methods of interpolation. The kept axes stay split as they
     are, and every engine along a reduced axis gets a copy of the result. Engines sort their parts
     and find by exact splitters (as ``sort``) what is at the positions in question: what is sent are
     samples, not the elements. Where a kept axis has at least as many indices as there are engines,
-    it is split instead for a while.
+    it is split instead for a while. With ``weights`` all is sorted.
     """
     public(name, getattr(np, name))(function)
 

@@ -270,8 +270,7 @@ class Flat:
             x[self._index(key)] = value
             return
         flat = flatten(x)
-        part = flat[key]
-        assign(part, FUNCTIONS[np.resize](asarray(value, session=x.session), part.shape))
+        flat[key] = FUNCTIONS[np.resize](asarray(value, session=x.session), flat[key].shape)
         assign(x, _reshaped(flat, x.shape))
 
     def _index(self, key: Any) -> tuple[Any, ...]:

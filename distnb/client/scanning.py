@@ -42,12 +42,24 @@ def accumulate(
         run = watched("accumulate", ufunc.accumulate, x.here, d, kind)
         found = settled(x.session, np.asarray(run))
     else:
-        found = copied(x, kind, ops.sorted_layout(x.placed, d, x.session.size))
-        if x.size:
-            here = (found.operand,)
-            args = (ufunc.__name__, d)
-            x.session.record(Collective("scan", here, here, args, x.session.site()))
+        found = _scanned(ufunc, x, d, kind)
     return found if out is None else _into(found, out)
+
+
+def _scanned(ufunc: np.ufunc, x: DistArray, d: int, kind: np.dtype) -> DistArray:
+    """Record a scan of what lies as the result, or of a copy that does."""
+    layout, session = ops.sorted_layout(x.placed, d, x.session.size), x.session
+    there = x._view.is_whole(x._base.shape) and x._base.layout == layout and x.dtype == kind
+    if there and ufunc.__name__ in ops.UFUNC_REDUCTIONS:
+        found = create(session, x.shape, kind, layout, ("empty",))
+        source = x
+    else:
+        found = source = copied(x, kind, layout)
+    if x.size:
+        args = (ufunc.__name__, d)
+        outs, ins = (found.operand,), (source.operand,)
+        session.record(Collective("scan", outs, ins, args, session.site()))
+    return found
 
 
 def _result_dtype(ufunc: np.ufunc, x: DistArray, axis: Any, dtype: Any, out: Any) -> np.dtype:
@@ -197,8 +209,8 @@ def _segments(
     shape = (*x.shape[:d], len(starts), *x.shape[d + 1 :])
     found = create(x.session, shape, kind, where, ("empty",))
     args = (ufunc.__name__, d, tuple(starts))
-    here = (source.operand,)
-    x.session.record(Collective("segments", (found.operand,), here, args, x.session.site()))
+    both = (found.operand, source.operand)
+    x.session.record(Collective("segments", both, both[1:], args, x.session.site()))
     return found
 
 

@@ -17,7 +17,7 @@ from distnb.client.reducing import reduce
 from distnb.errors import explain
 from distnb.layout import Ints
 
-__all__: list[str] = []
+__all__ = ["beside"]
 
 
 @public("average", np.average)
@@ -35,7 +35,7 @@ def _average(
         n = int(np.prod([x.shape[d] for d in axes], dtype=int))
         scale: Any = elementwise("add", FUNCTIONS[np.zeros_like](mean), mean.dtype.type(n))
         return (mean, scale) if returned else mean
-    heavy = _beside(asarray(weights, session=x.session), x, axis, axes)
+    heavy = beside(asarray(weights, session=x.session), x, axis, axes)
     kinds = (x.dtype, heavy.dtype, *([np.dtype(float)] if x.dtype.kind in "biu" else []))
     dtype = np.result_type(*kinds)
     scale = reduce("sum", heavy, axes, dtype, None, keep)
@@ -46,7 +46,7 @@ def _average(
     return (mean, scale) if returned else mean
 
 
-def _beside(weights: DistArray, x: DistArray, axis: Any, axes: Ints) -> DistArray:
+def beside(weights: DistArray, x: DistArray, axis: Any, axes: Ints) -> DistArray:
     """Return weights in the shape of ``x``; those of some axes are stretched along the others."""
     if weights.shape == x.shape:
         return weights

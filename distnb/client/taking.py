@@ -18,7 +18,7 @@ from distnb.client.indexing import one_axis
 from distnb.client.namespace import FUNCTIONS, public
 from distnb.client.notebook import all_here
 from distnb.client.operations import as_dist, assign, copied, elementwise, settled
-from distnb.client.picking import Position, keys_of, lying, moved, nonzero_keys, pick
+from distnb.client.picking import Position, evenly, keys_of, lying, moved, nonzero_keys, pick
 from distnb.client.reshaping import ravel
 from distnb.client.session import Session
 from distnb.layout import Ints, Layout
@@ -239,15 +239,7 @@ def flatnonzero(a: Any) -> DistArray:
     """
     x = asarray(a)
     found = settled_keys(x.session, nonzero_keys(truth(x)))
-    return _spread_evenly(found)
-
-
-def _spread_evenly(x: Any) -> Any:
-    """Return an array, or a copy in the default layout if one engine holds far too much."""
-    if x.here is not None:
-        return x
-    wanted = follow(x.placed, x.session.size)[0]
-    return x if wanted == x._base.layout else copied(x, x.dtype, wanted)
+    return found if found.here is not None else evenly(found)
 
 
 @public("nonzero", np.nonzero)

@@ -12,16 +12,18 @@ from typing import Any, cast
 
 import numpy as np
 
+from distnb import ops
+from distnb.engines.cells import Combiner, Scratch
 from distnb.engines.comm import Comm
 from distnb.engines.exchange import Exchange, PeerFailed
 from distnb.engines.fusion import Group, Specs
-from distnb.engines.kernels import WEAK, Job, Scratch, Watch, Window, dense, look, program
+from distnb.engines.kernels import WEAK, Job, Watch, Window, dense, look, program
 from distnb.engines.lending import Loans
 from distnb.engines.loops import Loop, scheme
 from distnb.engines.replicas import is_large
 from distnb.engines.store import Base, Lost, Store
 from distnb.events import COMPUTE, TRANSFER, Clock
-from distnb.protocol import Apply, Operand, Param, filled
+from distnb.protocol import Apply, Operand, Param, Reduce, filled
 from distnb.transfer import LOCAL, Message, Piece, at
 
 __all__ = ["Elementwise", "Task"]
@@ -43,7 +45,11 @@ class Task:
         self.positions = group.positions
         self.commands = group.commands
         self.scheme = scheme(store.rank, recipe, node and (node.ranks, node.least))
-        self.program = program(recipe, self.scheme.inputs)
+        self.program = program(recipe, self.scheme.inputs, None)
+        #: The same if the group's tail takes in what it reduces.
+        self.reducing = self.program
+        if recipe.tail is not None and self.scheme.cells is not None:
+            self.reducing = program(recipe, self.scheme.inputs, recipe.tail[0])
         slots = list(group.slots)
         self.operands = [slots[s] for s in self.scheme.inputs]
         #: The bases that are stored.
@@ -68,8 +74,8 @@ class Elementwise:
 
     Parameters
     ----------
-    store, comm, clock, scratch
-        The rank's.
+    store, comm, clock, scratch, results
+        The rank's; scratch for tiles, and for the results of a tail.
     task : Task
         What to do.
     values : tuple
@@ -87,6 +93,7 @@ class Elementwise:
         comm: Comm,
         clock: Clock,
         scratch: Scratch,
+        results: Scratch,
         task: Task,
         values: tuple[Any, ...],
         watch: Watch,
@@ -96,6 +103,7 @@ class Elementwise:
         self.store = store
         self.clock = clock
         self.scratch = scratch
+        self.results = results
         self.task = task
         self.values = values
         self.scheme = task.scheme
@@ -111,6 +119,20 @@ class Elementwise:
         self._missing: set[Operand] = set()
         self._scalars = [values[i] if kind is None else kind(values[i]) for i, kind in task.scalars]
         self._targets: list[Any] = []
+        #: What takes in what the group's tail reduces, if that is not stored.
+        self._tail = None if task.group.tail is None else self._end_with(task.group.tail)
+        self.program = task.program if self._tail is None else task.reducing
+
+    def _end_with(self, command: Reduce) -> Combiner | None:
+        how = self.scheme.cells
+        if how is None or not self.store.bases[command.operand.base].virtual:
+            return None
+        ufunc = ops.REDUCTIONS[command.op].ufunc
+        return Combiner(ufunc, np.dtype(command.dtype), how, self.results)
+
+    def take(self) -> Any:
+        """Return what took in what the group's tail reduces, or why it failed; None if stored."""
+        return self.failed.pop(len(self.task.commands), self._tail)
 
     # -- what may run ------------------------------------------------------------------------
 
@@ -162,7 +184,7 @@ class Elementwise:
 
     def fail(self, error: BaseException) -> None:
         """Note that the step that is running failed, and the others with it."""
-        others = range(len(self.task.commands))
+        others = range(len(self.task.group.all_positions))
         self.failed = {k: Lost("the group failed") for k in others} | self.failed
         self.failed[self.watch.step] = error
 
@@ -198,7 +220,7 @@ class Elementwise:
         self._targets = [None if base is None else base.block for base in self.bases]
         found: dict[int, tuple[Any, Any]] = {}
         if self.scheme.whole and self.computes:
-            for i in self.task.program.held:
+            for i in self.program.held:
                 block = self.bases[i].block
                 if block is not None:
                     found[i] = self.store.allocate(block.shape, block.dtype)
@@ -260,7 +282,7 @@ class Elementwise:
         saved: dict[tuple[int, int], Window],
     ) -> None:
         """Compute one piece."""
-        todo = self.task.program
+        todo = self.program
         piece, loop = self.scheme.plan.pieces[number], self.scheme.loops[number]
         windows: list[Any] = [None] * len(self.bases)
         targets: list[Any] = [None] * len(self.bases)
@@ -270,7 +292,7 @@ class Elementwise:
             windows[i] = saved.get((number, i)) or _look(block, loop, i)
         for i in todo.held:
             targets[i] = _look(self._targets[i], loop, i)
-        todo.run(Job(loop, windows, targets, self._scalars, self.scratch, self.watch))
+        todo.run(Job(loop, windows, targets, self._scalars, self.scratch, self.watch, self._tail))
 
 
 def _packed(message: Message, block: Any) -> np.ndarray:

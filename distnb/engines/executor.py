@@ -23,11 +23,12 @@ from distnb.engines import (
     sorting,
     tsqr,
 )
+from distnb.engines.cells import Scratch
 from distnb.engines.comm import Comm
 from distnb.engines.elementwise import Elementwise, Task
 from distnb.engines.exchange import Exchange, PeerFailed
 from distnb.engines.fusion import Specs
-from distnb.engines.kernels import Scratch, Watch
+from distnb.engines.kernels import Watch
 from distnb.engines.replicas import Replicas
 from distnb.engines.store import Base, Lost, Store
 from distnb.events import COMPUTE, TRANSFER, Clock
@@ -74,6 +75,8 @@ class Executor:
         #: What must make the command fail that runs next.
         self.trouble: Exception | None = None
         self.scratch = Scratch()
+        #: for the partial results of reductions
+        self.results = Scratch()
         self.watch = Watch()
 
     def enter(self, store: Store, specs: Specs) -> None:
@@ -201,7 +204,10 @@ class Executor:
         base = self.store.get(work.command.operand.base)
         out = self.store.get(work.command.out)
         self._check(work.command)
-        reductions.run(work, base.block, out.block, exchange, self.clock)
+        if isinstance(base.taken, BaseException):
+            raise base.taken
+        block = base.block if base.taken is None else base.taken
+        reductions.run(work, block, out.block, exchange, self.clock, self.results)
         out.lost = False
 
     def _collective(self, number: int, command: Collective) -> None:
@@ -220,14 +226,12 @@ class Executor:
     def group(self, number: int, task: Task, values: tuple[Any, ...]) -> dict[int, BaseException]:
         """Run a group of elementwise commands; return why which of them failed."""
         made = self.replicas.made_by(task.group) if task.large else []
+        trouble = self._begin(number, task, made)
         todo = Elementwise(
-            *(self.store, self.comm, self.clock, self.scratch, task, values, self.watch),
+            *(self.store, self.comm, self.clock, self.scratch, self.results),
+            *(task, values, self.watch),
             self.replicas.keeps(made),
         )
-        if made:
-            trouble = self.replicas.begin(self.comm, number, made)
-        else:
-            trouble = self.replicas.part(self.comm, number, task.written)
 
         def work(exchange: Exchange) -> None:
             if trouble is not None:
@@ -243,9 +247,23 @@ class Executor:
             todo.fail(error)
         finally:
             self.watch.forget()  # else it holds the blocks, and they never come back to the pool
+        if task.group.tail is not None:
+            self.store.bases[task.group.tail.operand.base].taken = todo.take()
         if made:
             self._made(number, task, made, todo.failed)
         return todo.failed
+
+    def _begin(self, number: int, task: Task, made: list[int]) -> Exception | None:
+        """Prepare what a group writes; return what went wrong."""
+        failure, tail = None, task.group.tail
+        if tail is not None and (made or task.scheme.cells is None):
+            try:  # it is reduced afterwards, and by those that are to look at it
+                self.store.provide(self.store.bases[tail.operand.base])
+            except MemoryError as error:
+                failure = error
+        if made:
+            return self.replicas.begin(self.comm, number, made) or failure
+        return self.replicas.part(self.comm, number, task.written) or failure
 
     def _made(
         self, number: int, task: Task, made: list[int], failed: dict[int, BaseException]

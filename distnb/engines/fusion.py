@@ -8,6 +8,9 @@ What the group reads may be written at its end through another view, as in a ste
 assigned back; the kernel (:mod:`distnb.engines.kernels`) holds results back as long as they are
 still to be read.
 
+Where a reduction follows that is all a group's result is made for, it becomes the group's *tail*:
+each tile goes into it while it is in the cache, and the result is not stored either.
+
 Groups follow from the commands and the specs of their arrays alone, so all ranks form the same.
 Deletions do not matter for that: under SPMD they may come at different places on different ranks.
 """
@@ -20,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from distnb import ops
 from distnb.engines.exchange import TAGS_PER_COMMAND
 from distnb.layout import Ints, Layout
 from distnb.protocol import (
@@ -77,12 +81,15 @@ class Step(NamedTuple):
 class Recipe(NamedTuple):
     """What a group does, without the handles of its bases and the values of its scalars.
 
-    Equal recipes have equal plans and kernels. ``scalars`` are the types of the scalars.
+    Equal recipes have equal plans and kernels. ``scalars`` are the types of the scalars. ``tail``
+    is the slot that is reduced at the end, and along which axes; ranks that cannot do that in the
+    same pass store it, so it counts as kept.
     """
 
     slots: tuple[Slot, ...]
     scalars: tuple[str, ...]
     steps: tuple[Step, ...]
+    tail: tuple[int, Ints] | None = None
 
 
 class Group:
@@ -96,6 +103,9 @@ class Group:
         self.written: dict[int, View] = {}
         #: base -> the views through which it is read before it is written
         self.read: dict[int, set[View]] = {}
+        #: the reduction that follows, and its position in the batch
+        self.tail: Reduce | None = None
+        self.tail_at = -1
         self._lead: Placed | None = None
 
     def join(self, position: int, command: Apply, specs: Specs) -> bool:
@@ -128,6 +138,18 @@ class Group:
             for o in command.outs
         )
 
+    def end_with(self, position: int, command: Reduce, specs: Specs) -> None:
+        """Take a reduction as the tail if it reduces the whole of what the group writes."""
+        base, view = command.operand
+        whole = base in self.written and view.is_whole(specs[base].shape)
+        if whole and view == self.written[base] and ops.REDUCTIONS[command.op].ufunc is not None:
+            self.tail, self.tail_at = command, position
+
+    @property
+    def all_positions(self) -> list[int]:
+        """The positions of the commands, and of the tail if there is one."""
+        return self.positions if self.tail is None else [*self.positions, self.tail_at]
+
     def recipe(self, specs: Specs, dead: set[int]) -> Recipe:
         """Return what the group does, in a form that is equal for equal work."""
         bases: dict[int, int] = {}
@@ -142,7 +164,8 @@ class Group:
         )
         kinds: list[str] = []
         steps = tuple(self._step(c, kinds) for c in self.commands)
-        return Recipe(slots, tuple(kinds), steps)
+        tail = None if self.tail is None else (self.slots[self.tail.operand], self.tail.axes)
+        return Recipe(slots, tuple(kinds), steps, tail)
 
     def _step(self, command: Apply, kinds: list[str]) -> Step:
         ins = []
@@ -192,10 +215,14 @@ def _same_owners(x: Any, y: Any) -> bool:
 
 
 class Schedule(NamedTuple):
-    """The order in which a batch runs (positions, and groups), and the bases never stored."""
+    """The order in which a batch runs (positions, and groups), and the bases never stored.
+
+    ``reduced`` are those that are only made for a group's tail.
+    """
 
     items: list[int | Group]
     dead: set[int]
+    reduced: set[int]
 
 
 def schedule(commands: Sequence[Command], specs: Specs, fuse: bool) -> Schedule:
@@ -218,6 +245,8 @@ def schedule(commands: Sequence[Command], specs: Specs, fuse: bool) -> Schedule:
             specs[command.base] = Spec(command.shape, np.dtype(command.dtype), command.layout)
             items.append(position)
             continue
+        elif isinstance(command, Reduce) and group is not None and fuse:
+            group.end_with(position, command, specs)
         _end(items, group, later)
         group = None
         if isinstance(command, Apply):
@@ -226,7 +255,7 @@ def schedule(commands: Sequence[Command], specs: Specs, fuse: bool) -> Schedule:
         else:
             items.append(position)
     _end(items, group, later)
-    return Schedule(items, _dead(commands, items))
+    return _schedule(commands, items)
 
 
 def _end(items: list[int | Group], group: Group | None, later: list[int]) -> None:
@@ -236,20 +265,28 @@ def _end(items: list[int | Group], group: Group | None, later: list[int]) -> Non
     later.clear()
 
 
-def _dead(commands: Sequence[Command], items: Sequence[int | Group]) -> set[int]:
-    """Return the bases that come to be, are used by one group only, and go, all in this batch."""
+def _schedule(commands: Sequence[Command], items: list[int | Group]) -> Schedule:
+    """Find the bases that come to be, are used by one group only, and go, all in this batch."""
     made = {c.base for c in commands if isinstance(c, Create) and c.how == ("empty",)}
     freed = {h for c in commands if isinstance(c, Free) for h in c.bases}
     once: dict[int, int] = {}
+    tails = {x.tail_at: x for x in items if isinstance(x, Group) and x.tail is not None}
     found = made & freed
     for number, item in enumerate(items):
         if not isinstance(item, Group):
-            found -= _named(commands[item])
+            also = _named(commands[item])
+            found -= also - {x.tail.operand.base} if (x := tails.get(item)) and x.tail else also
             continue
         for handle in item.written.keys() | item.read.keys():
             if once.setdefault(handle, number) != number or handle in item.read:
                 found.discard(handle)
-    return found
+    reduced = set()
+    for group in tails.values():
+        if group.tail is not None and group.tail.operand.base in found:
+            reduced.add(group.tail.operand.base)
+        else:
+            group.tail = None
+    return Schedule(items, found - reduced, reduced)
 
 
 def _named(command: Command) -> set[int]:

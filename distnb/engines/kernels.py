@@ -17,13 +17,14 @@ import numpy as np
 
 from distnb import ops
 from distnb.engines import loops
+from distnb.engines.cells import Combiner, Scratch
 from distnb.engines.compiled import Call, Compiled, Segment, segments
 from distnb.engines.fusion import Recipe, Step
 from distnb.engines.loops import Loop, held, sources
 from distnb.layout import Ints, strides_of
 from distnb.transfer import window
 
-__all__ = ["WEAK", "Job", "Program", "Scratch", "Watch", "Window", "dense", "look", "program"]
+__all__ = ["WEAK", "Job", "Program", "Watch", "Window", "dense", "look", "program"]
 
 #: Types of Python scalars, which are weak.
 WEAK: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
@@ -100,31 +101,12 @@ class Watch:
         raise error
 
 
-class Scratch:
-    """Buffers for tiles, kept from group to group, so that they stay in the cache."""
-
-    def __init__(self) -> None:
-        self._memory: list[np.ndarray] = []
-
-    def take(self, dtypes: Sequence[np.dtype], shape: Ints) -> list[np.ndarray]:
-        """Return a buffer for each dtype, with undefined content."""
-        found = []
-        for i, dtype in enumerate(dtypes):
-            nbytes = prod(shape) * dtype.itemsize
-            if i == len(self._memory):
-                self._memory.append(np.empty(0, np.uint8))
-            if self._memory[i].nbytes < nbytes:
-                self._memory[i] = np.empty(nbytes, np.uint8)
-            found.append(np.ndarray(shape, dtype, self._memory[i]))
-        return found
-
-
 class Job(NamedTuple):
     """One piece for a program, and what it works with on this rank.
 
     ``windows`` are what is read (and written, if it is not held), a :class:`Window` for each
     reference; ``targets`` is where held results go in the end. Those that could not be made are
-    None: no step that runs needs them.
+    None: no step that runs needs them. ``tail`` takes in the tiles of what is reduced at the end.
     """
 
     loop: Loop
@@ -133,6 +115,20 @@ class Job(NamedTuple):
     scalars: Sequence[Any]
     scratch: Scratch
     watch: Watch
+    tail: Combiner | None = None
+
+
+class Tail(NamedTuple):
+    """The last call of a group that ends in a reduction: it takes in a tile."""
+
+    step: int
+    register: int
+    combiner: Combiner
+    watch: Watch
+
+    def __call__(self, registers: list[Any]) -> None:
+        """Take in the tile that ``watch`` names."""
+        self.combiner.add(self.watch.tile, registers[self.register])
 
 
 class Program:
@@ -144,11 +140,15 @@ class Program:
         What to do.
     inputs : tuple of int
         The slots in memory, in the order of the references of pieces.
+    taken : int, optional
+        The slot that is never stored, because the group's tail takes it in.
     """
 
-    def __init__(self, recipe: Recipe, inputs: Ints) -> None:
+    def __init__(self, recipe: Recipe, inputs: Ints, taken: int | None = None) -> None:
         self.recipe = recipe
-        self.memory = [i for i, s in enumerate(inputs) if recipe.slots[s].kept]
+        self.taken = taken
+        self._kept = {s: i for i, s in enumerate(inputs) if recipe.slots[s].kept and s != taken}
+        self.memory = list(self._kept.values())
         self.first_scalar = len(inputs)
         self.first_buffer = self.first_scalar + len(recipe.scalars)
         #: dtype of each buffer; results that are held have two, for every other tile
@@ -156,7 +156,6 @@ class Program:
         #: reference -> its two buffers, and the references that are written in part
         self.held: dict[int, tuple[int, int]] = {}
         self.partial: list[int] = []
-        self._kept = {s: i for i, s in enumerate(inputs) if recipe.slots[s].kept}
         self._holds = held(recipe)
         self._now = dict(self._kept)
         self._free: dict[np.dtype, list[int]] = {}
@@ -166,6 +165,8 @@ class Program:
         self._steps = _without_copies(recipe)
         self.calls = tuple(self._call(k) for k in self._steps)
         self.size = self.first_buffer + len(self.buffers)
+        #: The register of what is taken in.
+        self.tail = -1 if taken is None else self._now[taken]
 
     def _call(self, k: int) -> Call:
         """Give each value of a step a register, and free those that nobody needs any more."""
@@ -192,7 +193,11 @@ class Program:
 
     def _ends(self, slot: int, k: int) -> bool:
         later = (st for j, st in self._steps.items() if j > k)
-        return slot not in self._kept and not any(_touches(st, slot) for st in later)
+        return (
+            slot not in self._kept
+            and slot != self.taken
+            and not any(_touches(st, slot) for st in later)
+        )
 
     def _drop(self, slots: Iterable[int]) -> None:
         for s in slots:
@@ -226,11 +231,13 @@ class Program:
 
     def run(self, job: Job) -> None:
         """Run all steps on all tiles of a piece."""
-        loop, windows, targets, scalars, scratch, watch = job
+        loop, windows, targets, scalars, scratch, watch, _ = job
         registers: list[Any] = [None] * self.size
         registers[self.first_scalar : self.first_buffer] = scalars
         here = [i for i in self.memory if windows[i] is not None]
         calls, once = self._chosen(job)
+        if job.tail is not None:
+            calls = [*calls, Tail(len(self.recipe.steps), self.tail, job.tail, job.watch)]
         shape: Ints | None = None
         waiting: list[tuple[Any, Any]] = []
         for turn, tile in enumerate(loop.tiles(once)):
@@ -285,14 +292,14 @@ class Program:
 
     def _is_kept(self, register: int) -> bool:
         holds = [a for a, _ in self.held.values()]
-        return register < self.first_scalar or register in holds
+        return register < self.first_scalar or register in holds or register == self.tail
 
     def _can_be_whole(self, segment: Segment, loop: Loop) -> bool:
         """Tell whether one loop can do all of a piece, with no buffers but rings of rows.
 
         Not where an operand runs across memory: then tiles are better than long rows.
         """
-        if loop.tile[1:] != loop.shape[1:]:
+        if loop.tile[1:] != loop.shape[1:] or self.taken is not None:
             return False
         holds = {a for a, _ in self.held.values()}
         buffers = {r for r in segment.arrays if r >= self.first_buffer}
@@ -356,9 +363,9 @@ def _fits(scalar: Any) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def program(recipe: Recipe, inputs: Ints) -> Program:
+def program(recipe: Recipe, inputs: Ints, taken: int | None) -> Program:
     """Return the program of a recipe (the same object every time)."""
-    return Program(recipe, inputs)
+    return Program(recipe, inputs, taken)
 
 
 class Window(NamedTuple):

@@ -51,7 +51,8 @@ class Nonzero(_Blocks):
     def _first(self) -> int:
         """Return the position of the first element of this rank; axes before it have length 1."""
         base = self.ins[0]
-        split = next((d for d, g in enumerate(base.layout.dims) if g >= 0), None)
+        layout = base.layout
+        split = next((d for d in range(len(layout.dims)) if layout.parts(d) > 1), None)
         coords = base.layout.grid.coords(self.rank)
         if split is None or coords is None:
             return 0

@@ -76,19 +76,19 @@ class Prepared:
     complex : bool
         Whether complex numbers may be cast to real ones.
     dead : set of int
-        The bases that are never stored.
+        The bases that are not stored when they are created.
     """
 
     def __init__(self, script: Script, frame: Frame, fuse: bool) -> None:
         specs: Specs = {n: _spec(base) for n, base in frame.bases.items()}
         self.specs = specs
         plan = schedule(script.commands, specs, fuse)
-        self.dead = plan.dead
+        self.dead = plan.dead | plan.reduced
         self.complex = any(x.dtype.kind == "c" for x in specs.values())
         self.items: list[tuple[Task | int, Ints]] = []
         for item in plan.items:
             if isinstance(item, Group):
-                rows = tuple([script.index[p] for p in item.positions])
+                rows = tuple([script.index[p] for p in item.all_positions])
                 self.items.append((Task(frame, item, specs, plan.dead), rows))
             else:
                 self.items.append((item, (script.index.get(item, -1),)))

@@ -3,7 +3,9 @@
 A partial result is an array over the kept axes. Partial results combine in the order of the ranks,
 in a binomial tree over the ranks that hold something, and travel back down the same way (as in
 Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH",
-2005); so the order of operations depends on the number of ranks, never on timing.
+2005); so the order of operations depends on the number of ranks, never on timing. Within a rank
+it depends on the shape of its block (:mod:`distnb.engines.cells`), or on the view where that is not
+all of an array.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from distnb import ops
+from distnb.engines.cells import Combiner, Scratch, cells, options
 from distnb.engines.exchange import Exchange
 from distnb.events import COMPUTE, Clock
 from distnb.layout import Ints
@@ -46,6 +49,7 @@ class Work:
     def __init__(self, command: Reduce, placed: Placed, rank: int) -> None:
         self.command = command
         self.view_shape = placed.view.shape
+        self.whole = placed.view.is_whole(placed.shape)
         self.local = plan_reduce(rank, placed, command.axes)
         members = group(placed, command.axes, rank)
         holders = [r for r in members if placed.owned(r) is not None]
@@ -70,12 +74,21 @@ class Work:
 
 
 def run(
-    work: Work, block: np.ndarray | None, out: np.ndarray | None, exchange: Exchange, clock: Clock
+    work: Work,
+    block: np.ndarray | Combiner | None,
+    out: np.ndarray | None,
+    exchange: Exchange,
+    clock: Clock,
+    scratch: Scratch,
 ) -> None:
-    """Reduce a rank's block and leave the result in ``out``, the rank's part of it."""
+    """Reduce a rank's block and leave the result in ``out``, the rank's part of it.
+
+    In place of the block there may be what has taken in all of its elements.
+    """
     if not work.member or out is None or out.size == 0:
         return
-    kind = _Positions(work) if ops.REDUCTIONS[work.command.op].ufunc is None else _Values(work)
+    kind: Any = _Positions if ops.REDUCTIONS[work.command.op].ufunc is None else _Values
+    kind = kind(work, scratch)
     before = clock.switch(COMPUTE)
     partial = kind.local(block, out.shape)
     clock.switch(before)
@@ -100,21 +113,32 @@ def run(
 class _Values:
     """Partial results of a ufunc."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, scratch: Scratch) -> None:
         self.work = work
+        self.scratch = scratch
         self.ufunc: Any = ops.REDUCTIONS[work.command.op].ufunc
         self.dtype = np.dtype(work.command.dtype)
-        # Logical operations take any dtype and give bool: asking for bool would be a cast.
-        logical = self.ufunc in (np.logical_and, np.logical_or, np.logical_xor)
-        self.options = {} if logical else {"dtype": self.dtype}
+        self.options = options(self.ufunc, self.dtype)
 
-    def local(self, block: np.ndarray | None, shape: Ints) -> np.ndarray:
-        """Reduce the pieces of this rank, each in its place of the partial result."""
+    def local(self, block: np.ndarray | Combiner | None, shape: Ints) -> np.ndarray:
+        """Reduce what this rank holds."""
         if self.work.local is None or block is None:
             return self.identity(shape)
-        found = np.empty(self.work.local[0], self.dtype)
+        kept, pieces = self.work.local
+        if isinstance(block, Combiner):
+            return block.result(kept)
+        how = cells(block.shape, self.work.command.axes) if self.work.whole else None
+        if how is None:
+            return self._pieces(block, kept, pieces)
+        combiner = Combiner(self.ufunc, self.dtype, how, self.scratch)
+        combiner.all(block.reshape(how.shape))
+        return combiner.result(kept)
+
+    def _pieces(self, block: np.ndarray, kept: Ints, pieces: tuple[ReducePiece, ...]) -> np.ndarray:
+        """Reduce the pieces of a view, each in its place of the partial result."""
+        found = np.empty(kept, self.dtype)
         seen: set[int] = set()
-        for piece in self.work.local[1]:
+        for piece in pieces:
             data = window(block, piece.shape, piece.memory.offset, piece.memory.strides)
             value = self.ufunc.reduce(data, axis=piece.axes, **self.options)
             place = window(found, piece.partial_shape, piece.partial.offset, piece.partial.strides)
@@ -142,7 +166,7 @@ class _Values:
 class _Positions:
     """Partial results of argmin and argmax: the best value and its position in the view."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, scratch: Scratch) -> None:
         self.work = work
         self.function = ops.REDUCTIONS[work.command.op].function
         self.better: Any = np.less if work.command.op == "argmin" else np.greater

@@ -23,6 +23,9 @@ from distnb.protocol import Collective
 
 __all__ = ["Scan", "line_of"]
 
+#: A row of so many elements costs more than to call a ufunc.
+_LONG = 256
+
 
 def line_of(base: Base, axis: int, rank: int) -> tuple[list[int], int]:
     """Return the engines that hold something of the rank's lanes, in order, and its place there."""
@@ -37,15 +40,17 @@ def line_of(base: Base, axis: int, rank: int) -> tuple[list[int], int]:
 
 
 class Scan:
-    """Replace the elements of a whole base by running results along an axis, on one rank.
+    """Fill a base with the running results of another, or of itself, along an axis, on one rank.
 
     ``command.args`` are the name of the ufunc and the axis. A split axis must lie in intervals.
+    Where the order of evaluation matters, the base is its own operand.
     """
 
     def __init__(self, command: Collective, store: Store) -> None:
         name, self.axis = command.args
         self.ufunc: Any = ops.ELEMENTWISE[name].run
         self.base = store.bases[command.outs[0].base]
+        self.source = store.bases[command.ins[0].base]
         self.members, self.me = line_of(self.base, self.axis, store.rank)
         #: places to the engine that a message goes to, round by round
         self.steps = [1]
@@ -78,7 +83,9 @@ class Scan:
 
     def _together(self, lanes: np.ndarray, exchange: Exchange) -> None:
         """Accumulate from the first index on, then combine with the total of the engines before."""
-        self.ufunc.accumulate(lanes, axis=0, out=lanes, dtype=lanes.dtype)
+        assert self.source.block is not None
+        source = np.moveaxis(self.source.block, self.axis, 0)
+        _accumulate(self.ufunc, source, lanes)
         total = np.ascontiguousarray(lanes[-1:])
         offset = None
         owed, expected = ({k: r for r, k in keys} for keys in (self.owed, self.expected))
@@ -99,6 +106,20 @@ class Scan:
             carry = np.empty_like(np.ascontiguousarray(lanes[:1]))
             exchange.receive(peer, tag, carry)
             lanes[:1] = self.ufunc(carry, lanes[:1])
-        self.ufunc.accumulate(lanes, axis=0, out=lanes, dtype=lanes.dtype)
+        _accumulate(self.ufunc, lanes, lanes)
         for peer, tag in self.owed:
             exchange.send(peer, tag, np.ascontiguousarray(lanes[-1:]))
+
+
+def _accumulate(ufunc: Any, source: np.ndarray, out: np.ndarray) -> None:
+    """Accumulate along the first axis, as NumPy does.
+
+    NumPy walks along one lane after the other. Where neighbours are of different lanes, it is a few
+    times as fast to add whole rows, which gives the same bits.
+    """
+    if out[0].size < _LONG or abs(out.strides[0]) <= min(map(abs, out.strides[1:])):
+        ufunc.accumulate(source, axis=0, out=out, dtype=out.dtype)
+        return
+    out[0] = source[0]
+    for before, element, here in zip(out, source[1:], out[1:], strict=False):
+        ufunc(before, element, out=here)

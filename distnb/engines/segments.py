@@ -23,7 +23,8 @@ __all__ = ["Segments"]
 class Segments:
     """Reduce the segments of an axis, on one rank; the operand is written over.
 
-    ``command.args`` are the name of the ufunc, the axis, and where segments begin: the first at 0.
+    ``command.outs`` are the result, and the operand as well; ``command.args`` the name of the
+    ufunc, the axis, and where segments begin: the first at 0.
     A split axis must lie in intervals, and the result where segments end.
     """
 
@@ -31,7 +32,7 @@ class Segments:
         name, self.axis, starts = command.args
         self.ufunc: Any = ops.ELEMENTWISE[name].run
         self.together = name in ops.UFUNC_REDUCTIONS
-        self.base, self.out = (store.bases[x.base] for x in (*command.ins, *command.outs))
+        self.out, self.base = (store.bases[x.base] for x in command.outs)
         self.members, self.me = line_of(self.base, self.axis, store.rank)
         layout, n = self.base.layout, self.base.shape[self.axis]
         p, kind = layout.parts(self.axis), layout.axes[self.axis]

@@ -91,9 +91,7 @@ class Sort:
         Where the keys are all, and the result takes their place, they are sorted there.
         """
         blocks = [base.block for base in self.sources]
-        if len(blocks) == 1:
-            if self.outs[0] is not self.sources[0]:
-                blocks = [blocks[0].copy()]  # type: ignore[union-attr]
+        if len(blocks) == 1 and self.outs[0] is self.sources[0]:
             blocks[0].sort(axis=self.axis, kind=self.kind)  # type: ignore[union-attr]
             return _rows(blocks[0], self.axis)
         parts = [_rows(block, self.axis) for block in blocks]

@@ -41,6 +41,8 @@ class Base:
     lost: bool = False
     #: Never stored: it comes to be and goes within one group of commands.
     virtual: bool = False
+    #: In place of elements: what took them in for the reduction that follows, or why it failed.
+    taken: Any = None
     #: Whether other ranks of the node have read this rank's block in place.
     lent: bool = False
     #: The ranks of the node that share one block (:mod:`distnb.engines.replicas`), if they do.
@@ -135,6 +137,7 @@ class Store:
         local = base.layout.local_shape(base.shape, self.rank)
         if local is not None:
             base.block, base.memory = self.allocate(local, base.dtype)
+        base.virtual = False
 
     def allocate(self, shape: Ints, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray | None]:
         """Return a C-contiguous block, and the pooled memory under it (None if not pooled)."""
@@ -240,7 +243,7 @@ class Store:
         if target.block is None or source.block is None:
             return
         memory, target.memory = target.memory, source.memory
-        target.shared, source.shared = source.shared, ()
+        target.shared = source.shared
         target.block = source.block.reshape(target.block.shape)
         self.release(memory)
 

@@ -254,7 +254,7 @@ class _Run:
             for base in task.written:
                 bases[base].lost = False
         else:
-            for k, (row, command) in enumerate(zip(rows, task.commands, strict=True)):
+            for k, (row, command) in enumerate(zip(rows, task.commands, strict=False)):
                 if k in errors:
                     self._failed(row, command, errors[k])
                     continue

@@ -272,3 +272,21 @@ def test_what_px_sees_of_the_one_copy_cannot_be_written(session):
     )
     assert on_engines(session, f"{local}.flags.writeable") == [not lends(session)] * 3
     assert on_engines(session, f"float({local}.sum())") == [1800.0] * 3
+
+
+def test_what_is_reduced_of_replicas(session):
+    """One rank makes it for all, and each reduces it; with the digits of ranks that share nothing."""
+    x = numbered((67, 31)) / 7
+    a = dnb.array(x, dist="replicated", session=session)
+    b = dnb.zeros_like(a)
+    for _ in range(2):
+        with setting(flush_idle=0.5):
+            total = (a * a).sum(axis=0)
+            np.add(a, 1, out=b)
+            largest = abs(b - 3).max()
+            found = np.asarray(total), float(largest)
+        np.testing.assert_allclose(found[0], (x * x).sum(axis=0), rtol=1e-13)
+        assert found[1] == abs(x + 1 - 3).max()
+        same(b, x + 1)
+        parts = on_engines(session, f"worker.store.bases[{total._base.handle}].block.tobytes()")
+        assert parts == [found[0].tobytes()] * 3

@@ -1,7 +1,5 @@
 """Groups of operations that run in one pass give what NumPy gives, and what one by one gives."""
 
-import gc
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -125,7 +123,6 @@ class Machine:
                 getattr(self, name)(*rest)
             except TypeError:
                 self.refused.append((name, *rest))
-        gc.collect()
         return [*self.bases, *(m for m in self.made if m is not None)], self.refused
 
 

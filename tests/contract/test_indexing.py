@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from tests.contract.support import SCALE, agree, numbered, outcome, same
+from tests.contract.support import SCALE, agree, measured, numbered, outcome, same
 
 LAYOUTS = [None, "replicated", "engine", ("block", "*"), ("*", "cyclic"), (("cyclic", 2), "block")]
 
@@ -154,4 +154,159 @@ def test_any_index_assigns_as_numpy(session, seed):
             lambda y=y, key=key, v=value: y.__setitem__(key, v),
             lambda b=b, ours=ours, v=mine: (b.__setitem__(ours, v), b.session.flush())[0],
         )
+        same(a, x)
+
+
+# -- indices of every kind -------------------------------------------------------------------------
+
+X = np.arange(24.0).reshape(4, 6)
+
+KEYS = {
+    "nothing": [],
+    "floats": np.array([]),
+    "numbers with a point": [1.5],
+    "a word": "a",
+    "a list": [2, -1, 0],
+    "nested lists": [[0, 1], [1, 0]],
+    "tuples": ((0, 1), (2, 3)),
+    "a range": range(2),
+    "truth values": [True, False, True, False],
+    "too few truth values": [True],
+    "True": True,
+    "False": np.False_,
+    "True and positions": (True, [0, 1]),
+    "small unsigned": np.array([1, 3], np.uint8),
+    "large unsigned": np.array([1, 2**63], np.uint64),
+    "a mask of columns": (..., [True] * 3 + [False] * 3),
+    "a mask and positions": (np.array([True, False, True, False]), [0, 1]),
+    "a mask and too few positions": (np.array([True, True, True, False]), [0, 1]),
+    "a mask too much": (X > 3, 0),
+    "too many": ([0], [0], [0]),
+    "two ellipses": (..., [0], ...),
+    "shapes that do not fit": ([0, 1], [0, 1, 2]),
+    "a number out of bounds": (9, [0]),
+    "out of bounds": (slice(None), [0, -7]),
+    "new axes": (None, [0, 1], None),
+    "a number apart": (0, slice(None), None, [1, 2]),
+    "an ellipsis of nothing": ([0, 1], ..., [1, 2]),
+    "complex": np.array([1j]),
+}
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+def test_indices_of_every_kind(session, key):
+    a = dnb.array(X)
+    agree(lambda: X[key] + 0, lambda: settle(a[key] + 0))
+    if outcome(lambda: X[key])[1] is not None:
+        agree(lambda: assigned(X.copy(), key, 5), lambda: assigned(a.copy(), key, 5))
+        return  # of two errors, either may be raised
+    for value in (5, np.float32(2.5), [1], np.arange(6.0), np.ones((3, 3))):
+        agree(
+            lambda v=value: assigned(X.copy(), key, v), lambda v=value: assigned(a.copy(), key, v)
+        )
+
+
+def assigned(x, key, value):
+    x[key] = value
+    return x
+
+
+def test_arrays_without_axes(session):
+    for key in (True, False, (None, True), (..., True), ([0],)):
+        agree(lambda key=key: np.array(5.0)[key], lambda key=key: dnb.array(5.0)[key])
+        for v in (3, [3]):
+            agree(
+                lambda key=key, v=v: assigned(np.array(5.0), key, v),
+                lambda key=key, v=v: assigned(dnb.array(5.0), key, v),
+            )
+    a = dnb.array(X)
+    same(a[dnb.array(True)], X[np.array(True)])
+    same(a[dnb.array(1), [0, 2]], X[1, [0, 2]])
+    same(a[[0, 1], dnb.array(-1)], X[[0, 1], -1])
+
+
+# -- where results lie, and what is sent -----------------------------------------------------------
+
+
+def sent(session, step):
+    """Return the result of a step, and how many bytes of elements and positions it sent."""
+    with measured(session) as reports:
+        found = step()
+    ranks = [r for row in reports[0].ops for r in row.ranks]
+    # Nothing at all is told to a partner with one byte.
+    return found, sum(r.bytes for r in ranks), sum(r.messages for r in ranks)
+
+
+@pytest.mark.usefixtures("engines_only")
+def test_what_is_picked_lies_as_its_index(session):
+    x, n = dnb.ones(40), 20
+    for dist in ("block", "cyclic", "replicated", ("engine", session.size - 1)):
+        i = dnb.array(np.arange(n), dist=dist)
+        wanted = i.copy()._base.layout
+        assert x[i]._base.layout == wanted
+        assert dnb.ones((40, 3))[i]._base.layout.axes[0] == wanted.axes[0]
+    assert x[list(range(n))]._base.layout == dnb.ones(n)._base.layout
+
+
+@pytest.mark.usefixtures("engines_only")
+def test_axes_that_are_not_indexed_stay(session):
+    a = dnb.ones((8, 12), dist=("*", "block"))
+    for i in ([0, 3, 5], dnb.array([0, 3, 5]), dnb.array([0, 3, 5], dist="cyclic")):
+        if session.size > 1:
+            assert a[i]._base.layout == a[:3].copy()._base.layout
+    _, size, messages = sent(session, lambda: a[[0, 3, 5]])
+    assert (size, messages) == (0, 0)
+
+
+@pytest.mark.usefixtures("engines_only")
+def test_nothing_is_sent_from_copies(session):
+    a, i = dnb.ones((8, 12), dist="replicated"), dnb.arange(12) % 7
+    assert sent(session, lambda: a[i])[1:] == (0, 0)
+
+
+@pytest.mark.usefixtures("engines_only")
+def test_elements_picked_by_a_mask_beside_them_stay(session):
+    x = np.arange(4000.0)
+    a, m = dnb.array(x), dnb.array(x % 3 == 1)
+    found, size, messages = sent(session, lambda: a[m])
+    same(found, x[x % 3 == 1])
+    assert size == messages  # no more than a byte to say that there is nothing
+    rows, size, messages = sent(session, lambda: dnb.nonzero(m))
+    assert (size, messages) == (0, 0)
+    same(rows[0], np.nonzero(x % 3 == 1)[0])
+
+
+@pytest.mark.usefixtures("engines_only")
+def test_positions_are_spread_if_one_engine_has_all(session):
+    p = session.size
+    m = dnb.arange(60 * p) < 60
+    found = dnb.flatnonzero(m)
+    same(found, np.arange(60))
+    assert max(found.layout.elements()) <= 2 * -(-60 // p)
+
+
+@pytest.mark.usefixtures("engines_only")
+def test_each_engine_asks_for_what_it_does_not_hold(session):
+    """Of positions all elsewhere, each travels once as 4 bytes, and brings one element."""
+    p, n = session.size, 120
+    a = dnb.array(np.arange(n * p, dtype=np.float64))
+    i = dnb.array((np.arange(n * p) + n) % (n * p))
+    found, size, messages = sent(session, lambda: a[i])
+    same(found, (np.arange(n * p) + n) % (n * p) * 1.0)
+    moved, idle = (n * p, 2 * p * (p - 2)) if p > 1 else (0, 0)
+    assert size == moved * (4 + 8) + idle
+    assert messages == (2 * p * (p - 1))
+
+
+def test_the_last_of_equal_positions_wins(session):
+    """Positions from all engines name the same few elements."""
+    n = 3000
+    i, v = np.arange(n) * 7919 % 5, np.arange(n) * 1.0
+    for dist in (None, "cyclic", "replicated"):
+        a, x = dnb.zeros(5, dist=dist), np.zeros(5)
+        a[dnb.array(i, dist=dist)] = dnb.array(v, dist=dist)
+        x[i] = v
+        same(a, x)
+        np.add.at(a, dnb.array(i), dnb.array(v / 7))
+        np.add.at(x, i, v / 7)
         same(a, x)

@@ -142,6 +142,20 @@ def test_partition(session):
         agree(lambda k=kth: np.partition(x, k, 1), lambda k=kth: np.partition(a, k, 1))
 
 
+def test_methods_of_arrays(session):
+    x = tame((6, 5), np.int64)
+    a = dnb.array(x)
+    same(a.argsort(0, stable=True), x.argsort(0, stable=True))
+    b, y = a[1:].copy(), x[1:].copy()
+    assert b.partition(2) is None
+    y.sort()
+    same(b, y)
+    same(dnb.arange(9).searchsorted(a), np.arange(9).searchsorted(x))
+    np.testing.assert_array_equal(
+        np.take_along_axis(x, a.argpartition(1).to_numpy(), 1), np.sort(x, 1)
+    )
+
+
 # -- quantiles ---------------------------------------------------------------------------------
 
 
@@ -172,6 +186,25 @@ def test_methods(session, books, method):
             for q in (0.4, [0.0, 0.25, 0.5, 0.999, 1.0]):
                 for f in (np.quantile, np.nanquantile):
                     books.add(f(a, q, method=method), f(y, q, method=method), (n, q, f))
+
+
+def test_weighted_quantiles(session):
+    x = tame((6, 5, 2), np.float64)
+    w = (np.arange(60) % 8 / 4).reshape(x.shape)  # sums are exact
+    b, more = dnb.array(w), {"method": "inverted_cdf"}
+    cases = [(None, w, b), (1, w, b), ((0, 2), w, b), (0, w[:, 0, 0] + 1, b[:, 0, 0] + 1)]
+    for y in (np.nan_to_num(x), x):
+        a = dnb.array(y, dist="cyclic")
+        for f in (np.quantile, np.nanquantile):
+            for axis, theirs, ours in cases[: 4 if f is np.quantile else 3]:
+                for q in (0.5, [0, 0.25, 1.0]):
+                    expected = f(y, q, axis, weights=theirs, **more)
+                    same(f(a, q, axis, weights=ours, **more), np.asarray(expected))
+    agree(
+        lambda: np.quantile(x, 0.5, weights=-w, **more),
+        lambda: np.quantile(a, 0.5, weights=-b, **more),
+    )
+    agree(lambda: np.quantile(x, 0.5, weights=w), lambda: np.quantile(a, 0.5, weights=b))
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

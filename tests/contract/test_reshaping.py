@@ -86,6 +86,28 @@ def test_what_is_written_after_is_not_seen(session):
         same(a, np.zeros(shape))
 
 
+def test_replicas_are_written_once(session):
+    """Ranks of a node may share one block of a large array; it stays so under another shape."""
+    x = numbered((6, 20_000))
+    a = dnb.array(x, dist="replicated")
+    b = a * 2  # computed once for a node
+    found = b.reshape(20_000, 6)
+    b += 1
+    same(found, (x * 2).reshape(20_000, 6))
+    same(b, x * 2 + 1)
+    found += 1
+    found[:, 1:] -= 3
+    back = found.reshape(-1)
+    found *= 5
+    y = (x * 2).reshape(20_000, 6) + 1
+    y[:, 1:] -= 3
+    same(back, y.reshape(-1))
+    same(found, y * 5)
+    same(np.cumsum(back), np.cumsum(y.reshape(-1)))
+    same(np.subtract.reduceat(back, [0, 7]), np.subtract.reduceat(y.reshape(-1), [0, 7]))
+    same(back, y.reshape(-1))
+
+
 def test_errors(session):
     x = numbered((4, 3))
     a = dnb.array(x)
@@ -140,10 +162,12 @@ def test_flat(session):
     assert len(a.flat) == 20
     same(a.flat[7], x.flat[7])
     same(a.flat[3:-2:4], x.flat[3:-2:4])
+    same(a.flat[[5, 2]], x.flat[[5, 2]])
     for y in (x, a):
         y.flat[-1] = 50
         y.flat[2:9] = [1, 2, 3]
         y.T.flat[::7] = 4
+        y.flat[[3, 11, 12]] = [70, 80]
     same(a, x)
     a.flat = [1, 2]
     x.flat = [1, 2]

@@ -65,6 +65,18 @@ def test_whole_axes_bit_for_bit(session):
     assert sum(op.ranks[r].bytes for op in report[0].ops for r in range(session.size)) == 0
 
 
+def test_long_rows_bit_for_bit(session):
+    x = np.random.default_rng(2).random((5, 3, 700)) - 0.5
+    for dist in (("*", "*", "block"), "replicated"):
+        a = dnb.array(x, dist=dist)
+        for axis in (0, 1):
+            assert a.cumsum(axis).to_numpy().tobytes() == x.cumsum(axis).tobytes()
+        found = np.subtract.accumulate(a, 1).to_numpy()
+        assert found.tobytes() == np.subtract.accumulate(x, 1).tobytes()
+    y = (x * 100).astype(np.int16)
+    same(dnb.cumsum(dnb.array(y), axis=0, dtype=np.float32), np.cumsum(y, 0, np.float32))
+
+
 def test_rounding_along_split_axes(session):
     x = np.random.default_rng(1).random(5000) - 0.5
     exact = np.cumsum(x.astype(np.longdouble))

@@ -7,8 +7,19 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
-from tests.contract.support import DTYPES, agree, examples, measured, pair, same, special, thin
+from tests.contract.support import (
+    DTYPES,
+    agree,
+    check,
+    examples,
+    measured,
+    pair,
+    same,
+    special,
+    thin,
+)
 
+FEW = ["f8", "f2", "c8", "i4", "u1", "?"]
 DISTS = [None, "cyclic", ("*", "block"), "replicated"]
 
 
@@ -27,11 +38,11 @@ NANS = ["nansum", "nanprod", "nanmin", "nanmax", "nanmean", "nanvar", "nanstd"]
 
 
 @pytest.mark.parametrize("name", [*NANS, "nanargmin", "nanargmax"])
-@pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "i4", "?"])
+@pytest.mark.parametrize("dtype", ["f8", "c8", "i4"])
 def test_reductions_without_nan(session, name, dtype):
     f = getattr(np, name)
     x = holey((6, 5), dtype)
-    for dist in thin(DISTS, 2):
+    for dist in DISTS[:2]:
         a = dnb.array(x, dist=dist)
         for axis in (None, 0, -1):
             agree(lambda axis=axis: f(x, axis), lambda a=a, axis=axis: f(a, axis), 1e-6)
@@ -215,15 +226,17 @@ def test_a_histogram_sends_counts_and_edges(session):
 
 
 @pytest.mark.parametrize("name", ["fix", "angle", "iscomplex", "isreal", "isposinf", "isneginf"])
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_simple_functions(session, books, name, dtype):
-    f, x = getattr(np, name), special(dtype, 15)
-    a = dnb.array(x, dist="cyclic")
-    books.compare((name, dtype), lambda: f(x), lambda: f(a), 1e-6 if name == "angle" else 0)
+def test_simple_functions(session, books, name):
+    f = getattr(np, name)
+    for dtype in DTYPES:
+        x = special(dtype, 15)
+        a, tolerance = dnb.array(x, dist="cyclic"), 1e-6 if name == "angle" else 0
+        books.compare((name, dtype), lambda x=x: f(x), lambda a=a: f(a), tolerance)
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", FEW)
 def test_functions_of_numbers(session, dtype):
+    dtype = np.dtype(dtype)
     x = special(dtype, 15)
     a = dnb.array(x)
     agree(lambda: np.nan_to_num(x), lambda: np.nan_to_num(a))
@@ -239,6 +252,20 @@ def test_functions_of_numbers(session, dtype):
     agree(lambda: np.i0(y), lambda: np.i0(b), tolerance)
     if dtype.kind == "f":
         agree(lambda: np.sinc(y / 4), lambda: np.sinc(b / 4), tolerance)
+
+
+def test_unwrap(session):
+    x = np.linspace(0, 20, 60).reshape(12, 5) % 3
+    a = dnb.array(x)
+    for axis in (0, -1):
+        for period in (3, 2 * np.pi):
+            agree(
+                lambda axis=axis, period=period: np.unwrap(x, axis=axis, period=period),
+                lambda axis=axis, period=period: np.unwrap(a, axis=axis, period=period),
+                1e-12,
+            )
+    y = (np.arange(20) * 3) % 8
+    agree(lambda: np.unwrap(y, period=8), lambda: np.unwrap(dnb.array(y), period=8))
 
 
 def test_nan_to_num_in_place(session):
@@ -286,6 +313,10 @@ def test_polynomials(session):
     for m in (0, 1, 2, 4):
         same(np.polyder(a, m), np.polyder(p, m))
         same(np.polyint(a, m), np.polyint(p, m))
+    same(np.polymul(a, b), np.polymul(p, q))
+    check(np.polydiv(a, b), np.polydiv(p, q))
+    same(np.poly(b), np.poly(q))
+    same(np.roots(a), np.roots(p))
     same(np.polyint(a, 2, [1, 2]), np.polyint(p, 2, [1, 2]))
     for bad in (lambda y: np.polyder(y, -1), lambda y: np.polyint(y, 2, [1, 2, 3][:0])):
         agree(lambda bad=bad: bad(p), lambda bad=bad: bad(a))

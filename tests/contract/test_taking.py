@@ -277,6 +277,15 @@ def test_only_distributed_arrays_are_written(name):
         getattr(dnb, name)(np.zeros(3), *args)
 
 
+def test_only_ufuncs_of_numpy_are_applied_at_positions(session):
+    mine = np.frompyfunc(lambda x, y: x + y, 2, 1)
+    with pytest.raises(TypeError, match="expected a ufunc of NumPy"):
+        mine.at(dnb.zeros(3), [0], 1)
+    with pytest.raises(TypeError, match=r"add\.at\(\): got ndarray"):
+        np.add.at(np.zeros(3), dnb.array([0]), 1)
+    session.flush()
+
+
 def test_read_only_arrays_are_not_written(session):
     a = np.broadcast_to(dnb.arange(4), (3, 4))
     for write in (

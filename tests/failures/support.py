@@ -443,6 +443,8 @@ CASES = {
     "logical": Case(lambda x, w: np.logical_xor.reduce(w.m, axis=0), _reduce("logical_xor.reduce")),
     "mean": Case(lambda x, w: w.b.mean(axis=0), _reduce("sum")),
     "var": Case(lambda x, w: w.b.var(), _reduce("sum")),
+    "sum of a product": Case(lambda x, w: (w.b * w.b).sum(axis=0), _apply("multiply")),
+    "sum at the end of a group": Case(lambda x, w: (w.b * w.b + w.a).sum(), _reduce("sum")),
     "count": Case(lambda x, w: x.count_nonzero(w.m, axis=0), _reduce("sum")),
     # products
     "matmul": Case(lambda x, w: w.a @ w.square, "name == 'Local'"),

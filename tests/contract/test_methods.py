@@ -1,0 +1,74 @@
+"""Methods that are functions under another name do what NumPy's methods do."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from tests.contract.support import agree, same
+
+DISTS = ["block", ("*", "cyclic"), "replicated"]
+
+
+def data():
+    return (np.arange(24) * 7 % 11).astype(float).reshape(6, 4)
+
+
+@pytest.mark.parametrize("dist", DISTS, ids=str)
+def test_orders(session, dist):
+    x = data()
+    a = dnb.array(x, dist=dist)
+    for axis in (0, -1, None):
+        same(a.argsort(axis, kind="stable"), x.argsort(axis, kind="stable"))
+        same(a.argsort(axis, stable=True), x.argsort(axis, stable=True))
+    found = a.argpartition(2, axis=0).to_numpy()
+    np.testing.assert_array_equal(np.take_along_axis(x, found, 0)[2], np.sort(x, axis=0)[2])
+    assert a.partition(1) is None
+    b = a.to_numpy()
+    np.testing.assert_array_equal(np.sort(b), np.sort(x))
+    np.testing.assert_array_equal(b[:, 1], np.sort(x)[:, 1])
+    agree(lambda: x.argsort(2), lambda: a.argsort(2))
+    with pytest.raises(ValueError, match="read-only"):
+        np.broadcast_to(a, (2, 6, 4)).partition(1)
+
+
+def test_searchsorted(session):
+    x, v = np.arange(0.0, 20, 2), np.array([[3.0, 4.0], [-1.0, 50.0]])
+    a = dnb.array(x, dist="block")
+    for side in ("left", "right"):
+        same(a.searchsorted(v, side), x.searchsorted(v, side))
+        same(a[::-1].searchsorted(v, side, a.argsort()[::-1]), x.searchsorted(v, side))
+
+
+def test_dot(session):
+    x = data()
+    a = dnb.array(x)
+    same(a.dot(a.T), x.dot(x.T), 1e-12)
+    same(a.dot(2.0), x.dot(2.0))
+    out = dnb.empty((6, 6))
+    assert a.dot(a.T, out=out) is out
+    same(out, x.dot(x.T), 1e-12)
+
+
+def test_bytes_and_membership(session):
+    x = data()
+    for a in (dnb.array(x), dnb.array(x.T).T):
+        assert a.tobytes() == x.tobytes()
+        assert a.tobytes("F") == x.tobytes("F")
+        assert 7.0 in a
+        assert -3 not in a
+    before, dnb.config.gather_budget = dnb.config.gather_budget, 8
+    try:
+        with pytest.raises(dnb.GatherError):
+            a.tobytes()
+    finally:
+        dnb.config.gather_budget = before
+
+
+def test_copies(session):
+    x = data()
+    a = dnb.array(x)
+    for b in (copy.copy(a), copy.deepcopy(a[1:])):
+        b[...] = 0
+    same(a, x)
