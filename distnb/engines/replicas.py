@@ -61,6 +61,8 @@ class Replicas:
         if not any(is_large(self._store, base) for base in bases.values()):
             return []
         for handle, base in bases.items():
+            if not self.sharers(base):
+                return []
             whole = group.written[handle].is_whole(base.shape) and handle not in group.read
             if not (base.shared or (whole and _unmasked(group.commands, handle))):
                 return []
