@@ -182,7 +182,8 @@ class Program:
         self._drop(ends)
         kinds = tuple(self._kind(s) for s in step.ins)
         dtypes = tuple(self.recipe.slots[s].dtype for s in step.outs)
-        return Call(k, row.run, ins, outs, dict(step.options), mask, step.op, kinds, dtypes)
+        run = _SAFE.get(step.op, row.run)
+        return Call(k, run, ins, outs, dict(step.options), mask, step.op, kinds, dtypes)
 
     def _kind(self, source: int) -> Any:
         """Return the dtype of an input, or the class of a Python scalar."""
@@ -360,6 +361,24 @@ def _inner(strides: Ints) -> str:
 def _fits(scalar: Any) -> bool:
     """Tell whether compiled loops can take a scalar: larger integers would round otherwise."""
     return not isinstance(scalar, int) or abs(scalar) <= 1 << 53
+
+
+def _negative(x: Any, out: tuple[np.ndarray], where: Any = True, **options: Any) -> None:
+    """Negate, not from some strided memory to other.
+
+    NumPy's loop is wrong there: up to 2.4, at least, ``np.negative(x[::8], out=y[::2])`` takes
+    wrong elements of float64.
+    """
+    (target,) = out
+    if target.flags.c_contiguous and np.asarray(x).flags.c_contiguous:
+        np.negative(x, out=out, where=where, **options)
+    else:
+        casting = options.get("casting", "same_kind")
+        np.copyto(target, np.negative(x, **options), where=where, casting=casting)
+
+
+#: op -> what is called in place of NumPy's ufunc.
+_SAFE: dict[str, Any] = {"negative": _negative}
 
 
 @lru_cache(maxsize=1024)

@@ -537,6 +537,25 @@ def test_float16():
 # -- layouts and views -------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8", "c8"])
+def test_negative_from_strides_to_strides(session, dtype):
+    """NumPy's own loop takes wrong elements from some strides to others."""
+    x = numbered((24, 40)).astype(dtype)
+    a, mask = dnb.array(x), x.T.real % 3 == 0
+    for step in (4, 8, -8):
+        for view in (np.s_[:, ::step], np.s_[::2, ::step]):
+            n, m = x[view], a[view]
+            same(-m.T, -n.T)
+            found = dnb.zeros((2 * n.shape[0], 3 * n.shape[1]), dtype)
+            np.negative(m, out=found[::2, ::3])
+            same(found[::2, ::3], -n)
+            some = mask.T[view]
+            np.negative(n.copy(), out=(expected := np.zeros_like(n)), where=some)
+            found[...] = 0
+            np.negative(m, out=found[1::2, ::3], where=some)
+            same(found[1::2, ::3], expected)
+
+
 @given(st.data())
 @examples(60)
 def test_layouts_and_views(session, data):
