@@ -11,6 +11,8 @@ import io
 import pickle
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from distnb import axes
 from distnb.layout import Grid, Ints, Layout
 from distnb.views import View
@@ -286,7 +288,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
         ),
         *(Layout, Grid, View),
         *axes.KINDS.values(),
-        complex,
+        *(bool, int, float, complex),
     )
 }
 
@@ -305,6 +307,25 @@ class _DataUnpickler(pickle.Unpickler):
         return found
 
 
+class _PlainPickler(pickle.Pickler):
+    """Writes NumPy's scalars, which may be among lengths and indices, as Python's."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, np.generic):
+            value = obj.item()
+            return type(value), (value,)
+        return NotImplemented
+
+
+def _dumps(message: object) -> bytes:
+    data = pickle.dumps(message, protocol=5)
+    if b"numpy" not in data:
+        return data
+    out = io.BytesIO()
+    _PlainPickler(out, protocol=5).dump(message)
+    return out.getvalue()
+
+
 def encode(message: object) -> bytes:
     """Return a message as bytes. Engines need no sites, so the commands of a batch lose theirs.
 
@@ -313,7 +334,7 @@ def encode(message: object) -> bytes:
     """
     if isinstance(message, Batch):
         message = tuple(_pack(message))
-    return pickle.dumps(message, protocol=5)
+    return _dumps(message)
 
 
 def decode(data: bytes) -> Any:
@@ -384,7 +405,7 @@ class _Numbers(dict[int, int]):
 def _pack(batch: Batch) -> Packed:
     numbers, values = _Numbers(), list[Any]()
     flat = [_flat(c, numbers, values) for c in batch.commands]
-    text = pickle.dumps(flat, protocol=5)
+    text = _dumps(flat)
     return Packed(batch.number, batch.epoch, text, tuple(numbers), tuple(values), batch.fuse)
 
 

@@ -588,7 +588,7 @@ def spmd(part):
     """Run a part of ``spmd.py`` on three ranks; return what it prints."""
     command, environment = spmd_command(part)
     done = subprocess.run(
-        command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+        command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=150, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

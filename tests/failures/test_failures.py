@@ -45,6 +45,7 @@ def test_one_engine_fails(cluster, name):
     support.check_failure(cluster, CASES[name], at % 3, do, kind, text)
 
 
+@pytest.mark.timeout(180)
 def test_every_case_fails_under_spmd():
     assert support.spmd("failures") == "all is well\n"
 

@@ -254,7 +254,6 @@ def test_code_is_refused(function, args, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     "value",
     [
-        np.float64(1),
         np.arange(3),
         np.dtype("f4"),
         slice(1, 2),
@@ -395,3 +394,11 @@ def test_what_is_sent_needs_no_code():
                 used.add(tuple(strings[-2:]))
     assert len(used) >= 4
     assert all(name in protocol._ALLOWED or name[0] == "copyreg" for name in used if "." in name[0])
+
+
+def test_numbers_of_numpy_travel_as_pythons():
+    view = View((np.int64(3),), ((0, np.int8(1), 1),))
+    command = Fetch(0, Operand(1, view), 0)
+    (found,) = decode(encode(Batch(1, 0, (command,)))).commands
+    assert found == command
+    assert [type(n) for n in (*found.operand.view.shape, *found.operand.view.dims[0])] == [int] * 4
