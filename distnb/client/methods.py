@@ -7,9 +7,39 @@ from typing import Any
 import numpy as np
 
 from distnb.client.array import DistArray
+from distnb.client.ordering import argpartition, argsort, partition
 from distnb.client.products import dot
+from distnb.client.searching import searchsorted
 
 __all__: list[str] = []
+
+
+def _argsort(
+    self: DistArray, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> DistArray:
+    """Return the positions of the elements in sorted order; see :func:`distnb.argsort`."""
+    return argsort(self, axis, kind, order, stable=stable)
+
+
+def _argpartition(
+    self: DistArray, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
+) -> DistArray:
+    """Return the positions of a partition; see :func:`distnb.argpartition`."""
+    return argpartition(self, kth, axis, kind, order)
+
+
+def _partition(
+    self: DistArray, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
+) -> None:
+    """Bring the elements into an order that is right at ``kth``, in place."""
+    if not self._writeable:
+        raise ValueError("partition array is read-only")
+    self[...] = partition(self, kth, axis, kind, order)
+
+
+def _searchsorted(self: DistArray, v: Any, side: str = "left", sorter: Any = None) -> DistArray:
+    """Find where elements belong in the sorted array; see :func:`distnb.searchsorted`."""
+    return searchsorted(self, v, side, sorter)
 
 
 def _dot(self: DistArray, b: Any, out: Any = None) -> DistArray:
@@ -38,6 +68,10 @@ def _deepcopy(self: DistArray, memo: Any) -> DistArray:
 
 
 for _name, _function in {
+    "argsort": _argsort,
+    "argpartition": _argpartition,
+    "partition": _partition,
+    "searchsorted": _searchsorted,
     "dot": _dot,
     "tobytes": _tobytes,
     "__contains__": _contains,

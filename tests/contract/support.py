@@ -25,19 +25,23 @@ def thin(items, least=9):
     return list(items)[:: max(1, min(least, round(1 / SCALE)))]
 
 
-def thin_parameters(tests, least=3):
+def thin_parameters(tests, whole="inprocess:3", least=3):
     """Return a share of each test function's parameters, the same on all ranks.
 
-    All of them run on engines in this process; engines with MPI differ in what carries messages.
+    All of them run on three engines in this process (three finds what two and four hide); other
+    sessions differ in numbers, and in what carries messages.
     """
-    functions = {}
+    groups = {}
     for test in tests:
-        functions.setdefault((test.path, test.originalname), []).append(test)
-    return [
-        test
-        for group in functions.values()
-        for test in group[:: max(1, int(len(group) / max(least, len(group) * SCALE)))]
-    ]
+        kind = test.callspec.params.get("session") if hasattr(test, "callspec") else None
+        groups.setdefault((kind, test.path, test.originalname), []).append(test)
+    keep = {test for key, group in groups.items() for test in _share(group, key[0] == whole, least)}
+    return [test for test in tests if test in keep]
+
+
+def _share(group, all_of_it, least):
+    n = len(group)
+    return group if all_of_it else group[:: max(1, int(n / max(least, n * SCALE)))]
 
 
 def examples(n):

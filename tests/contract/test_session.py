@@ -204,12 +204,11 @@ def test_reprs_send_nothing(session):
     before = session.batches, session._recorder.recorded
     for v in views:
         assert str(v.shape) in repr(v)
-        assert "float64" in str(v)
+        assert "float64" in repr(v)
         assert "<" in v._repr_html_()
         assert repr(v.layout)
         assert v.layout._repr_html_()
         assert sum(v.layout.elements()) >= v.size
-        assert len(f"{v}") < 500
     assert (session.batches, session._recorder.recorded) == before
 
 
