@@ -38,20 +38,24 @@ REDUCTIONS = {
 }
 
 
+def forget(session):
+    """Let engines plan anew, with the sizes of now."""
+    for f in (loops.scheme, cells.cells):
+        f.cache_clear()
+    on_engines(session, "setattr(worker, 'library', type(worker.library)())")
+
+
 @pytest.fixture(params=[False, True], ids=["small cells", "as they are"], autouse=True)
-def sizes(request, monkeypatch):
+def sizes(request, session, monkeypatch):
     """Cells and tiles of a few elements (in engines of this process), so that there are many."""
     if not request.param:
         monkeypatch.setattr(loops, "TILE", 20)
         monkeypatch.setattr(cells, "_ELEMENTS", 8)
         monkeypatch.setattr(cells, "_ROWS", 4)
         monkeypatch.setattr(cells, "_FEWEST", 2)
-    caches = (loops.scheme, cells.cells)
-    for f in caches:
-        f.cache_clear()
+    forget(session)
     yield
-    for f in caches:
-        f.cache_clear()
+    forget(session)
 
 
 @pytest.fixture
