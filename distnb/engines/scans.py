@@ -86,7 +86,7 @@ class Scan:
         assert self.source.block is not None
         source = np.moveaxis(self.source.block, self.axis, 0)
         _accumulate(self.ufunc, source, lanes)
-        total = np.ascontiguousarray(lanes[-1:])
+        total = lanes[-1:].copy()  # lanes change while it may still be on its way
         offset = None
         owed, expected = ({k: r for r, k in keys} for keys in (self.owed, self.expected))
         for k in range(len(self.steps)):
