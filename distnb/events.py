@@ -34,6 +34,8 @@ __all__ = [
     "CommandTime",
     "OpTime",
     "Report",
+    "Span",
+    "Step",
     "Times",
     "summarise",
 ]
@@ -149,6 +151,33 @@ class OpTime(NamedTuple):
         return imbalance([r.compute for r in self.ranks])
 
 
+class Span(NamedTuple):
+    """What one rank did of a step; times in ns, ``start`` and ``end`` since the window began.
+
+    ``touched`` counts the bytes that computing read and wrote, ``waits`` has (rank waited for, ns)
+    and ``sent`` has (rank, messages, bytes), each rank once.
+    """
+
+    start: int
+    end: int
+    time: CommandTime
+    touched: int = 0
+    waits: tuple[tuple[int, int], ...] = ()
+    sent: tuple[tuple[int, int, int], ...] = ()
+
+
+class Step(NamedTuple):
+    """A command, or several that ran in one go, on all ranks.
+
+    ``names`` has the (operation, source line) of each command, ``held`` the elements that each rank
+    holds of what the step writes (of what it reads, where it writes nothing).
+    """
+
+    names: tuple[tuple[str, str], ...]
+    held: tuple[int, ...]
+    spans: tuple[Span, ...]
+
+
 @dataclass(frozen=True)
 class Report:
     """Where the time of a window went, engine by engine and operation by operation.
@@ -165,6 +194,8 @@ class Report:
         Commands recorded in the window.
     batches : int
         Messages from the client to each engine.
+    steps : tuple of Step
+        What ran, in order.
     """
 
     wall: float
@@ -172,6 +203,7 @@ class Report:
     ops: tuple[OpTime, ...]
     commands: int
     batches: int
+    steps: tuple[Step, ...] = ()
 
     @property
     def imbalance(self) -> float:
