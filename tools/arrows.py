@@ -48,6 +48,7 @@ ROOT = (
     "distnb.protocol",
     "distnb.channel",
     "distnb.events",
+    "distnb.records",
 )
 SHARED = ("numpy", *ROOT)
 ANYTHING = ("*",)
