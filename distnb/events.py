@@ -22,6 +22,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from distnb.advice import Advised
+from distnb.metrics import CLASSES
+
 __all__ = [
     "CLASSES",
     "COMPUTE",
@@ -41,7 +44,6 @@ __all__ = [
 ]
 
 COMPUTE, WAITING, TRANSFER, OVERHEAD, IDLE = range(5)
-CLASSES = ("compute", "waiting", "transfer", "overhead", "idle")
 
 
 class Clock:
@@ -179,8 +181,11 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Advised):
     """Where the time of a window went, engine by engine and operation by operation.
+
+    What follows from these numbers is there, too: see :class:`~distnb.metrics.Metrics` and
+    :class:`~distnb.advice.Advised`.
 
     Attributes
     ----------
@@ -196,6 +201,8 @@ class Report:
         Messages from the client to each engine.
     steps : tuple of Step
         What ran, in order.
+    copy_speed : float or None
+        Bytes that an engine reads and writes in a second when all copy memory at once, if known.
     """
 
     wall: float
@@ -204,6 +211,7 @@ class Report:
     commands: int
     batches: int
     steps: tuple[Step, ...] = ()
+    copy_speed: float | None = None
 
     @property
     def imbalance(self) -> float:
