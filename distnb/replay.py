@@ -58,6 +58,9 @@ class Run:
         self._before = np.concatenate([np.zeros((1, size)), before])[:-1]
         self._paused = self._ran & (self.start > self._before) & (self._before > 0)
         self._needs = [sorted(self._needs_of(s, step)) for s, step in enumerate(steps)]
+        meets = np.array([bool(needs) for needs in self._needs], bool)
+        #: The steps in which ranks may depend on each other.
+        self._marked = np.flatnonzero(self._paused.any(axis=1) | meets).tolist()
 
     def busy(self) -> float:
         """Return the time in which some rank had a step, in ns."""
@@ -74,7 +77,7 @@ class Run:
         """
         totals = np.concatenate([np.zeros((1, kept.shape[1])), np.cumsum(kept, axis=0)])
         now, done = np.zeros(kept.shape[1]), 0
-        for s in np.flatnonzero(self._paused.any(axis=1) | [bool(n) for n in self._needs]).tolist():
+        for s in self._marked:
             now += totals[s] - totals[done]
             done, ended = s + 1, now.copy()
             for rank in np.flatnonzero(self._paused[s]).tolist():
