@@ -225,9 +225,10 @@ def quoted(line: str) -> str:
     >>> quoted("Cell In [3] line 2: b = a[::2]"), quoted("x.py line 3"), quoted("")
     ('`b = a[::2]`', 'x.py line 3', 'one line')
     """
-    text = source(line)
-    text = text if len(text) <= 60 else text[:57] + "..."
-    return f"`{text}`" if text else line or "one line"
+    text = source(line) or line
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    text = text if len(text) <= 48 else text[:45] + "..."
+    return f"`{text}`" if source(line) else text or "one line"
 
 
 def assigned(line: str) -> str:

@@ -100,27 +100,31 @@ def legend() -> str:
     )
 
 
-def engine_table(report: Any, most: int, bars: bool) -> list[tuple[str, ...]]:
-    """Return the table of the account, its head first; the last row is the mean of all."""
+def engine_table(report: Any, most: int, text: bool) -> list[tuple[str, ...]]:
+    """Return the table of the account, its head first; the last row is the mean of all.
+
+    As text it has bars, and sums, for which pages have no room.
+    """
     found = rows(report, most)
     if len(found) > 1:
         found.append(_row(report, "mean", range(len(report.engines))))
     known = any(row.culprit is not None for row in found)
-    head = ("engine", *CLASSES, "sum", "accounted", *["waiting mostly for"] * known, *[""] * bars)
-    return [head, *(_cells(row, known, bars) for row in found)]
+    sums, bars = ["sum"] * text, [""] * text
+    head = ("engine", *CLASSES, *sums, "accounted", *["waiting mostly for"] * known, *bars)
+    return [head, *(_cells(row, known, text) for row in found)]
 
 
-def _cells(row: Row, known: bool, bars: bool) -> tuple[str, ...]:
+def _cells(row: Row, known: bool, text: bool) -> tuple[str, ...]:
     classes = (
-        f"{milli(ns)} {100 * share:{5 * bars}.1f} %" for ns, share in zip(row.spent, row.shares, strict=True)
+        f"{milli(ns)} {100 * share:{5 * text}.1f} %" for ns, share in zip(row.spent, row.shares, strict=True)
     )
     return (
         row.label,
         *classes,
-        milli(sum(row.spent)),
+        *[milli(sum(row.spent))] * text,
         f"{100 * row.accounted:.1f} %",
         *["-" if row.culprit is None else f"engine {row.culprit}"] * known,
-        *[stacked(row.shares)] * bars,
+        *[stacked(row.shares)] * text,
     )
 
 
@@ -140,19 +144,16 @@ def stacked(shares: Sequence[float], width: int = 16) -> str:
 # -- The picture --------------------------------------------------------------------------------------
 
 
-def bars_svg(report: Any, most: int, head: str, finding: str, uid: str) -> str:
+def bars_svg(report: Any, most: int, head: str, uid: str) -> str:
     """Return one stacked bar for each row, to a common scale.
 
     ``uid`` begins the names of hatches, which other pictures of the same page use, too.
     """
     found = rows(report, most)
-    shares = ", ".join(f"{CLASSES[c]} {100 * report.share(c):.1f} %" for c in STYLES)
-    notes = [finding, *together(len(report.engines), len(found), "mean")]
-    return Bars(found, uid).draw(
-        f"Where the time went: {head}",
-        "; ".join([shares, *notes]),
-        [f"{CLASSES[c]} {100 * report.share(c):.1f} %" for c in STYLES],
-    )
+    shares = [f"{CLASSES[c]} {100 * report.share(c):.1f} %" for c in STYLES]
+    notes = together(len(report.engines), len(found), "mean")
+    title = f"Where the time went: {head}"
+    return Bars(found, uid).draw(title, "; ".join([", ".join(shares), *notes]), shares)
 
 
 class Bars:
@@ -211,7 +212,7 @@ class Bars:
     def _frames(self) -> str:
         """Return the frames of all bars: of idle time nothing else is drawn."""
         path = "".join(
-            f"M{self.left} {brief(self._middle(i) - self.thick / 2)}h{width}v{self.thick}h-{width}z"
+            f"M{self.left} {brief(self._middle(i) - self.thick / 2)}h{width}v{self.thick}H{self.left}z"
             for i, row in enumerate(self.found)
             for width in [self._at(row, len(CLASSES)) - self.left]
         )

@@ -14,7 +14,7 @@ __all__ = ["draw", "ladder_svg", "ladder_table", "product", "split"]
 
 #: The class of time that a rung has most to do with; unequal work is idle or waiting elsewhere.
 LOOKS = (IDLE, OVERHEAD, TRANSFER, WAITING, IDLE)
-HEAD = ("efficiency", "", "lost", "what is lost")
+HEAD = ("rung", "efficiency", "lost", "what is lost")
 
 
 def ladder_table(report: Any, bars: bool) -> list[tuple[str, ...]]:
@@ -85,7 +85,7 @@ def ladder_svg(report: Any, uid: str) -> str:
     return (
         f'<svg role="img" xmlns="http://www.w3.org/2000/svg" width="{left + width + 130}" '
         f'height="{pitch * 5 + 6}" font-family="sans-serif" font-size="10" fill="currentColor">'
-        f"<title>Efficiencies</title><desc>{escape(product(report))}</desc>{marks}</svg>"
+        f"<title>Efficiencies</title><desc>{escape(report.advice)}</desc>{marks}</svg>"
     )
 
 

@@ -131,14 +131,14 @@ def _head(report: Report) -> str:
 
 
 def _text(report: Report) -> list[str]:
-    lines = [_head(report)]
     if not report.engines:
-        return lines
-    table = engine_table(report, ROWS, bars=True)
+        return [_head(report)]
+    lines = [_head(report), report.advice, ""]
+    table = engine_table(report, ROWS, text=True)
     lines += aligned(table, left=[len(table[0]) - 1])
     lines += [legend(), *_together(report, ROWS), ""]
     lines += [*aligned(ladder.ladder_table(report, bars=True), left=[0, 3, 4])]
-    lines += [ladder.product(report), ladder.split(report), report.advice]
+    lines += [ladder.product(report), ladder.split(report)]
     for each in matrices.pairs(report):
         lines += ["", each.title, *aligned(each.table(), left=[])]
     if report.ops:
@@ -159,14 +159,13 @@ def _page(
     uid = f"t{crc32(repr((report.engines, bars)).encode()):08x}"
     notes = ["ms and % of the engine's window", *_together(report, most)]
     parts = [
-        f"<p>{escape(head)}</p>",
-        bars_svg(report, bars, head, report.advice, uid),
-        _table(engine_table(report, most, bars=False)),
+        f"<p>{escape(head)}<br/><b>{escape(report.advice)}</b></p>",
+        bars_svg(report, bars, head, uid),
+        _table(engine_table(report, most, text=False)),
         *(f"<p><small>{escape(note)}</small></p>" for note in notes),
         ladder.ladder_svg(report, uid),
         _table(ladder.ladder_table(report, bars=False)),
         f"<p>{escape(ladder.product(report))}<br/>{escape(ladder.split(report))}</p>",
-        f"<p><b>{escape(report.advice)}</b></p>",
     ]
     for each in matrices.pairs(report):
         parts += [f"<p>{escape(each.title)}</p>", _table(each.table(small, worst))]
