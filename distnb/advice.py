@@ -67,7 +67,7 @@ class Advised(Metrics):
 
     @lazy
     def what_if(self) -> tuple[WhatIf, ...]:
-        """What would be gained if one cost were gone, each with its assumption."""
+        """Gains if one cost were gone, each with its assumption."""
         run, lost = self.run, [rung.lost for rung in self.ladder]
         even = np.broadcast_to(run.compute.mean(axis=1, keepdims=True), run.compute.shape)
         moving = run.transfer + run.overhead
@@ -105,7 +105,7 @@ class Advised(Metrics):
 
     @lazy
     def remedies(self) -> tuple[Remedy, ...]:
-        """What was lost where, and what would help, the greatest gain first."""
+        """Losses, and what would help against them, the greatest gain first."""
         return tuple(sorted(self._remedies(), key=lambda r: -r.gain.gain))
 
     @property
@@ -198,9 +198,8 @@ class Advised(Metrics):
 
     def _order(self) -> Remedy:
         worst, whole = self.delays[0], self.stages.window
-        loss = (
-            f"Engines waited {duration(worst.seconds)} in all for engine {worst.engine} at "
-            f"{worst.op} in {quoted(worst.line)}"
+        loss = f"Engines waited {duration(worst.seconds)} in all for engine {worst.engine} at " + (
+            f"{worst.op} in {quoted(worst.line)}" if worst.line else worst.op
         )
         gain = WhatIf("no order", "no engine waits", whole, whole - self.ladder[3].lost)
         return Remedy(loss, "let all engines share that work, or let less depend on it", gain)

@@ -1,7 +1,7 @@
 """What follows from a report: how well the engines were used, and where the rest of the time went.
 
-Of a window of length T, the mean of what engines computed is mean(U). The way down from T to mean(U)
-has five rungs; the efficiency of each is how much of the time above it is left below it:
+Of a window of length T, the engines compute mean(U) in the mean. The way down from T to
+mean(U) has five rungs; the efficiency of each is how much of the time above it is left below it:
 
 =============== ===================================================== ===========================
 rung            the time below it                                     what is lost there
@@ -115,16 +115,17 @@ class Metrics:
 
     @lazy
     def run(self) -> Run:
-        """The steps, to be replayed."""
+        """Lay out the steps to be replayed."""
         return Run(self.steps, len(self.engines))
 
     @lazy
     def stages(self) -> Stages:
-        """The times between the rungs.
+        """Find the times between the rungs.
 
-        Where no steps were recorded, the accounts stand for one step of each engine.
+        Where no steps were recorded, the accounts stand for one step of each engine; where only the
+        first of them were kept, these stand for all.
         """
-        compute, waiting, transfer, overhead, idle = self.spent.T
+        compute, idle = self.spent[:, 0], self.spent[:, 4]
         longest, mean = float(compute.max(initial=0)), float(compute.sum()) / max(1, len(compute))
         windows = self.spent.sum(axis=1)
         whole = max(self.wall, float(windows.max(initial=0)))
@@ -157,7 +158,7 @@ class Metrics:
 
     @lazy
     def ladder(self) -> tuple[Rung, ...]:
-        """The five rungs, from the window down: their efficiencies, and seconds lost there."""
+        """Five rungs, from the window down: their efficiencies, and seconds lost there."""
         stages = self.stages
         return tuple(
             Rung(name, ratio(below, above), above - below, meaning)
@@ -219,7 +220,7 @@ class Metrics:
 
     @lazy
     def expected(self) -> np.ndarray:
-        """Computing time (ns) in each step, were all elements of a step equally fast."""
+        """Estimate the computing time (ns) in each step, were all its elements equally fast."""
         found = np.where(self.held.any(axis=1, keepdims=True), self.held, 1.0)
         found /= np.maximum(1e-9, found.sum(axis=1, keepdims=True))
         return found * self.run.compute.sum(axis=1, keepdims=True)
@@ -244,23 +245,25 @@ class Metrics:
     @lazy
     def waits(self) -> np.ndarray:
         """Seconds that engine i (rows) waited for engine j (columns)."""
-        found = (wait for step in self.steps for wait in waits_of(step))
-        return self._between((i, j, until - since) for i, j, since, until in found) / 1e9
+        return self._between([[(j, ns) for j, ns in e.waits] for e in self.engines]) / 1e9
 
     @lazy
     def sent(self) -> np.ndarray:
-        """Bytes that engine i (rows) sent to engine j (columns)."""
-        return self._between((i, j, n) for s in self.steps for i, j, _, n in _sent(s)).astype(int)
+        """Bytes that engine i (rows) sent to engine j (columns), or that j read there in place."""
+        found = self._between([[(j, size) for j, _, size in e.sent] for e in self.engines])
+        return found.astype(int)
 
     @lazy
     def messages(self) -> np.ndarray:
         """Messages that engine i (rows) sent to engine j (columns)."""
-        return self._between((i, j, n) for s in self.steps for i, j, n, _ in _sent(s)).astype(int)
+        found = self._between([[(j, count) for j, count, _ in e.sent] for e in self.engines])
+        return found.astype(int)
 
-    def _between(self, entries: Iterator[tuple[int, int, int]]) -> np.ndarray:
-        found = np.zeros((len(self.engines), len(self.engines)))
-        for i, j, value in entries:
-            found[i, j] += value
+    def _between(self, rows: list[list[tuple[int, int]]]) -> np.ndarray:
+        found = np.zeros((len(rows), len(rows)))
+        for i, row in enumerate(rows):
+            for j, value in row:
+                found[i, j] += value
         return found
 
     def waited_for(self, engine: int) -> int | None:
@@ -292,7 +295,7 @@ class Metrics:
     @property
     def touched(self) -> int:
         """Bytes that computing read and wrote, on all engines."""
-        return sum(span.touched for step in self.steps for span in step.spans)
+        return sum(e.touched for e in self.engines)
 
     @lazy
     def touched_by(self) -> dict[tuple[str, str], float]:
@@ -337,9 +340,3 @@ class _Column:
                 break
             if (part := min(last, end) - max(first, start)) > 0:
                 yield s, part
-
-
-def _sent(step: Any) -> Iterator[tuple[int, int, int, int]]:
-    for rank, span in enumerate(step.spans):
-        for other, messages, size in span.sent:
-            yield rank, other, messages, size

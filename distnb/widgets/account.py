@@ -83,6 +83,7 @@ def _row(report: Any, label: str, ranks: Sequence[int]) -> Row:
 
 # -- Words and numbers -----------------------------------------------------------------------------
 
+
 def ratio(part: float, whole: float) -> float:
     """Return part / whole, and 0.0 of nothing."""
     return part / whole if whole else 0.0
@@ -116,7 +117,8 @@ def engine_table(report: Any, most: int, text: bool) -> list[tuple[str, ...]]:
 
 def _cells(row: Row, known: bool, text: bool) -> tuple[str, ...]:
     classes = (
-        f"{milli(ns)} {100 * share:{5 * text}.1f} %" for ns, share in zip(row.spent, row.shares, strict=True)
+        f"{milli(ns)} {100 * share:{5 * text}.1f} %"
+        for ns, share in zip(row.spent, row.shares, strict=True)
     )
     return (
         row.label,
@@ -141,7 +143,7 @@ def stacked(shares: Sequence[float], width: int = 16) -> str:
     return text
 
 
-# -- The picture --------------------------------------------------------------------------------------
+# -- The picture ----------------------------------------------------------------------------------
 
 
 def bars_svg(report: Any, most: int, head: str, uid: str) -> str:
@@ -212,9 +214,9 @@ class Bars:
     def _frames(self) -> str:
         """Return the frames of all bars: of idle time nothing else is drawn."""
         path = "".join(
-            f"M{self.left} {brief(self._middle(i) - self.thick / 2)}h{width}v{self.thick}H{self.left}z"
+            f"M{self.left} {brief(self._middle(i) - self.thick / 2)}H{self._at(row, len(CLASSES))}"
+            f"v{self.thick}H{self.left}z"
             for i, row in enumerate(self.found)
-            for width in [self._at(row, len(CLASSES)) - self.left]
         )
         return f'<path d="{path}" fill="none" stroke="{FRAME}"/>'
 

@@ -77,7 +77,15 @@ def draw(ax: Any, each: Pairs) -> None:
     if n <= SMALL:
         for (i, j), value in np.ndenumerate(each.found):
             colour = "white" if value > 0.6 * top else "black"
-            ax.text(j, i, each.spell(value) if value else "-", ha="center", va="center", size=7, color=colour)
+            ax.text(
+                j,
+                i,
+                each.spell(value) if value else "-",
+                ha="center",
+                va="center",
+                size=7,
+                color=colour,
+            )
     ax.set_title(each.title.replace(": ", ":\n"), fontsize=8, loc="left")
     ax.set_xticks(range(0, n, -(-n // 16)))
     ax.set_yticks(range(0, n, -(-n // 16)))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from distnb.advice import duration
 from distnb.events import Report
 from distnb.widgets import ladder, matrices
 from distnb.widgets.account import BARS, STYLES, bars_svg, draw, engine_table, legend, rows
@@ -136,7 +137,7 @@ def _text(report: Report) -> list[str]:
     lines = [_head(report), report.advice, ""]
     table = engine_table(report, ROWS, text=True)
     lines += aligned(table, left=[len(table[0]) - 1])
-    lines += [legend(), *_together(report, ROWS), ""]
+    lines += [legend(), *_notes(report, ROWS), ""]
     lines += [*aligned(ladder.ladder_table(report, bars=True), left=[0, 3, 4])]
     lines += [ladder.product(report), ladder.split(report)]
     for each in matrices.pairs(report):
@@ -146,8 +147,15 @@ def _text(report: Report) -> list[str]:
     return lines
 
 
-def _together(report: Report, most: int) -> list[str]:
-    return together(len(report.engines), len(rows(report, most)), "mean")
+def _notes(report: Report, most: int) -> list[str]:
+    """Return what else must be said: engines that share a row, and steps that were not kept."""
+    notes = together(len(report.engines), len(rows(report, most)), "mean")
+    if report.dropped:
+        kept = f"the first {len(report.steps):,} steps"
+        notes.append(f"efficiencies are those of {kept}; {report.dropped:,} more are only in sums")
+    if report.clock_error:
+        notes.append(f"clocks of other hosts are known within {duration(report.clock_error)}")
+    return notes
 
 
 def _page(
@@ -157,7 +165,7 @@ def _page(
     if not report.engines:
         return f"<div><p>{escape(head)}</p></div>"
     uid = f"t{crc32(repr((report.engines, bars)).encode()):08x}"
-    notes = ["ms and % of the engine's window", *_together(report, most)]
+    notes = ["ms and % of the engine's window", *_notes(report, most)]
     parts = [
         f"<p>{escape(head)}<br/><b>{escape(report.advice)}</b></p>",
         bars_svg(report, bars, head, uid),
@@ -195,6 +203,11 @@ def _figure(report: Report) -> Any:
     for k, each in enumerate(between):
         matrices.draw(figure.add_subplot(panels[2, k]), each)
     figure.suptitle(
-        f"{_head(report)}\n{report.advice}", fontsize=9, x=0.01, ha="left", parse_math=False, wrap=True
+        f"{_head(report)}\n{report.advice}",
+        fontsize=9,
+        x=0.01,
+        ha="left",
+        parse_math=False,
+        wrap=True,
     )
     return figure

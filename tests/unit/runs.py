@@ -1,8 +1,11 @@
 """Synthetic runs: reports whose steps and accounts are known, and a strategy for any of them."""
 
+from itertools import chain
+
+import numpy as np
 from hypothesis import strategies as st
 
-from distnb.events import Account, CommandTime, Report, Span, Step, summarise
+from distnb.events import Account, CommandTime, OpTime, Report, Span, Step
 
 MS = 1_000_000
 
@@ -36,15 +39,37 @@ def report(steps, size=None, window=None, commands=None, copy_speed=None):
         times = [each.spans[rank].time for each in steps]
         sums = [sum(time[i] for time in times) for i in range(6)]
         spent = (*sums[:4], window - sum(sums[:4]))
-        engines.append(Account(window, spent, sums[4], sums[5]))
+        mine = [each.spans[rank] for each in steps]
+        waits, sent = _joined(s.waits for s in mine), _joined(s.sent for s in mine)
+        touched = sum(s.touched for s in mine)
+        engines.append(Account(window, spent, sums[4], sums[5], touched, waits, sent))
     rows = [
         (op, line, [CommandTime(*(n // len(s.names) for n in x.time)) for x in s.spans])
         for s in steps
         for op, line in s.names
     ]
     count = len(rows) if commands is None else commands
-    found = (wait for wait in (window / 1e9, tuple(engines), summarise(rows), count, 1))
-    return Report(*found, tuple(steps), copy_speed)
+    ops = summarise(rows)
+    return Report(window / 1e9, tuple(engines), ops, count, 1, tuple(steps), copy_speed=copy_speed)
+
+
+def _joined(entries):
+    found = {}
+    for rank, *numbers in chain(*entries):
+        found[rank] = [a + b for a, b in zip(found.get(rank, [0] * 2), numbers, strict=False)]
+    return tuple((rank, *numbers) for rank, numbers in found.items())
+
+
+def summarise(rows):
+    found = {}
+    for op, line, ranks in rows:
+        calls, sums = found.get((op, line), (0, np.zeros((len(ranks), 6), int)))
+        found[op, line] = calls + 1, sums + np.array(ranks)
+    made = [
+        OpTime(*name, calls, tuple(CommandTime(*row) for row in sums.tolist()))
+        for name, (calls, sums) in found.items()
+    ]
+    return tuple(sorted(made, key=lambda o: -max(sum(r[:4]) for r in o.ranks)))
 
 
 @st.composite
@@ -78,8 +103,6 @@ def _spans(draw, start, rank, size):
             waits.append((j, ns))
             left -= ns
     sent = [(j, 1, draw(st.integers(1, 99))) for j in others if draw(st.booleans())]
-    time = CommandTime(
-        compute, waiting, transfer, overhead, len(sent), sum(n for _, _, n in sent)
-    )
+    time = CommandTime(compute, waiting, transfer, overhead, len(sent), sum(n for _, _, n in sent))
     end = start + compute + waiting + transfer + overhead
     return Span(start, end, time, draw(st.integers(0, 99)), tuple(waits), tuple(sent))

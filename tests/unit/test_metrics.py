@@ -1,5 +1,7 @@
 """Metrics: the ladder's product, bounds and sums for any run, and runs whose losses are known."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -59,7 +61,7 @@ def test_a_replay_is_no_longer_than_the_run_and_no_shorter_than_its_work(found):
         run.length(run.compute, flight=False),
     ]
     assert lengths[0] <= run.busy() + 1e-6
-    assert all(a >= b - 1e-6 for a, b in zip(lengths[:-1], lengths[1:], strict=True))
+    assert all(a >= b - 1e-6 for a, b in pairwise(lengths))
     assert lengths[0] >= work.sum(axis=0).max(initial=0) - 1e-6
     assert lengths[3] >= run.compute.sum(axis=0).max(initial=0) - 1e-6
     assert run.length(0 * work, flight=False) == 0
@@ -231,7 +233,9 @@ def test_overhead():
 
 
 def test_waiting_for_the_notebook():
-    steps = [step(span(t, 2), span(t, 2), op="fetch", line="In [1] line 2: float(s)") for t in (0, 40)]
+    steps = [
+        step(span(t, 2), span(t, 2), op="fetch", line="In [1] line 2: float(s)") for t in (0, 40)
+    ]
     found = report(steps, window=44)
     assert found.stages == LAW((0.044, 0.004, 0.004, 0.004, 0.004, 0.004))
     assert found.what_if[1].after == LAW(0.004)
@@ -255,7 +259,9 @@ def test_idle_engines_wait_for_the_notebook_that_waits_for_others():
 
 
 def test_good_runs_are_left_alone():
-    good = report([step(span(0, 98, touched=98 * MS), span(0, 99, touched=99 * MS))], copy_speed=1.25e9)
+    good = report(
+        [step(span(0, 98, touched=98 * MS), span(0, 99, touched=99 * MS))], copy_speed=1.25e9
+    )
     assert good.memory_rate == LAW(1e9)
     assert good.memory_speed == LAW(0.8)
     assert good.advice == (
@@ -283,5 +289,7 @@ def test_diff():
 
 def test_names_and_durations():
     assert assigned("In [1] line 1: x += 1") == assigned("f line 2: x: int = 3") == "x"
-    assert assigned("f line 1: a, b = c") == assigned("f line 1: for x in y:") == assigned("f") == ""
+    assert (
+        assigned("f line 1: a, b = c") == assigned("f line 1: for x in y:") == assigned("f") == ""
+    )
     assert [duration(s) for s in (12.0, 0.99949, 0.5e-3)] == ["12.00 s", "999.5 ms", "500 us"]

@@ -5,6 +5,7 @@ import json
 import pickle
 import re
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -231,7 +232,10 @@ def test_pages_are_small_and_say_what_the_text_says(n, steps):
         cells = {"".join(cell.itertext()) for cell in root.iter() if cell.tag in {"td", "th"}}
         _, *tables = repr(shown).split("\n\nwaiting, in ms")
         for line in tables[0].split("\n\nop")[0].splitlines()[1:] if tables else ():
-            assert set(re.split(r"  +", line.strip())) <= cells | {"", matrices.pairs(found)[1].title}
+            assert set(re.split(r"  +", line.strip())) <= cells | {
+                "",
+                matrices.pairs(found)[1].title,
+            }
 
 
 @pytest.mark.parametrize("n", [1, 2, 16, 64, 1000])
@@ -352,7 +356,7 @@ def test_a_trace(tmp_path):
     assert len(slices) == 15
     for pid in range(3):
         mine = [e for e in slices if e["pid"] == pid]
-        assert all(a["ts"] + a["dur"] <= b["ts"] + 1e-6 for a, b in zip(mine, mine[1:], strict=False))
+        assert all(a["ts"] + a["dur"] <= b["ts"] + 1e-6 for a, b in pairwise(mine))
     assert sum(e["dur"] for e in slices) == pytest.approx(3 * 50_000)
     assert slices[0]["name"] == "add"
     assert slices[0]["args"]["line"].startswith("In [12] line 0")
@@ -365,10 +369,14 @@ def test_a_trace(tmp_path):
         assert begin["ts"] <= end["ts"]
         assert end["pid"] == (begin["pid"] + 1) % 3
         for e in (begin, end):
-            within = [s for s in slices if s["pid"] == e["pid"] and 0 <= e["ts"] - s["ts"] < s["dur"]]
+            within = [
+                s for s in slices if s["pid"] == e["pid"] and 0 <= e["ts"] - s["ts"] < s["dur"]
+            ]
             assert len(within) == 1
     assert {e["id"] for e in arrows} == set(range(1, 16))
-    assert not [e for e in json.loads(TimeReport(report(2)).to_json())["traceEvents"] if e["ph"] != "M"]
+    assert not [
+        e for e in json.loads(TimeReport(report(2)).to_json())["traceEvents"] if e["ph"] != "M"
+    ]
 
 
 # -- Values ----------------------------------------------------------------------------------------
