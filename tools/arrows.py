@@ -52,6 +52,7 @@ ROOT = (
     "distnb.metrics",
     "distnb.advice",
     "distnb.events",
+    "distnb.records",
 )
 SHARED = ("numpy", *ROOT)
 ANYTHING = ("*",)
