@@ -19,6 +19,9 @@ WORTH = 0.05
 #: Computing at this share of the speed of memory is as fast as it gets.
 FAST = 0.6
 
+#: Bytes below which a message costs what it costs to send one at all.
+SMALL = 20_000
+
 
 class WhatIf(NamedTuple):
     """How long the window would have been if something were otherwise, in seconds."""
@@ -189,6 +192,14 @@ class Advised(Metrics):
         sent = {(op.op, op.line): sum(rank.bytes for rank in op.ranks) for op in self.ops}
         op, line = max(sent, key=sent.__getitem__, default=("", ""))
         share = ratio(sent.get((op, line), 0), sum(sent.values()))
+        count, size = (sum(e[i] for e in self.engines) for i in (2, 3))
+        if size < SMALL * count:
+            return Remedy(
+                f"{count:,} small messages cost {duration(self.ladder[2].lost)}, most for {op} in "
+                f"{quoted(line)}",
+                "use fewer operations that send, on larger arrays, or fewer engines",
+                gain,
+            )
         return Remedy(
             f"Moving bytes takes {duration(self.ladder[2].lost)}, {100 * share:.0f} % of them for "
             f"{op} in {quoted(line)}",

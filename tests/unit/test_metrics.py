@@ -223,6 +223,15 @@ def test_moving_bytes():
     )
 
 
+def test_small_messages():
+    both = [span(0, 10, 0, 30, sent=[(k, 500, 4000)]) for k in (1, 0)]
+    found = report([step(*both, op="sum")])
+    assert found.advice == (
+        "1,000 small messages cost 30.0 ms, most for sum in `b = a + a`; use fewer operations that "
+        "send, on larger arrays, or fewer engines: about -75 % (40.0 ms -> 10.0 ms)."
+    )
+
+
 def test_overhead():
     found = report([step(span(0, 10, 0, 0, 40), span(0, 10, 0, 0, 40))], commands=80)
     assert found.overhead_efficiency == LAW(0.2)
