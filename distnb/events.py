@@ -151,10 +151,16 @@ class Account(NamedTuple):
 
     def since(self, before: Account) -> Account:
         """Return what was added since ``before``; ``now`` is the length of the window."""
-        numbers = (a - b for a, b in zip(self[2:5], before[2:5], strict=True))
         spent = tuple(a - b for a, b in zip(self.spent, before.spent, strict=True))
-        peers = _added(self.waits, before.waits), _added(self.sent, before.sent)
-        return Account(self.now - before.now, spent, *numbers, *peers)
+        return Account(
+            self.now - before.now,
+            spent,
+            self.messages - before.messages,
+            self.bytes - before.bytes,
+            self.touched - before.touched,
+            _added(self.waits, before.waits),
+            _added(self.sent, before.sent),
+        )
 
 
 def _added(rows: Any, before: Any) -> Any:

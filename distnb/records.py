@@ -14,7 +14,8 @@ from distnb.layout import Ints
 __all__ = ["AGREE", "DECODE", "Log", "Sums", "Times", "clock_offset", "steps"]
 
 #: In place of numbers of commands: what comes before them, and after them.
-DECODE, AGREE = (-1,), (-2,)
+DECODE: Ints = (-1,)
+AGREE: Ints = (-2,)
 _OTHERS = {DECODE: (("decode", ""),), AGREE: (("agree", ""),)}
 #: Numbers of a mark: a command's, bytes touched, elements held.
 _WIDTH = len(CommandTime._fields) + 2

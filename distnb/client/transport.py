@@ -182,6 +182,7 @@ class Spmd(Transport):
     kind = "SPMD"
     concurrent = False
     inline = True
+    rank: int
 
     def __init__(self) -> None:
         self.worker, about, self._share = _entry().spmd(config.pool_bytes, config.shared)

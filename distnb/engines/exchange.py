@@ -105,7 +105,7 @@ class Exchange:
 
     def receive(self, peer: int, tag: int, into: np.ndarray) -> None:
         """Wait for a message."""
-        self._await(lambda: self.try_receive(peer, tag, into), lambda: peer)
+        self._wait_for(peer, lambda: self.try_receive(peer, tag, into))
 
     def take(self, peer: int, tag: int) -> np.ndarray:
         """Wait for a message of any length; return its bytes, raise PeerFailed if it is empty."""
@@ -123,7 +123,7 @@ class Exchange:
             found.append(into)
             return True
 
-        self._await(arrived, lambda: peer)
+        self._wait_for(peer, arrived)
         if not found[0].size:
             raise PeerFailed(f"rank {peer} could not send its part")
         return found[0]
@@ -160,8 +160,11 @@ class Exchange:
     def finish(self) -> None:
         """Wait until everything sent has left."""
         for peer, request in self._posted:
-            self._await(request.test, lambda peer=peer: peer)
+            self._wait_for(peer, request.test)
         self._posted.clear()
+
+    def _wait_for(self, peer: int, ready: Callable[[], bool]) -> None:
+        self._await(ready, lambda: peer)
 
     def _await(self, ready: Callable[[], bool], awaited: Callable[[], int]) -> None:
         """Wait, and book it to the rank that ``awaited`` names when the wait is over."""
@@ -201,5 +204,5 @@ class Exchange:
             self._finish(peer, incoming.receive(into))
             return True
 
-        self._await(arrived, lambda: peer)
+        self._wait_for(peer, arrived)
         self._expected.discard((peer, tag))

@@ -103,54 +103,73 @@ def test_operations_are_the_sums_of_steps(session):
         assert np.sum([row.ranks[rank] for row in report.ops], axis=0).tolist() == total.tolist()
 
 
+def waited(cell, op, rank, by, meanwhile=None):
+    """Run a cell in which a rank is away in an operation; check for how long another one waits.
+
+    It cannot go on before the first is back, and is busy until it waits. Where a machine has too
+    much to do, it comes so late itself that there is less to wait for: then the cell runs again.
+    """
+    for _ in range(8):
+        with dnb.profile() as report:
+            kept = cell()
+        (step,) = of(report, op)
+        missing = of(report, meanwhile or op)[0]
+        back = step.spans[rank].start + int(AWAY * 1e9)
+        span = missing.spans[by]
+        waits = dict(span.waits).get(rank, 0)
+        others = span.time.waiting - waits
+        assert waits >= back - span.start - others - sum(span.time[:4]) + span.time.waiting
+        assert dict(report.engines[by].waits).get(rank, 0) >= waits
+        if waits >= ENOUGH:
+            return report, step
+        del kept
+    pytest.fail("nobody waited")
+
+
 def test_who_is_away_is_waited_for(session, away):
     if session.size < 2:
         pytest.skip("nobody to wait for")
     a = dnb.ones((4 * session.size, 5))
-    b = a[1:] + a[:-1]
-    session.flush()
+    (a[1:] + a[:-1]).to_numpy()
     away("add", 0)
-    with dnb.profile() as report:
+
+    def cell():
         b = a[1:] + a[:-1]
-        b.to_numpy()
+        return b.to_numpy()
+
+    report, step = waited(cell, "add", 0, by=1)
     closed(report, session)
-    (step,) = of(report, "add")
     assert "b = a[1:] + a[:-1]" in step.names[0][1]
-    assert step.spans[0].end - step.spans[0].start >= ENOUGH
-    assert dict(step.spans[1].waits)[0] >= ENOUGH
-    assert dict(report.engines[1].waits)[0] >= ENOUGH
-    assert step.spans[1].time.waiting == sum(ns for _, ns in step.spans[1].waits)
+    assert step.spans[0].end - step.spans[0].start >= AWAY * 1e9
 
 
 def test_who_is_away_keeps_a_reduction_waiting(session, away):
     if session.size < 2:
         pytest.skip("nobody to wait for")
     x = dnb.arange(100.0)
-    session.flush()
+    float(x.sum())
     away("sum", 1)
-    with dnb.profile() as report:
-        float(x.sum())
+    report, step = waited(lambda: float(x.sum()), "sum", 1, by=0)  # its parent in the tree
     closed(report, session)
-    (step,) = of(report, "sum")
-    assert dict(step.spans[0].waits)[1] >= ENOUGH  # its child in the tree
     for rank in range(2, session.size):  # others wait for those who wait
-        assert sum(ns for _, ns in step.spans[rank].waits) >= ENOUGH
+        assert step.spans[rank].end >= step.spans[1].start + AWAY * 1e9
 
 
 def test_who_has_nothing_to_send_is_missed_in_the_end(session, away):
     if session.size < 2:
         pytest.skip("nobody to wait for")
     x = dnb.arange(100.0)
-    session.flush()
+    (x * 2)[:1].to_numpy()
     away("multiply", 1)
-    with dnb.profile() as report:
+
+    def cell():
         y = x * 2
+        session.flush()
+        return y
+
+    report, step = waited(cell, "multiply", 1, by=0, meanwhile="agree")
     closed(report, session)
-    (step,) = of(report, "multiply")
     assert not any(span.waits for span in step.spans)
-    agree = of(report, "agree")[-1]
-    assert dict(agree.spans[0].waits)[1] >= ENOUGH
-    del y
 
 
 def test_a_slow_engine(session):
