@@ -251,6 +251,10 @@ def assigned(line: str) -> str:
         first = ast.parse(source(line)).body[0]
     except (SyntaxError, ValueError, IndexError):
         return ""
-    targets = getattr(first, "targets", None) or [getattr(first, "target", None)]
-    found = targets[0].value if isinstance(targets[0], ast.Subscript) else targets[0]
+    while not isinstance(first, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        if not (body := getattr(first, "body", None)) or not isinstance(body, list):
+            return ""
+        first = body[0]  # of a loop on one line
+    found: Any = first.targets[0] if isinstance(first, ast.Assign) else first.target
+    found = found.value if isinstance(found, ast.Subscript) else found
     return found.id if isinstance(found, ast.Name) else ""
