@@ -297,6 +297,7 @@ def test_diff():
 
 
 def test_names_and_durations():
+    assert assigned("f line 1: for i in range(3): x[i] = b") == "x"
     assert assigned("In [1] line 1: x += 1") == assigned("f line 2: x: int = 3") == "x"
     assert (
         assigned("f line 1: a, b = c") == assigned("f line 1: for x in y:") == assigned("f") == ""
