@@ -276,10 +276,14 @@ class Metrics:
         """Who was waited for, and at which operation of which line that engine was, most first."""
         found: dict[tuple[str, str, int], float] = {}
         columns = [_Column(self.steps, rank) for rank in range(len(self.engines))]
-        for step in self.steps:
+        labels = [label(step.names) for step in self.steps]
+        for at, step in enumerate(self.steps):
             for _, rank, since, until in waits_of(step):
-                for s, part in columns[rank].within(since, until):
-                    key = (*label(self.steps[s].names), rank)
+                span = step.spans[rank]
+                here = span.start <= since and until <= span.end
+                parts = [(at, until - since)] if here else columns[rank].within(since, until)
+                for s, part in parts:
+                    key = (*labels[s], rank)
                     found[key] = found.get(key, 0.0) + part / 1e9
         rows = (Delay(*key, seconds) for key, seconds in found.items())
         return tuple(sorted(rows, key=lambda d: -d.seconds))

@@ -50,17 +50,18 @@ class Run:
         found = [[(s.start, s.end, *s.time[:4]) for s in step.spans] for step in steps]
         table = np.array(found, float).reshape(len(steps), size, 6)
         self.start, self.end = table[:, :, 0], table[:, :, 1]
-        self.compute, waiting, self.transfer, self.overhead = np.moveaxis(table[:, :, 2:], 2, 0)
-        self._worked = self.end - waiting
+        self.compute, _, self.transfer, self.overhead = np.moveaxis(table[:, :, 2:], 2, 0)
         self._ran = self.end > self.start
-        # The end of the span before, of each rank
+        # When the span before ended, of each rank; and of those that begin later, who had ended.
         before = np.maximum.accumulate(np.where(self._ran, self.end, 0), axis=0)
-        self._before = np.concatenate([np.zeros((1, size)), before])[:-1]
-        self._paused = self._ran & (self.start > self._before) & (self._before > 0)
-        self._needs = [sorted(self._needs_of(s, step)) for s, step in enumerate(steps)]
-        meets = np.array([bool(needs) for needs in self._needs], bool)
+        before = np.concatenate([np.zeros((1, size)), before])[:-1]
+        self._paused: list[list[tuple[int, list[int]]]] = [[] for _ in steps]
+        for s, rank in np.argwhere(self._ran & (self.start > before) & (before > 0)).tolist():
+            ended = np.flatnonzero(before[s] <= self.start[s, rank]).tolist()
+            self._paused[s].append((rank, ended))
+        self._needs = [_needs_of(step) for step in steps]
         #: The steps in which ranks may depend on each other.
-        self._marked = np.flatnonzero(self._paused.any(axis=1) | meets).tolist()
+        self._marked = [s for s in range(len(steps)) if self._paused[s] or self._needs[s]]
 
     def busy(self) -> float:
         """Return the time in which some rank had a step, in ns."""
@@ -75,35 +76,54 @@ class Run:
 
         ``flight`` tells whether messages take time on their way.
         """
-        totals = np.concatenate([np.zeros((1, kept.shape[1])), np.cumsum(kept, axis=0)])
-        now, done = np.zeros(kept.shape[1]), 0
-        for s in self._marked:
-            now += totals[s] - totals[done]
-            done, ended = s + 1, now.copy()
-            for rank in np.flatnonzero(self._paused[s]).tolist():
-                now[rank] = ended[self._before[s] <= self.start[s, rank]].max()
-            self._meet(s, now, kept[s], flight)
-        return float((now + totals[-1] - totals[done]).max(initial=0.0))
+        sums = np.concatenate([np.zeros((1, kept.shape[1])), np.cumsum(kept, axis=0)])
+        totals: list[list[float]] = sums.tolist()
+        now, done = [0.0] * kept.shape[1], 0
+        for s in self._marked:  # lists of few numbers are faster than arrays
+            if s > done:
+                now = _forward(now, totals[done], totals[s])
+            if self._paused[s]:
+                now = self._resume(s, now)
+            now, done = self._meet(s, now, totals, flight), s + 1
+        return max(_forward(now, totals[done], totals[-1]), default=0.0)
 
-    def _meet(self, s: int, now: np.ndarray, kept: np.ndarray, flight: bool) -> None:
-        """Let ranks do a step: ``now`` becomes when each ends."""
-        ready = now.copy()
-        now += kept
-        for _, (rank, of, share, late) in self._needs[s]:
-            there = now[of] if share > 1 else ready[of] + share * kept[of]
-            now[rank] = max(now[rank], there + late * flight)
+    def _resume(self, s: int, now: list[float]) -> list[float]:
+        """Let ranks that paused begin no sooner than all end that had ended by then."""
+        found = now.copy()
+        for rank, others in self._paused[s]:
+            found[rank] = max(now[other] for other in others)
+        return found
 
-    def _needs_of(self, s: int, step: Any) -> Iterator[tuple[float, Need]]:
-        """Yield when a wait ended, and what it was for."""
-        for rank, of, since, at in waits_of(step):
-            if self._ran[s, of] and at > self.start[s, of]:
-                started, worked, ended = self.start[s, of], self._worked[s, of], self.end[s, of]
-                share = 2.0 if at > ended else min(1.0, (at - started) / max(worked - started, 1))
-                late = max(0.0, at - max(since, ended if at > ended else worked))
-                yield at, Need(rank, of, share, late)
-        for rank, span in enumerate(step.spans):
-            if (rest := span.time.waiting - sum(ns for _, ns in span.waits)) > 0:
-                yield span.end, Need(rank, rank, 1.0, rest)
+    def _meet(
+        self, s: int, ready: list[float], totals: list[list[float]], flight: bool
+    ) -> list[float]:
+        """Let ranks do a step; return when each ends."""
+        now = _forward(ready, totals[s], totals[s + 1])
+        for rank, of, share, late in self._needs[s]:
+            work = totals[s + 1][of] - totals[s][of]
+            there = now[of] if share > 1 else ready[of] + share * work
+            now[rank] = max(now[rank], there + late if flight else there)
+        return now
+
+
+def _forward(now: list[float], before: list[float], after: list[float]) -> list[float]:
+    return [n + b - a for n, a, b in zip(now, before, after, strict=True)]
+
+
+def _needs_of(step: Any) -> list[Need]:
+    """Return what ranks wait for in a step, in the order in which these waits ended."""
+    found = []
+    for rank, of, since, at in waits_of(step):
+        start, end, time, *_ = step.spans[of]
+        if start < at and start < end:
+            worked = end - time.waiting
+            share = 2.0 if at > end else min(1.0, (at - start) / max(worked - start, 1))
+            late = max(0, at - max(since, end if at > end else worked))
+            found.append((at, Need(rank, of, share, late)))
+    for rank, span in enumerate(step.spans):
+        if (rest := span.time.waiting - sum(ns for _, ns in span.waits)) > 0:
+            found.append((span.end, Need(rank, rank, 1.0, rest)))
+    return [need for _, need in sorted(found)]
 
 
 def waits_of(step: Any) -> Iterator[tuple[int, int, int, int]]:

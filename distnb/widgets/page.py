@@ -8,9 +8,10 @@ __all__ = ["standalone"]
 
 STYLE = """\
 :root { color-scheme: light dark; }
-body { font: 14px/1.4 system-ui, sans-serif; margin: 2em; max-width: 75em; }
+body { font: 14px/1.4 system-ui, sans-serif; margin: 2em; }
 table { border-collapse: collapse; margin: .5em 0; }
-th, td { padding: .15em .6em; text-align: right; border-bottom: 1px solid #8885; }
+th, td { padding: .15em .6em; text-align: right; white-space: nowrap; }
+tr { border-bottom: 1px solid #8885; }
 th { font-weight: 600; }
 svg { max-width: 100%; }
 """

@@ -92,7 +92,7 @@ def test_who_is_late_and_where(session):
     assert late.engine == 0
     assert late.op.startswith("add")
     assert late.line.endswith("b = a[1:] + a[:-1]")
-    assert late.seconds >= ENOUGH
+    assert sum(delay.seconds for delay in report.delays if delay.engine == 0) >= ENOUGH
     assert "engine 0" in repr(report)
 
 
