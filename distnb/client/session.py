@@ -387,6 +387,11 @@ class Session:
 
     # -- time --------------------------------------------------------------------------------
 
+    @property
+    def measuring(self) -> bool:
+        """Whether a window is open."""
+        return bool(self._windows)
+
     def start_window(self) -> Window:
         """Begin to measure; returns what :meth:`end_window` needs. Windows may overlap."""
         window = Window(self.transport, self._reading())
