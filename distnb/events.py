@@ -54,14 +54,15 @@ class Clock:
     True
     """
 
-    __slots__ = ("_last", "bytes", "current", "messages", "spent")
+    __slots__ = ("_last", "bytes", "current", "messages", "origin", "spent")
 
     def __init__(self) -> None:
         self.spent = [0, 0, 0, 0, 0]
         self.current = IDLE
         self.messages = 0
         self.bytes = 0
-        self._last = perf_counter_ns()
+        #: When it started: what is booked adds up to the time since then.
+        self.origin = self._last = perf_counter_ns()
 
     def switch(self, to: int) -> int:
         """Book the time since the last switch, go on in class ``to``, return the class before."""
@@ -82,6 +83,16 @@ class Clock:
         """Return the account up to now."""
         self.switch(self.current)
         return Account(self._last, tuple(self.spent), self.messages, self.bytes)
+
+    def peek(self) -> Account:
+        """Return the account up to now, for another thread: nothing is booked.
+
+        What is not booked yet goes to the current class; a switch in between is mended in the next.
+        """
+        spent = self.spent.copy()
+        now = perf_counter_ns()
+        spent[self.current] += now - self.origin - sum(spent)
+        return Account(now, tuple(spent), self.messages, self.bytes)
 
 
 class Account(NamedTuple):

@@ -94,6 +94,9 @@ class Worker:
         #: each rank has a client of its own (SPMD), all must come to the same conclusion.
         self.together = False
         self._gave_up = False
+        #: For who looks on (:mod:`distnb.engines.live`): what runs, and the last batch that began.
+        self.now: _Run | None = None
+        self.latest = 0
         self._last: _Run | None = None
         self._next: Comm | None = None
         self._abandoned: list[Comm] = []
@@ -103,7 +106,8 @@ class Worker:
         with held(forget=True):
             self.clock.switch(OVERHEAD)
             batch = unpack(message)
-            run = _Run(self, batch, buffers)
+            run = self.now = _Run(self, batch, buffers)
+            self.latest = batch.number
             self._last = run if self.together else None
             try:
                 interruptible(lambda: self._run(run))
@@ -112,6 +116,7 @@ class Worker:
                 run.abort()
             finally:
                 self.clock.switch(IDLE)
+                self.now = None
             return run.reply()
 
     def _run(self, run: _Run) -> None:
@@ -215,6 +220,8 @@ class _Run:
         self.agreed = False
         #: positions that are done, whatever came of it
         self.done: set[int] = set()
+        #: What it consists of, once that is known.
+        self.items: Sequence[tuple[Task | int, Ints]] | None = None
 
     def all(self) -> None:
         """Run all commands, then agree with the other ranks on what failed."""
@@ -234,6 +241,7 @@ class _Run:
         if self.worker.executor.fault is None:  # then what is never stored cannot fail
             items = plan.quick
             self.done.update(plan.virtual)
+        self.items = items
         for item, rows in items:
             if isinstance(item, Task):
                 self._group(item, rows)
