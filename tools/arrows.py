@@ -42,10 +42,12 @@ ROOT = (
     "distnb.views",
     "distnb.shares",
     "distnb.transfer",
+    "distnb.traffic",
     "distnb.picks",
     "distnb.matrices",
     "distnb.ops",
     "distnb.protocol",
+    "distnb.forecast",
     "distnb.channel",
     "distnb.events",
 )

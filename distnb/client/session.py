@@ -20,10 +20,11 @@ from distnb.client.bases import Base, lost_error
 from distnb.client.failures import exception_of
 from distnb.client.recorder import Recorder
 from distnb.client.sites import Sites
+from distnb.client.trace import Trace
 from distnb.client.transport import Transport
 from distnb.config import config
 from distnb.errors import EngineError, SessionError, explain
-from distnb.events import Account, CommandTime, Report, summarise
+from distnb.events import Account, CommandTime, Report, bandwidth, summarise
 from distnb.interrupts import held, interruptible
 from distnb.layout import Ints, Layout
 from distnb.protocol import (
@@ -110,6 +111,11 @@ class Session:
         self.templates: dict[Any, Any] = {}
         self.specs: dict[Any, int] = {}
         self.last_spec = 0
+        #: How often a base has changed its layout.
+        self.turns = 0
+        self.trace = Trace()
+        #: Bytes that an engine sends in a second, as measured; None before anything was.
+        self.bandwidth: float | None = None
         self._error: BaseException | None = None
         #: Why the engines cannot be used any more.
         self._dead = ""
@@ -193,6 +199,7 @@ class Session:
     def release(self, base: Base) -> None:
         """Free a base whose last reference went."""
         self._reserved -= base.nbytes
+        self.trace.freed(base)
         self._recorder.delete(base.handle)
         self._bases.pop(base.handle, None)
 
@@ -210,6 +217,7 @@ class Session:
             if not commands or self.closed or self._dead:
                 return
             self.batches += 1
+            self.trace.add(commands)
             message = encode(Batch(self.batches, self._epoch, commands, bool(config.fuse)))
             self.bytes_out += len(message)
             try:
@@ -306,6 +314,11 @@ class Session:
     def watch(self, base: Base) -> None:
         """Remember a base (weakly), to be told if its content gets lost."""
         self._bases[base.handle] = weakref.ref(base)
+
+    def bases(self) -> list[Base]:
+        """Return the bases on the engines that are alive."""
+        found = (reference() for reference in list(self._bases.values()))
+        return [base for base in found if base is not None]
 
     def _raise_pending(self) -> None:
         error, self._error = self._error, None
@@ -405,6 +418,7 @@ class Session:
                 ranks = [CommandTime(*t[i].tolist()) for t in found]
                 rows.append((name, self.line(getattr(command, "site", 0)), ranks))
         engines = tuple(b.since(a) for a, b in zip(window.accounts, accounts, strict=True))
+        self.bandwidth = bandwidth(engines) or self.bandwidth
         return Report(wall, engines, summarise(rows), commands, self.batches - window.batches)
 
     # -- closing -----------------------------------------------------------------------------
