@@ -153,9 +153,9 @@ class _Replay:
         for out in command.outs:
             if self.fresh.pop(out.base, None) == command.site:
                 self._follow(out, [x for x in command.ins if isinstance(x, Operand)])
-        out = self._placed(command.outs[0])
+        there = self._placed(command.outs[0])
         for x in dict.fromkeys(ins):
-            sent = traffic(out, self._placed(x), self.size)
+            sent = traffic(there, self._placed(x), self.size)
             self.found.add(command.site, sent, self._itemsize(x.base))
 
     def _follow(self, out: Operand, ins: list[Operand]) -> None:

@@ -82,12 +82,12 @@ class Placement:
         >>> with dnb.inprocess(2):
         ...     a = dnb.zeros((6, 4), dist="block")
         ...     print(a[1:].layout.show(a[:-1]))
-        (5, 4) float64, 160 B
-        base[1:6, :] of base (6, 4), 192 B in memory: block x * on 2 engines
-        (5, 4) float64, 160 B
-        base[0:5, :] of base (6, 4), 192 B in memory: block x * on 2 engines
+        1: (5, 4) float64, 160 B
+           base[1:6, :] of base (6, 4), 192 B in memory: block x * on 2 engines
+        2: (5, 4) float64, 160 B
+           base[0:5, :] of base (6, 4), 192 B in memory: block x * on 2 engines
         first  second  is sent  messages  to engine  most
-            1       2     32 B         1          0  32 B
+        1      2          32 B         1          1  32 B
         """
         found = [self, *(getattr(other, "layout", other) for other in others)]
         return self.views.Several(found, axes=axes)

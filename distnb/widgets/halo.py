@@ -15,7 +15,7 @@ __all__ = ["Halo", "halo"]
 #: More rectangles than this are not drawn.
 MOST = 300
 #: More runs of one engine along an axis than this are not looked at.
-_RUNS = 64
+_RUNS = 32
 
 
 class Halo(NamedTuple):
@@ -50,7 +50,7 @@ def halo(out: Placed, operand: Placed, shown: tuple[int, int]) -> Halo:
         }
         if apart and all(total(of) for of in own):
             hidden |= apart
-        if any(len(of) > 1 and _many(of) for of in (*needed, *own)):
+        if any(_many(of) for of in (*needed, *own)):
             return Halo((), tuple(sorted(hidden)), too_many=True)
         found.update(dict.fromkeys(_rects(operand, shown, drawn, needed, own)))
         if len(found) > MOST:

@@ -96,10 +96,11 @@ def bars(memory: Memory, head: str, most: int = ROWS) -> str:
     rows = [tuple(int(x[list(ranks)].max()) for x in memory) for ranks in groups]
     used = max(mine + others for mine, others, _ in rows) or 1
     room = max(free for _, _, free in rows)
-    full = max(used, room) if used * 8 > room else used  # else the bars would be dots
+    near = 0 < room < used * 8  # else the bars would be dots
+    full = max(used, room) if near else used
     uid = f"m{crc32(repr((memory, head)).encode()):08x}"
     marks = "".join(
-        _bar(numbers(ranks), row, 18 + _PITCH * i, _WIDTH / full, uid, full > used)
+        _bar(numbers(ranks), row, 18 + _PITCH * i, _WIDTH / full, uid, near)
         for i, (ranks, row) in enumerate(zip(groups, rows, strict=True))
     )
     height = 18 + _PITCH * len(rows) + 4
@@ -111,7 +112,7 @@ def bars(memory: Memory, head: str, most: int = ROWS) -> str:
         f"<title>{title}</title><desc>{escape(memory.tell() + each)}</desc>"
         f'<pattern id="{uid}" width="5" height="5" patternUnits="userSpaceOnUse">'
         '<path d="M0 5L5 0" stroke="currentColor" stroke-width=".7"/></pattern>'
-        f'<text x="{_LEFT}" y="11">■ this base ▨ other arrays{"  ┆ room" if full > used else ""}'
+        f'<text x="{_LEFT}" y="11">■ this base ▨ other arrays{"  ┆ room" if near else ""}'
         f"</text>{marks}</svg>"
     )
 

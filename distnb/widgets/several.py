@@ -83,15 +83,12 @@ class Several:
         self, placements: Sequence[Any], titles: Sequence[str] = (), axes: Any = None
     ) -> None:
         self.placements = list(placements)
-        self.titles = [shorten(t, 40) for t in titles]
-        if not self.titles:
-            self.titles = [str(i + 1) for i in range(len(self.placements))]
+        numbers = range(len(self.placements))
+        self.titles = [shorten(t, 40) for t in titles or [str(i + 1) for i in numbers]]
         self.axes = axes
         for x in self.placements:
             shown_axes(x.placed, axes)  # raises if there are none such
-        there = [x for x in self.placements if not x.base.here]
-        numbers = [i for i, x in enumerate(self.placements) if x in there]
-        pairs = combinations(numbers, 2)
+        pairs = combinations((i for i in numbers if not self.placements[i].base.here), 2)
         self._met = {(i, j): meet(self.placements[i], self.placements[j]) for i, j in pairs}
         self.moves = {
             (i + 1, j + 1): None if m is None else m.received for (i, j), m in self._met.items()
@@ -101,13 +98,9 @@ class Several:
         if len(self.placements) == 1:
             return repr(self.placements[0])
         heads = [facts_of(x.placed, x.dtype, x.size) for x in self.placements]
-        lines = [line for f in heads for line in (f.head, f.layout)]
-        named = self.titles != [str(i + 1) for i in range(len(self.titles))]
-        if named:
-            lines = [
-                f"{t}: {f.head}\n   {f.layout}" for t, f in zip(self.titles, heads, strict=True)
-            ]
-        return "\n".join([*lines, *aligned([_HEAD, *self._rows()], left=[0, 1] if named else [])])
+        lines = [f"{t}: {f.head}\n   {f.layout}" for t, f in zip(self.titles, heads, strict=True)]
+        rows = self._rows()
+        return "\n".join([*lines, *(aligned([_HEAD, *rows], left=[0, 1]) if rows else [])])
 
     def _rows(self) -> list[tuple[str, ...]]:
         return [self._row(i, j, met) for (i, j), met in self._met.items()]
@@ -140,7 +133,7 @@ class Several:
         pics = [legible(x.placed, self.axes, x.size, limits, frame) for x in self.placements]
         frames = common_frames(pics, *frame)
         halos = [self._halo(i, pic.axes) for i, pic in enumerate(pics)]
-        sides = frames or [None] * len(pics)
+        sides: list[Any] = list(frames or [None] * len(pics))
         cells = "".join(map(self._cell, range(len(pics)), pics, sides, halos))
         notes = [] if frames else ["not to one scale"]
         if any(found.rects for found in halos):
@@ -176,7 +169,7 @@ class Several:
             plot(x.placed, x.dtype, ax=ax, axes=self.axes, size=x.size)
             ax.set_title(f"{self.titles[i]}\n{ax.get_title(loc='left')}", loc="left", fontsize=9)
             for (r0, r1), (c0, c1) in self._halo(i, shown_axes(x.placed, self.axes)).rects:
-                style = {"fc": "none", "ec": VERMILLION, "hatch": "xxx", "lw": 0.8}
+                style: Any = {"fc": "none", "ec": VERMILLION, "hatch": "xxx", "lw": 0.8}
                 ax.add_patch(Rectangle((c0, r0), c1 - c0, r1 - r0, **style))
         return figure
 

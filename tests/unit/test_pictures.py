@@ -143,8 +143,8 @@ B: (6, 4) float64, 192 B
    * x block on 2 engines
 C: (5,) float64, 40 B
    block on 2 engines
-first  second  is sent           messages  to engine  most
-A      B       96 B                     2          0  48 B
+first  second            is sent  messages  to engine  most
+A      B                    96 B         2          0  48 B
 A      C       shapes do not fit
 B      C       shapes do not fit"""
 
