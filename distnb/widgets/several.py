@@ -133,7 +133,7 @@ class Several:
         pics = [legible(x.placed, self.axes, x.size, limits, frame) for x in self.placements]
         frames = common_frames(pics, *frame)
         halos = [self._halo(i, pic.axes) for i, pic in enumerate(pics)]
-        sides: list[Any] = list(frames or [None] * len(pics))
+        sides: Sequence[Any] = frames if frames else [None] * len(pics)
         cells = "".join(map(self._cell, range(len(pics)), pics, sides, halos))
         notes = [] if frames else ["not to one scale"]
         if any(found.rects for found in halos):
