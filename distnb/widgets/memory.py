@@ -93,7 +93,8 @@ _LEFT, _WIDTH, _PITCH = 40, 150, 16
 def bars(memory: Memory, head: str, most: int = ROWS) -> str:
     """Return a bar for each engine as SVG: this base, other arrays, and the room if it is near."""
     groups = grouped(range(len(memory.mine)), most)
-    rows = [tuple(int(x[list(ranks)].max()) for x in memory) for ranks in groups]
+    shown = [max(ranks, key=(memory.mine + memory.others).__getitem__) for ranks in groups]
+    rows = [tuple(int(x[r]) for x in memory) for r in shown]
     used = max(mine + others for mine, others, _ in rows) or 1
     room = max(free for _, _, free in rows)
     near = 0 < room < used * 8  # else the bars would be dots
@@ -103,17 +104,17 @@ def bars(memory: Memory, head: str, most: int = ROWS) -> str:
         _bar(numbers(ranks), row, 18 + _PITCH * i, _WIDTH / full, uid, near)
         for i, (ranks, row) in enumerate(zip(groups, rows, strict=True))
     )
-    height = 18 + _PITCH * len(rows) + 4
-    title = escape(f"Memory of the engines: {head}")
-    each = "" if len(groups) == len(memory.mine) else "; each bar is the fullest of its engines"
+    each = "each bar is the fullest of its engines" * (len(groups) < len(memory.mine))
+    height = 22 + _PITCH * (len(rows) + bool(each))
+    note = f'<text x="{_LEFT}" y="{height - 6}">{each}</text>' * bool(each)
     return (
         f'<svg role="img" xmlns="http://www.w3.org/2000/svg" width="{_LEFT + _WIDTH + 90}" '
         f'height="{height}" font-family="sans-serif" font-size="10" fill="currentColor">'
-        f"<title>{title}</title><desc>{escape(memory.tell() + each)}</desc>"
+        f"<title>Memory of the engines: {escape(head)}</title><desc>{escape(memory.tell())}</desc>"
         f'<pattern id="{uid}" width="5" height="5" patternUnits="userSpaceOnUse">'
         '<path d="M0 5L5 0" stroke="currentColor" stroke-width=".7"/></pattern>'
         f'<text x="{_LEFT}" y="11">■ this base ▨ other arrays{"  ┆ room" if near else ""}'
-        f"</text>{marks}</svg>"
+        f"</text>{marks}{note}</svg>"
     )
 
 

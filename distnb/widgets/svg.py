@@ -81,8 +81,8 @@ class Svg:
             '<path d="M0 6L6 0" stroke="currentColor" stroke-width=".5" opacity=".5"/></pattern>'
             f'<pattern id="{uid}o" width="4" height="4" patternUnits="userSpaceOnUse">'
             '<path d="M0 0L4 4" stroke="currentColor" stroke-width=".5" opacity=".5"/></pattern>'
-            f'<pattern id="{uid}t" width="4" height="4" patternUnits="userSpaceOnUse">'
-            f'<path d="M0 0L4 4M0 4L4 0" stroke="{VERMILLION}"/></pattern>'
+            f'<pattern id="{uid}t" width="7" height="7" patternUnits="userSpaceOnUse">'
+            f'<path d="M0 0L7 7M0 7L7 0" stroke="{VERMILLION}" stroke-width=".8"/></pattern>'
             + marks.replace("#HATCH", f"#{uid}")
             + f'<g text-anchor="middle">{"".join(self.texts)}</g></svg>'
         )
@@ -128,7 +128,7 @@ class Svg:
             _rect(left + c0 * x, top + r0 * y, (c1 - c0) * x, (r1 - r0) * y)
             for (r0, r1), (c0, c1) in self.travels
         )
-        style = f'fill="url(#HATCHt)" stroke="{VERMILLION}" stroke-width=".7"'
+        style = f'fill="url(#HATCHt)" stroke="{VERMILLION}"'
         return f'<path d="{path}" {style}/>' * bool(path)
 
     def _text(self, x: float, y: float, text: str, anchor: str = "", size: float = 10) -> None:

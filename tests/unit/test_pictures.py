@@ -25,6 +25,8 @@ from distnb.widgets.halo import halo
 from distnb.widgets.memory import all_bytes, bars, room_of
 from distnb.widgets.picture import picture
 from distnb.widgets.several import common_frames
+from distnb.widgets.svg import VERMILLION
+from tests.unit.test_widgets import contrast, rgb
 
 SVG = "{http://www.w3.org/2000/svg}"
 BUDGET = 10_000
@@ -132,6 +134,22 @@ def test_what_is_too_scattered_is_not_drawn():
     assert halo(here.placed, there.placed, (-1, 0)).too_many
     page = Several([here, there])._repr_html_()
     assert "too scattered to draw" in page
+
+
+def test_the_figure_hatches_what_travels():
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    lower, upper = (placement((12, 8), 3, view=lambda v, i=i: v.take(0, i, 1, 11)) for i in (1, 0))
+    figure = Several([lower, upper], ["A[1:]", "A[:-1]"]).plot()
+    left, right = figure.axes
+    found = [p.get_bbox().bounds for p in right.patches if p.get_hatch() == "xxx"]
+    assert found == [(0, 3, 8, 1), (0, 7, 8, 1)]
+    assert not [p for p in left.patches if p.get_hatch() == "xxx"]
+    assert right.get_title(loc="left").startswith("A[:-1]\n")
+    pyplot.close(figure)
 
 
 # -- Several arrays --------------------------------------------------------------------------------
@@ -264,13 +282,21 @@ def test_memory_of_the_engines(session):
 def test_bars_of_memory(size, room):
     memory = Memory(np.full(size, 60), np.arange(size), np.full(size, room))
     svg = ET.fromstring(bars(memory, "<x>"))
-    assert len(svg.findall(f"{SVG}text")) == 1 + 2 * min(size, 16 if size != 200 else 10)
+    texts = [t.text for t in svg.findall(f"{SVG}text")]
+    assert len(texts) == 1 + 2 * min(size, 10) + (size == 200)
+    assert ("each bar is the fullest of its engines" in texts) == (size == 200)
     width, limit = float(svg.get("width")), bool(room == 100)
     for path in svg.findall(f"{SVG}path"):
         for x in re.findall(r"M([\d.]+) ", path.get("d")):
             assert 0 <= float(x) <= width
     assert ("┆ room" in "".join(svg.itertext())) == limit
     assert ("free at the start" in memory.tell()) == bool(room)
+
+
+def test_what_is_drawn_can_be_seen():
+    for paper in ((255, 255, 255), (17, 17, 17)):
+        for colour in (VERMILLION, "#0072B2"):
+            assert contrast(rgb(colour), paper) >= 3
 
 
 # -- The chooser -----------------------------------------------------------------------------------
