@@ -7,7 +7,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from distnb.forecast import Spec
+from distnb.layout import Ints, Layout
 from distnb.protocol import Apply, Collective, Command, Local, Reduce
 
 if TYPE_CHECKING:
@@ -29,7 +32,7 @@ class Trace:
     def __init__(self) -> None:
         self._last: tuple[Command, ...] = ()
         self._now: deque[Command] = deque(maxlen=MOST)
-        self._gone: deque[tuple[int, Spec]] = deque(maxlen=MOST)
+        self._gone: deque[tuple[int, Ints, np.dtype, Layout]] = deque(maxlen=MOST)
         self._count = self._counted = 0
         self._paused = False
         self._names: dict[int, tuple[int, ...]] = {}
@@ -43,7 +46,7 @@ class Trace:
 
     def freed(self, base: Base) -> None:
         """Note what is known of a base that goes (the garbage collector calls: no lock)."""
-        self._gone.append((base.handle, Spec(base.shape, base.dtype.str, base.layout)))
+        self._gone.append((base.handle, base.shape, base.dtype, base.layout))
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -81,6 +84,5 @@ class Trace:
 
     def specs(self, bases: Iterable[Base]) -> dict[int, Spec]:
         """Return what is known of bases: of those that are gone, and of those given."""
-        found = dict(list(self._gone))
-        found.update((b.handle, Spec(b.shape, b.dtype.str, b.layout)) for b in bases)
-        return found
+        known = [*self._gone, *((b.handle, b.shape, b.dtype, b.layout) for b in bases)]
+        return {handle: Spec(shape, dtype.str, layout) for handle, shape, dtype, layout in known}
