@@ -68,6 +68,7 @@ RULES: dict[str, Rule] = {
     "distnb.widgets": Rule(
         (*SHARED, "distnb.client", "distnb.widgets", "ipywidgets", "matplotlib")
     ),
+    "distnb.widgets.timeline": Rule((*SHARED, "distnb.widgets", "anywidget", "traitlets")),
     "distnb.testing": Rule(ANYTHING),
 }
 #: ``distnb/__init__.py`` itself.
