@@ -431,6 +431,7 @@ class Drawing {
     this.buttons = {
       in: button("Zoom in", "to the selection, or by half (+)", () => this.zoomIn()),
       out: button("Zoom out", "to twice the time (-)", () => this.zoomOut()),
+      all: button("All", "the whole time (0)", () => this.zoom(0, this.run.wall)),
       clear: button("Clear", "the selection (Escape)", () => this.clear()),
       pin: button("Pin", "these numbers, to compare others with them", () => this.pin()),
       unpin: button("Unpin", "compare no longer", () => this.unpin()),
@@ -524,9 +525,10 @@ class Drawing {
       Escape: () => (this.selection ? this.clear() : this.point(null)),
       "+": () => this.zoomIn(),
       "-": () => this.zoomOut(),
+      0: () => this.zoom(0, this.run.wall),
     }[event.key];
     const inRow = event.target.closest?.(".row");
-    if (!act || (!inRow && !["Escape", "+", "-"].includes(event.key))) return;
+    if (!act || (!inRow && !["Escape", "+", "-", "0"].includes(event.key))) return;
     event.preventDefault();
     event.stopPropagation();
     act();
@@ -581,6 +583,8 @@ class Drawing {
       const step = Number(arrow.dataset.step);
       arrow.classList.toggle("hot", mark !== null && meets({ first: step, last: step }));
     }
+    const sent = this.plot.querySelector(".arrows");
+    sent.classList.toggle("linked", sent.querySelector(".hot") !== null);
     for (const bar of this.plot.querySelectorAll(".bar")) {
       bar.classList.toggle("hot", Number(bar.dataset.rank) === rank);
     }
@@ -701,7 +705,8 @@ class Drawing {
       const [from, to] = [Math.max(LEFT, this.x(start)), Math.min(LEFT + this.width, this.x(end))];
       const text = of.size > 1 ? `${of.size} lines` : `${[...names].slice(0, 3).join(", ")}: ${[...of][0] ?? ""}`;
       const room = Math.floor((to - from - 4) / 6);
-      const label = room < 3 ? "" : text.length > room ? `${text.slice(0, room - 1)}…` : text;
+      const cut = room < 8 ? "" : `${text.slice(0, room - 1)}…`;
+      const label = text.length <= room ? text : cut;
       const bracket = svg("path", { d: `M${from} ${LANE - 3}v-4H${Math.max(to, from + 1)}v4` });
       const title = svg("title", {}, [...of].join("\n"));
       return svg("g", {}, title, bracket, svg("text", { x: from + 2, y: LANE - 11 }, label));
@@ -716,10 +721,10 @@ class Drawing {
       const [x, y] = [this.x(arrow.start), this.y(arrow.rank) + this.pitch / 2];
       const [u, v] = [this.x(arrow.end), this.y(arrow.to) + this.pitch / 2];
       const angle = Math.atan2(v - y, u - x);
-      const wing = (turn) => `${u - 7 * Math.cos(angle + turn)} ${v - 7 * Math.sin(angle + turn)}`;
+      const wing = (turn) => `${u - 6 * Math.cos(angle + turn)} ${v - 6 * Math.sin(angle + turn)}`;
       const d = `M${x} ${y}L${u} ${v}M${wing(0.45)}L${u} ${v}L${wing(-0.45)}`;
-      const width = 1 + 1.5 * (arrow.bytes / most);
-      return svg("path", { class: `arrow${arrow.late ? " late" : ""}`, d, "stroke-width": width, "data-step": arrow.step, "pointer-events": "none" });
+      const width = 0.8 + 1.2 * (arrow.bytes / most);
+      return svg("path", { class: `arrow${arrow.late ? " late" : ""}`, d, "stroke-width": width, "data-step": arrow.step });
     });
     return svg("g", { class: "arrows" }, ...drawn);
   }
@@ -733,7 +738,8 @@ class Drawing {
     this.brush.setAttribute("x", x);
     this.brush.setAttribute("width", this.selection ? Math.max(1, this.x(to) - x) : 0);
     this.buttons.clear.disabled = !this.selection;
-    this.buttons.out.disabled = this.view.from <= 0 && this.view.to >= this.run.wall;
+    const all = this.view.from <= 0 && this.view.to >= this.run.wall;
+    this.buttons.out.disabled = this.buttons.all.disabled = all;
     this.compared();
     this.head.textContent = this.words();
     this.where.textContent = this.whereText();

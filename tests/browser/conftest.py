@@ -61,9 +61,9 @@ def browser(chromium, tmp_path_factory):
         context.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page(browser):
-    """A new page; errors of scripts in it fail the test."""
+    """A page for the tests of a module; errors of scripts in it fail."""
     found = browser.new_page()
     errors = []
     found.on("pageerror", lambda error: errors.append(str(error)))
