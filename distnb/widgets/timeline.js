@@ -242,6 +242,7 @@ export function bytesText(count) {
 const short = (x) => (Math.abs(x) >= 100 ? count(x) : String(Number(x.toPrecision(3))));
 const count = (x) => Math.round(x).toLocaleString("en-US");
 const percent = (x) => `${(100 * x).toFixed(1)} %`;
+const points = (x) => `${(100 * x).toFixed(1)} points`;
 const two = (x) => x.toFixed(2);
 
 /** Return a difference with its sign, or nothing if it rounds to none. */
@@ -734,9 +735,10 @@ class Drawing {
   update() {
     const { from, to } = this.selection ?? this.view;
     this.now = metrics(this.run, from, to);
-    const x = this.selection ? this.x(from) : 0;
-    this.brush.setAttribute("x", x);
-    this.brush.setAttribute("width", this.selection ? Math.max(1, this.x(to) - x) : 0);
+    const whole = from <= this.view.from && to >= this.view.to; // then shading it says nothing
+    const drawn = this.selection && !whole;
+    this.brush.setAttribute("x", this.x(from));
+    this.brush.setAttribute("width", drawn ? Math.max(1, this.x(to) - this.x(from)) : 0);
     this.buttons.clear.disabled = !this.selection;
     const all = this.view.from <= 0 && this.view.to >= this.run.wall;
     this.buttons.out.disabled = this.buttons.all.disabled = all;
@@ -788,9 +790,11 @@ class Drawing {
       ["sent", "sent", (of) => total(of, "bytes"), bytesText],
       ["messages", "messages", (of) => total(of, "messages"), count],
     ];
-    return items.map(([name, label, read, words]) =>
-      html("div", {}, html("dt", {}, label), html("dd", { "data-number": name }, words(read(now)), ...delta(read(now), was && read(was), words))),
-    );
+    return items.map(([name, label, read, words]) => {
+      const change = delta(read(now), was && read(was), words === percent ? points : words);
+      const found = html("dd", { "data-number": name }, words(read(now)), ...change);
+      return html("div", {}, html("dt", {}, label), found);
+    });
   }
 
   tableOfEngines() {
