@@ -3,7 +3,9 @@
 import random
 from itertools import accumulate
 
-from distnb.events import OVERHEAD, Account, CommandTime, Report, Span, Step, summarise
+import numpy as np
+
+from distnb.events import OVERHEAD, Account, CommandTime, OpTime, Report, Span, Step
 
 NAMES = [
     ("add", "In[3] line 2: t[:] = 0.2 * (a[1:-1] + a[:-2])"),
@@ -23,11 +25,21 @@ def synthetic(engines=3, steps=40, seed=0):
     return Report(
         wall=end / 1e9,
         engines=tuple(_account(made, rank, end, rng) for rank in range(engines)),
-        ops=summarise([(*step.names[0], [s.time for s in step.spans]) for step in made]),
+        ops=_ops(made),
         commands=sum(len(step.names) for step in made),
         batches=1 + steps // 10,
         steps=tuple(made),
     )
+
+
+def _ops(steps):
+    """Book each step to its first operation."""
+    found = []
+    for name in dict.fromkeys(step.names[0] for step in steps):
+        own = [step.spans for step in steps if step.names[0] == name]
+        times = np.array([[span.time for span in spans] for spans in own]).sum(axis=0)
+        found.append(OpTime(*name, len(own), tuple(CommandTime(*row) for row in times.tolist())))
+    return tuple(found)
 
 
 def _step(rng, i, now):

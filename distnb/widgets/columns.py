@@ -53,6 +53,7 @@ def columns(report: Report, most: int = SPANS) -> dict[str, Any]:
         "batches": report.batches,
         "names": [list(name) for name in names],
         "recorded": len(steps),
+        "dropped": _dropped(report),
         "each": each,
         "pairs": len(sends),
         **{name: table.astype("<f8").tobytes() for name, table in tables.items()},
@@ -84,6 +85,10 @@ def _window(report: Report) -> float:
     """Return the end of everything: engines' windows may be some us longer than the notebook's."""
     ends = (span.end for step in report.steps for span in step.spans)
     return float(max(round(report.wall * 1e9), *(e.now for e in report.engines), 0, *ends))
+
+
+def _dropped(report: Report) -> int:
+    return getattr(report, "dropped", 0)
 
 
 def _spans(steps: Sequence[Step], each: int) -> np.ndarray:
@@ -124,9 +129,13 @@ def _wait_rows(steps: Sequence[Step], each: int) -> Iterator[tuple[int, ...]]:
 
 
 def _gaps(report: Report) -> np.ndarray:
-    """Return start, end and length of the times when no engine had a command."""
+    """Return start, end and length of the times when no engine had a command.
+
+    Where steps were dropped, which are the last ones, it is not known what was after the others.
+    """
     spans = sorted((s.start, s.end) for step in report.steps for s in step.spans)
-    starts = np.array([start for start, _ in spans] + [_window(report)])
+    last = max((end for _, end in spans), default=0) if _dropped(report) else _window(report)
+    starts = np.array([start for start, _ in spans] + [last])
     ends = np.maximum.accumulate([0, *(end for _, end in spans)])
     found = np.stack([ends, starts, starts - ends], axis=1)[starts > ends].astype(float)
     groups = np.arange(len(found)) // max(1, -(-len(found) // GAPS))

@@ -607,7 +607,7 @@ class Drawing {
     const all = Math.max(480, this.plot.clientWidth || this.root.clientWidth || 900);
     this.all = all;
     this.width = all - LEFT - BARS - 12;
-    this.pitch = this.ranks.length <= 18 ? 24 : Math.max(6, Math.floor(420 / this.ranks.length));
+    this.pitch = this.ranks.length <= 18 ? 24 : Math.max(10, Math.floor(420 / this.ranks.length));
     const height = LANE + this.ranks.length * this.pitch + AXIS;
     const clip = svg("clipPath", { id: `${this.id}-clip` }, svg("rect", { x: LEFT, y: 0, width: this.width, height }));
     this.marksIn();
@@ -671,7 +671,9 @@ class Drawing {
 
   place({ rank, start, end }) {
     const x = this.x(start);
-    return { x, y: this.y(rank) + 2, width: Math.max(1.5, this.x(end) - x), height: this.pitch - 4 };
+    const free = this.pitch >= 16 ? 2 : 0.5;
+    const height = this.pitch - 2 * free;
+    return { x, y: this.y(rank) + free, width: Math.max(1.5, this.x(end) - x), height };
   }
 
   /** Return a path for each class: of a step's height, the share that was spent in the class. */
@@ -701,10 +703,12 @@ class Drawing {
 
   lane() {
     const pixel = (this.view.to - this.view.from) / this.width;
-    const found = lines(this.run, this.view.from, this.view.to, 16 * pixel);
+    const found = lines(this.run, this.view.from, this.view.to, 60 * pixel);
     const drawn = found.slice(0, 120).map(({ start, end, of, names }) => {
       const [from, to] = [Math.max(LEFT, this.x(start)), Math.min(LEFT + this.width, this.x(end))];
-      const text = of.size > 1 ? `${of.size} lines` : `${[...names].slice(0, 3).join(", ")}: ${[...of][0] ?? ""}`;
+      const heads = [...of].map((line) => line.split(":")[0]).filter(Boolean);
+      const one = `${[...names].slice(0, 3).join(", ")}: ${[...of][0] ?? ""}`;
+      const text = of.size > 1 ? heads.join(", ") : one;
       const room = Math.floor((to - from - 4) / 6);
       const cut = room < 8 ? "" : `${text.slice(0, room - 1)}…`;
       const label = text.length <= room ? text : cut;
@@ -771,6 +775,7 @@ class Drawing {
     const kind = this.selection ? "Selected" : "Shown";
     const found = [whole ? `Numbers of all ${duration(to)}` : `${kind}: ${duration(from)} to ${duration(to)}, ${duration(to - from)} of ${duration(this.run.wall)}`];
     if (this.run.each > 1) found.push(`${count(this.run.recorded)} steps in groups of ${this.run.each}`);
+    if (this.run.dropped) found.push(`${count(this.run.dropped)} later steps are only in the times of the engines`);
     if (this.level.each > 1) found.push(`${count(this.level.count)} marks drawn as ${count(this.level.drawn.length)}`);
     if (this.sent.count > this.sent.drawn.length) {
       found.push(`arrows for the ${this.sent.drawn.length} heaviest of ${count(this.sent.count)} messages`);
