@@ -6,8 +6,8 @@ nanoseconds since the window began. ``BOOKED`` are the last columns of spans and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,6 @@ PAIRS = 8192
 #: Times when no engine had a command that are sent: beyond, neighbours are added up.
 GAPS = 100
 
-Rows = Iterable[tuple[float, ...]]
-
 
 def columns(report: Report, most: int = SPANS) -> dict[str, Any]:
     """Return what is drawn of a report: numbers that JSON can hold, and tables as bytes.
@@ -34,21 +32,19 @@ def columns(report: Report, most: int = SPANS) -> dict[str, Any]:
     Beyond ``most`` spans, ``each`` neighbouring steps are added up as one: all sums stay what they
     are, and the browser says so.
     """
-    steps, engines = report.steps, report.engines
+    steps, spans, names = report.steps, _spans(report.steps), _names(report.steps)
     each = max(1, -(-sum(len(step.spans) for step in steps) // most))
-    names = {name: i for i, name in enumerate(dict.fromkeys(n for s in steps for n in s.names))}
-    sends = _added(_table(_send_rows(steps, each), 5), 3)
-    waits = _added(_table(_wait_rows(steps, each), 4), 3)
+    sends = _added(_together(_sends(steps), each), 3)
     tables = {
-        "spans": _spans(steps, each),
-        "parts": _parts(steps, names, each),
+        "spans": _added(_together(spans, each), 2, least=(2,), greatest=(3,)),
+        "parts": _added(_together(_parts(steps, spans, names), each), 2),
         "sends": _heaviest(sends),
-        "waits": _heaviest(waits),
-        "gaps": _gaps(report),
+        "waits": _heaviest(_added(_together(_waits(steps), each), 3)),
+        "gaps": _gaps(report, spans),
     }
     return {
-        "wall": _window(report),
-        "engines": [[*e.spent[:IDLE], e.messages, e.bytes] for e in engines],
+        "wall": _window(report, spans),
+        "engines": [[*e.spent[:IDLE], e.messages, e.bytes] for e in report.engines],
         "commands": report.commands,
         "batches": report.batches,
         "names": [list(name) for name in names],
@@ -62,82 +58,97 @@ def columns(report: Report, most: int = SPANS) -> dict[str, Any]:
 
 def summary(report: Report) -> dict[str, Any]:
     """Return the numbers of the whole window, as the browser finds them for any part of it."""
-    whole = _window(report)
-    spent = [[*e.spent[:IDLE], whole - sum(e.spent[:IDLE])] for e in report.engines]
+    spans, names = _spans(report.steps), _names(report.steps)
+    whole = _window(report, spans)
     compute = [e.spent[COMPUTE] for e in report.engines]
     mean = sum(compute) / len(compute) if compute else 0.0
-    names = list(dict.fromkeys(n for s in report.steps for n in s.names))
-    parts = _parts(report.steps, {name: i for i, name in enumerate(names)}, len(report.steps) or 1)
+    parts = _added(_together(_parts(report.steps, spans, names), len(report.steps) or 1), 2)
+    found = list(names)
     return {
         "from": 0.0,
         "to": whole,
-        "engines": spent,
+        "engines": [[*e.spent[:IDLE], whole - sum(e.spent[:IDLE])] for e in report.engines],
         "messages": [e.messages for e in report.engines],
         "bytes": [e.bytes for e in report.engines],
         "balance": 1 / imbalance(compute),
         "efficiency": mean / whole if whole else 0.0,
-        "dispatch": 1 - float(_gaps(report)[:, 2].sum()) / whole if whole else 1.0,
-        "ops": [[*names[int(op)], *values] for _, op, *values in parts.tolist()],
+        "dispatch": 1 - float(_gaps(report, spans)[:, 2].sum()) / whole if whole else 1.0,
+        "ops": [[*found[int(op)], *values] for _, op, *values in parts.tolist()],
     }
 
 
-def _window(report: Report) -> float:
-    """Return the end of everything: engines' windows may be some us longer than the notebook's."""
-    ends = (span.end for step in report.steps for span in step.spans)
-    return float(max(round(report.wall * 1e9), *(e.now for e in report.engines), 0, *ends))
+def _names(steps: Sequence[Step]) -> dict[tuple[str, str], int]:
+    """Return numbers for the operations and their lines, in order."""
+    found = dict.fromkeys(name for step in steps for name in step.names)
+    return {name: i for i, name in enumerate(found)}
 
 
 def _dropped(report: Report) -> int:
     return getattr(report, "dropped", 0)
 
 
-def _spans(steps: Sequence[Step], each: int) -> np.ndarray:
+def _spans(steps: Sequence[Step]) -> np.ndarray:
     """Return step, rank, start, end, bytes touched, and what is booked."""
     rows = (
-        (i // each, rank, span.start, span.end, span.touched, *span.time)
+        (i, rank, span.start, span.end, span.touched, *span.time)
         for i, step in enumerate(steps)
         for rank, span in enumerate(step.spans)
-        if span.end > span.start or any(span.time)
     )
-    return _added(_table(rows, 5 + len(BOOKED)), 2, least=(2,), greatest=(3,))
+    table = _table(rows, 5 + len(BOOKED))
+    return table[(table[:, 3] > table[:, 2]) | table[:, 5:].any(axis=1)]
 
 
-def _parts(steps: Sequence[Step], names: dict[tuple[str, str], int], each: int) -> np.ndarray:
+def _parts(
+    steps: Sequence[Step], spans: np.ndarray, names: dict[tuple[str, str], int]
+) -> np.ndarray:
     """Return step, operation, calls, and what is booked to it: its equal part of the step."""
-
-    def rows() -> Iterator[tuple[float, ...]]:
-        for i, step in enumerate(steps):
-            total = np.reshape([span.time for span in step.spans], (-1, len(BOOKED))).sum(axis=0)
-            part = (total / max(1, len(step.names))).tolist()
-            yield from ((i // each, names[name], 1, *part) for name in step.names)
-
-    return _added(_table(rows(), 3 + len(BOOKED)), 2)
-
-
-def _send_rows(steps: Sequence[Step], each: int) -> Iterator[tuple[int, ...]]:
-    """Yield step, sender, receiver, messages, bytes."""
-    for i, step in enumerate(steps):
-        for rank, span in enumerate(step.spans):
-            yield from ((i // each, rank, *sent) for sent in span.sent)
+    totals = np.zeros((len(steps), len(BOOKED)))
+    np.add.at(totals, spans[:, 0].astype(int), spans[:, 5:])
+    rows = (
+        (i, names[name], len(step.names)) for i, step in enumerate(steps) for name in step.names
+    )
+    table = _table(rows, 3)
+    shared = totals[table[:, 0].astype(int)] / table[:, 2:]
+    return np.column_stack([table[:, :2], np.ones(len(table)), shared])
 
 
-def _wait_rows(steps: Sequence[Step], each: int) -> Iterator[tuple[int, ...]]:
-    """Yield step, who waited, for whom, how long."""
-    for i, step in enumerate(steps):
-        for rank, span in enumerate(step.spans):
-            yield from ((i // each, rank, *wait) for wait in span.waits)
+def _sends(steps: Sequence[Step]) -> np.ndarray:
+    """Return step, sender, receiver, messages, bytes."""
+    rows = (
+        (i, rank, *sent)
+        for i, step in enumerate(steps)
+        for rank, span in enumerate(step.spans)
+        for sent in span.sent
+    )
+    return _table(rows, 5)
 
 
-def _gaps(report: Report) -> np.ndarray:
+def _waits(steps: Sequence[Step]) -> np.ndarray:
+    """Return step, who waited, for whom, how long."""
+    rows = (
+        (i, rank, *wait)
+        for i, step in enumerate(steps)
+        for rank, span in enumerate(step.spans)
+        for wait in span.waits
+    )
+    return _table(rows, 4)
+
+
+def _window(report: Report, spans: np.ndarray) -> float:
+    """Return the end of everything: engines' windows may be some us longer than the notebook's."""
+    ends = [round(report.wall * 1e9), *(e.now for e in report.engines)]
+    return float(max(*ends, 0, spans[:, 3].max(initial=0)))
+
+
+def _gaps(report: Report, spans: np.ndarray) -> np.ndarray:
     """Return start, end and length of the times when no engine had a command.
 
     Where steps were dropped, which are the last ones, it is not known what was after the others.
     """
-    spans = sorted((s.start, s.end) for step in report.steps for s in step.spans)
-    last = max((end for _, end in spans), default=0) if _dropped(report) else _window(report)
-    starts = np.array([start for start, _ in spans] + [last])
-    ends = np.maximum.accumulate([0, *(end for _, end in spans)])
-    found = np.stack([ends, starts, starts - ends], axis=1)[starts > ends].astype(float)
+    spans = spans[np.argsort(spans[:, 2], kind="stable")]
+    ends = np.maximum.accumulate(np.append(0, spans[:, 3]))
+    starts = np.append(spans[:, 2], ends[-1] if _dropped(report) else _window(report, spans))
+    found = np.column_stack([ends, starts, starts - ends])[starts > ends]
     groups = np.arange(len(found)) // max(1, -(-len(found) // GAPS))
     return _added(np.column_stack([groups, found]), 1, least=(1,), greatest=(2,))[:, 1:]
 
@@ -148,8 +159,13 @@ def _heaviest(table: np.ndarray) -> np.ndarray:
     return table[np.sort(kept)]
 
 
-def _table(rows: Rows, width: int) -> np.ndarray:
-    return np.array(list(rows), np.float64).reshape(-1, width)
+def _table(rows: Iterable[tuple[float, ...]], width: int) -> np.ndarray:
+    return np.fromiter(chain.from_iterable(rows), np.float64).reshape(-1, width)
+
+
+def _together(table: np.ndarray, each: int) -> np.ndarray:
+    """Give ``each`` neighbouring steps the same number."""
+    return np.column_stack([table[:, 0] // each, table[:, 1:]])
 
 
 def _added(
@@ -160,11 +176,11 @@ def _added(
     >>> _added(np.array([[1.0, 5, 2], [0, 1, 1], [1, 3, 4]]), 1, least=(1,)).tolist()
     [[0.0, 1.0, 1.0], [1.0, 3.0, 6.0]]
     """
-    table = table[np.lexsort(table[:, keys - 1 :: -1].T)]
-    heads = table[:, :keys].tolist()
-    first = [i for i, (a, b) in enumerate(pairwise([None, *heads])) if a != b]
-    if not first:
+    if not len(table):
         return table
+    table = table[np.lexsort(table[:, keys - 1 :: -1].T)]
+    new = (np.diff(table[:, :keys], axis=0) != 0).any(axis=1)
+    first = np.flatnonzero(np.append(True, new))
     found = np.add.reduceat(table, first)
     found[:, :keys] = table[first, :keys]
     for extreme, which in ((np.minimum, least), (np.maximum, greatest)):

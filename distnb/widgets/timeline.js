@@ -33,43 +33,48 @@ export function unpack(data) {
     waits: rows(data.waits, ["step", "rank", "by", "ns"]),
     gaps: rows(data.gaps, ["start", "end", "idle"]),
   };
-  run.at = new Map(run.spans.map((span) => [key(span), span]));
+  const size = run.engines.length;
+  const at = new Map(run.spans.map((span, i) => [span.step * size + span.rank, i]));
+  const find = (step, rank) => at.get(step * size + rank) ?? -1;
+  const triple = (step, rank, by) => (step * size + rank) * size + by;
+  const waited = new Set(run.waits.map((wait) => triple(wait.step, wait.rank, wait.by)));
+  for (const wait of run.waits) wait.span = find(wait.step, wait.rank);
+  for (const send of run.sends) {
+    send.from = run.spans[find(send.step, send.rank)];
+    send.by = run.spans[find(send.step, send.to)];
+    send.late = waited.has(triple(send.step, send.to, send.rank));
+  }
+  run.groups = Math.ceil(run.recorded / run.each);
+  run.sums = Array.from({ length: run.groups }, zeros);
   run.lanes = run.engines.map(() => []);
-  run.stepSums = new Map();
   run.rest = run.engines.map((row) => Float64Array.from(row)); // what no step books
   for (const span of run.spans) {
     run.lanes[span.rank].push(span);
     add(run.rest[span.rank], span.booked, -1);
-    add(sumOf(run.stepSums, span.step), span.booked, 1);
+    add(run.sums[span.step], span.booked, 1);
   }
   run.lanes.forEach((lane) => lane.sort((a, b) => a.start - b.start));
   run.free = run.lanes.map((lane) => lane.reduce((left, span) => left - busy(span.booked), run.wall));
-  run.opsOf = new Map();
-  for (const part of run.parts) {
-    run.opsOf.set(part.step, [...(run.opsOf.get(part.step) ?? []), part.op]);
-  }
+  run.opsOf = Array.from({ length: run.groups }, () => []);
+  for (const part of run.parts) run.opsOf[part.step].push(part.op);
   run.steps = extents(run);
   return run;
 }
 
-const key = (at) => `${at.step} ${at.rank}`;
+const zeros = () => new Float64Array(BOOKED.length);
 const busy = (booked) => booked[COMPUTE] + booked[WAITING] + booked[TRANSFER] + booked[OVERHEAD];
 
 function add(to, from, part) {
   for (let i = 0; i < to.length; i++) to[i] += part * from[i];
 }
 
-function sumOf(sums, index) {
-  if (!sums.has(index)) sums.set(index, new Float64Array(BOOKED.length));
-  return sums.get(index);
-}
-
 /** Return when each step begins, in order, and when it ends or the next one begins. */
 function extents(run) {
   const found = new Map();
   for (const { step, start, end } of run.spans) {
-    const was = found.get(step) ?? { step, start, end };
-    found.set(step, { step, start: Math.min(was.start, start), end: Math.max(was.end, end) });
+    const was = found.get(step);
+    if (!was) found.set(step, { step, start, end });
+    else [was.start, was.end] = [Math.min(was.start, start), Math.max(was.end, end)];
   }
   const sorted = [...found.values()].sort((a, b) => a.start - b.start || a.step - b.step);
   return sorted.map((at, i) => ({ ...at, end: Math.min(at.end, sorted[i + 1]?.start ?? at.end) }));
@@ -90,16 +95,15 @@ function share({ start, end }, from, to) {
  * time that no step books. So the classes of each engine add up to `to - from`.
  */
 export function metrics(run, from, to) {
-  const engines = run.engines.map(() => new Float64Array(BOOKED.length));
-  const sums = new Map();
-  const parts = new Map();
-  for (const span of run.spans) {
+  const engines = run.engines.map(zeros);
+  const sums = Array(run.groups).fill(null);
+  const parts = run.spans.map((span) => {
     const part = share(span, from, to);
-    if (!part) continue;
-    parts.set(key(span), part);
+    if (!part) return 0;
     add(engines[span.rank], span.booked, part);
-    add(sumOf(sums, span.step), span.booked, part);
-  }
+    add((sums[span.step] ??= zeros()), span.booked, part);
+    return part;
+  });
   const spent = engines.map((row, rank) => {
     const free = Math.max(0, to - from - busy(row));
     if (run.free[rank] > 0) add(row, run.rest[rank], free / run.free[rank]);
@@ -119,7 +123,6 @@ export function metrics(run, from, to) {
     dispatch: to > from ? 1 - away / (to - from) : 1,
     ops: opsIn(run, sums),
     waits: waitsIn(run, parts),
-    steps: sums.size,
   };
 }
 
@@ -127,14 +130,14 @@ export function metrics(run, from, to) {
 function opsIn(run, sums) {
   const found = new Map();
   for (const { step, op, calls, booked } of run.parts) {
-    if (!sums.has(step)) continue;
-    const whole = run.stepSums.get(step);
-    const row = found.get(op) ?? [...run.names[op], 0, 0, 0, 0, 0, 0, 0];
+    const [part, whole] = [sums[step], run.sums[step]];
+    if (!part) continue;
+    if (!found.has(op)) found.set(op, [...run.names[op], 0, 0, 0, 0, 0, 0, 0]);
+    const row = found.get(op);
     row[2] += calls;
-    sums.get(step).forEach((value, i) => {
-      row[3 + i] += whole[i] ? (booked[i] * value) / whole[i] : 0;
-    });
-    found.set(op, row);
+    for (let i = 0; i < part.length; i++) {
+      if (whole[i]) row[3 + i] += (booked[i] * part[i]) / whole[i];
+    }
   }
   return [...found.values()];
 }
@@ -143,7 +146,7 @@ function opsIn(run, sums) {
 function waitsIn(run, parts) {
   const sums = run.engines.map(() => new Map());
   for (const wait of run.waits) {
-    const ns = wait.ns * (parts.get(key(wait)) ?? 0);
+    const ns = wait.ns * (parts[wait.span] ?? 0);
     if (ns) sums[wait.rank].set(wait.by, (sums[wait.rank].get(wait.by) ?? 0) + ns);
   }
   return sums.map((of) => [...of].sort((a, b) => b[1] - a[1])[0] ?? null);
@@ -166,7 +169,7 @@ function chunks(list, size) {
 }
 
 function together(spans) {
-  const booked = new Float64Array(BOOKED.length);
+  const booked = zeros();
   for (const span of spans) add(booked, span.booked, 1);
   return {
     rank: spans[0].rank,
@@ -183,15 +186,12 @@ function together(spans) {
 export function arrows(run, from, to, most = ARROWS) {
   const seen = [];
   for (const send of run.sends) {
-    const a = run.at.get(key(send));
-    const b = run.at.get(key({ step: send.step, rank: send.to }));
+    const { from: a, by: b } = send;
     if (a && b && Math.max(a.end, b.end) >= from && Math.min(a.start, b.start) <= to) {
       seen.push({ ...send, start: a.start, end: arrival(a, b) });
     }
   }
-  const late = new Set(run.waits.map((wait) => `${wait.step} ${wait.by} ${wait.rank}`));
   const drawn = seen.sort((a, b) => b.bytes - a.bytes).slice(0, most);
-  for (const arrow of drawn) arrow.late = late.has(`${arrow.step} ${arrow.rank} ${arrow.to}`);
   return { drawn, count: seen.length };
 }
 
@@ -206,7 +206,7 @@ export function lines(run, from, to, shortest) {
   const found = [];
   for (const { step, start, end } of run.steps) {
     if (end < from || start > to) continue;
-    const ops = run.opsOf.get(step) ?? [];
+    const ops = run.opsOf[step];
     const of = new Set(ops.map((op) => run.names[op][1]));
     const names = new Set(ops.map((op) => run.names[op][0]));
     const last = found[found.length - 1];
@@ -285,7 +285,7 @@ export function describe(run, mark) {
 function opsOf(run, mark) {
   const ops = new Set();
   for (let step = mark.first; step <= mark.last; step++) {
-    for (const op of run.opsOf.get(step) ?? []) ops.add(op);
+    for (const op of run.opsOf[step]) ops.add(op);
   }
   return ops;
 }
@@ -411,7 +411,7 @@ class Drawing {
   }
 
   pin() {
-    const { waits, steps, ...kept } = this.now;
+    const { waits, ...kept } = this.now;
     this.model.set("pinned", kept);
     this.model.save_changes();
   }
@@ -499,11 +499,19 @@ class Drawing {
     if (!this.pressed || Math.abs(event.clientX - this.pressed.x) < 4) return;
     const time = this.time(event);
     this.pressed.moved = true;
-    this.select(Math.min(time, this.pressed.time), Math.max(time, this.pressed.time));
+    this.pressed.ends = [Math.min(time, this.pressed.time), Math.max(time, this.pressed.time)];
+    this.waiting ??= requestAnimationFrame(() => this.dragged());
+  }
+
+  /** Follow the pointer once for each picture that the browser shows. */
+  dragged() {
+    this.waiting = null;
+    if (this.pressed?.ends) this.select(...this.pressed.ends);
   }
 
   release() {
     const { pressed } = this;
+    this.dragged();
     this.pressed = null;
     if (!pressed) return;
     if (!pressed.moved && pressed.mark) this.select(pressed.mark.start, pressed.mark.end);
