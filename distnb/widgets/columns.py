@@ -49,7 +49,7 @@ def columns(report: Report, most: int = SPANS) -> dict[str, Any]:
         "batches": report.batches,
         "names": [list(name) for name in names],
         "recorded": len(steps),
-        "dropped": _dropped(report),
+        "dropped": report.dropped,
         "each": each,
         "pairs": len(sends),
         **{name: table.astype("<f8").tobytes() for name, table in tables.items()},
@@ -81,10 +81,6 @@ def _names(steps: Sequence[Step]) -> dict[tuple[str, str], int]:
     """Return numbers for the operations and their lines, in order."""
     found = dict.fromkeys(name for step in steps for name in step.names)
     return {name: i for i, name in enumerate(found)}
-
-
-def _dropped(report: Report) -> int:
-    return getattr(report, "dropped", 0)
 
 
 def _spans(steps: Sequence[Step]) -> np.ndarray:
@@ -147,7 +143,7 @@ def _gaps(report: Report, spans: np.ndarray) -> np.ndarray:
     """
     spans = spans[np.argsort(spans[:, 2], kind="stable")]
     ends = np.maximum.accumulate(np.append(0, spans[:, 3]))
-    starts = np.append(spans[:, 2], ends[-1] if _dropped(report) else _window(report, spans))
+    starts = np.append(spans[:, 2], ends[-1] if report.dropped else _window(report, spans))
     found = np.column_stack([ends, starts, starts - ends])[starts > ends]
     groups = np.arange(len(found)) // max(1, -(-len(found) // GAPS))
     return _added(np.column_stack([groups, found]), 1, least=(1,), greatest=(2,))[:, 1:]

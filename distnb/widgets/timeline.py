@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
+from distnb.events import Report
 from distnb.widgets.columns import columns, summary
 from distnb.widgets.timing import TimeReport
 
@@ -45,15 +46,10 @@ class Timeline(anywidget.AnyWidget):
     Examples
     --------
     >>> import distnb as dnb
-    >>> from distnb.widgets.timeline import Timeline
-    >>> session = dnb.inprocess(2)
-    >>> window = session.start_window()
-    >>> x = dnb.ones(10, dist="block") + 1
-    >>> report = session.end_window(window)
-    >>> timeline = Timeline(report)
-    >>> timeline.report is report
-    True
-    >>> session.close()
+    >>> with dnb.inprocess(2), dnb.profile() as report:
+    ...     x = dnb.ones(10_000, dist="block") + 1
+    >>> timeline = report.timeline()
+    >>> timeline.selection = (0.0, report.wall / 2)    # in the browser, by dragging
     """
 
     _esm = _HERE / "timeline.js"
@@ -90,7 +86,7 @@ class Timeline(anywidget.AnyWidget):
         return {**data, "text/plain": repr(static), "text/html": static._repr_html_()}, metadata
 
     def _static(self) -> Any:
-        return self.report if hasattr(self.report, "_repr_html_") else TimeReport(self.report)
+        return TimeReport(self.report) if isinstance(self.report, Report) else self.report
 
 
 def _pin(change: Any) -> None:
