@@ -58,7 +58,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
 )
 from distnb.client.array import DistArray
 from distnb.client.creation import *  # noqa: F403
-from distnb.client.current import connect, inprocess, session, spmd, start
+from distnb.client.current import connect, inprocess, session, spmd, start, subset
 from distnb.client.namespace import NAMESPACE
 from distnb.client.placement import Placement
 from distnb.client.session import Session
@@ -104,6 +104,7 @@ __all__ = [  # noqa: PLE0604 - names from the table
     "session",
     "spmd",
     "start",
+    "subset",
 ]
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from distnb.client.bases import Base, lost_error
 from distnb.client.failures import exception_of
+from distnb.client.journal import Journal
 from distnb.client.recorder import Recorder
 from distnb.client.sites import Sites
 from distnb.client.transport import Transport
@@ -38,6 +39,7 @@ from distnb.protocol import (
     InNotebook,
     Operand,
     Reply,
+    Survey,
     encode,
     written,
 )
@@ -106,6 +108,8 @@ class Session:
         self._sent: deque[_Sent] = deque()
         self._records: list[tuple[_Sent, list[Any]]] | None = None
         self._bases: dict[int, Any] = {}
+        #: What this cell and the last one did.
+        self.journal = Journal(self._bases)
         #: What :mod:`distnb.client.templates` keeps.
         self.templates: dict[Any, Any] = {}
         self.specs: dict[Any, int] = {}
@@ -220,6 +224,7 @@ class Session:
             numbered = tuple(c for c in commands if not isinstance(c, Free))
             freed = tuple(h for c in commands if isinstance(c, Free) for h in c.bases)
             self._sent.append(_Sent(self.batches, self._epoch, ticket, numbered, freed))
+            self.journal.sent(self.batches, numbered, freed)
         while not idle and len(self._sent) > (0 if self.transport.inline else _IN_FLIGHT):
             self._collect_oldest()
 
@@ -277,6 +282,7 @@ class Session:
 
     def _take_in(self, sent: _Sent, replies: list[Reply]) -> None:
         """Keep the values, times and failures of a batch."""
+        self.journal.took(sent.number, sent.commands, sent.freed, [r.times for r in replies])
         for reply in replies:
             for slot, value in reply.values.items():
                 if slot in self._values:
@@ -397,7 +403,7 @@ class Session:
         for sent, times in records:
             found = [t.rows(len(sent.commands)) for t in times]
             for i, command in enumerate(sent.commands):
-                if isinstance(command, Clocks | Bind):
+                if isinstance(command, Clocks | Bind | Survey):
                     continue
                 name = getattr(command, "op", type(command).__name__.lower())
                 if isinstance(command, Create):
