@@ -91,16 +91,15 @@ class Memory(NamedTuple):
         most = max(self.arrays, key=lambda held: held.total, default=None)
         if most is None or not most.total:
             return "no array is on the engines"
-        held = ", ".join((*most.names, *most.views, *most.holders))
+        size = f"{most.total / 1e6:,.1f} MB"
         if most.named:
-            how = f"del {', '.join((*most.names, *most.views))}"
-            rest = f" (and drop {', '.join(most.holders)})" if most.holders else ""
-        elif most.holders:
-            kept = any(h.startswith("Out[") or h in _RESULTS for h in most.holders)
-            how, rest = ("%reset -f out" if kept else f"drop {most.holders[0]}"), ""
-        else:
-            return "the largest array has no name: something that was not found holds it"
-        return f"most would be freed by {how}{rest}: held by {held}"
+            held = f", which {', '.join(most.holders)} holds, too" if most.holders else ""
+            return f"del {', '.join((*most.names, *most.views))} would free most: {size}{held}"
+        if not most.holders:
+            return f"the largest array, {size}, has no name; what holds it was not found"
+        kept = any(h.startswith("Out[") or h in _RESULTS for h in most.holders)
+        how = "%reset -f out" if kept else f"dropping {most.holders[0]}"
+        return f"{how} would free most: {size}, held by {', '.join(most.holders)}"
 
 
 def look(session: Session, namespace: Mapping[str, Any]) -> Memory:
