@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from collections import deque
 from pathlib import Path
 
@@ -134,3 +137,15 @@ def test_distmem_asks_the_engines(session, shell):
         assert engine.named == 80_000
         assert engine.other > 1_000_000
         assert 0 < engine.available <= engine.total
+
+
+def test_an_interrupt_leaves_nothing_behind(session, shell):
+    before = workers(session)
+    shell.user_ns["A"] = dnb.ones((600, 600))
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        shell.run_cell_magic("distscale", "--engines 2", "while True: A *= A\n")
+    assert workers(session) == before
+    assert current.session() is session
+    assert float(shell.user_ns["A"].sum()) == 360_000
