@@ -6,6 +6,7 @@ cost, and the cheaper way as code. What costs next to nothing is not worth a wor
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
@@ -45,43 +46,43 @@ LARGE = 1 << 16
 
 
 def element_loops(case: Case) -> Iterator[Finding]:
-    """Find loops that read or write single elements."""
+    """Find loops that read or write single elements of one array."""
     for line, acts in case.by_line(case.acts).items():
         for read in (True, False):
-            found = [a for a in acts if _touches_one(case, a.command, read)]
-            if len(found) < ELEMENTS:
+            counts = Counter(_element_of(case, a.command, read) for a in acts)
+            del counts[None]
+            base, n = counts.most_common(1)[0] if counts else (None, 0)
+            if base is None or n < ELEMENTS:
                 continue
+            found = [a for a in acts if _element_of(case, a.command, read) == base]
             batches = {a.batch for a in found}
             seconds = sum(a.seconds for a in acts if a.batch in batches)
-            yield _element_loop(case, line, found, seconds, read)
+            nbytes = sum(a.bytes for a in found)
+            what, instead = _element_loop(case, base, n, read)
+            yield Finding("element by element", line, n, seconds, nbytes, what, instead)
 
 
-def _touches_one(case: Case, command: Command, read: bool) -> bool:
-    if isinstance(command, Fetch):
-        return read and case.is_one_of_many(command.operand)
-    if not isinstance(command, Apply):
-        return False
-    if read:
-        return command.op == "copy" and case.is_one_of_many(command.ins[0])
-    return case.is_one_of_many(command.outs[0])
+def _element_of(case: Case, command: Command, read: bool) -> int | None:
+    """Return the base of which a command reads, or writes, one element of many; else None."""
+    x: Any = None
+    if isinstance(command, Apply):
+        x = command.outs[0] if not read else command.ins[0] if command.op == "copy" else None
+    elif isinstance(command, Fetch) and read:
+        x = command.operand
+    return x.base if case.is_one_of_many(x) else None
 
 
-def _element_loop(case: Case, line: str, found: list[Act], seconds: float, read: bool) -> Finding:
-    command: Any = found[0].command
-    if read:
-        base = (command.operand if isinstance(command, Fetch) else command.ins[0]).base
-        name = case.name(base)
-        instead = f"here = {name}.to_numpy()  # once, before the loop; then read here[...]"
-        if case.specs[base][1].itemsize * prod(case.specs[base][0]) > LARGE << 8:
-            instead = f"{name}[1:] - {name}[:-1]  # whole slices in one operation, for example"
-    else:
-        name = case.name(command.outs[0].base)
-        instead = f"{name}[...] = values  # all at once: an array, or an expression of slices"
-    verb = "read" if read else "written"
-    what = f"{len(found):,} elements of {name} are {verb} one by one"
-    what += ", and the notebook waits for each" if read else ", each by a command of its own"
-    nbytes = sum(a.bytes for a in found)
-    return Finding("element by element", line, len(found), seconds, nbytes, what, instead)
+def _element_loop(case: Case, base: int, n: int, read: bool) -> tuple[str, str]:
+    """Return what was seen, and the cheaper way."""
+    name = case.name(base)
+    if not read:
+        what = f"{n:,} elements of {name} are written one by one, each by a command of its own"
+        return what, f"{name}[...] = values  # all at once: an array, or an expression of slices"
+    what = f"{n:,} elements of {name} are read one by one, and the notebook waits for each"
+    shape, dtype, _ = case.specs[base]
+    if prod(shape) * dtype.itemsize > LARGE << 8:
+        return what, f"{name}[1:] - {name}[:-1]  # whole slices in one operation, for example"
+    return what, f"here = {name}.to_numpy()  # once, before the loop; then read here[...]"
 
 
 # -- many small operations -----------------------------------------------------------------------
@@ -92,7 +93,9 @@ def small_operations(case: Case) -> Iterator[Finding]:
     computing = (Apply, Reduce, Local, Collective)
     for line, acts in case.by_line(case.acts).items():
         found = [a for a in acts if isinstance(a.command, computing) and _is_small(case, a.command)]
-        single = sum(any(_touches_one(case, a.command, r) for r in (True, False)) for a in found)
+        single = sum(
+            _element_of(case, a.command, read) is not None for a in found for read in (True, False)
+        )
         if len(found) - single < SMALL or single >= ELEMENTS:
             continue
         busy = sum(a.busy for a in acts)
@@ -298,6 +301,16 @@ def _fetched(case: Case, act: Act) -> int:
     return case.nbytes(command.operand) if isinstance(command, Fetch) else 0
 
 
+def _function(line: str) -> str:
+    """Return the function of NumPy that a line calls.
+
+    >>> _function("cell line 1: np.linalg.norm(np.asarray(A))")
+    'linalg.norm'
+    """
+    found = re.findall(r"\b(?:np|numpy)\.([a-z_.0-9]+)\(", line)
+    return next((name for name in found if name not in ("array", "asarray")), "sum")
+
+
 def gathers(case: Case) -> Iterator[Finding]:
     """Find arrays that come to the notebook unasked, or again and again."""
     found = [a for a in case.acts if _fetched(case, a) >= LARGE]
@@ -314,7 +327,7 @@ def gathers(case: Case) -> Iterator[Finding]:
         instead = (
             f"here = {name}.to_numpy()  # once, before the loop"
             if meant
-            else f"dnb.sum({name}, axis=0)  # distnb's function, or reduce before it is read"
+            else f"dnb.{_function(line)}({name})  # on the engines"
         )
         seconds = sum(a.seconds for a in acts)
         yield Finding("gather", line, len(acts), seconds, nbytes, what, instead)

@@ -53,6 +53,14 @@ def test_reads_of_single_elements(session):
     assert 0 < finding.seconds <= found.seconds
 
 
+def test_an_element_of_a_new_array_in_each_turn_is_no_loop_over_elements(session):
+    a = dnb.ones((9, 9))
+    session.journal.begin()
+    for _ in range(20):
+        float(a.sum(axis=1)[3])
+    assert kinds(examine(session, a=a)) == []
+
+
 def test_writes_of_single_elements(session):
     a = dnb.zeros(40)
     session.journal.begin()
@@ -135,6 +143,7 @@ def test_gathers_that_the_line_does_not_ask_for(session):
     (finding,) = examine(session, a=a).findings
     assert (finding.kind, finding.bytes) == ("gather", 80_000)
     assert "does not ask" in finding.what
+    assert finding.instead.startswith("dnb.linalg.matrix_power(a)")
     session.journal.begin()
     a.to_numpy()
     assert kinds(examine(session, a=a)) == []
