@@ -11,7 +11,7 @@ from IPython.core.magic_arguments import argument, magic_arguments
 from distnb.client.array import DistArray
 from distnb.client.memory import look
 from distnb.magics.arguments import deliver, parse, session_of, storing
-from distnb.widgets.memory import MemoryReport
+from distnb.widgets.usage import MemoryReport
 
 __all__ = ["MemoryMagics"]
 
