@@ -47,7 +47,12 @@ ROOT = (
     "distnb.ops",
     "distnb.protocol",
     "distnb.channel",
+    "distnb.replay",
+    "distnb.comparison",
+    "distnb.metrics",
+    "distnb.advice",
     "distnb.events",
+    "distnb.records",
 )
 SHARED = ("numpy", *ROOT)
 ANYTHING = ("*",)

@@ -7,13 +7,18 @@ are seconds that the engines have spent beyond b T(b); each of them is in one cl
     1 - efficiency = sum over classes of (S_c(k) - S_c(b)) / (k T(k)),
 
 where S_c(k) are the seconds of all k engines in class c, exactly.
+
+The same as a product, as POP's scaling tables have it: with the parallel efficiency PE(k), the
+product of a report's ladder, and the seconds S(k) of computing,
+
+    efficiency = PE(k) / PE(b) * S(b) / S(k).
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from distnb.events import CLASSES, IDLE
+from distnb.events import CLASSES, COMPUTE, IDLE
 
 __all__ = ["Run", "Scaling", "run_of"]
 
@@ -76,6 +81,21 @@ class Scaling(NamedTuple):
         """Speed-up over the ratio of engines."""
         fewest = self.runs[0].engines
         return tuple(s * fewest / n for s, n in zip(self.speedup, self.engines, strict=True))
+
+    @property
+    def computing(self) -> tuple[float, ...]:
+        """Seconds of computing on the fewest engines over those of each run; 1 is perfect."""
+        first = self.runs[0].spent[COMPUTE]
+        return tuple(first / run.spent[COMPUTE] if first else 1.0 for run in self.runs)
+
+    @property
+    def rungs(self) -> tuple[tuple[str, tuple[float, ...]], ...]:
+        """The rungs of the reports' ladders: a name, and the efficiency of each run."""
+        ladders = [run.report.ladder for run in self.runs if run.report is not None]
+        return tuple(
+            (same[0].name, tuple(rung.efficiency for rung in same))
+            for same in zip(*ladders, strict=True)
+        )
 
     @property
     def losses(self) -> tuple[tuple[float, ...], ...]:

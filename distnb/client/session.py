@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 import uuid
 import warnings
 import weakref
@@ -12,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
 from math import prod
+from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,9 +22,10 @@ from distnb.client.journal import Journal
 from distnb.client.recorder import Recorder
 from distnb.client.sites import Sites
 from distnb.client.transport import Transport
+from distnb.client.windows import Reading, Record, Window
 from distnb.config import config
 from distnb.errors import EngineError, SessionError, explain
-from distnb.events import Account, CommandTime, Report, summarise
+from distnb.events import Report
 from distnb.interrupts import held, interruptible
 from distnb.layout import Ints, Layout
 from distnb.protocol import (
@@ -39,7 +40,6 @@ from distnb.protocol import (
     InNotebook,
     Operand,
     Reply,
-    Survey,
     encode,
     written,
 )
@@ -59,20 +59,12 @@ _IN_FLIGHT = 16
 class _Sent(NamedTuple):
     """A batch on its way: its ticket and what is needed to explain its reply."""
 
+    at: int
     number: int
     epoch: int
     ticket: Any
     commands: tuple[Command, ...]
     freed: Ints
-
-
-class _Window(NamedTuple):
-    """The start of a measured window."""
-
-    at: float
-    accounts: list[Account]
-    recorded: int
-    batches: int
 
 
 class Session:
@@ -106,7 +98,8 @@ class Session:
         self._values: dict[int, dict[int, Any]] = {}
         self._warnings: list[tuple[Command, str]] = []
         self._sent: deque[_Sent] = deque()
-        self._records: list[tuple[_Sent, list[Any]]] | None = None
+        #: Those that are measured; one that nobody holds any more is forgotten.
+        self._windows: weakref.WeakSet[Window] = weakref.WeakSet()
         self._bases: dict[int, Any] = {}
         #: What this cell and the last one did.
         self.journal = Journal(self._bases)
@@ -153,6 +146,14 @@ class Session:
     def recorded(self) -> int:
         """Number of commands so far."""
         return self._recorder.recorded
+
+    def last(self, n: int) -> tuple[Command, ...]:
+        """Return the last pending commands, for :meth:`retract`."""
+        return self._recorder.last(n)
+
+    def retract(self, commands: tuple[Command, ...]) -> bool:
+        """Take back the last commands; tell whether nothing was sent or recorded since."""
+        return self._recorder.retract(commands)
 
     def attach(self, parts: list[np.ndarray], make: Callable[[int], Command]) -> None:
         """Add a buffer for each rank to the pending batch, with the command of its slot."""
@@ -216,6 +217,7 @@ class Session:
             self.batches += 1
             message = encode(Batch(self.batches, self._epoch, commands, bool(config.fuse)))
             self.bytes_out += len(message)
+            at = perf_counter_ns()
             try:
                 ticket = self.transport.submit(message, buffers)
             except EngineError as error:
@@ -223,7 +225,7 @@ class Session:
                 return
             numbered = tuple(c for c in commands if not isinstance(c, Free))
             freed = tuple(h for c in commands if isinstance(c, Free) for h in c.bases)
-            self._sent.append(_Sent(self.batches, self._epoch, ticket, numbered, freed))
+            self._sent.append(_Sent(at, self.batches, self._epoch, ticket, numbered, freed))
             self.journal.sent(self.batches, numbered, freed)
         while not idle and len(self._sent) > (0 if self.transport.inline else _IN_FLIGHT):
             self._collect_oldest()
@@ -288,8 +290,11 @@ class Session:
                 if slot in self._values:
                     self._values[slot][reply.rank] = value
             self._warnings += [(sent.commands[index], kind) for index, kind in reply.warnings]
-        if self._records is not None and replies:
-            self._records.append((sent, [r.times for r in sorted(replies, key=lambda r: r.rank)]))
+        if replies and self._windows:
+            times = [r.times for r in sorted(replies, key=lambda r: r.rank)]
+            record = Record(sent.commands, sent.at, perf_counter_ns(), times)
+            for window in list(self._windows):
+                window.take(record)
         self._lose(sent, {handle for reply in replies for handle in reply.lost})
         failures = [f for reply in replies for f in reply.failures]
         if failures and self._error is None:
@@ -387,31 +392,29 @@ class Session:
 
     # -- time --------------------------------------------------------------------------------
 
-    def start_window(self) -> _Window:
-        """Begin to measure; returns what :meth:`end_window` needs."""
-        accounts = self.ask(Clocks)
-        self._records = []
-        return _Window(time.perf_counter(), accounts, self._recorder.recorded, self.batches)
+    @property
+    def measuring(self) -> bool:
+        """Whether a window is open."""
+        return bool(self._windows)
 
-    def end_window(self, window: _Window) -> Report:
+    def start_window(self) -> Window:
+        """Begin to measure; returns what :meth:`end_window` needs. Windows may overlap."""
+        window = Window(self.transport, self._reading())
+        self._windows.add(window)
+        return window
+
+    def end_window(self, window: Window) -> Report:
         """End measuring; return where the time went since :meth:`start_window`."""
-        commands = self._recorder.recorded - window.recorded
+        commands = self.recorded
+        end = self._reading()
+        self._windows.discard(window)
+        return window.report(end._replace(recorded=commands), self.line)
+
+    def _reading(self) -> Reading:
+        """Return the engines' accounts, when all is done that was recorded so far."""
+        asked = perf_counter_ns()
         accounts = self.ask(Clocks)
-        wall = time.perf_counter() - window.at
-        records, self._records = self.transport.complete(self._records or []), None
-        rows = []
-        for sent, times in records:
-            found = [t.rows(len(sent.commands)) for t in times]
-            for i, command in enumerate(sent.commands):
-                if isinstance(command, Clocks | Bind | Survey):
-                    continue
-                name = getattr(command, "op", type(command).__name__.lower())
-                if isinstance(command, Create):
-                    name = f"create ({command.how[0]})"
-                ranks = [CommandTime(*t[i].tolist()) for t in found]
-                rows.append((name, self.line(getattr(command, "site", 0)), ranks))
-        engines = tuple(b.since(a) for a, b in zip(window.accounts, accounts, strict=True))
-        return Report(wall, engines, summarise(rows), commands, self.batches - window.batches)
+        return Reading(asked, perf_counter_ns(), accounts, self.recorded, self.batches)
 
     # -- closing -----------------------------------------------------------------------------
 

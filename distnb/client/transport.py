@@ -16,7 +16,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -55,6 +55,8 @@ class Transport:
     concurrent = True
     #: Whether ``submit`` runs the batch itself, in the calling thread.
     inline = False
+    #: The rank that the client is itself (SPMD): not all replies of others come to it.
+    rank: int | None = None
 
     def submit(self, message: bytes, buffers: Buffers) -> Any:
         """Send a message, and to each rank its own buffers (if any); return a ticket."""
@@ -71,9 +73,9 @@ class Transport:
         """Return the reply of each rank to the oldest ticket, once, after the wait for them."""
         raise NotImplementedError
 
-    def complete(self, records: list[tuple[Any, list[Any]]]) -> list[tuple[Any, list[Any]]]:
-        """Return records (batch, times of the ranks) with the times of all ranks."""
-        return records
+    def share(self, mine: Any) -> list[Any]:
+        """Return what each client of the engines has: one, but for SPMD."""
+        return [mine]
 
     def interrupt(self, ticket: Any) -> None:
         """Make the engines give up what they do, until they have replied to the oldest ticket."""
@@ -195,6 +197,7 @@ class Spmd(Transport):
     kind = "SPMD"
     concurrent = False
     inline = True
+    rank: int
 
     def __init__(self) -> None:
         self.worker, about, self._share = _entry().spmd(config.pool_bytes, config.shared)
@@ -218,12 +221,8 @@ class Spmd(Transport):
     def collect(self, ticket: list[Reply]) -> list[Reply]:
         return ticket
 
-    def complete(self, records: list[tuple[Any, list[Any]]]) -> list[tuple[Any, list[Any]]]:
-        # Not every batch was shared, and those of deletions alone are each rank's own.
-        kept = [record for record in records if record[0].commands]
-        mine = [times[self.rank if len(times) > 1 else 0] for _, times in kept]
-        everyones = self._share(mine)
-        return [(sent, [times[i] for times in everyones]) for i, (sent, _) in enumerate(kept)]
+    def share(self, mine: Any) -> list[Any]:
+        return cast(list[Any], self._share(mine))
 
     def close(self) -> None:
         self.worker.close()

@@ -19,6 +19,7 @@ from distnb.engines.comm import Comm, MPIComm, SoloComm, thread_comms
 from distnb.engines.shared import join
 from distnb.engines.threads import limit
 from distnb.engines.worker import Worker
+from distnb.events import clock_name
 from distnb.interrupts import interruptible, listen
 from distnb.protocol import PROTOCOL, Reply
 
@@ -225,6 +226,7 @@ def _about(rank: int, size: int) -> dict[str, Any]:
         "size": size,
         "pid": os.getpid(),
         "host": socket.gethostname(),
+        "clock": clock_name(),
         "memory": _available_memory(),
         "protocol": PROTOCOL,
         "numpy": np.__version__,

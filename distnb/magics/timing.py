@@ -15,6 +15,7 @@ from IPython.core.magic_arguments import magic_arguments
 from IPython.display import display
 
 from distnb.client import current
+from distnb.client.copying import with_copy_speed
 from distnb.magics.arguments import deliver, parse, storing
 from distnb.magics.cells import nested
 from distnb.widgets.timing import TimeReport
@@ -47,7 +48,7 @@ class TimingMagics(Magics):
         window = session.start_window()
         with nested(self.shell):
             result = self.shell.run_cell(cell)
-        report = TimeReport(session.end_window(window))
+        report = TimeReport(with_copy_speed(session, session.end_window(window)))
         shown = deliver(self.shell, args, report)
         if not result.success:
             display(report)

@@ -89,10 +89,22 @@ class ScalingReport:
         rows = [(*row, bar) for row, bar in zip(self._rows(), bars, strict=True)]
         legend = "  ".join(f"{fill.mark} {fill.name}" for fill in fills)
         table = aligned([(*_HEAD, ""), *rows], left=[len(_HEAD)])
-        return "\n".join([*table, legend, self.finding])
+        factors = aligned(self._factors(), left=[0])
+        return "\n".join([*table, legend, "", *factors, "", self.finding])
+
+    def _factors(self) -> list[tuple[str, ...]]:
+        """Return the table of factors: the rungs of the ladder, and how computing scales."""
+        found = self._scaling
+        rows = [*found.rungs, ("computing as on the fewest", found.computing)]
+        head = ("factors", *(f"{n} engine{'s' * (n != 1)}" for n in found.engines))
+        return [head, *((name, *(f"{x:.3f}" for x in values)) for name, values in rows)]
 
     def _repr_html_(self) -> str:
         return fitting([self._page()])
+
+    def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        head, *rows = self._factors()
+        return head, rows
 
     def _page(self) -> str:
         title = (
@@ -104,6 +116,7 @@ class ScalingReport:
             '<div><div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">'
             f"{_curve(self._scaling, self.finding)}{bars}</div>"
             f"{table_html(_HEAD, self._rows())}<p><small>{note}</small></p>"
+            f"{table_html(*self._table())}"
             f"<p>{escape(shorten(self.finding, 300))}</p></div>"
         )
 

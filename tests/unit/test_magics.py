@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from math import prod
 from xml.etree import ElementTree
 
 import numpy as np
@@ -257,6 +258,7 @@ def test_distmem_tells_who_holds_what(shell, session):
 
 def test_distmem_counts_the_pool_and_what_is_in_the_notebook(shell, session, monkeypatch):
     shell.user_ns["A"] = dnb.ones((300, 300))
+    session.flush()  # else it would never be stored
     del shell.user_ns["A"]
     monkeypatch.setattr(dnb.config, "cutoff", 10_000)
     shell.user_ns["small"] = dnb.ones(100)
@@ -393,6 +395,10 @@ def test_a_scaling_shows_itself(shell, session):
         assert sum(run_.spent) == pytest.approx(run_.engines * run_.seconds)
     for share, losses in zip(report.efficiency, report.losses, strict=True):
         assert share + sum(losses) == pytest.approx(1)
+    parallel = [prod(x) for x in zip(*(values for _, values in report.rungs), strict=True)]
+    for k, share in enumerate(report.efficiency):
+        product = parallel[k] / parallel[0] * report.computing[k]
+        assert product == pytest.approx(share, rel=1e-6)
     assert "speed-up" in repr(report)
     page = report._repr_html_()
     assert len(page) < 10_000
