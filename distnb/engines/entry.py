@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from distnb.engines import blacs
 from distnb.engines.comm import Comm, MPIComm, SoloComm, thread_comms
 from distnb.engines.shared import join
 from distnb.engines.threads import limit
@@ -46,6 +47,7 @@ def attach(session: str, pool_bytes: int, shared: int) -> dict[str, Any]:
     info = _about(world.Get_rank(), world.Get_size())
     info["mpi"] = _library(MPI.Get_library_version())
     info["threads"] = limit(world)
+    info["scalapack"] = blacs.available(world.Get_size())
     node = join(world, shared)
     info["shared"] = 0 if node is None else len(node.ranks)
     _WORKERS[session] = Worker(MPIComm(world.Dup()), _user_namespace(), pool_bytes, node)
@@ -117,6 +119,7 @@ def spmd(pool_bytes: int, shared: int) -> tuple[Worker, dict[str, Any], Any]:
     info = _about(comm.Get_rank(), comm.Get_size())
     info["mpi"] = _library(MPI.Get_library_version())
     info["threads"] = limit(comm)
+    info["scalapack"] = blacs.available(comm.Get_size())
     node = join(comm, shared)
     info["shared"] = 0 if node is None else len(node.ranks)
     made = Worker(MPIComm(comm), {}, pool_bytes, node)
