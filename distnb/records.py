@@ -79,28 +79,25 @@ class Log:
         self._parts: list[Ints] = []
         self._waits: list[tuple[int, int, int]] = []
         self._sent: list[tuple[int, int, int, int]] = []
-        self._now: tuple[Ints, int] = DECODE, 0
-        clock.peers()
+        self._now, self._held = DECODE, 0
+        clock.forget_peers()
 
     def begin(self, part: Ints, held: int = 0) -> None:
         """End the part that runs, and begin another one."""
-        self._end()
-        self._now = part, held
-
-    def _end(self) -> None:
-        part, held = self._now
-        self._marks.extend((*self._clock.mark(), held))
-        number = len(self._parts)
-        self._parts.append(part)
-        waits, sent = self._clock.peers()
-        if waits:
-            self._waits += [(number, *item) for item in waits.items()]
-        if sent:
-            self._sent += [(number, peer, *counts) for peer, counts in sent.items()]
+        clock = self._clock
+        self._marks.extend(clock.mark())
+        self._marks.append(self._held)
+        if clock.waits or clock.sent:
+            number = len(self._parts)
+            self._waits += [(number, *item) for item in clock.waits.items()]
+            self._sent += [(number, peer, *counts) for peer, counts in clock.sent.items()]
+            clock.forget_peers()
+        self._parts.append(self._now)
+        self._now, self._held = part, held
 
     def times(self) -> Times:
         """End the last part and return all; it may be called again."""
-        if self._now[0]:
+        if self._now:
             self.begin(())
         marks = self._marks.tobytes()
         return Times(self._start, tuple(self._parts), marks, tuple(self._waits), tuple(self._sent))
