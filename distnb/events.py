@@ -21,6 +21,9 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
+from distnb.advice import Advised
+from distnb.metrics import CLASSES
+
 __all__ = [
     "CLASSES",
     "COMPUTE",
@@ -39,7 +42,6 @@ __all__ = [
 ]
 
 COMPUTE, WAITING, TRANSFER, OVERHEAD, IDLE = range(5)
-CLASSES = ("compute", "waiting", "transfer", "overhead", "idle")
 
 
 class Clock:
@@ -231,8 +233,11 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Advised):
     """Where the time of a window went, engine by engine and operation by operation.
+
+    What follows from these numbers is there, too: see :class:`~distnb.metrics.Metrics` and
+    :class:`~distnb.advice.Advised`.
 
     Attributes
     ----------
@@ -253,6 +258,8 @@ class Report:
         Steps of a long window that came after these; they are only in ``engines`` and ``ops``.
     clock_error : float
         Seconds by which the times of engines on other hosts may be wrong, against the client's.
+    copy_speed : float or None
+        Bytes that an engine reads and writes in a second when all copy memory at once, if known.
     """
 
     wall: float
@@ -263,6 +270,7 @@ class Report:
     steps: tuple[Step, ...] = ()
     dropped: int = 0
     clock_error: float = 0.0
+    copy_speed: float | None = None
 
     @property
     def imbalance(self) -> float:

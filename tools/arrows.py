@@ -47,6 +47,10 @@ ROOT = (
     "distnb.ops",
     "distnb.protocol",
     "distnb.channel",
+    "distnb.replay",
+    "distnb.comparison",
+    "distnb.metrics",
+    "distnb.advice",
     "distnb.events",
     "distnb.records",
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from distnb.client import current
+from distnb.client.copying import with_copy_speed
 from distnb.client.session import Session
 from distnb.errors import DistnbError, explain
 from distnb.events import Report
@@ -37,7 +38,8 @@ class Profile:
         except (Exception, KeyboardInterrupt) as failure:
             failures.append(failure)
         try:
-            self._report = self.shown(self._session.end_window(self._window))
+            report = self._session.end_window(self._window)
+            self._report = self.shown(with_copy_speed(self._session, report))
         except DistnbError as failure:  # the engines are gone
             failures.append(failure)
         self._window = None
