@@ -62,10 +62,14 @@ class Times(NamedTuple):
         The commands of a part share what it took in equal parts.
         """
         found = np.zeros((n, _WIDTH - 2), np.int64)
-        for of, total in zip(self.parts, self.table()[:, :-2], strict=True):
-            if of[0] >= 0:
-                found[list(of)] += total // len(of)
-                found[of[-1]] += total % len(of)
+        parts = [i for i, of in enumerate(self.parts) if of[0] >= 0]
+        if parts:
+            totals = self.table()[parts, :-2]
+            lengths = np.array([len(self.parts[i]) for i in parts])
+            each, rest = np.divmod(totals, lengths[:, None])
+            members = np.concatenate([self.parts[i] for i in parts])
+            np.add.at(found, members, np.repeat(each, lengths, axis=0))
+            np.add.at(found, members[np.cumsum(lengths) - 1], rest)
         return found
 
 
@@ -159,7 +163,7 @@ def _spans(times: Times, zero: int) -> dict[Ints, tuple[int, Span]]:
         *time, touched, held = row
         end = at + sum(time[:_BUSY])
         peers = waits.get(number, ()), sent.get(number, ())
-        found[part] = held, Span(at, end, CommandTime(*time), touched, *peers)
+        found[part] = held, Span(at, end, CommandTime._make(time), touched, *peers)
         at = end
     return found
 
@@ -192,10 +196,13 @@ class Sums:
     def add(self, keys: Sequence[Hashable], ranks: Sequence[Times]) -> None:
         """Add a batch; ``keys`` has one for each command, None where it does not count."""
         rows = np.stack([times.rows(len(keys)) for times in ranks], axis=1)
-        for key, row in zip(keys, rows, strict=True):
-            if key is not None:
-                calls, total = self.found.get(key, (0, 0))
-                self.found[key] = calls + 1, total + row
+        where: dict[Any, list[int]] = {}
+        for i, key in enumerate(keys):
+            where.setdefault(key, []).append(i)
+        where.pop(None, None)
+        for key, of in where.items():
+            calls, total = self.found.get(key, (0, 0))
+            self.found[key] = calls + len(of), total + rows[of].sum(axis=0)
 
     def items(self) -> Iterator[tuple[Any, int, np.ndarray]]:
         """Yield keys, calls, and their rows."""
