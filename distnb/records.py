@@ -209,13 +209,14 @@ class Sums:
         for key, (calls, rows) in self.found.items():
             yield key, calls, rows
 
-    def join(self, others: Iterable[Sums]) -> Sums:
-        """Return sums of the same commands on other ranks, beside these."""
+    @staticmethod
+    def joined(parts: Sequence[Sums]) -> Sums:
+        """Return the sums of what each of some ranks has for itself."""
         found = Sums()
-        parts = [self, *others]
-        for key, calls, _ in self.items():
-            rows = [part.found[key][1] for part in parts]
-            found.found[key] = calls, np.concatenate(rows)
+        nothing = 0, np.zeros((1, len(CommandTime._fields)), np.int64)
+        for key in dict.fromkeys(key for part in parts for key in part.found):
+            calls, rows = zip(*(part.found.get(key, nothing) for part in parts), strict=True)
+            found.found[key] = max(calls), np.concatenate(rows)
         return found
 
     def op_times(self, name: Callable[[Any], tuple[str, str]]) -> tuple[OpTime, ...]:
