@@ -144,6 +144,14 @@ class Session:
         """Number of commands so far."""
         return self._recorder.recorded
 
+    def last(self, n: int) -> tuple[Command, ...]:
+        """Return the last pending commands, for :meth:`retract`."""
+        return self._recorder.last(n)
+
+    def retract(self, commands: tuple[Command, ...]) -> bool:
+        """Take back the last commands; tell whether nothing was sent or recorded since."""
+        return self._recorder.retract(commands)
+
     def attach(self, parts: list[np.ndarray], make: Callable[[int], Command]) -> None:
         """Add a buffer for each rank to the pending batch, with the command of its slot."""
         with self._recorder.lock:  # the idle timer must not send the one without the other
