@@ -87,8 +87,8 @@ def ring(n, steps=9, line="In [12] line {}: t[:] = 0.2 * (a[1:-1, 1:-1] + a[1:-1
 
 GOLDEN = """\
 wall 100.00 ms on 2 engines: 2 commands in 1 batch
-Engine 1 holds 1.5 times the mean of what `t[1:] = a + b` works on; deal it evenly, with t = \
-t.redistribute(): about -30 % (100.0 ms -> 70.0 ms).
+Engine 1 holds 1.5 times the mean of what `t[1:] = a + b` works on; deal its arrays evenly, as t \
+= t.redistribute() does: about -30 % (100.0 ms -> 70.0 ms).
 
 engine        compute        waiting      transfer      overhead           idle     sum  \
 accounted  waiting mostly for
