@@ -61,6 +61,7 @@ from distnb.client.creation import *  # noqa: F403
 from distnb.client.current import connect, inprocess, need, session, spmd, start
 from distnb.client.namespace import NAMESPACE
 from distnb.client.placement import Placement
+from distnb.client.profiling import Profile, profile
 from distnb.client.session import Session
 from distnb.config import Config, config
 from distnb.errors import (
@@ -101,6 +102,7 @@ __all__ = [  # noqa: PLE0604 - names from the table
     "fft",
     "inprocess",
     "linalg",
+    "profile",
     "random",
     "session",
     "spmd",
@@ -124,6 +126,9 @@ class _Views:
 
 
 Placement.views = _Views()
+Profile.shown = staticmethod(
+    lambda report: importlib.import_module("distnb.widgets.timing").TimeReport(report)
+)
 
 
 def dashboard(session: Session | None = None) -> Any:

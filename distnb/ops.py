@@ -62,6 +62,9 @@ def _copy(x: Any, out: tuple[Any, ...], where: Any = True, casting: str = "unsaf
 
 
 def _where(c: Any, x: Any, y: Any, out: tuple[Any, ...], where: Any = True) -> None:
+    if where is True:  # a third of what masked copies take
+        out[0][...] = np.where(c, x, y)
+        return
     np.copyto(out[0], y, where=where, casting="unsafe")
     np.copyto(out[0], x, where=np.logical_and(np.not_equal(c, 0), where), casting="unsafe")
 

@@ -47,8 +47,13 @@ ROOT = (
     "distnb.ops",
     "distnb.protocol",
     "distnb.channel",
+    "distnb.replay",
+    "distnb.comparison",
+    "distnb.metrics",
+    "distnb.advice",
     "distnb.events",
     "distnb.live",
+    "distnb.records",
 )
 SHARED = ("numpy", *ROOT)
 ANYTHING = ("*",)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 import uuid
 import warnings
 import weakref
@@ -12,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
 from math import prod
+from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,10 +22,11 @@ from distnb.client.live import look
 from distnb.client.progress import Progress, surface
 from distnb.client.recorder import Recorder
 from distnb.client.sites import Sites
-from distnb.client.transport import Transport
+from distnb.client.transport import Transport, share_of_node
+from distnb.client.windows import Reading, Record, Window
 from distnb.config import config
 from distnb.errors import EngineError, SessionError, explain
-from distnb.events import Account, CommandTime, Report, summarise
+from distnb.events import Report
 from distnb.interrupts import held, interruptible
 from distnb.layout import Ints, Layout
 from distnb.live import Live
@@ -60,20 +61,12 @@ _IN_FLIGHT = 16
 class _Sent(NamedTuple):
     """A batch on its way: its ticket and what is needed to explain its reply."""
 
+    at: int
     number: int
     epoch: int
     ticket: Any
     commands: tuple[Command, ...]
     freed: Ints
-
-
-class _Window(NamedTuple):
-    """The start of a measured window."""
-
-    at: float
-    accounts: list[Account]
-    recorded: int
-    batches: int
 
 
 class Session:
@@ -113,7 +106,8 @@ class Session:
         self._leaving: tuple[int, tuple[Command, ...]] | None = None
         #: Commands to which all replies came.
         self.finished = 0
-        self._records: list[tuple[_Sent, list[Any]]] | None = None
+        #: Those that are measured; one that nobody holds any more is forgotten.
+        self._windows: weakref.WeakSet[Window] = weakref.WeakSet()
         self._bases: dict[int, Any] = {}
         #: What :mod:`distnb.client.templates` keeps.
         self.templates: dict[Any, Any] = {}
@@ -124,8 +118,8 @@ class Session:
         self._dead = ""
         _SESSIONS.add(self)
         self._recorder = Recorder(self.size, self.send, transport.concurrent)
-        self._share = _share_of_node(transport.about)
-        self._progress = Progress(self, surface() if transport.seen else None)
+        self._share = share_of_node(transport.about)
+        self._progress = Progress(self, None if transport.rank else surface())
 
     # -- recording ---------------------------------------------------------------------------
 
@@ -159,6 +153,14 @@ class Session:
     def recorded(self) -> int:
         """Number of commands so far."""
         return self._recorder.recorded
+
+    def last(self, n: int) -> tuple[Command, ...]:
+        """Return the last pending commands, for :meth:`retract`."""
+        return self._recorder.last(n)
+
+    def retract(self, commands: tuple[Command, ...]) -> bool:
+        """Take back the last commands; tell whether nothing was sent or recorded since."""
+        return self._recorder.retract(commands)
 
     def attach(self, parts: list[np.ndarray], make: Callable[[int], Command]) -> None:
         """Add a buffer for each rank to the pending batch, with the command of its slot."""
@@ -228,6 +230,7 @@ class Session:
             freed = tuple(h for c in commands if isinstance(c, Free) for h in c.bases)
             self._leaving = (self.batches, numbered)
             self._progress.begin()
+            at = perf_counter_ns()
             try:
                 ticket = self.transport.submit(message, buffers)
             except EngineError as error:
@@ -236,7 +239,7 @@ class Session:
                 return
             finally:
                 self._progress.end()
-            self._sent.append(_Sent(self.batches, self._epoch, ticket, numbered, freed))
+            self._sent.append(_Sent(at, self.batches, self._epoch, ticket, numbered, freed))
             self._leaving = None
         while not idle and len(self._sent) > (0 if self.transport.inline else _IN_FLIGHT):
             self._collect_oldest()
@@ -305,8 +308,11 @@ class Session:
                 if slot in self._values:
                     self._values[slot][reply.rank] = value
             self._warnings += [(sent.commands[index], kind) for index, kind in reply.warnings]
-        if self._records is not None and replies:
-            self._records.append((sent, [r.times for r in sorted(replies, key=lambda r: r.rank)]))
+        if replies and self._windows:
+            times = [r.times for r in sorted(replies, key=lambda r: r.rank)]
+            record = Record(sent.commands, sent.at, perf_counter_ns(), times)
+            for window in list(self._windows):
+                window.take(record)
         self._lose(sent, {handle for reply in replies for handle in reply.lost})
         failures = [f for reply in replies for f in reply.failures]
         if failures and self._error is None:
@@ -421,31 +427,29 @@ class Session:
             self.check_open()
         return look(self, seconds)
 
-    def start_window(self) -> _Window:
-        """Begin to measure; returns what :meth:`end_window` needs."""
-        accounts = self.ask(Clocks)
-        self._records = []
-        return _Window(time.perf_counter(), accounts, self._recorder.recorded, self.batches)
+    @property
+    def measuring(self) -> bool:
+        """Whether a window is open."""
+        return bool(self._windows)
 
-    def end_window(self, window: _Window) -> Report:
+    def start_window(self) -> Window:
+        """Begin to measure; returns what :meth:`end_window` needs. Windows may overlap."""
+        window = Window(self.transport, self._reading())
+        self._windows.add(window)
+        return window
+
+    def end_window(self, window: Window) -> Report:
         """End measuring; return where the time went since :meth:`start_window`."""
-        commands = self._recorder.recorded - window.recorded
+        commands = self.recorded
+        end = self._reading()
+        self._windows.discard(window)
+        return window.report(end._replace(recorded=commands), self.line)
+
+    def _reading(self) -> Reading:
+        """Return the engines' accounts, when all is done that was recorded so far."""
+        asked = perf_counter_ns()
         accounts = self.ask(Clocks)
-        wall = time.perf_counter() - window.at
-        records, self._records = self.transport.complete(self._records or []), None
-        rows = []
-        for sent, times in records:
-            found = [t.rows(len(sent.commands)) for t in times]
-            for i, command in enumerate(sent.commands):
-                if isinstance(command, Clocks | Bind):
-                    continue
-                name = getattr(command, "op", type(command).__name__.lower())
-                if isinstance(command, Create):
-                    name = f"create ({command.how[0]})"
-                ranks = [CommandTime(*t[i].tolist()) for t in found]
-                rows.append((name, self.line(getattr(command, "site", 0)), ranks))
-        engines = tuple(b.since(a) for a, b in zip(window.accounts, accounts, strict=True))
-        return Report(wall, engines, summarise(rows), commands, self.batches - window.batches)
+        return Reading(asked, perf_counter_ns(), accounts, self.recorded, self.batches)
 
     # -- closing -----------------------------------------------------------------------------
 
@@ -490,12 +494,6 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
-
-
-def _share_of_node(about: list[dict[str, Any]]) -> int:
-    """Return the memory that each engine may count on when all of its node's use as much."""
-    hosts = [a["host"] for a in about]
-    return min((a["memory"] // hosts.count(a["host"]) for a in about if a["memory"]), default=0)
 
 
 def _mib(n: int) -> str:

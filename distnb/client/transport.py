@@ -15,7 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -26,7 +26,16 @@ from distnb.interrupts import STOP
 from distnb.live import Sample
 from distnb.protocol import PROTOCOL, Reply
 
-__all__ = ["Buffers", "IPyParallel", "InProcess", "Spmd", "Transport", "late", "poll"]
+__all__ = [
+    "Buffers",
+    "IPyParallel",
+    "InProcess",
+    "Spmd",
+    "Transport",
+    "late",
+    "poll",
+    "share_of_node",
+]
 
 _ENTRY = "distnb.engines.entry"
 #: ipyparallel client -> lock around what goes to several engines.
@@ -55,8 +64,8 @@ class Transport:
     concurrent = True
     #: Whether ``submit`` runs the batch itself, in the calling thread.
     inline = False
-    #: Whether this process is the one that a user sees.
-    seen = True
+    #: The rank that the client is itself (SPMD): not all replies of others come to it.
+    rank: int | None = None
 
     def submit(self, message: bytes, buffers: Buffers) -> Any:
         """Send a message, and to each rank its own buffers (if any); return a ticket."""
@@ -73,9 +82,9 @@ class Transport:
         """Return the reply of each rank to the oldest ticket, once, after the wait for them."""
         raise NotImplementedError
 
-    def complete(self, records: list[tuple[Any, list[Any]]]) -> list[tuple[Any, list[Any]]]:
-        """Return records (batch, times of the ranks) with the times of all ranks."""
-        return records
+    def share(self, mine: Any) -> list[Any]:
+        """Return what each client of the engines has: one, but for SPMD."""
+        return [mine]
 
     def interrupt(self, ticket: Any) -> None:
         """Make the engines give up what they do, until they have replied to the oldest ticket."""
@@ -197,13 +206,13 @@ class Spmd(Transport):
     kind = "SPMD"
     concurrent = False
     inline = True
+    rank: int
 
     def __init__(self) -> None:
         self.worker, about, self._share = _entry().spmd(config.pool_bytes, config.shared)
         self.about = self._share(about)
         self.size = len(self.about)
         self.rank = about["rank"]
-        self.seen = self.rank == 0
 
     def submit(self, message: bytes, buffers: Buffers) -> list[Reply]:
         reply = self.worker.run(message, buffers[self.rank] if buffers else [])
@@ -221,12 +230,8 @@ class Spmd(Transport):
     def collect(self, ticket: list[Reply]) -> list[Reply]:
         return ticket
 
-    def complete(self, records: list[tuple[Any, list[Any]]]) -> list[tuple[Any, list[Any]]]:
-        # Not every batch was shared, and those of deletions alone are each rank's own.
-        kept = [record for record in records if record[0].commands]
-        mine = [times[self.rank if len(times) > 1 else 0] for _, times in kept]
-        everyones = self._share(mine)
-        return [(sent, [times[i] for times in everyones]) for i, (sent, _) in enumerate(kept)]
+    def share(self, mine: Any) -> list[Any]:
+        return cast(list[Any], self._share(mine))
 
     def samples(self, seconds: float) -> dict[int, tuple[Sample | None, float]]:
         return {self.rank: (_entry().sample(self.worker), 0.0)}
@@ -390,3 +395,9 @@ def poll(ready: Callable[[], bool], seconds: float) -> bool:
             return False
         time.sleep(0.002)
     return True
+
+
+def share_of_node(about: list[dict[str, Any]]) -> int:
+    """Return the memory that each engine may count on when all of its node's use as much."""
+    hosts = [a["host"] for a in about]
+    return min((a["memory"] // hosts.count(a["host"]) for a in about if a["memory"]), default=0)

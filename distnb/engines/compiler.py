@@ -22,6 +22,8 @@ __all__ = ["Compiler", "folder"]
 
 #: Seconds in which a loop is compiled for sure.
 _TAKES = 120.0
+#: Seconds between two looks for what is done.
+_LOOK = 0.1
 #: The process that compiles: imports each file that it reads the name of, and says that it is done.
 _SERVER = """
 import importlib.util, pathlib, sys
@@ -59,7 +61,10 @@ class Compiler:
         self._asked: set[str] = set()
         self._server: Any = None
         self._folder: Path | None = None
-        self._loading: threading.Thread | None = None
+        #: What is being compiled, here or elsewhere; a thread loads it once it is done.
+        self._awaited: dict[str, tuple[Path, float]] = {}
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
 
     def get(self, source: Source) -> Kernel | None:
         """Return the compiled loop, or None as long as it is not there."""
@@ -71,8 +76,6 @@ class Compiler:
         if source.name not in self._asked:
             self._asked.add(source.name)
             self._ask(source)
-        elif self._loading is None or not self._loading.is_alive():
-            self._load_if_done(source)
         return None
 
     def _compile_here(self, source: Source) -> Kernel:
@@ -94,6 +97,7 @@ class Compiler:
         """Have a loop compiled, unless it is there or another engine is at it."""
         try:
             path = self._path(source)
+            self._await(source.name, path)
             if path.with_suffix(".done").exists():
                 return
             if path.exists() and time.time() - path.stat().st_mtime > _TAKES:
@@ -116,15 +120,28 @@ class Compiler:
         except OSError:  # nowhere to keep it: the tiles go on as they are
             self._ready[source.name] = None
 
-    def _load_if_done(self, source: Source) -> None:
-        path = self._path(source)
-        if path.with_suffix(".failed").exists():
-            self._ready[source.name] = None
-        elif path.with_suffix(".done").exists():
-            self._loading = threading.Thread(target=self._load, args=(source, path), daemon=True)
-            self._loading.start()
+    def _await(self, name: str, path: Path) -> None:
+        """Have a loop loaded when it is done; one thread does so as long as there are any."""
+        with self._lock:
+            self._awaited[name] = path, time.monotonic() + _TAKES
+            if len(self._awaited) == 1:
+                threading.Thread(target=self._load_all, name="distnb-load", daemon=True).start()
 
-    def _load(self, source: Source, path: Path) -> None:
+    def _load_all(self) -> None:
+        """Load what is awaited, until there is nothing any more."""
+        while not self._closed.wait(_LOOK):
+            for name, (path, end) in list(self._awaited.items()):
+                if path.with_suffix(".done").exists():
+                    self._load(name, path)
+                elif path.with_suffix(".failed").exists() or time.monotonic() > end:
+                    self._ready[name] = None
+            with self._lock:
+                for name in self._ready.keys() & self._awaited.keys():
+                    del self._awaited[name]
+                if not self._awaited:
+                    return
+
+    def _load(self, name: str, path: Path) -> None:
         try:
             spec = importlib.util.spec_from_file_location(path.stem, path)
             assert spec is not None
@@ -132,12 +149,13 @@ class Compiler:
             # Numba finds what it kept by the name of the module.
             module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
-            self._ready[source.name] = module.kernel
+            self._ready[name] = module.kernel
         except Exception:  # a broken cache must not stop anyone
-            self._ready[source.name] = None
+            self._ready[name] = None
 
     def close(self) -> None:
-        """End the compiling process."""
+        """End the compiling process, and stop to wait for what it makes."""
+        self._closed.set()
         if self._server is not None:
             self._server.terminate()
             with contextlib.suppress(OSError):

@@ -20,6 +20,7 @@ from distnb.engines.live import available_memory, sample
 from distnb.engines.shared import join
 from distnb.engines.threads import limit
 from distnb.engines.worker import Worker
+from distnb.events import clock_name
 from distnb.interrupts import interruptible, listen
 from distnb.live import Sample
 from distnb.protocol import PROTOCOL, Reply
@@ -218,6 +219,7 @@ def _about(rank: int, size: int) -> dict[str, Any]:
         "size": size,
         "pid": os.getpid(),
         "host": socket.gethostname(),
+        "clock": clock_name(),
         "memory": available_memory(),
         "cores": len(os.sched_getaffinity(0))
         if hasattr(os, "sched_getaffinity")

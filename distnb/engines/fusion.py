@@ -2,7 +2,8 @@
 
 A *group* is a run of elementwise commands over one iteration space, whose outputs all lie alike.
 It needs one plan, one exchange of messages, and one pass over tiles of memory; a temporary that
-comes to be and goes within its group is never stored. A command joins a group unless it reads what
+comes to be and goes within its group is never stored, nor is what the next group to use it
+overwrites. A command joins a group unless it reads what
 the group writes through another view: then an element would be needed before it is there.
 What the group reads may be written at its end through another view, as in a stencil that is
 assigned back; the kernel (:mod:`distnb.engines.kernels`) holds results back as long as they are
@@ -106,6 +107,8 @@ class Group:
         #: the reduction that follows, and its position in the batch
         self.tail: Reduce | None = None
         self.tail_at = -1
+        #: what is not stored, because the next to use it overwrites it
+        self.overwritten: set[int] = set()
         self._lead: Placed | None = None
 
     def join(self, position: int, command: Apply, specs: Specs) -> bool:
@@ -145,6 +148,20 @@ class Group:
         if whole and view == self.written[base] and ops.REDUCTIONS[command.op].ufunc is not None:
             self.tail, self.tail_at = command, position
 
+    def is_overwritten(self, base: int, later: Group, specs: Specs) -> bool:
+        """Tell whether a later group overwrites all that this one writes of a base."""
+        if base in self.read or base in later.read or base not in later.written:
+            return False
+        if self.tail is not None and self.tail.operand.base == base:
+            return False
+        if any(c.where for g in (self, later) for c in g.commands if base in _outs(c)):
+            return False
+        shape, layout = specs[base].shape, specs[base].layout
+        if layout.copies > 1:  # what one rank of a node makes for all
+            return False
+        view = later.written[base]
+        return view == self.written[base] or view.is_whole(shape)
+
     @property
     def all_positions(self) -> list[int]:
         """The positions of the commands, and of the tail if there is one."""
@@ -158,7 +175,7 @@ class Group:
                 bases.setdefault(x.base, len(bases)),
                 _placed(x, specs),
                 specs[x.base].dtype,
-                x.base not in dead,
+                x.base not in dead and x.base not in self.overwritten,
             )
             for x in self.slots
         )
@@ -188,6 +205,10 @@ class Group:
 def _reads(command: Apply) -> list[Operand]:
     found = [x for x in command.ins if isinstance(x, Operand)]
     return found if command.where is None else [*found, command.where]
+
+
+def _outs(command: Apply) -> set[int]:
+    return {o.base for o in command.outs}
 
 
 def _placed(operand: Operand, specs: Specs) -> Placed:
@@ -255,7 +276,27 @@ def schedule(commands: Sequence[Command], specs: Specs, fuse: bool) -> Schedule:
         else:
             items.append(position)
     _end(items, group, later)
+    _overwrite(commands, items, specs)
     return _schedule(commands, items)
+
+
+def _overwrite(commands: Sequence[Command], items: list[int | Group], specs: Specs) -> None:
+    """Find what groups need not store, because the next to use it overwrites it.
+
+    Should that one not come to it, what it was to write is lost.
+    """
+    following: dict[int, Group | None] = {}
+    for item in reversed(items):
+        if not isinstance(item, Group):
+            command = commands[item]
+            again = {command.base} if isinstance(command, Create) else set()
+            following |= dict.fromkeys(_named(command) | again)
+            continue
+        for base in item.written:
+            later = following.get(base)
+            if later is not None and item.is_overwritten(base, later, specs):
+                item.overwritten.add(base)
+        following |= dict.fromkeys(item.written.keys() | item.read.keys(), item)
 
 
 def _end(items: list[int | Group], group: Group | None, later: list[int]) -> None:

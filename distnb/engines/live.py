@@ -45,7 +45,7 @@ def _position(worker: Worker) -> tuple[int, int, tuple[int, ...]]:
     number, items = run.batch.number, run.items
     if items is None:  # its plan is being made
         return number, len(run.commands), ()
-    ahead = [rows for item, rows in items if not _is_done(item, run.done) and rows[0] >= 0]
+    ahead = [rows for item, rows, _ in items if not _is_done(item, run.done) and rows[0] >= 0]
     return number, sum(map(len, ahead)), tuple(ahead[0]) if ahead else ()
 
 
