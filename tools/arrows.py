@@ -42,18 +42,20 @@ ROOT = (
     "distnb.views",
     "distnb.shares",
     "distnb.transfer",
+    "distnb.traffic",
     "distnb.picks",
     "distnb.matrices",
     "distnb.ops",
     "distnb.protocol",
+    "distnb.forecast",
     "distnb.channel",
     "distnb.replay",
     "distnb.comparison",
     "distnb.metrics",
     "distnb.advice",
     "distnb.events",
-    "distnb.live",
     "distnb.records",
+    "distnb.live",
 )
 SHARED = ("numpy", *ROOT)
 ANYTHING = ("*",)
@@ -79,6 +81,7 @@ RULES: dict[str, Rule] = {
         (*SHARED, "distnb.client", "distnb.widgets", "ipywidgets", "matplotlib"),
         inside=("IPython",),
     ),
+    "distnb.widgets.timeline": Rule((*SHARED, "distnb.widgets", "anywidget", "traitlets")),
     "distnb.testing": Rule(ANYTHING),
 }
 #: ``distnb/__init__.py`` itself.
