@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import pickle
 import statistics
 import subprocess
 import sys
@@ -18,9 +19,14 @@ from typing import Any
 
 import distnb as dnb
 from distnb.client.session import Session
+from distnb.events import COMPUTE, WAITING, Clock
+from distnb.records import Log
 from distnb.transfer import plan_apply
 
 Row = dict[str, Any]
+
+#: Operations of a batch.
+_BOOKED = 500
 
 START = """
 import time, distnb as dnb
@@ -166,6 +172,35 @@ def planning(session: Session, rounds: int, n: int) -> list[Row]:
     ]
 
 
+def booking(rounds: int) -> list[Row]:
+    """Book operations on an engine's clock, and let that travel; nothing is computed."""
+
+    def batch(exchanges: int) -> None:
+        clock = Clock()
+        log = Log(clock)
+        for number in range(_BOOKED):
+            log.begin((number,), 1)
+            before = clock.switch(COMPUTE)
+            clock.switch(before)
+            for _ in range(exchanges):
+                before = clock.switch(WAITING)
+                clock.switch(before)
+                clock.waited(1, 1)
+                clock.send(1, 8)
+        pickle.loads(pickle.dumps(log.times(), protocol=5))
+
+    return [
+        row("book", "book an operation", timed(lambda: batch(0), rounds * 10), "us", _BOOKED, 2),
+        row(
+            "book exchange",
+            "the same, with a message sent and one awaited",
+            timed(lambda: batch(1), rounds * 10),
+            "us",
+            _BOOKED,
+        ),
+    ]
+
+
 def starting(ranks: int, rounds: int) -> list[Row]:
     """Start engines from a fresh Python."""
     times = [
@@ -190,7 +225,7 @@ def rows(session: Session, rounds: int, scale: str) -> list[Row]:
     if before is not None:
         dnb.config.cutoff = 0
     found = recording(session, rounds, n) + flushing(session, rounds, n)
-    found += planning(session, rounds, n)
+    found += planning(session, rounds, n) + booking(rounds)
     if before is not None:
         dnb.config.cutoff = before
     return found + starting(session.size, 3 if scale == "full" else 1)

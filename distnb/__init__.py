@@ -59,9 +59,10 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
 )
 from distnb.client.array import DistArray
 from distnb.client.creation import *  # noqa: F403
-from distnb.client.current import connect, inprocess, session, spmd, start
+from distnb.client.current import connect, inprocess, need, session, spmd, start
 from distnb.client.namespace import NAMESPACE
 from distnb.client.placement import Placement
+from distnb.client.profiling import Profile, profile
 from distnb.client.session import Session
 from distnb.config import Config, config
 from distnb.errors import (
@@ -99,9 +100,11 @@ __all__ = [  # noqa: PLE0604 - names from the table
     "choose_layout",
     "config",
     "connect",
+    "dashboard",
     "fft",
     "inprocess",
     "linalg",
+    "profile",
     "random",
     "session",
     "spmd",
@@ -125,6 +128,38 @@ class _Views:
 
 
 Placement.views = _Views()
+Profile.shown = staticmethod(
+    lambda report: importlib.import_module("distnb.widgets.timing").TimeReport(report)
+)
+
+
+def dashboard(session: Session | None = None) -> Any:
+    """Show a session's engines, the running cell and all arrays, kept up to date.
+
+    While a cell runs it shows how far the engines are and what they spend their time on; buttons
+    act when the cell has ended. It ends with the session, or by its ``close()``, and is a static
+    page from then on.
+
+    Parameters
+    ----------
+    session : Session, optional
+        By default the current one.
+
+    Returns
+    -------
+    distnb.widgets.dashboard.Dashboard
+        Shows itself in a notebook.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     board = dnb.dashboard()
+    ...     board.close()
+    >>> print(board)
+    2 engines by in this process; ...
+    """
+    return importlib.import_module("distnb.widgets.dashboard").Dashboard(need(session))
 
 
 def choose_layout(array: DistArray, name: str = "x") -> Any:

@@ -15,12 +15,14 @@ idle       no command to work on
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
+from distnb.advice import Advised
+from distnb.metrics import CLASSES
 
 __all__ = [
     "CLASSES",
@@ -36,13 +38,11 @@ __all__ = [
     "Report",
     "Span",
     "Step",
-    "Times",
     "bandwidth",
-    "summarise",
+    "clock_name",
 ]
 
 COMPUTE, WAITING, TRANSFER, OVERHEAD, IDLE = range(5)
-CLASSES = ("compute", "waiting", "transfer", "overhead", "idle")
 
 
 class Clock:
@@ -53,16 +53,35 @@ class Clock:
     >>> a, b = clock.read(), clock.read()
     >>> sum(b.spent) - sum(a.spent) == b.now - a.now
     True
+
+    Attributes
+    ----------
+    touched : int
+        Bytes that computing read and wrote.
+    waits : dict
+        Rank -> ns for which it was waited for.
+    sent : dict
+        Rank -> (messages, bytes) that it was sent.
     """
 
-    __slots__ = ("_last", "bytes", "current", "messages", "spent")
+    __slots__ = (
+        *("_last", "_sent", "_waits", "bytes", "current", "messages", "origin"),
+        *("sent", "spent", "touched", "waits"),
+    )
 
     def __init__(self) -> None:
         self.spent = [0, 0, 0, 0, 0]
         self.current = IDLE
         self.messages = 0
         self.bytes = 0
-        self._last = perf_counter_ns()
+        self.touched = 0
+        self.waits: dict[int, int] = {}
+        self.sent: dict[int, tuple[int, int]] = {}
+        #: The same since the last call of :meth:`peers`.
+        self._waits: dict[int, int] = {}
+        self._sent: dict[int, tuple[int, int]] = {}
+        #: When it started: what is booked adds up to the time since then.
+        self.origin = self._last = perf_counter_ns()
 
     def switch(self, to: int) -> int:
         """Book the time since the last switch, go on in class ``to``, return the class before."""
@@ -73,25 +92,74 @@ class Clock:
         self.current = to
         return before
 
-    def mark(self) -> tuple[int, int, int, int, int, int]:
-        """Return the totals that :class:`CommandTime` has, as one plain tuple (half a us)."""
-        self.switch(self.current)
+    def waited(self, peer: int, ns: int) -> None:
+        """Note for whom the engine waited: part of the time in class ``waiting``."""
+        for waits in (self.waits, self._waits):
+            waits[peer] = waits.get(peer, 0) + ns
+
+    def send(self, peer: int, nbytes: int, lent: int = 0) -> None:
+        """Count a message; ``lent`` bytes are not in it, for the peer reads them in place."""
+        self.messages += 1
+        self.bytes += nbytes
+        for sent in (self.sent, self._sent):
+            messages, total = sent.get(peer, (0, 0))
+            sent[peer] = messages + 1, total + (lent or nbytes)
+
+    @property
+    def now(self) -> int:
+        """When the class was switched last, by ``perf_counter_ns``."""
+        return self._last
+
+    def mark(self, to: int | None = None) -> tuple[int, int, int, int, int, int, int]:
+        """Return the totals of :class:`CommandTime`, and ``touched``; go on in class ``to``."""
+        self.switch(self.current if to is None else to)
         compute, waiting, transfer, overhead, _ = self.spent
-        return compute, waiting, transfer, overhead, self.messages, self.bytes
+        return compute, waiting, transfer, overhead, self.messages, self.bytes, self.touched
+
+    def peers(self) -> tuple[dict[int, int], dict[int, tuple[int, int]]]:
+        """Return for whom it waited, and what it sent to whom, since the last call."""
+        found = self._waits, self._sent
+        if found[0]:
+            self._waits = {}
+        if found[1]:
+            self._sent = {}
+        return found
 
     def read(self) -> Account:
         """Return the account up to now."""
         self.switch(self.current)
-        return Account(self._last, tuple(self.spent), self.messages, self.bytes)
+        waits = tuple(sorted(self.waits.items()))
+        sent = tuple(sorted((peer, *counts) for peer, counts in self.sent.items()))
+        totals = self.messages, self.bytes, self.touched
+        return Account(self._last, tuple(self.spent), *totals, waits, sent)
+
+    def peek(self) -> Account:
+        """Return the account up to now, for another thread: nothing is booked.
+
+        What is not booked yet goes to the current class; a switch in between is mended in the next.
+        """
+        spent = self.spent.copy()
+        now = perf_counter_ns()
+        spent[self.current] += now - self.origin - sum(spent)
+        return Account(now, tuple(spent), self.messages, self.bytes)
 
 
 class Account(NamedTuple):
-    """An engine's totals since it was attached: nanoseconds in each class, messages, bytes sent."""
+    """An engine's totals since it was attached, or in a window.
+
+    ``spent`` has the nanoseconds in each class; ``messages`` and ``bytes`` were sent, ``touched``
+    bytes were read and written by computing. ``waits`` has (rank waited for, ns), which add up to
+    the time in class ``waiting``, and ``sent`` has (rank, messages, bytes); what ranks of a node
+    read in place counts there, too.
+    """
 
     now: int
     spent: tuple[int, ...]
     messages: int
     bytes: int
+    touched: int = 0
+    waits: tuple[tuple[int, int], ...] = ()
+    sent: tuple[tuple[int, int, int], ...] = ()
 
     def since(self, before: Account) -> Account:
         """Return what was added since ``before``; ``now`` is the length of the window."""
@@ -101,7 +169,22 @@ class Account(NamedTuple):
             spent,
             self.messages - before.messages,
             self.bytes - before.bytes,
+            self.touched - before.touched,
+            _added(self.waits, before.waits),
+            _added(self.sent, before.sent),
         )
+
+
+def _added(rows: Any, before: Any) -> Any:
+    """Return rows (rank, number, ...) less those before; without the ranks where nothing is new."""
+    known = {rank: numbers for rank, *numbers in before}
+    found = []
+    for rank, *numbers in rows:
+        old = known.get(rank, (0,) * len(numbers))
+        new = tuple(a - b for a, b in zip(numbers, old, strict=True))
+        if any(new):
+            found.append((rank, *new))
+    return tuple(found)
 
 
 class CommandTime(NamedTuple):
@@ -113,29 +196,6 @@ class CommandTime(NamedTuple):
     overhead: int
     messages: int
     bytes: int
-
-
-class Times(NamedTuple):
-    """What the commands of a batch took on one rank, as it travels.
-
-    ``marks`` are a clock's totals after each part of the batch that ran in one go, and ``shares``
-    the commands that share it; -1 stands for everything that is no command. The first is the start.
-
-    >>> marks = ((1, 0, 0, 0, 0, 0), (10, 0, 0, 1, 0, 0), (14, 0, 0, 1, 0, 0))
-    >>> Times(((), (0, 2), (1,)), marks).rows(3).tolist()
-    [[4, 0, 0, 0, 0, 0], [4, 0, 0, 0, 0, 0], [5, 0, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0]]
-    """
-
-    shares: tuple[Sequence[int], ...]
-    marks: tuple[Sequence[int], ...]
-
-    def rows(self, n: int) -> np.ndarray:
-        """Return a row for each of ``n`` commands, in equal parts, and one for everything else."""
-        found = np.zeros((n + 1, 6), np.int64)
-        for of, total in zip(self.shares[1:], np.diff(self.marks, axis=0), strict=True):
-            found[list(of)] += total // len(of)
-            found[of[-1]] += total % len(of)
-        return found
 
 
 class OpTime(NamedTuple):
@@ -155,8 +215,10 @@ class OpTime(NamedTuple):
 class Span(NamedTuple):
     """What one rank did of a step; times in ns, ``start`` and ``end`` since the window began.
 
-    ``touched`` counts the bytes that computing read and wrote, ``waits`` has (rank waited for, ns)
-    and ``sent`` has (rank, messages, bytes), each rank once.
+    The busy classes of ``time`` add up to ``end - start``. ``touched`` counts the bytes that
+    computing read and wrote, each element once. ``waits`` has (rank waited for, ns), which add up
+    to ``time.waiting``, and ``sent`` has (rank, messages, bytes), each rank once; elements that a
+    rank of the node reads in place, which are not in ``time.bytes``, count there, too.
     """
 
     start: int
@@ -170,8 +232,11 @@ class Span(NamedTuple):
 class Step(NamedTuple):
     """A command, or several that ran in one go, on all ranks.
 
-    ``names`` has the (operation, source line) of each command, ``held`` the elements that each rank
-    holds of what the step writes (of what it reads, where it writes nothing).
+    ``names`` has the (operation, source line) of each command. ``held`` has the elements that each
+    rank holds of what the step works on: of what it writes, or of what it reduces or only reads.
+    Each batch begins with a step ``decode`` and ends, if anything may have failed, with ``agree``:
+    no commands, but what engines do to know what to run, and to tell each other what failed.
+    Ranks that had no part in a step have a span of no length.
     """
 
     names: tuple[tuple[str, str], ...]
@@ -180,15 +245,19 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Advised):
     """Where the time of a window went, engine by engine and operation by operation.
+
+    What follows from these numbers is there, too: see :class:`~distnb.metrics.Metrics` and
+    :class:`~distnb.advice.Advised`.
 
     Attributes
     ----------
     wall : float
         Length of the window on the client, in seconds.
     engines : tuple of Account
-        What each engine spent in the window; ``sum(e.spent) == e.now`` exactly.
+        What each engine spent in the window; ``sum(e.spent) == e.now`` exactly, the wall time in
+        nanoseconds.
     ops : tuple of OpTime
         The operations of the window, the most expensive first.
     commands : int
@@ -197,6 +266,12 @@ class Report:
         Messages from the client to each engine.
     steps : tuple of Step
         What ran, in order.
+    dropped : int
+        Steps of a long window that came after these; they are only in ``engines`` and ``ops``.
+    clock_error : float
+        Seconds by which the times of engines on other hosts may be wrong, against the client's.
+    copy_speed : float or None
+        Bytes that an engine reads and writes in a second when all copy memory at once, if known.
     """
 
     wall: float
@@ -205,6 +280,9 @@ class Report:
     commands: int
     batches: int
     steps: tuple[Step, ...] = ()
+    dropped: int = 0
+    clock_error: float = 0.0
+    copy_speed: float | None = None
 
     @property
     def imbalance(self) -> float:
@@ -215,6 +293,15 @@ class Report:
         """Return the share of the engines' time that was spent in a class, 0 to 1."""
         whole = sum(e.now for e in self.engines)
         return sum(e.spent[cls] for e in self.engines) / whole if whole else 0.0
+
+
+def clock_name() -> str:
+    """Return what names the clock of ``perf_counter_ns``: all processes of a host share it."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id") as name:
+            return name.read().strip()
+    except OSError:
+        return socket.gethostname()
 
 
 def imbalance(values: Sequence[int]) -> float:
@@ -235,22 +322,3 @@ def bandwidth(engines: Sequence[Account]) -> float | None:
     """
     sent, spent = sum(e.bytes for e in engines), sum(e.spent[TRANSFER] for e in engines)
     return sent / spent * 1e9 if sent >= 1 << 20 and spent else None
-
-
-def summarise(
-    records: Sequence[tuple[str, str, Sequence[CommandTime]]],
-) -> tuple[OpTime, ...]:
-    """Sum the records (op, line, time on each rank) of commands by op and line."""
-    sums: dict[tuple[str, str], list[list[int]]] = {}
-    calls: dict[tuple[str, str], int] = {}
-    for op, line, ranks in records:
-        rows = sums.setdefault((op, line), [[0] * 6 for _ in ranks])
-        calls[op, line] = calls.get((op, line), 0) + 1
-        for row, time in zip(rows, ranks, strict=True):
-            for i, value in enumerate(time):
-                row[i] += value
-    found = [
-        OpTime(op, line, calls[op, line], tuple(CommandTime(*r) for r in rows))
-        for (op, line), rows in sums.items()
-    ]
-    return tuple(sorted(found, key=lambda o: -max(sum(r[:4]) for r in o.ranks)))

@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 #: Version of the messages; client and engines must agree.
-PROTOCOL = 4
+PROTOCOL = 5
 
 
 class Operand(NamedTuple):
@@ -251,7 +251,7 @@ class Reply(NamedTuple):
 
     ``lost``: bases whose content is undefined after a failure. ``warnings``: (command index, text)
     of floating point warnings. ``values``: slot -> array, bytes or None. ``times``: an
-    :class:`distnb.events.Times` of the commands. ``aborted``: this rank gave up. ``failed``: a
+    :class:`distnb.records.Times` of the commands. ``aborted``: this rank gave up. ``failed``: a
     command failed on some rank; all ranks say the same.
     """
 

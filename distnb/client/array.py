@@ -25,6 +25,7 @@ from distnb.client.operations import (
     understood,
 )
 from distnb.client.placement import Placement, layout_for, stay
+from distnb.client.reading import read, taken
 from distnb.client.reducing import reduce, reduce_options
 from distnb.config import config
 from distnb.errors import GatherError, explain
@@ -104,7 +105,7 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         found = self.here
         if found is not None:
             return found.copy()
-        return self.session.gather(self.operand, self.placed, self.dtype)
+        return read(self)
 
     def item(self, *index: Any) -> Any:
         """Return one element as a Python scalar."""
@@ -190,7 +191,7 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         view, is_element = index_view(self._view, key)
         found = self._look(view)
         # As in NumPy, an index of all axes takes the element's value of now, not a view.
-        return found.copy() if is_element else found
+        return taken(found) if is_element else found
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if is_advanced(key):

@@ -25,7 +25,7 @@ class Base:
 
     __slots__ = (
         *("__weakref__", "copy", "dtype", "handle", "host", "layout", "lost", "nbytes", "session"),
-        *("shape", "since", "turn"),
+        *("shape", "since", "site", "turn"),
     )
 
     def __init__(
@@ -45,6 +45,8 @@ class Base:
         self.lost = False
         #: Added to the numbers of its handles' specs: another one after each change of layout.
         self.turn = 0
+        #: The line that made it, as the session numbers them; -1 if that was not noted.
+        self.site = -1
         self.move(layout, need)
 
     @classmethod
@@ -58,6 +60,7 @@ class Base:
         base.layout = in_notebook(host.ndim)
         base.host = host
         base.copy = None
+        base.site = -1
         base.lost = False
         base.turn = 0
         return base

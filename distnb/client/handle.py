@@ -12,7 +12,7 @@ from distnb.client.bases import Base, lost_error
 from distnb.client.session import Session
 from distnb.errors import explain
 from distnb.layout import Ints, Layout
-from distnb.protocol import Create, InNotebook, Operand
+from distnb.protocol import Command, Create, InNotebook, Operand
 from distnb.slices import interval
 from distnb.views import Placed, View
 
@@ -29,7 +29,10 @@ class Handle:
     that derives from this one, so they need not know it.
     """
 
-    __slots__ = ("__weakref__", "_base", "_placed", "_spec", "_view", "_window", "_writeable")
+    __slots__ = (
+        *("__weakref__", "_base", "_origin", "_placed", "_spec", "_view", "_window"),
+        "_writeable",
+    )
     #: The class of arrays.
     made: ClassVar[type[Any]]
 
@@ -42,6 +45,8 @@ class Handle:
         self._writeable = writeable
         self._placed: Placed | None = None
         self._window: np.ndarray | None = None
+        #: Of an element: where it was copied from, and the commands that do so.
+        self._origin: tuple[Handle, tuple[Command, ...]] | None = None
         #: Its number in ``session.specs``; 0 if it has none yet.
         self._spec = 0
 
@@ -176,7 +181,8 @@ def create(
 def record_creation(base: Base, how: tuple[Any, ...]) -> None:
     """Record the creation of a base on the engines; ``how`` is as in :func:`create`."""
     session = base.session
-    command = Create(base.handle, base.shape, base.dtype.str, base.layout, how, session.site())
+    site = base.site = session.site()
+    command = Create(base.handle, base.shape, base.dtype.str, base.layout, how, site)
     if how[0] == "data":
         session.attach(how[1], lambda slot: command._replace(how=("data", slot)))
     else:

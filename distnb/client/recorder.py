@@ -14,7 +14,7 @@ import numpy as np
 
 from distnb.config import config
 from distnb.interrupts import held
-from distnb.protocol import Command, Free
+from distnb.protocol import Command, Create, Free
 
 __all__ = ["Recorder"]
 
@@ -52,7 +52,7 @@ class Recorder:
         """Record commands, after the deletions that came before them."""
         with self.lock:
             if self._dead:
-                self._commands.append(self._deletions())
+                self._delete()
             self._commands += commands
             self.recorded += len(commands)
             full = self.recorded - self._taken >= config.flush_size
@@ -62,6 +62,23 @@ class Recorder:
             with held():  # Ctrl-C could leave the event's lock locked
                 self._is_armed = True
                 self._armed.set()
+
+    def last(self, n: int) -> tuple[Command, ...]:
+        """Return the last commands that are pending."""
+        return tuple(self._commands[-n:])
+
+    def retract(self, commands: tuple[Command, ...]) -> bool:
+        """Take commands back if they are still the last ones that are pending; tell whether."""
+        n = len(commands)
+        with self.lock:
+            mine = n and len(self._commands) >= n
+            if not mine or any(
+                a is not b for a, b in zip(self._commands[-n:], commands, strict=True)
+            ):
+                return False
+            del self._commands[-n:]
+            self.recorded -= n
+            return True
 
     def attach(self, parts: list[np.ndarray]) -> int:
         """Add a buffer for each rank to the pending message; return its slot."""
@@ -79,7 +96,7 @@ class Recorder:
     def take(self) -> tuple[tuple[Command, ...], list[list[np.ndarray]]]:
         """Return and forget what is pending."""
         if self._dead:
-            self._commands.append(self._deletions())
+            self._delete()
         commands, buffers = tuple(self._commands), self._buffers
         self._taken = self.recorded
         self._commands, self._buffers = [], []
@@ -92,14 +109,25 @@ class Recorder:
         """Number of commands that wait."""
         return len(self._commands)
 
+    @property
+    def waiting(self) -> int:
+        """Number of those that wait, without deletions."""
+        return self.recorded - self._taken
+
     def close(self) -> None:
         """Stop the idle timer."""
         self._closed.append(True)
         self._armed.set()
 
-    def _deletions(self) -> Free:
-        dead = self._dead
-        return Free(tuple([dead.popleft() for _ in range(len(dead))]))
+    def _delete(self) -> None:
+        """Record the deletions; what was made last and is not used need not be made."""
+        dead = {self._dead.popleft(): None for _ in range(len(self._dead))}
+        last = self._commands[-1] if self._commands else None
+        if isinstance(last, Create) and last.base in dead and last.how[0] == "fill":
+            del self._commands[-1], dead[last.base]
+            self.recorded -= 1
+        if dead:
+            self._commands.append(Free(tuple(dead)))
 
     def _idle(self) -> None:
         """Send what was left alone for a while."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 import uuid
 import warnings
 import weakref
@@ -12,21 +11,26 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
 from math import prod
+from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from distnb.client.bases import Base, lost_error
 from distnb.client.failures import exception_of
+from distnb.client.live import look
+from distnb.client.progress import Progress, surface
 from distnb.client.recorder import Recorder
 from distnb.client.sites import Sites
 from distnb.client.trace import Trace
 from distnb.client.transport import Transport
+from distnb.client.windows import Reading, Record, Window
 from distnb.config import config
 from distnb.errors import EngineError, SessionError, explain
-from distnb.events import Account, CommandTime, Report, bandwidth, summarise
+from distnb.events import Report, bandwidth
 from distnb.interrupts import held, interruptible
 from distnb.layout import Ints, Layout
+from distnb.live import Live
 from distnb.protocol import (
     Batch,
     Bind,
@@ -58,20 +62,12 @@ _IN_FLIGHT = 16
 class _Sent(NamedTuple):
     """A batch on its way: its ticket and what is needed to explain its reply."""
 
+    at: int
     number: int
     epoch: int
     ticket: Any
     commands: tuple[Command, ...]
     freed: Ints
-
-
-class _Window(NamedTuple):
-    """The start of a measured window."""
-
-    at: float
-    accounts: list[Account]
-    recorded: int
-    batches: int
 
 
 class Session:
@@ -102,10 +98,17 @@ class Session:
         self._epoch = 0
         self._slots = 0
         self._reserved = 0
+        #: Bytes that were freed, by the garbage collector in any thread, and are still counted.
+        self._released: deque[int] = deque()
         self._values: dict[int, dict[int, Any]] = {}
         self._warnings: list[tuple[Command, str]] = []
         self._sent: deque[_Sent] = deque()
-        self._records: list[tuple[_Sent, list[Any]]] | None = None
+        #: Those that are measured; one that nobody holds any more is forgotten.
+        self._windows: weakref.WeakSet[Window] = weakref.WeakSet()
+        #: The batch that is being sent, which may be all of the wait.
+        self._leaving: tuple[int, tuple[Command, ...]] | None = None
+        #: Commands to which all replies came.
+        self.finished = 0
         self._bases: dict[int, Any] = {}
         #: What :mod:`distnb.client.templates` keeps.
         self.templates: dict[Any, Any] = {}
@@ -122,6 +125,7 @@ class Session:
         _SESSIONS.add(self)
         self._recorder = Recorder(self.size, self.send, transport.concurrent)
         self._share = _share_of_node(transport.about)
+        self._progress = Progress(self, surface() if transport.seen else None)
 
     # -- recording ---------------------------------------------------------------------------
 
@@ -155,6 +159,14 @@ class Session:
     def recorded(self) -> int:
         """Number of commands so far."""
         return self._recorder.recorded
+
+    def last(self, n: int) -> tuple[Command, ...]:
+        """Return the last pending commands, for :meth:`retract`."""
+        return self._recorder.last(n)
+
+    def retract(self, commands: tuple[Command, ...]) -> bool:
+        """Take back the last commands; tell whether nothing was sent or recorded since."""
+        return self._recorder.retract(commands)
 
     def attach(self, parts: list[np.ndarray], make: Callable[[int], Command]) -> None:
         """Add a buffer for each rank to the pending batch, with the command of its slot."""
@@ -194,11 +206,13 @@ class Session:
         """Return the bytes that another base may take on an engine (None if unknown)."""
         if not self._share:
             return None
+        while self._released:
+            self._reserved -= self._released.popleft()
         return max(0, int(self._share * config.memory_share) - self._reserved)
 
     def release(self, base: Base) -> None:
         """Free a base whose last reference went."""
-        self._reserved -= base.nbytes
+        self._released.append(base.nbytes)
         self.trace.freed(base)
         self._recorder.delete(base.handle)
         self._bases.pop(base.handle, None)
@@ -220,14 +234,21 @@ class Session:
             self.trace.add(commands)
             message = encode(Batch(self.batches, self._epoch, commands, bool(config.fuse)))
             self.bytes_out += len(message)
+            numbered = tuple(c for c in commands if not isinstance(c, Free))
+            freed = tuple(h for c in commands if isinstance(c, Free) for h in c.bases)
+            self._leaving = (self.batches, numbered)
+            self._progress.begin()
+            at = perf_counter_ns()
             try:
                 ticket = self.transport.submit(message, buffers)
             except EngineError as error:
+                self._leaving = None
                 self._give_up(error)
                 return
-            numbered = tuple(c for c in commands if not isinstance(c, Free))
-            freed = tuple(h for c in commands if isinstance(c, Free) for h in c.bases)
-            self._sent.append(_Sent(self.batches, self._epoch, ticket, numbered, freed))
+            finally:
+                self._progress.end()
+            self._sent.append(_Sent(at, self.batches, self._epoch, ticket, numbered, freed))
+            self._leaving = None
         while not idle and len(self._sent) > (0 if self.transport.inline else _IN_FLIGHT):
             self._collect_oldest()
 
@@ -240,22 +261,26 @@ class Session:
             return
         self.send()
         while self._sent:
-            self._collect_oldest()
+            self._collect_oldest(last=len(self._sent) == 1)
         try:
             self._warn_all()
         finally:
             self._raise_pending()
 
-    def _collect_oldest(self) -> None:
+    def _collect_oldest(self, last: bool = True) -> None:
         with self._recorder.lock, held():
             if not self._sent:
                 return
             sent = self._sent[0]
+            self._progress.begin()
             try:
                 interruptible(lambda: self.transport.wait(sent.ticket))
             except KeyboardInterrupt:
+                last = True
                 self._interrupt()
                 raise
+            finally:
+                self._progress.end(last)
             if self._collect(sent):  # an interrupt that came another way
                 self._interrupt()
                 raise KeyboardInterrupt
@@ -274,6 +299,7 @@ class Session:
                 self._recorder.delete(handle)
             replies = []
         self._sent.popleft()
+        self.finished += len(sent.commands)
         self._take_in(sent, replies)
         return sent.epoch == self._epoch and any(r.aborted for r in replies)
 
@@ -290,8 +316,11 @@ class Session:
                 if slot in self._values:
                     self._values[slot][reply.rank] = value
             self._warnings += [(sent.commands[index], kind) for index, kind in reply.warnings]
-        if self._records is not None and replies:
-            self._records.append((sent, [r.times for r in sorted(replies, key=lambda r: r.rank)]))
+        if replies and self._windows:
+            times = [r.times for r in sorted(replies, key=lambda r: r.rank)]
+            record = Record(sent.commands, sent.at, perf_counter_ns(), times)
+            for window in list(self._windows):
+                window.take(record)
         self._lose(sent, {handle for reply in replies for handle in reply.lost})
         failures = [f for reply in replies for f in reply.failures]
         if failures and self._error is None:
@@ -394,32 +423,48 @@ class Session:
 
     # -- time --------------------------------------------------------------------------------
 
-    def start_window(self) -> _Window:
-        """Begin to measure; returns what :meth:`end_window` needs."""
-        accounts = self.ask(Clocks)
-        self._records = []
-        return _Window(time.perf_counter(), accounts, self._recorder.recorded, self.batches)
+    @property
+    def measuring(self) -> bool:
+        """Whether a window is open."""
+        return bool(self._windows)
 
-    def end_window(self, window: _Window) -> Report:
+    def live(self, seconds: float = 0.1) -> Live:
+        """Return what the engines are at, without waiting for what they do.
+
+        Any thread may call it, also while the notebook waits for a value. Engines that do not
+        answer within ``seconds`` are shown as they were when they last did.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2) as session:
+        ...     session.live().left
+        0
+        """
+        if self.closed:
+            self.check_open()
+        return look(self, seconds)
+
+    def start_window(self) -> Window:
+        """Begin to measure; returns what :meth:`end_window` needs. Windows may overlap."""
+        window = Window(self.transport, self._reading())
+        self._windows.add(window)
+        return window
+
+    def end_window(self, window: Window) -> Report:
         """End measuring; return where the time went since :meth:`start_window`."""
-        commands = self._recorder.recorded - window.recorded
+        commands = self.recorded
+        end = self._reading()
+        self._windows.discard(window)
+        report = window.report(end._replace(recorded=commands), self.line)
+        self.bandwidth = bandwidth(report.engines) or self.bandwidth
+        return report
+
+    def _reading(self) -> Reading:
+        """Return the engines' accounts, when all is done that was recorded so far."""
+        asked = perf_counter_ns()
         accounts = self.ask(Clocks)
-        wall = time.perf_counter() - window.at
-        records, self._records = self.transport.complete(self._records or []), None
-        rows = []
-        for sent, times in records:
-            found = [t.rows(len(sent.commands)) for t in times]
-            for i, command in enumerate(sent.commands):
-                if isinstance(command, Clocks | Bind):
-                    continue
-                name = getattr(command, "op", type(command).__name__.lower())
-                if isinstance(command, Create):
-                    name = f"create ({command.how[0]})"
-                ranks = [CommandTime(*t[i].tolist()) for t in found]
-                rows.append((name, self.line(getattr(command, "site", 0)), ranks))
-        engines = tuple(b.since(a) for a, b in zip(window.accounts, accounts, strict=True))
-        self.bandwidth = bandwidth(engines) or self.bandwidth
-        return Report(wall, engines, summarise(rows), commands, self.batches - window.batches)
+        return Reading(asked, perf_counter_ns(), accounts, self.recorded, self.batches)
 
     # -- closing -----------------------------------------------------------------------------
 
@@ -436,6 +481,7 @@ class Session:
         finally:
             self.closed = True
             self._recorder.close()
+            self._progress.close()
             with contextlib.suppress(Exception):  # engines that are gone need no goodbye
                 self.transport.close()
             if self._owner is not None:

@@ -8,6 +8,7 @@ left of the group runs without them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -197,7 +198,9 @@ class Elementwise:
             if base.lost:
                 exchange.refuse(message.peer, message.operand)
             else:
-                exchange.send(message.peer, message.operand, self.pack(message, base))
+                data = self.pack(message, base)
+                lent = prod(message.shape) * base.dtype.itemsize if message.lent else 0
+                exchange.send(message.peer, message.operand, data, lent)
         temporaries = self.targets()
         self._pieces(exchange)
         self.loans.give_back(exchange)
@@ -244,6 +247,7 @@ class Elementwise:
             for m, base in zip(plan.receives, sources, strict=True)
         ]
         ready, end = (plan.ready, len(plan.pieces)) if self.computes else (0, 0)
+        self.clock.touched += self.scheme.touched * self.computes
         before = self.clock.switch(COMPUTE)
         saved = self._save()
         for i in range(ready):

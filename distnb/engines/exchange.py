@@ -67,15 +67,17 @@ class Exchange:
         self._base = number * TAGS_PER_COMMAND % TAG_LIMIT
         self._owed = set(owed)
         self._expected = set(expected)
-        self._posted: list[Request] = []
+        self._posted: list[tuple[int, Request]] = []
         comm.exchange = self  # what is posted must live as long as MPI may touch it
 
-    def send(self, peer: int, tag: int, data: np.ndarray) -> None:
-        """Post a send of contiguous, not empty data that will not change any more."""
+    def send(self, peer: int, tag: int, data: np.ndarray, lent: int = 0) -> None:
+        """Post a send of contiguous, not empty data that will not change any more.
+
+        Of what is lent, ``data`` is only the place, and ``lent`` the bytes.
+        """
         before = self._clock.switch(TRANSFER)
         self.tell(peer, tag, data)
-        self._clock.messages += 1
-        self._clock.bytes += data.nbytes
+        self._clock.send(peer, data.nbytes, lent)
         self._clock.switch(before)
 
     def refuse(self, peer: int, tag: int) -> None:
@@ -84,7 +86,7 @@ class Exchange:
 
     def tell(self, peer: int, tag: int, data: np.ndarray) -> None:
         """Post a send of what is not data of the user's, and so not in the account."""
-        self._posted.append(self._comm.send(data, peer, self._base + tag))
+        self._posted.append((peer, self._comm.send(data, peer, self._base + tag)))
         self._owed.discard((peer, tag))
 
     def try_receive(self, peer: int, tag: int, into: np.ndarray) -> bool:
@@ -94,7 +96,7 @@ class Exchange:
             return False
         before = self._clock.switch(TRANSFER)
         good = incoming.nbytes == into.nbytes
-        self._finish(incoming.receive(into if good else None))
+        self._finish(peer, incoming.receive(into if good else None))
         self._expected.discard((peer, tag))
         self._clock.switch(before)
         if not good:
@@ -103,11 +105,7 @@ class Exchange:
 
     def receive(self, peer: int, tag: int, into: np.ndarray) -> None:
         """Wait for a message."""
-        before = self._clock.switch(WAITING)
-        try:
-            self._wait(lambda: self.try_receive(peer, tag, into))
-        finally:
-            self._clock.switch(before)
+        self._wait_for(peer, lambda: self.try_receive(peer, tag, into))
 
     def take(self, peer: int, tag: int) -> np.ndarray:
         """Wait for a message of any length; return its bytes, raise PeerFailed if it is empty."""
@@ -119,17 +117,13 @@ class Exchange:
                 return False
             before = self._clock.switch(TRANSFER)
             into = np.empty(incoming.nbytes, np.uint8)
-            self._finish(incoming.receive(into if into.size else None))
+            self._finish(peer, incoming.receive(into if into.size else None))
             self._expected.discard((peer, tag))
             self._clock.switch(before)
             found.append(into)
             return True
 
-        before = self._clock.switch(WAITING)
-        try:
-            self._wait(arrived)
-        finally:
-            self._clock.switch(before)
+        self._wait_for(peer, arrived)
         if not found[0].size:
             raise PeerFailed(f"rank {peer} could not send its part")
         return found[0]
@@ -153,12 +147,11 @@ class Exchange:
                     arrived.append((key, False))
             return bool(arrived)
 
+        def awaited() -> int:
+            return wanted[arrived[0][0] if arrived else next(iter(pending))][0]
+
         while pending:
-            before = self._clock.switch(WAITING)
-            try:
-                self._wait(poll)
-            finally:
-                self._clock.switch(before)
+            self._await(poll, awaited)
             for key, good in arrived:
                 del pending[key]
                 yield key, good
@@ -166,19 +159,31 @@ class Exchange:
 
     def finish(self) -> None:
         """Wait until everything sent has left."""
-        before = self._clock.switch(WAITING)
-        for request in self._posted:
-            self._wait(request.test)
+        for peer, request in self._posted:
+            self._wait_for(peer, request.test)
         self._posted.clear()
-        self._clock.switch(before)
+
+    def _wait_for(self, peer: int, ready: Callable[[], bool]) -> None:
+        self._await(ready, lambda: peer)
+
+    def _await(self, ready: Callable[[], bool], awaited: Callable[[], int]) -> None:
+        """Wait, and book it to the rank that ``awaited`` names when the wait is over."""
+        clock = self._clock
+        before = clock.switch(WAITING)
+        since = clock.spent[WAITING]
+        try:
+            self._wait(ready)
+        finally:
+            clock.switch(before)
+            clock.waited(awaited(), clock.spent[WAITING] - since)
 
     def _wait(self, ready: Callable[[], bool]) -> None:
         wait_until(ready, self._comm.check)
 
-    def _finish(self, request: Request) -> None:
-        self._posted.append(request)
+    def _finish(self, peer: int, request: Request) -> None:
+        self._posted.append((peer, request))
         self._wait(request.test)
-        self._posted.remove(request)
+        self._posted.remove((peer, request))
 
     def fail(self) -> None:
         """Complete the communication without data: empty messages for those still owed."""
@@ -196,10 +201,8 @@ class Exchange:
             if incoming is None:
                 return False
             into = np.empty(incoming.nbytes, np.uint8) if incoming.nbytes else None
-            self._finish(incoming.receive(into))
+            self._finish(peer, incoming.receive(into))
             return True
 
-        before = self._clock.switch(WAITING)
-        self._wait(arrived)
+        self._wait_for(peer, arrived)
         self._expected.discard((peer, tag))
-        self._clock.switch(before)

@@ -23,6 +23,7 @@ from distnb.engines import (
     sorting,
     tsqr,
 )
+from distnb.engines.amounts import of_blocks
 from distnb.engines.cells import Scratch
 from distnb.engines.comm import Comm
 from distnb.engines.elementwise import Elementwise, Task
@@ -140,6 +141,8 @@ class Executor:
             self._check(command)
             if computes:
                 creation.fill(base, command.how, self.store.rank, self.user)
+                if command.how[0] not in ("empty", "local"):
+                    self.clock.touched += of_blocks([base])
 
         self._by_keeper(number, made, work)
 
@@ -190,6 +193,7 @@ class Executor:
         before = self.clock.switch(COMPUTE)
         lead = [_with_axes(b, target.block.ndim) for b in blocks if b is not None]
         ops.LOCALS[command.op](*lead, out=target.block)
+        self.clock.touched += sum(b.nbytes for b in (*lead, target.block))
         self.clock.switch(before)
 
     def _reduce(self, number: int, command: Reduce) -> None:
@@ -208,16 +212,20 @@ class Executor:
             raise base.taken
         block = base.block if base.taken is None else base.taken
         reductions.run(work, block, out.block, exchange, self.clock, self.results)
+        elements = work.elements if base.taken is None else 0
+        self.clock.touched += elements * base.dtype.itemsize + of_blocks([out])
         out.lost = False
 
     def _collective(self, number: int, command: Collective) -> None:
         work = COLLECTIVES[command.op](command, self.store)
+        operands = (*command.ins, *command.outs)
 
         def run(exchange: Exchange) -> None:
             for operand in command.ins:
                 self.store.get(operand.base)
             self._check(command)
             work.run(exchange, self.clock)
+            self.clock.touched += of_blocks([self.store.bases[x.base] for x in operands])
             for operand in command.outs:
                 self.store.bases[operand.base].lost = False
 

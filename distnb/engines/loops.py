@@ -12,6 +12,7 @@ from functools import lru_cache
 from math import isqrt, prod
 from typing import NamedTuple
 
+from distnb.engines.amounts import touched
 from distnb.engines.cells import Cells, cells, tiles
 from distnb.engines.fusion import Recipe, Step
 from distnb.layout import Ints
@@ -88,7 +89,8 @@ class Scheme(NamedTuple):
     order are fitted to that, while what other pieces read of them is saved before
     (``saved``: piece, number of the reference). Where that is not possible, ``whole`` is set:
     results go to temporaries as large as the outputs. ``cells`` says how tiles go into the group's
-    tail; where that is None, what it reduces is stored.
+    tail; where that is None, what it reduces is stored. ``elements`` of the result are this rank's,
+    and computing them touches so many bytes of memory.
     """
 
     plan: Plan
@@ -97,6 +99,8 @@ class Scheme(NamedTuple):
     saved: tuple[tuple[int, int], ...]
     whole: bool
     cells: Cells | None = None
+    elements: int = 0
+    touched: int = 0
 
 
 @lru_cache(maxsize=1024)
@@ -106,6 +110,25 @@ def scheme(rank: int, recipe: Recipe, node: tuple[frozenset[int], int] | None = 
     ``node``: the ranks of its node that share memory, and the bytes from which messages between
     them are lent. What the group writes is not.
     """
+    found = _scheme(rank, recipe, node)
+    pieces = found.plan.pieces
+    elements = sum(prod(p.shape) for p in pieces)
+    return found._replace(elements=elements, touched=_touched(recipe, found))
+
+
+def _touched(recipe: Recipe, found: Scheme) -> int:
+    """Return the bytes that are read, and those that are written."""
+    slots, inputs = recipe.slots, found.inputs
+    taken = recipe.tail[0] if recipe.tail is not None and found.cells is not None else None
+    operands = [(slots[s].base, slots[s].dtype.itemsize) for s in inputs]
+    nbytes = 0
+    for those in (_read(recipe), _written(recipe)):
+        chosen = [i for i, s in enumerate(inputs) if s in those and slots[s].kept and s != taken]
+        nbytes += touched(found.plan.pieces, operands, chosen)
+    return nbytes
+
+
+def _scheme(rank: int, recipe: Recipe, node: tuple[frozenset[int], int] | None) -> Scheme:
     slots = recipe.slots
     lead = recipe.steps[0].outs[0]
     inputs = (lead, *(s for s in range(len(slots)) if s != lead and slots[s].kept))

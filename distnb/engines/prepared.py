@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+from distnb.engines.amounts import held
 from distnb.engines.elementwise import Task
 from distnb.engines.fusion import Group, Spec, Specs, schedule
 from distnb.engines.store import Base, Frame
@@ -64,9 +65,10 @@ class Prepared:
 
     Attributes
     ----------
-    items : list of (Task or int, Ints)
+    items : list of (Task or int, Ints, int)
         Groups, and positions of other commands, in the order in which they run; each with the
-        numbers of the commands, -1 for a deletion.
+        numbers of the commands (-1 for a deletion), and how many elements this rank holds of what
+        it works on.
     quick : list
         The same without what is only made and dropped for arrays that are never stored.
     virtual : frozenset of int
@@ -85,13 +87,15 @@ class Prepared:
         plan = schedule(script.commands, specs, fuse)
         self.dead = plan.dead | plan.reduced
         self.complex = any(x.dtype.kind == "c" for x in specs.values())
-        self.items: list[tuple[Task | int, Ints]] = []
+        self.items: list[tuple[Task | int, Ints, int]] = []
         for item in plan.items:
             if isinstance(item, Group):
                 rows = tuple([script.index[p] for p in item.all_positions])
-                self.items.append((Task(frame, item, specs, plan.dead), rows))
+                task = Task(frame, item, specs, plan.dead)
+                self.items.append((task, rows, task.scheme.elements))
             else:
-                self.items.append((item, (script.index.get(item, -1),)))
+                elements = held(script.commands[item], specs, frame.rank)
+                self.items.append((item, (script.index.get(item, -1),), elements))
         new = plan.dead - frame.bases.keys()
         self.virtual = frozenset(i for i, c in enumerate(script.commands) if _only(c, new))
         self.quick = [item for item in self.items if item[0] not in self.virtual]

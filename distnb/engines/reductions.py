@@ -10,6 +10,7 @@ all of an array.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,11 @@ class Work:
         self.member = bool(members)
         self.up = Tree(holders, rank) if rank in holders else None
         self.down = Tree(holders + rest, rank) if holders and members else None
+
+    @property
+    def elements(self) -> int:
+        """Number of the elements that this rank reduces."""
+        return sum(prod(p.shape) for p in self.local[1]) if self.local is not None else 0
 
     @property
     def owed(self) -> list[tuple[int, int]]:

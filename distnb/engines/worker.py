@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -28,7 +28,7 @@ from distnb.engines.prepared import Library, Prepared
 from distnb.engines.reductions import Tree
 from distnb.engines.shared import Node
 from distnb.engines.store import Base, Frame, Store
-from distnb.events import IDLE, OVERHEAD, Clock, Times
+from distnb.events import IDLE, OVERHEAD, Clock
 from distnb.interrupts import held, interruptible
 from distnb.layout import Ints
 from distnb.protocol import (
@@ -51,6 +51,7 @@ from distnb.protocol import (
     unpack,
     written,
 )
+from distnb.records import AGREE, Log
 
 __all__ = ["Worker"]
 
@@ -94,6 +95,9 @@ class Worker:
         #: each rank has a client of its own (SPMD), all must come to the same conclusion.
         self.together = False
         self._gave_up = False
+        #: For who looks on (:mod:`distnb.engines.live`): what runs, and the last batch that began.
+        self.now: _Run | None = None
+        self.latest = 0
         self._last: _Run | None = None
         self._next: Comm | None = None
         self._abandoned: list[Comm] = []
@@ -101,9 +105,10 @@ class Worker:
     def run(self, message: bytes, buffers: list[np.ndarray]) -> Reply:
         """Run a batch and return this rank's reply; raises only if the message is no batch."""
         with held(forget=True):
-            self.clock.switch(OVERHEAD)
+            log = Log(self.clock)
             batch = unpack(message)
-            run = _Run(self, batch, buffers)
+            run = self.now = _Run(self, batch, buffers, log)
+            self.latest = batch.number
             self._last = run if self.together else None
             try:
                 interruptible(lambda: self._run(run))
@@ -112,6 +117,7 @@ class Worker:
                 run.abort()
             finally:
                 self.clock.switch(IDLE)
+                self.now = None
             return run.reply()
 
     def _run(self, run: _Run) -> None:
@@ -195,8 +201,9 @@ def _quiet_casts() -> Iterator[None]:
 class _Run:
     """One batch on one rank."""
 
-    def __init__(self, worker: Worker, batch: Packed, buffers: list[np.ndarray]) -> None:
+    def __init__(self, worker: Worker, batch: Packed, buffers: list[np.ndarray], log: Log) -> None:
         self.worker = worker
+        self.log = log
         self.batch = batch
         self.buffers = buffers
         self.failures: list[Failure] = []
@@ -204,17 +211,19 @@ class _Run:
         self.lost: tuple[int, ...] = ()
         self.warnings: list[tuple[int, str]] = []
         self.values: dict[int, Any] = {}
+        #: slots of values that are the clock's account, when all of the batch is booked
+        self.clocks: list[int] = []
         self.script = worker.library.script(batch.text)
         self.commands = self.script.numbered
         self.frame = Frame(worker.store, batch.handles)
         #: What is known of bases that are never stored.
         self.specs: Specs = {}
-        #: (rows that share the time, the clock's totals) after each command or group
-        self.marks: list[tuple[Sequence[int], Any]] = [((), worker.clock.mark())]
         self.aborted = False
         self.agreed = False
         #: positions that are done, whatever came of it
         self.done: set[int] = set()
+        #: What it consists of, once that is known.
+        self.items: list[tuple[Task | int, Ints, int]] | None = None
 
     def all(self) -> None:
         """Run all commands, then agree with the other ranks on what failed."""
@@ -226,6 +235,7 @@ class _Run:
         # What only reads leaves nothing to agree on, but under SPMD each rank has a client to tell.
         # Deletions cannot fail, and under SPMD other ranks may have none now.
         if self.script.writes or (self.worker.together and self.commands):
+            self.log.begin(AGREE)
             self._agree()
 
     def _items(self, plan: Prepared) -> None:
@@ -234,7 +244,10 @@ class _Run:
         if self.worker.executor.fault is None:  # then what is never stored cannot fail
             items = plan.quick
             self.done.update(plan.virtual)
-        for item, rows in items:
+        self.items = items
+        for item, rows, elements in items:
+            if rows[0] >= 0:  # the time of deletions goes to what runs before
+                self.log.begin(rows, elements)
             if isinstance(item, Task):
                 self._group(item, rows)
                 self.done.update(item.positions)
@@ -245,7 +258,6 @@ class _Run:
                 else:
                     self._one(rows[0], command, plan.dead)
                 self.done.add(item)
-            self._book(rows)
 
     def _group(self, task: Task, rows: Ints) -> None:
         errors = self.worker.executor.group(self._number(rows[0]), task, self.batch.values)
@@ -268,22 +280,13 @@ class _Run:
         """Return a number for a command that all ranks agree on, whatever happened before."""
         return self.worker.batches * _STRIDE + index
 
-    def _book(self, rows: Sequence[int]) -> None:
-        """Book the time since the last call; -1 is the row for everything that is no command."""
-        self.marks.append((rows, self.worker.clock.mark()))
-
-    def times(self) -> Times:
-        """Return what the commands took; those of a group share its time in equal parts."""
-        self._book((-1,))
-        return Times(*zip(*self.marks, strict=True))
-
     def _one(self, index: int, command: Command, dead: set[int]) -> None:
         worker = self.worker
         try:
             if isinstance(command, Bind):
                 worker.bind(_with_handles(command, self.batch.handles))
             elif isinstance(command, Clocks):
-                self.values[command.slot] = worker.clock.read()
+                self.clocks.append(command.slot)
             elif isinstance(command, Describe):
                 self.values[command.slot] = self._describe(command)
             else:
@@ -359,13 +362,15 @@ class _Run:
 
     def reply(self) -> Reply:
         """Return what the client gets to hear."""
+        times = self.log.times()
+        self.values |= dict.fromkeys(self.clocks, self.worker.clock.read())
         return Reply(
             self.worker.comm.rank,
             tuple(self.failures),
             self.lost,
             tuple(self.warnings),
             self.values,
-            self.times(),
+            times,
             self.aborted,
             self.agreed,
         )

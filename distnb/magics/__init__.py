@@ -14,6 +14,7 @@ from IPython.display import display
 
 from distnb.client import current
 from distnb.client.array import DistArray
+from distnb.client.copying import with_copy_speed
 from distnb.client.placement import Placement
 from distnb.client.session import Session
 from distnb.errors import DistnbError, LayoutError
@@ -96,7 +97,7 @@ class DistnbMagics(Magics):
         window = session.start_window()
         with _nested(self.shell):
             result = self.shell.run_cell(cell)
-        report = TimeReport(session.end_window(window))
+        report = TimeReport(with_copy_speed(session, session.end_window(window)))
         if args.name:
             self.shell.user_ns[args.name] = report
         if not result.success:

@@ -256,10 +256,13 @@ def fitting(pages: Iterable[str]) -> str:
 
 
 def table_html(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return an HTML table; the first cell of each row names it. Cells are escaped."""
-    top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
+    """Return an HTML table; the first cell of each row names it. Cells are escaped.
+
+    What a ``th`` is the head of need not be said: its row or its column has no others.
+    """
+    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
     body = "".join(
-        f'<tr><th scope="row">{escape(first)}</th>'
+        f"<tr><th>{escape(first)}</th>"
         + "".join(f"<td>{escape(cell)}</td>" for cell in rest)
         + "</tr>"
         for first, *rest in rows

@@ -1,5 +1,7 @@
 """Every instant is booked once, and sums of records are what the records say."""
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -19,8 +21,8 @@ from distnb.events import (
     CommandTime,
     OpTime,
     Report,
+    clock_name,
     imbalance,
-    summarise,
 )
 
 
@@ -120,6 +122,40 @@ def test_accounts_count_messages():
     assert (window.messages, window.bytes) == (3, 700)
 
 
+def test_accounts_say_who_was_waited_for_and_what_was_sent():
+    clock = Clock()
+    clock.waited(2, 30)
+    clock.send(1, 100)
+    before = clock.read()
+    assert (before.waits, before.sent) == (((2, 30),), ((1, 1, 100),))
+    clock.waited(2, 5)
+    clock.waited(0, 7)
+    clock.send(1, 8, lent=1000)
+    clock.touched += 64
+    window = clock.read().since(before)
+    assert window.waits == ((0, 7), (2, 5))
+    assert window.sent == ((1, 1, 1000),)
+    assert (window.messages, window.bytes, window.touched) == (1, 8, 64)
+
+
+def test_peers_are_those_since_the_last_call():
+    clock = Clock()
+    clock.waited(1, 3)
+    clock.waited(1, 4)
+    clock.send(0, 9)
+    assert clock.peers() == ({1: 7}, {0: (1, 9)})
+    clock.waited(2, 1)
+    assert clock.peers() == ({2: 1}, {})
+    assert clock.peers() == ({}, {})
+    assert clock.read().waits == ((1, 7), (2, 1))
+
+
+def test_processes_of_a_host_name_the_same_clock():
+    code = "from distnb.events import clock_name; print(clock_name())"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == clock_name() != ""
+
+
 def test_switching_is_cheap():
     clock = Clock()
     start = time.perf_counter()
@@ -129,31 +165,6 @@ def test_switching_is_cheap():
 
 
 # -- sums --------------------------------------------------------------------------------------
-
-TIMES = st.builds(CommandTime, *[st.integers(0, 1000)] * 6)
-RECORDS = st.lists(
-    st.tuples(st.sampled_from("ab"), st.sampled_from("xy"), st.tuples(TIMES, TIMES)), max_size=12
-)
-
-
-@given(RECORDS)
-def test_summarise(records):
-    found = summarise(records)
-    assert {(row.op, row.line) for row in found} == {(op, line) for op, line, _ in records}
-    assert sum(row.calls for row in found) == len(records)
-    for row in found:
-        mine = [ranks for op, line, ranks in records if (op, line) == (row.op, row.line)]
-        assert row.calls == len(mine)
-        assert len(row.ranks) == 2
-        for rank in range(2):
-            for i in range(6):
-                assert row.ranks[rank][i] == sum(ranks[rank][i] for ranks in mine)
-    busy = [max(sum(rank[:4]) for rank in row.ranks) for row in found]
-    assert busy == sorted(busy, reverse=True)
-
-
-def test_summarise_nothing():
-    assert summarise([]) == ()
 
 
 def test_imbalance():

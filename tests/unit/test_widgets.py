@@ -1,11 +1,8 @@
 """The static views: what they say is right, complete, small and escaped; blocks have owners."""
 
-import copy
-import pickle
 import re
 import subprocess
 import sys
-import xml.etree.ElementTree as ET
 from itertools import pairwise, product
 from math import prod
 
@@ -16,17 +13,15 @@ from hypothesis import strategies as st
 
 from distnb.axes import Block, BlockCyclic, Cyclic, Irregular, SlicedBlock
 from distnb.errors import LayoutError
-from distnb.events import CLASSES, COMPUTE, IDLE, Account, CommandTime, OpTime, Report
 from distnb.layout import Grid, Layout, make_layout, on_engine, replicated
 from distnb.slices import elements
 from distnb.views import Placed, View
-from distnb.widgets import TimeReport, blocks, describe, picture, plot, timing, to_html
+from distnb.widgets import blocks, describe, picture, plot, to_html
 from distnb.widgets import layout as drawing
 from distnb.widgets.picture import spans
 from distnb.widgets.text import spell_view
+from tests.unit.pages import SVG, check_svg, contrast, marks, parse, rgb, table, text_rows
 
-SVG = "{http://www.w3.org/2000/svg}"
-BUDGET = 10_000
 MARKS = 420  # 400 blocks, and what marks a view
 
 
@@ -336,18 +331,6 @@ def test_golden_text():
     assert describe(flipped_view, "f4") == GOLDEN_VIEW
 
 
-def text_rows(text, first="engine"):
-    """Return the cells of the table that begins with ``first``."""
-    lines = text.splitlines()
-    start = next(i for i, line in enumerate(lines) if line.lstrip().startswith(first))
-    rows = []
-    for line in lines[start + 1 :]:
-        if not re.match(r" *(\d|mean)", line) or " engines in " in line:
-            break
-        rows.append(re.split(r"  +", line.strip()))
-    return rows
-
-
 def listed(placed):
     """Without the size of the session: the engines up to the last of the grid."""
     return list(range(max(placed.layout.grid.ranks()) + 1))
@@ -377,35 +360,6 @@ def test_text_adds_up_many_engines(size):
 
 
 # -- The page --------------------------------------------------------------------------------------
-
-
-def parse(page):
-    assert len(page.encode()) <= BUDGET
-    assert "<script" not in page
-    assert "<style" not in page
-    return ET.fromstring(page)
-
-
-def table(root, n=0):
-    body = root.findall(".//table")[n].find("tbody")
-    return [["".join(cell.itertext()) for cell in row] for row in body]
-
-
-def check_svg(root):
-    svg = root.find(f".//{SVG}svg")
-    assert svg.get("role") == "img"
-    assert svg.find(f"{SVG}title").text
-    assert svg.find(f"{SVG}desc").text
-    width, height = float(svg.get("width")), float(svg.get("height"))
-    for path in svg.findall(f"{SVG}path"):
-        for x, y in re.findall(r"M([-\d.]+) ([-\d.]+)", path.get("d")):
-            assert 0 <= float(x) <= width
-            assert 0 <= float(y) <= height
-    return svg
-
-
-def marks(svg):
-    return sum(path.get("d").count("M") for path in svg.findall(f"{SVG}path"))
 
 
 @ALL
@@ -481,12 +435,9 @@ def test_pages_escape_what_users_name():
     fields = np.dtype([("<script>", "f8"), ("$a$", "i4")])
     root = parse(to_html(CASES["2-d"], fields))
     assert "<script>" in "".join(root.itertext())
-    op = OpTime(EVIL, EVIL * 100, 1, (CommandTime(1, 2, 3, 4, 5, 6),))
-    root = parse(TimeReport(report(1, (op,)))._repr_html_())
-    assert "<script>" in "".join(root.itertext())
 
 
-def test_tints_and_bars_can_be_read():
+def test_tints_can_be_read():
     for tint in drawing.TINTS:
         for paper, ink in (((255, 255, 255), (33, 33, 33)), ((17, 17, 17), (224, 224, 224))):
             mixed = [
@@ -494,26 +445,6 @@ def test_tints_and_bars_can_be_read():
                 for t, p in zip(rgb(tint), paper, strict=True)
             ]
             assert contrast(mixed, ink) >= 4.5
-    inks = {"white": (255, 255, 255), "black": (0, 0, 0)}
-    for c, style in timing.STYLES.items():
-        if c != IDLE:
-            assert contrast(rgb(style.colour), inks[style.text]) >= 4.5
-
-
-def rgb(colour):
-    return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-
-
-def contrast(a, b):
-    """Return the contrast ratio of the Web Content Accessibility Guidelines."""
-
-    def luminance(colour):
-        parts = [c / 255 for c in colour]
-        line = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-        return 0.2126 * line[0] + 0.7152 * line[1] + 0.0722 * line[2]
-
-    low, high = sorted((luminance(a), luminance(b)))
-    return (high + 0.05) / (low + 0.05)
 
 
 # -- The plot --------------------------------------------------------------------------------------
@@ -557,180 +488,3 @@ def test_plot_prints_numbers_and_hatches(pyplot):
 def test_importing_the_views_is_cheap():
     code = "import sys, distnb.widgets; assert not {'matplotlib', 'ipywidgets'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-# -- Time ------------------------------------------------------------------------------------------
-
-
-def report(n, ops=(), seed=0, wall=0.05):
-    """Return a report of n engines whose account is closed."""
-    rng = np.random.default_rng(seed)
-    engines = []
-    for _ in range(n):
-        cuts = sorted(int(x) for x in rng.integers(0, int(wall * 1e9) + 1, 4))
-        spent = [b - a for a, b in zip([0, *cuts], [*cuts, int(wall * 1e9)], strict=True)]
-        engines.append(Account(sum(spent), tuple(spent), 3, 1000))
-    return Report(wall, tuple(engines), tuple(ops), 17, 2)
-
-
-def operations(count, n=2, line="cell 3:1  B = A[1:] + A[:-1]"):
-    rng = np.random.default_rng(1)
-    return tuple(
-        OpTime(
-            f"op{i}",
-            line,
-            i + 1,
-            tuple(CommandTime(*(int(x) for x in rng.integers(0, 10**7, 6))) for _ in range(n)),
-        )
-        for i in range(count)
-    )
-
-
-GOLDEN_TIME = """\
-wall 10.00 ms on 2 engines: 3 commands in 1 batch
-engine       compute       waiting      transfer      overhead          idle    sum  accounted
-     0  5.00  50.0 %  1.25  12.5 %  0.00   0.0 %  1.25  12.5 %  2.50  25.0 %  10.00    100.0 %  \
-████████//::····
-     1  2.50  25.0 %  2.50  25.0 %  1.25  12.5 %  1.25  12.5 %  2.00  20.0 %   9.50     95.0 %  \
-████////==::···
-  mean  3.75  37.5 %  1.88  18.8 %  0.62   6.2 %  1.25  12.5 %  2.25  22.5 %   9.75     97.5 %  \
-██████///=::····
-ms and % of the engine's window; █ compute  / waiting  = transfer  : overhead  · idle
-imbalance 1.33 (max/mean of compute), most on engine 0
-
-op   line      calls  max ms  mean ms  imbalance  messages    MB
-add  cell 3:1      2    6.00     4.50       1.33         3  3.00"""
-
-
-def test_golden_time():
-    us = 1000
-    engines = (
-        Account(10_000 * us, (5000 * us, 1250 * us, 0, 1250 * us, 2500 * us), 0, 0),
-        # Half a millisecond is missing here: the account must say so.
-        Account(10_000 * us, (2500 * us, 2500 * us, 1250 * us, 1250 * us, 2000 * us), 0, 0),
-    )
-    ranks = (
-        CommandTime(4000 * us, 1000 * us, 0, 1000 * us, 1, 10**6),
-        CommandTime(2000 * us, 1000 * us, 0, 0, 2, 2 * 10**6),
-    )
-    found = Report(0.01, engines, (OpTime("add", "cell 3:1", 2, ranks),), 3, 1)
-    assert repr(TimeReport(found)) == GOLDEN_TIME
-
-
-def numbers(cell):
-    return [float(x.replace(",", "")) for x in re.findall(r"[\d,]*\.\d+", cell)]
-
-
-@pytest.mark.parametrize("n", [1, 2, 4, 16, 64, 67, 200])
-def test_the_classes_add_up(n):
-    shown = TimeReport(report(n, operations(3)))
-    for rows in (text_rows(repr(shown)), table(parse(shown._repr_html_()))):
-        assert len(rows) <= 17
-        for row in rows:
-            *classes, total, accounted = numbers(" ".join(row[1:]))
-            assert accounted == 100.0
-            assert len(classes) == 10
-            assert sum(classes[::2]) == pytest.approx(total, abs=0.03)
-            assert sum(classes[1::2]) == pytest.approx(100, abs=0.3)
-            assert total == pytest.approx(50, abs=0.02)
-
-
-@pytest.mark.parametrize("n", [1, 2, 16, 64, 1000])
-@pytest.mark.parametrize("ops", [0, 1, 12, 40])
-def test_pages_stay_small(n, ops):
-    found = report(n, operations(ops, min(n, 8), "<\"'&" * 30))
-    svg = check_svg(parse(TimeReport(found)._repr_html_()))
-    assert marks(svg) <= 5 * timing.BARS
-
-
-def test_sixteen_engines_have_rows_of_their_own():
-    root = parse(TimeReport(report(16, operations(20, 16)))._repr_html_())
-    assert [row[0] for row in table(root)] == [*map(str, range(16)), "mean"]
-    assert len(table(root, 1)) >= 9
-
-
-def test_bars_have_the_lengths_of_the_classes():
-    found = report(3)
-    svg = check_svg(parse(TimeReport(found)._repr_html_()))
-    bars = [path for path in svg.findall(f"{SVG}path") if path.get("fill") == "none"]
-    lengths = [[int(w) for w in re.findall(r"M\d+ [\d.]+h(\d+)", b.get("d"))] for b in bars]
-    want = [
-        [w for e in found.engines if (w := e.spent[c] / e.now * 440) >= 1]
-        for c in timing.STYLES
-        if any(e.spent[c] / e.now * 440 >= 1 for e in found.engines)
-    ]
-    assert [len(row) for row in lengths] == [len(row) for row in want]
-    for row, expected in zip(lengths, want, strict=True):
-        assert row == pytest.approx(expected, abs=1)
-    assert all(f"{CLASSES[c]} " in svg.find(f"{SVG}desc").text for c in timing.STYLES)
-
-
-def test_operations_beyond_the_twelfth_are_added_up():
-    ops = operations(15, 3)
-    text = repr(TimeReport(report(3, ops)))
-    last = text.splitlines()[-1].split()
-    assert last[:3] == ["and", "3", "more"]
-    rest = ops[12:]
-    assert int(last[3]) == sum(op.calls for op in rest)
-    mean = sum(sum(r[:4]) for op in rest for r in op.ranks) / 3 / 1e6
-    assert float(last[4]) == pytest.approx(mean, abs=0.01)
-    assert int(last[5].replace(",", "")) == sum(r.messages for op in rest for r in op.ranks)
-    assert float(last[6]) == pytest.approx(
-        sum(r.bytes for op in rest for r in op.ranks) / 1e6, abs=0.01
-    )
-    rows = table(parse(TimeReport(report(3, ops))._repr_html_()), 1)
-    assert [row[0] for row in rows] == [*(f"op{i}" for i in range(12)), "and 3 more"]
-    assert "more" not in repr(TimeReport(report(3, ops[:12])))
-
-
-def test_a_time_report_is_the_report():
-    found = report(4, operations(2, 4))
-    shown = TimeReport(found)
-    assert shown.imbalance == found.imbalance
-    assert shown.engines is found.engines
-    assert shown.share(COMPUTE) == found.share(COMPUTE)
-    assert {"engines", "imbalance", "plot", "share", "wall"} <= set(dir(shown))
-    assert shown == TimeReport(found)
-    assert len({shown, TimeReport(found)}) == 1
-    for again in (copy.copy(shown), copy.deepcopy(shown), pickle.loads(pickle.dumps(shown))):
-        assert again == shown
-    with pytest.raises(AttributeError):
-        shown._repr_png_  # noqa: B018
-    with pytest.raises(AttributeError):
-        shown.nothing  # noqa: B018
-    bundle = shown._repr_mimebundle_()
-    assert bundle == {"text/plain": repr(shown), "text/html": shown._repr_html_()}
-
-
-@pytest.mark.parametrize(
-    "found",
-    [
-        Report(0.0, (), (), 0, 0),
-        Report(0.0, (Account(0, (0,) * 5, 0, 0),), (), 0, 0),
-        Report(1.0, (Account(0, (0,) * 5, 0, 0),) * 2, (OpTime("x", "", 0, ()),) * 20, 0, 0),
-    ],
-)
-def test_reports_of_nothing(found, pyplot):
-    shown = TimeReport(found)
-    assert repr(shown).startswith("wall ")
-    parse(shown._repr_html_())
-    shown.plot().figure.canvas.draw()
-
-
-@pytest.mark.parametrize("n", [1, 4, 64, 200])
-def test_plot_of_times(n, pyplot):
-    shown = TimeReport(report(n))
-    ax = shown.plot()
-    ax.figure.canvas.draw()
-    bars = len(ax.patches) // len(CLASSES)
-    assert bars == (n if n <= 64 else 50)
-    total = sum(patch.get_width() for patch in ax.patches)
-    assert total == pytest.approx(50 * bars)
-    for row in zip(*(c.patches for c in ax.containers), strict=True):
-        ends = [0, *np.cumsum([patch.get_width() for patch in row])]
-        assert [patch.get_x() for patch in row] == pytest.approx(ends[:-1], abs=1e-9)
-    hatches = {c.get_label(): c.patches[0].get_hatch() for c in ax.containers}
-    assert [c for c in CLASSES if hatches[c]] == ["waiting", "overhead"]
-    assert [t.get_text() for t in ax.get_legend().get_texts()] == list(CLASSES)
-    _, given_axes = pyplot.subplots()
-    assert shown.plot(given_axes) is given_axes
