@@ -81,6 +81,7 @@ RULES: dict[str, Rule] = {
         (*SHARED, "distnb.client", "distnb.widgets", "ipywidgets", "matplotlib"),
         inside=("IPython",),
     ),
+    "distnb.widgets.timeline": Rule((*SHARED, "distnb.widgets", "anywidget", "traitlets")),
     "distnb.testing": Rule(ANYTHING),
 }
 #: ``distnb/__init__.py`` itself.

@@ -43,10 +43,10 @@ class Base:
         self.host: np.ndarray | None = None
         self.copy: Base | None = None
         self.lost = False
-        #: Added to the numbers of its handles' specs: another one after each change of layout.
-        self.turn = 0
         #: The line that made it, as the session numbers them; -1 if that was not noted.
         self.site = -1
+        #: Added to the numbers of its handles' specs: another one after each change of layout.
+        self.turn = 0
         self.move(layout, need)
 
     @classmethod
