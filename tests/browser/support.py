@@ -19,6 +19,8 @@ RUN_ONE = """index => {
   window.jupyterapp.shell.currentWidget.content.activeCellIndex = index;
   window.jupyterapp.commands.execute("notebook:run-cell").then(() => { window.ran = true; });
 }"""
+THEMED = """light => document.body.dataset.jpThemeLight === light
+  && !document.getElementById("jupyterlab-splash")"""
 
 
 class Notebook:
@@ -62,19 +64,17 @@ class Notebook:
         return self.cell(text).locator(".jp-OutputArea").first
 
     def theme(self, name):
-        """Change the theme: Light or Dark."""
+        """Change the theme, Light or Dark, and wait until it is seen."""
         change = "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})"
         self.page.evaluate(change, f"JupyterLab {name}")
-        self.page.wait_for_function(
-            "light => document.body.dataset.jpThemeLight === light",
-            arg=str(name == "Light").lower(),
-        )
+        self.page.wait_for_function(THEMED, arg=str(name == "Light").lower())
 
-    def screens(self, name, locator):
-        """Write a picture of an element in both themes."""
+    def screens(self, name, locator, point=lambda: None):
+        """Write a picture of an element in both themes; first point at something."""
         SCREENS.mkdir(parents=True, exist_ok=True)
         for theme in ("Dark", "Light"):
             self.theme(theme)
+            point()
             locator.screenshot(path=str(SCREENS / f"{name}-{theme.lower()}.png"))
 
     def run_cell(self, text, seconds=30):
