@@ -34,6 +34,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     lanes,
     linalg,
     methods,
+    moving,
     nans,
     ordering,
     padding,
@@ -58,7 +59,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
 )
 from distnb.client.array import DistArray
 from distnb.client.creation import *  # noqa: F403
-from distnb.client.current import connect, inprocess, session, spmd, start
+from distnb.client.current import connect, inprocess, need, session, spmd, start
 from distnb.client.namespace import NAMESPACE
 from distnb.client.placement import Placement
 from distnb.client.profiling import Profile, profile
@@ -96,8 +97,10 @@ __all__ = [  # noqa: PLE0604 - names from the table
     "Placement",
     "Session",
     "SessionError",
+    "choose_layout",
     "config",
     "connect",
+    "dashboard",
     "fft",
     "inprocess",
     "linalg",
@@ -121,13 +124,59 @@ class _Views:
     """The pictures of layouts, imported when one is asked for."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(importlib.import_module("distnb.widgets.layout"), name)
+        return getattr(importlib.import_module("distnb.widgets"), name)
 
 
 Placement.views = _Views()
 Profile.shown = staticmethod(
     lambda report: importlib.import_module("distnb.widgets.timing").TimeReport(report)
 )
+
+
+def dashboard(session: Session | None = None) -> Any:
+    """Show a session's engines, the running cell and all arrays, kept up to date.
+
+    While a cell runs it shows how far the engines are and what they spend their time on; buttons
+    act when the cell has ended. It ends with the session, or by its ``close()``, and is a static
+    page from then on.
+
+    Parameters
+    ----------
+    session : Session, optional
+        By default the current one.
+
+    Returns
+    -------
+    distnb.widgets.dashboard.Dashboard
+        Shows itself in a notebook.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     board = dnb.dashboard()
+    ...     board.close()
+    >>> print(board)
+    2 engines by in this process; ...
+    """
+    return importlib.import_module("distnb.widgets.dashboard").Dashboard(need(session))
+
+
+def choose_layout(array: DistArray, name: str = "x") -> Any:
+    """Return a widget to choose where an array lies: axes, grid, block sizes, weights.
+
+    It shows the picture, the balance, what the move would send, and what the last cell would have
+    sent if the array had lain so. *Apply* moves the array in place, as ``array.move(dist)`` does,
+    when the cell that runs has ended: all names and views of it follow.
+
+    Parameters
+    ----------
+    array : DistArray
+        A whole array, not a view.
+    name : str, optional
+        Its name in the line of code that does the same.
+    """
+    return importlib.import_module("distnb.widgets.chooser").LayoutChooser(array, name)
 
 
 def load_ipython_extension(shell: Any) -> None:

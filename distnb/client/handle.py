@@ -88,9 +88,9 @@ class Handle:
     @property
     def placed(self) -> Placed:
         """View, base shape and layout in one."""
-        placed = self._placed
-        if placed is None:
-            shape, layout = self._base.shape, self._base.layout
+        placed, layout = self._placed, self._base.layout
+        if placed is None or (placed.layout is not layout and placed.layout != layout):
+            shape = self._base.shape
             whole = self._view.is_whole(shape)
             placed = Placed.whole(shape, layout) if whole else Placed(shape, layout, self._view)
             if self._base.host is None:  # else it may move
@@ -181,7 +181,8 @@ def create(
 def record_creation(base: Base, how: tuple[Any, ...]) -> None:
     """Record the creation of a base on the engines; ``how`` is as in :func:`create`."""
     session = base.session
-    command = Create(base.handle, base.shape, base.dtype.str, base.layout, how, session.site())
+    site = base.site = session.site()
+    command = Create(base.handle, base.shape, base.dtype.str, base.layout, how, site)
     if how[0] == "data":
         session.attach(how[1], lambda slot: command._replace(how=("data", slot)))
     else:

@@ -59,7 +59,7 @@ def key_of(op: str, inputs: Sequence[Any], out: Handle | None) -> tuple[Any, Any
             if base.host is not None or base.lost or base.session is not (session or base.session):
                 return None, None
             session = base.session
-            key.append(x._spec or _spec(session, x))
+            key.append((x._spec or _spec(session, x)) + base.turn)
         elif type(x) in _WEAK or (type(x) is int and 0 <= x < 128):
             key.append(type(x))
         else:
@@ -139,6 +139,7 @@ def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any],
         return out
     shape, dtype, code, layout, need, spec = made
     base = Base(session, shape, dtype, layout, need)
+    base.site = site
     handle = base.handle
     session.record(
         _new(Create, (handle, shape, code, layout, ("empty",), site)),

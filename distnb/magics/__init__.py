@@ -17,7 +17,9 @@ from distnb.client.array import DistArray
 from distnb.client.copying import with_copy_speed
 from distnb.client.placement import Placement
 from distnb.client.session import Session
-from distnb.errors import DistnbError
+from distnb.errors import DistnbError, LayoutError
+from distnb.magics.expressions import parse_layouts
+from distnb.widgets.several import Several
 from distnb.widgets.status import Status
 from distnb.widgets.timing import TimeReport
 
@@ -57,12 +59,23 @@ class DistnbMagics(Magics):
 
     @line_magic
     def distlayout(self, line: str) -> Any:
-        """Show who holds what of an array: ``%distlayout A`` (or any expression)."""
-        if not line.strip():
-            raise UsageError(
-                "%distlayout: got nothing, expected an array; for example %distlayout A"
-            )
-        found = self.shell.ev(line)
+        """Show who holds what of arrays: ``%distlayout A``, or ``%distlayout A B``.
+
+        Each may be any expression. Several arrays are drawn to one scale, with what an elementwise
+        operation of two of them would send. ``--axes 0,2`` before them chooses the axes to show,
+        rows first.
+        """
+        axes, expressions = parse_layouts(line)
+        found = [self._placement(text) for text in expressions]
+        if len(found) == 1 and axes is None:
+            return found[0]
+        try:
+            return Several(found, expressions if len(found) > 1 else (), axes)
+        except LayoutError as error:
+            raise UsageError(f"%distlayout: {error}") from error
+
+    def _placement(self, expression: str) -> Placement:
+        found = self.shell.ev(expression)
         if isinstance(found, Placement):
             return found
         if not isinstance(found, DistArray):
@@ -127,6 +140,7 @@ class _Cells:
         follow_cells(self.shell)
         try:
             session.flush()
+            session.trace.end_cell()
         except KeyboardInterrupt:
             raise
         except Exception:
