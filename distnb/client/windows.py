@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from distnb.client.transport import Transport
 from distnb.events import IDLE, Account, Report, Step, clock_name
-from distnb.protocol import Bind, Clocks, Command, Create
+from distnb.protocol import Bind, Clocks, Command, Create, Survey
 from distnb.records import Sums, Times, clock_offset, steps
 
 __all__ = ["Reading", "Record", "Window"]
@@ -164,4 +164,4 @@ def _name(command: Command) -> tuple[str, int]:
 
 def _keys(commands: Sequence[Command]) -> list[Any]:
     """Return what the time of each command counts for; None if it is no operation of the user's."""
-    return [None if isinstance(c, Clocks | Bind) else _name(c) for c in commands]
+    return [None if isinstance(c, Clocks | Bind | Survey) else _name(c) for c in commands]
