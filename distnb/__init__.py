@@ -58,7 +58,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
 )
 from distnb.client.array import DistArray
 from distnb.client.creation import *  # noqa: F403
-from distnb.client.current import connect, inprocess, session, spmd, start, subset
+from distnb.client.current import connect, inprocess, need, session, spmd, start, subset
 from distnb.client.namespace import NAMESPACE
 from distnb.client.placement import Placement
 from distnb.client.profiling import Profile, profile
@@ -98,6 +98,7 @@ __all__ = [  # noqa: PLE0604 - names from the table
     "SessionError",
     "config",
     "connect",
+    "dashboard",
     "fft",
     "inprocess",
     "linalg",
@@ -129,6 +130,35 @@ Placement.views = _Views()
 Profile.shown = staticmethod(
     lambda report: importlib.import_module("distnb.widgets.timing").TimeReport(report)
 )
+
+
+def dashboard(session: Session | None = None) -> Any:
+    """Show a session's engines, the running cell and all arrays, kept up to date.
+
+    While a cell runs it shows how far the engines are and what they spend their time on; buttons
+    act when the cell has ended. It ends with the session, or by its ``close()``, and is a static
+    page from then on.
+
+    Parameters
+    ----------
+    session : Session, optional
+        By default the current one.
+
+    Returns
+    -------
+    distnb.widgets.dashboard.Dashboard
+        Shows itself in a notebook.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     board = dnb.dashboard()
+    ...     board.close()
+    >>> print(board)
+    2 engines by in this process; ...
+    """
+    return importlib.import_module("distnb.widgets.dashboard").Dashboard(need(session))
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -48,6 +48,8 @@ class Config:
     memory, and not sent; 0 for never. Read when a session starts."""
     timeout: float = 0.0
     """Seconds to wait for engines before a value read fails; 0 waits until interrupted."""
+    progress: float = 1.5
+    """Seconds that a wait for engines lasts before a line shows how far they are; 0 for never."""
     road: str = "direct"
     """How batches get to engines of ipyparallel: "direct" sockets, or "ipyparallel" itself."""
 

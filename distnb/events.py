@@ -64,7 +64,7 @@ class Clock:
     """
 
     __slots__ = (
-        *("_last", "_sent", "_waits", "bytes", "current", "messages"),
+        *("_last", "_sent", "_waits", "bytes", "current", "messages", "origin"),
         *("sent", "spent", "touched", "waits"),
     )
 
@@ -79,7 +79,8 @@ class Clock:
         #: The same since the last call of :meth:`peers`.
         self._waits: dict[int, int] = {}
         self._sent: dict[int, tuple[int, int]] = {}
-        self._last = perf_counter_ns()
+        #: When it started: what is booked adds up to the time since then.
+        self.origin = self._last = perf_counter_ns()
 
     def switch(self, to: int) -> int:
         """Book the time since the last switch, go on in class ``to``, return the class before."""
@@ -130,6 +131,16 @@ class Clock:
         sent = tuple(sorted((peer, *counts) for peer, counts in self.sent.items()))
         totals = self.messages, self.bytes, self.touched
         return Account(self._last, tuple(self.spent), *totals, waits, sent)
+
+    def peek(self) -> Account:
+        """Return the account up to now, for another thread: nothing is booked.
+
+        What is not booked yet goes to the current class; a switch in between is mended in the next.
+        """
+        spent = self.spent.copy()
+        now = perf_counter_ns()
+        spent[self.current] += now - self.origin - sum(spent)
+        return Account(now, tuple(spent), self.messages, self.bytes)
 
 
 class Account(NamedTuple):

@@ -53,6 +53,7 @@ ROOT = (
     "distnb.advice",
     "distnb.events",
     "distnb.records",
+    "distnb.live",
 )
 SHARED = ("numpy", *ROOT)
 ANYTHING = ("*",)
@@ -63,15 +64,20 @@ RULES: dict[str, Rule] = {
     "distnb.engines": Rule(
         (*SHARED, "distnb.engines", "mpi4py"), inside=("numba", "scipy", "threadpoolctl")
     ),
-    "distnb.engines.road": Rule((*SHARED, "distnb.engines", "zmq")),
+    **{
+        f"distnb.engines.{name}": Rule((*SHARED, "distnb.engines", "zmq"))
+        for name in ("guard", "road", "sideroad")
+    },
     "distnb.client": Rule((*SHARED, "distnb.client")),
     "distnb.client.direct": Rule((*SHARED, "distnb.client", "zmq")),
     "distnb.client.launch": Rule((*SHARED, "distnb.client", "ipyparallel")),
     "distnb.client.road": Rule((*SHARED, "distnb.client", "zmq")),
+    "distnb.client.sideroad": Rule((*SHARED, "distnb.client", "zmq")),
     "distnb.client.transport": Rule((*SHARED, "distnb.client", "ipyparallel")),
     "distnb.magics": Rule((*SHARED, "distnb.client", "distnb.magics", "distnb.widgets", "IPython")),
     "distnb.widgets": Rule(
-        (*SHARED, "distnb.client", "distnb.widgets", "ipywidgets", "matplotlib")
+        (*SHARED, "distnb.client", "distnb.widgets", "ipywidgets", "matplotlib"),
+        inside=("IPython",),
     ),
     "distnb.testing": Rule(ANYTHING),
 }

@@ -25,7 +25,7 @@ class Base:
 
     __slots__ = (
         *("__weakref__", "copy", "dtype", "handle", "host", "layout", "lost", "nbytes", "session"),
-        *("shape", "since"),
+        *("shape", "since", "site"),
     )
 
     def __init__(
@@ -43,6 +43,8 @@ class Base:
         self.host: np.ndarray | None = None
         self.copy: Base | None = None
         self.lost = False
+        #: The line that made it, as the session numbers them; -1 if that was not noted.
+        self.site = -1
         self.move(layout, need)
 
     @classmethod
@@ -56,6 +58,7 @@ class Base:
         base.layout = in_notebook(host.ndim)
         base.host = host
         base.copy = None
+        base.site = -1
         base.lost = False
         return base
 

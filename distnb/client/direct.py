@@ -22,6 +22,7 @@ from distnb.client.road import Road
 from distnb.client.transport import Buffers, IPyParallel, late, poll
 from distnb.config import config
 from distnb.interrupts import held
+from distnb.live import Sample
 from distnb.protocol import Reply
 
 __all__ = ["Direct"]
@@ -137,7 +138,15 @@ class Direct(IPyParallel):
         except Exception as error:
             raise self._gone(error) from error
 
+    def samples(self, seconds: float) -> dict[int, tuple[Sample | None, float]]:
+        road = self.road
+        if road is None:
+            return super().samples(seconds)
+        return dict(enumerate(road.side.ask(self._session, self.size, seconds)))
+
     def close(self) -> None:
+        if self.road is not None:
+            self.road.side.forget(self._session)
         try:
             super().close()
         finally:

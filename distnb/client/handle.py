@@ -181,7 +181,8 @@ def create(
 def record_creation(base: Base, how: tuple[Any, ...]) -> None:
     """Record the creation of a base on the engines; ``how`` is as in :func:`create`."""
     session = base.session
-    command = Create(base.handle, base.shape, base.dtype.str, base.layout, how, session.site())
+    site = base.site = session.site()
+    command = Create(base.handle, base.shape, base.dtype.str, base.layout, how, site)
     if how[0] == "data":
         session.attach(how[1], lambda slot: command._replace(how=("data", slot)))
     else:

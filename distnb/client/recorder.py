@@ -109,6 +109,11 @@ class Recorder:
         """Number of commands that wait."""
         return len(self._commands)
 
+    @property
+    def waiting(self) -> int:
+        """Number of those that wait, without deletions."""
+        return self.recorded - self._taken
+
     def close(self) -> None:
         """Stop the idle timer."""
         self._closed.append(True)

@@ -58,7 +58,7 @@ def reduce(
     source = x.operand
     base = Base(x.session, shape, result_dtype, layout)
     found = Handle.made(base, View.whole(shape))
-    site = x.session.site()
+    site = base.site = x.session.site()
     x.session.record(Create(base.handle, shape, result_dtype.str, layout, ("empty",), site))
     x.session.record(Reduce(op, base.handle, source, axes, result_dtype.str, site))
     if initial is not None:

@@ -18,6 +18,7 @@ import numpy as np
 import zmq
 
 from distnb.channel import SMALL, Channel
+from distnb.client.sideroad import SideRoad
 from distnb.errors import EngineError
 from distnb.interrupts import shielded
 from distnb.protocol import Reply
@@ -48,8 +49,9 @@ class Road:
     ----------
     ids : list of int
         The engines, for ipyparallel.
-    places : sequence of (str, str, str)
-        Address and public key of each engine's socket, and the address of that for large arrays.
+    places : sequence of (str, str, str, str)
+        Address and public key of each engine's socket, the address of that for large arrays, and
+        that of the side road.
     keys : (bytes, bytes)
         The client's own public and secret key.
     lock : RLock
@@ -63,12 +65,14 @@ class Road:
         Sessions that use it.
     passed : set of str
         Messages of ipyparallel that need not be waited for, although they are not answered.
+    side : SideRoad
+        On which engines answer while they work.
     """
 
     def __init__(
         self,
         ids: list[int],
-        places: Sequence[tuple[str, str, str]],
+        places: Sequence[tuple[str, str, str, str]],
         keys: tuple[bytes, bytes],
         lock: Any,
         call: Callable[..., Any],
@@ -82,7 +86,8 @@ class Road:
         self._call = call
         self._owner = os.getpid()
         self._context = zmq.Context()
-        self._channels = [self._connect(*place, keys) for place in places]
+        self._channels = [self._connect(*place[:3], keys) for place in places]
+        self.side = SideRoad(self._context, [(place[3], place[1]) for place in places], keys)
         #: The last batch that was sent to each engine.
         self._last = [0] * len(places)
         #: Number of a batch -> what came of it.
@@ -104,6 +109,7 @@ class Road:
         """Close the sockets, but not in a forked child: they are its parent's."""
         if os.getpid() == self._owner:
             with self._lock:
+                self.side.close()
                 self._context.destroy(linger=0)
 
     def answers(self, seconds: float) -> bool:

@@ -19,6 +19,8 @@ import numpy as np
 from distnb.client.bases import Base, lost_error
 from distnb.client.failures import exception_of
 from distnb.client.journal import Journal
+from distnb.client.live import look
+from distnb.client.progress import Progress, surface
 from distnb.client.recorder import Recorder
 from distnb.client.sites import Sites
 from distnb.client.transport import Transport
@@ -28,6 +30,7 @@ from distnb.errors import EngineError, SessionError, explain
 from distnb.events import Report
 from distnb.interrupts import held, interruptible
 from distnb.layout import Ints, Layout
+from distnb.live import Live
 from distnb.protocol import (
     Batch,
     Bind,
@@ -95,11 +98,17 @@ class Session:
         self._epoch = 0
         self._slots = 0
         self._reserved = 0
+        #: Bytes that were freed, by the garbage collector in any thread, and are still counted.
+        self._released: deque[int] = deque()
         self._values: dict[int, dict[int, Any]] = {}
         self._warnings: list[tuple[Command, str]] = []
         self._sent: deque[_Sent] = deque()
         #: Those that are measured; one that nobody holds any more is forgotten.
         self._windows: weakref.WeakSet[Window] = weakref.WeakSet()
+        #: The batch that is being sent, which may be all of the wait.
+        self._leaving: tuple[int, tuple[Command, ...]] | None = None
+        #: Commands to which all replies came.
+        self.finished = 0
         self._bases: dict[int, Any] = {}
         #: What this cell and the last one did.
         self.journal = Journal(self._bases)
@@ -113,6 +122,7 @@ class Session:
         _SESSIONS.add(self)
         self._recorder = Recorder(self.size, self.send, transport.concurrent)
         self._share = _share_of_node(transport.about)
+        self._progress = Progress(self, surface() if transport.seen else None)
 
     # -- recording ---------------------------------------------------------------------------
 
@@ -193,11 +203,13 @@ class Session:
         """Return the bytes that another base may take on an engine (None if unknown)."""
         if not self._share:
             return None
+        while self._released:
+            self._reserved -= self._released.popleft()
         return max(0, int(self._share * config.memory_share) - self._reserved)
 
     def release(self, base: Base) -> None:
         """Free a base whose last reference went."""
-        self._reserved -= base.nbytes
+        self._released.append(base.nbytes)
         self._recorder.delete(base.handle)
         self._bases.pop(base.handle, None)
 
@@ -217,16 +229,22 @@ class Session:
             self.batches += 1
             message = encode(Batch(self.batches, self._epoch, commands, bool(config.fuse)))
             self.bytes_out += len(message)
+            numbered = tuple(c for c in commands if not isinstance(c, Free))
+            freed = tuple(h for c in commands if isinstance(c, Free) for h in c.bases)
+            self._leaving = (self.batches, numbered)
+            self._progress.begin()
             at = perf_counter_ns()
             try:
                 ticket = self.transport.submit(message, buffers)
             except EngineError as error:
+                self._leaving = None
                 self._give_up(error)
                 return
-            numbered = tuple(c for c in commands if not isinstance(c, Free))
-            freed = tuple(h for c in commands if isinstance(c, Free) for h in c.bases)
+            finally:
+                self._progress.end()
             self._sent.append(_Sent(at, self.batches, self._epoch, ticket, numbered, freed))
-            self.journal.sent(self.batches, numbered, freed)
+            self._leaving = None
+            self.journal.sent(self.batches)
         while not idle and len(self._sent) > (0 if self.transport.inline else _IN_FLIGHT):
             self._collect_oldest()
 
@@ -239,22 +257,26 @@ class Session:
             return
         self.send()
         while self._sent:
-            self._collect_oldest()
+            self._collect_oldest(last=len(self._sent) == 1)
         try:
             self._warn_all()
         finally:
             self._raise_pending()
 
-    def _collect_oldest(self) -> None:
+    def _collect_oldest(self, last: bool = True) -> None:
         with self._recorder.lock, held():
             if not self._sent:
                 return
             sent = self._sent[0]
+            self._progress.begin()
             try:
                 interruptible(lambda: self.transport.wait(sent.ticket))
             except KeyboardInterrupt:
+                last = True
                 self._interrupt()
                 raise
+            finally:
+                self._progress.end(last)
             if self._collect(sent):  # an interrupt that came another way
                 self._interrupt()
                 raise KeyboardInterrupt
@@ -273,6 +295,7 @@ class Session:
                 self._recorder.delete(handle)
             replies = []
         self._sent.popleft()
+        self.finished += len(sent.commands)
         self._take_in(sent, replies)
         return sent.epoch == self._epoch and any(r.aborted for r in replies)
 
@@ -397,6 +420,23 @@ class Session:
         """Whether a window is open."""
         return bool(self._windows)
 
+    def live(self, seconds: float = 0.1) -> Live:
+        """Return what the engines are at, without waiting for what they do.
+
+        Any thread may call it, also while the notebook waits for a value. Engines that do not
+        answer within ``seconds`` are shown as they were when they last did.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2) as session:
+        ...     session.live().left
+        0
+        """
+        if self.closed:
+            self.check_open()
+        return look(self, seconds)
+
     def start_window(self) -> Window:
         """Begin to measure; returns what :meth:`end_window` needs. Windows may overlap."""
         window = Window(self.transport, self._reading())
@@ -431,6 +471,7 @@ class Session:
         finally:
             self.closed = True
             self._recorder.close()
+            self._progress.close()
             with contextlib.suppress(Exception):  # engines that are gone need no goodbye
                 self.transport.close()
             if self._owner is not None:

@@ -139,6 +139,7 @@ def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any],
         return out
     shape, dtype, code, layout, need, spec = made
     base = Base(session, shape, dtype, layout, need)
+    base.site = site
     handle = base.handle
     session.record(
         _new(Create, (handle, shape, code, layout, ("empty",), site)),

@@ -24,6 +24,7 @@ import numpy as np
 from distnb.config import config
 from distnb.errors import EngineError, SessionError, explain
 from distnb.interrupts import STOP
+from distnb.live import Sample
 from distnb.protocol import PROTOCOL, Reply
 
 __all__ = ["Buffers", "IPyParallel", "InProcess", "Spmd", "Transport", "late", "poll"]
@@ -57,6 +58,8 @@ class Transport:
     inline = False
     #: The rank that the client is itself (SPMD): not all replies of others come to it.
     rank: int | None = None
+    #: Whether this process is the one that a user sees.
+    seen = True
 
     def submit(self, message: bytes, buffers: Buffers) -> Any:
         """Send a message, and to each rank its own buffers (if any); return a ticket."""
@@ -94,6 +97,17 @@ class Transport:
                 "use dnb.start() or dnb.connect()",
             )
         )
+
+    def living(self) -> set[int]:
+        """Return the ranks whose processes are there."""
+        return set(range(self.size))
+
+    def samples(self, seconds: float) -> dict[int, tuple[Sample | None, float]]:
+        """Return what ranks say of themselves now, and for how long each has been silent.
+
+        Any thread may ask. None is for a rank that cannot be asked; under SPMD others are left out.
+        """
+        return dict.fromkeys(range(self.size), (None, 0.0))
 
     def close(self) -> None:
         """Leave the engines, with nothing of this session on them."""
@@ -182,6 +196,9 @@ class InProcess(Transport):
     def subset(self, engines: int) -> InProcess:
         return InProcess(engines, [w.executor.user for w in self.workers[:engines]])
 
+    def samples(self, seconds: float) -> dict[int, tuple[Sample | None, float]]:
+        return {rank: (_entry().sample(w), 0.0) for rank, w in enumerate(self.workers)}
+
     def close(self) -> None:
         for inbox in self._inboxes:
             inbox.put(None)
@@ -204,6 +221,7 @@ class Spmd(Transport):
         self.about = self._share(about)
         self.size = len(self.about)
         self.rank = about["rank"]
+        self.seen = self.rank == 0
 
     def submit(self, message: bytes, buffers: Buffers) -> list[Reply]:
         reply = self.worker.run(message, buffers[self.rank] if buffers else [])
@@ -223,6 +241,9 @@ class Spmd(Transport):
 
     def share(self, mine: Any) -> list[Any]:
         return cast(list[Any], self._share(mine))
+
+    def samples(self, seconds: float) -> dict[int, tuple[Sample | None, float]]:
+        return {self.rank: (_entry().sample(self.worker), 0.0)}
 
     def close(self) -> None:
         self.worker.close()
@@ -334,6 +355,10 @@ class IPyParallel(Transport):
 
     def alive(self) -> bool:
         return len(self._alive()) == self.size
+
+    def living(self) -> set[int]:
+        there = set(self._alive())
+        return {rank for rank, i in enumerate(self._ids) if i in there}
 
     def _alive(self) -> list[int]:
         return sorted(set(self._ids) & set(self.client.ids))

@@ -16,14 +16,26 @@ from typing import Any, cast
 import numpy as np
 
 from distnb.engines.comm import Comm, MPIComm, SoloComm, thread_comms
+from distnb.engines.live import available_memory, sample
 from distnb.engines.shared import join
 from distnb.engines.threads import limit
 from distnb.engines.worker import Worker
 from distnb.events import clock_name
 from distnb.interrupts import interruptible, listen
+from distnb.live import Sample
 from distnb.protocol import PROTOCOL, Reply
 
-__all__ = ["attach", "catch_up", "close_road", "detach", "inprocess", "open_road", "run", "spmd"]
+__all__ = [
+    "attach",
+    "catch_up",
+    "close_road",
+    "detach",
+    "inprocess",
+    "open_road",
+    "run",
+    "sample",
+    "spmd",
+]
 
 _WORKERS: dict[str, Worker] = {}
 #: Client's key -> the socket on which it sends batches.
@@ -35,7 +47,8 @@ _UNDER_WAY: list[Any] = []
 def attach(session: str, pool_bytes: int, shared: int, first: int = 0) -> dict[str, Any]:
     """Join this engine to a session; collective over the first engines of the world (0: all).
 
-    Returns what the client needs to know of the engine: rank, size, pid, host, memory, versions.
+    Returns what the client needs to know of the engine: rank, size, pid, host, memory, cores,
+    versions.
     """
     import mpi4py
 
@@ -84,14 +97,17 @@ def run(session: str, message: bytes, buffers: list[np.ndarray]) -> list[Any]:
     return [reply._replace(values=rest), shapes, *(v.reshape(-1) for _, v in arrays)]
 
 
-def open_road(key: str, client_host: str) -> tuple[str, str, str]:
+def open_road(key: str, client_host: str) -> tuple[str, str, str, str]:
     """Let the client with this key send batches to sockets; return what it needs to connect."""
     from distnb.engines.road import Road  # other transports do without ZeroMQ
 
     def run(session: str, message: bytes, buffers: list[np.ndarray]) -> Reply:
         return _WORKERS[session].run(message, buffers)
 
-    road = _ROADS[key] = Road(run, key, client_host)
+    def answer(session: str) -> Sample:
+        return sample(_WORKERS[session])
+
+    road = _ROADS[key] = Road(run, key, client_host, answer)
     return road.place
 
 
@@ -227,7 +243,10 @@ def _about(rank: int, size: int) -> dict[str, Any]:
         "pid": os.getpid(),
         "host": socket.gethostname(),
         "clock": clock_name(),
-        "memory": _available_memory(),
+        "memory": available_memory(),
+        "cores": len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count(),
         "protocol": PROTOCOL,
         "numpy": np.__version__,
     }
@@ -236,18 +255,6 @@ def _about(rank: int, size: int) -> dict[str, Any]:
 def _library(version: str) -> str:
     """Return name and version of the MPI, without the rest of what it says of itself."""
     return " ".join(version.partition("\n")[0].partition(",")[0].replace("\0", "").split())
-
-
-def _available_memory() -> int:
-    """Return the bytes of memory that can be had on this node, 0 if unknown."""
-    try:
-        with open("/proc/meminfo") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return 0
 
 
 def _user_namespace() -> dict[str, Any]:

@@ -13,15 +13,16 @@ import contextlib
 import pickle
 import shutil
 import signal
-import socket
 import tempfile
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import zmq
-from zmq.utils import z85
 
 from distnb.channel import SMALL, Channel
+from distnb.engines.guard import Guard, interface
+from distnb.engines.sideroad import SideRoad
 from distnb.interrupts import held
 from distnb.protocol import Reply
 
@@ -43,37 +44,43 @@ class Road:
     client_host : str
         Where the client is, if not on this host: the socket then listens on the interface that
         leads there, else on loopback.
+    answer : callable
+        What engines say meanwhile (:class:`~distnb.engines.sideroad.SideRoad`).
 
     Attributes
     ----------
-    place : (str, str, str)
-        Address and public key of the socket, and the address of that for large arrays.
+    place : (str, str, str, str)
+        Address and public key of the socket, the address of that for large arrays, and that of the
+        side road.
     """
 
     def __init__(
-        self, run: Callable[[str, bytes, list[np.ndarray]], Reply], key: str, client_host: str
+        self,
+        run: Callable[[str, bytes, list[np.ndarray]], Reply],
+        key: str,
+        client_host: str,
+        answer: Callable[[str], Any],
     ) -> None:
         self._run = run
-        self._allowed = z85.decode(key)
         self._done = 0
-        # A context of its own: its guard must not judge ipykernel's sockets.
-        self._context = zmq.Context()
-        self._guard = self._context.socket(zmq.REP)
-        self._guard.bind("inproc://zeromq.zap.01")  # where ZeroMQ asks whom to let in
-        small, public = self._socket(), b""
-        public, small.curve_secretkey = zmq.curve_keypair()
+        self._context = zmq.Context()  # the guard must not judge ipykernel's sockets
+        self._guard = Guard(self._context, key)
+        small, (public, secret) = self._socket(), zmq.curve_keypair()
+        small.curve_secretkey = secret
         small.curve_server = True
-        small.bind(f"tcp://{_interface(client_host)}:*")
+        small.bind(f"tcp://{interface(client_host)}:*")
         large = small if client_host else self._socket()
         #: The folder of the second socket, until the client has connected.
         self._folder = "" if client_host else tempfile.mkdtemp(prefix="distnb-")
         if self._folder:
             large.bind(f"ipc://{self._folder}/road")
         ends = [s.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0") for s in (small, large)]
-        self.place = (ends[0], public.decode(), ends[1] if self._folder else "")
+        self._side = SideRoad(answer, key, client_host, secret)
+        large_place = ends[1] if self._folder else ""
+        self.place = (ends[0], public.decode(), large_place, self._side.place)
         self._channel = Channel(small, large)
         self._loop = asyncio.get_running_loop()
-        self._loop.add_reader(self._guard.FD, self._admit)
+        self._loop.add_reader(self._guard.socket.FD, self._guard.admit)
         for descriptor in self._channel.descriptors:
             self._loop.add_reader(descriptor, self._listen)
 
@@ -85,9 +92,10 @@ class Road:
 
     def close(self) -> None:
         """Close the sockets."""
-        for descriptor in (self._guard.FD, *self._channel.descriptors):
+        for descriptor in (self._guard.socket.FD, *self._channel.descriptors):
             self._loop.remove_reader(descriptor)
         self._context.destroy(linger=0)
+        self._side.close()
         self._tidy()
 
     def _tidy(self) -> None:
@@ -104,13 +112,6 @@ class Road:
                 self._step()
         finally:
             self._loop.call_soon(self._listen)
-
-    def _admit(self) -> None:
-        """Let the one client in (ZeroMQ's authentication protocol)."""
-        while self._guard.poll(0):
-            version, request, _, _, _, mechanism, *keys = self._guard.recv_multipart()
-            status = b"200" if (mechanism, keys) == (b"CURVE", [self._allowed]) else b"400"
-            self._guard.send_multipart([version, request, status, b"", b"", b""])
 
     def _listen(self) -> None:
         """Take one message, then let the loop do other things, and look again."""
@@ -155,12 +156,3 @@ def _pickled(reply: Reply) -> tuple[bytes, list[np.ndarray]]:
         return len(raw) <= SMALL
 
     return pickle.dumps(reply, protocol=5, buffer_callback=along), arrays
-
-
-def _interface(client_host: str) -> str:
-    """Return the address of the interface that leads to a host."""
-    if not client_host:
-        return "127.0.0.1"
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect((client_host, 9))  # sends nothing
-        return str(probe.getsockname()[0])

@@ -97,6 +97,9 @@ class Worker:
         #: each rank has a client of its own (SPMD), all must come to the same conclusion.
         self.together = False
         self._gave_up = False
+        #: For who looks on (:mod:`distnb.engines.live`): what runs, and the last batch that began.
+        self.now: _Run | None = None
+        self.latest = 0
         self._last: _Run | None = None
         self._next: Comm | None = None
         self._abandoned: list[Comm] = []
@@ -106,7 +109,8 @@ class Worker:
         with held(forget=True):
             log = Log(self.clock)
             batch = unpack(message)
-            run = _Run(self, batch, buffers, log)
+            run = self.now = _Run(self, batch, buffers, log)
+            self.latest = batch.number
             self._last = run if self.together else None
             try:
                 interruptible(lambda: self._run(run))
@@ -115,6 +119,7 @@ class Worker:
                 run.abort()
             finally:
                 self.clock.switch(IDLE)
+                self.now = None
             return run.reply()
 
     def _run(self, run: _Run) -> None:
@@ -219,6 +224,8 @@ class _Run:
         self.agreed = False
         #: positions that are done, whatever came of it
         self.done: set[int] = set()
+        #: What it consists of, once that is known.
+        self.items: list[tuple[Task | int, Ints, int]] | None = None
 
     def all(self) -> None:
         """Run all commands, then agree with the other ranks on what failed."""
@@ -239,6 +246,7 @@ class _Run:
         if self.worker.executor.fault is None:  # then what is never stored cannot fail
             items = plan.quick
             self.done.update(plan.virtual)
+        self.items = items
         for item, rows, elements in items:
             if rows[0] >= 0:  # the time of deletions goes to what runs before
                 self.log.begin(rows, elements)

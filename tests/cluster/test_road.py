@@ -151,8 +151,9 @@ found = e.open_road({key!r}, "")
 """
     context = zmq.Context()
     try:
-        place, key, large = on_engines(client, code.format(key=mine[0].decode()))[0]
+        place, key, large, side = on_engines(client, code.format(key=mine[0].decode()))[0]
         assert place.startswith("tcp://127.0.0.1:")
+        assert side.startswith("tcp://127.0.0.1:")
         folder = Path(large.removeprefix("ipc://")).parent
         assert folder.stat().st_mode & 0o777 == 0o700
         assert not answer(context, place)

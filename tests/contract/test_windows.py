@@ -230,7 +230,7 @@ def test_bytes_touched(session):
     with setting(flush_idle=1.0), dnb.profile() as report:
         t[1:-1] = a[1:-1] + a[2:] + a[:-2]
         t.sum()
-        dnb.zeros((n, 20))
+        kept = dnb.zeros((n, 20))
     closed(report, session)
     for rank in range(session.size):
         edges = (rank == 0) + (rank == session.size - 1)
@@ -239,6 +239,7 @@ def test_bytes_touched(session):
         assert stencil == (2 * rows + 2 - 2 * edges) * row
         assert of(report, "sum")[-1].spans[rank].touched == rows * row + 8
         assert of(report, "create (fill)")[-1].spans[rank].touched == rows * row
+    del kept
     total = np.sum([s.touched for step in report.steps for s in step.spans])
     assert total == sum(engine.touched for engine in report.engines)
 

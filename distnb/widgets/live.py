@@ -1,0 +1,417 @@
+"""A session at one instant, in words and pictures: engines, the running cell, arrays.
+
+Functions of values only, so that all of it is tested without a browser. Whatever comes from a user
+or from an engine is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any, NamedTuple
+
+from distnb.client.holders import Held
+from distnb.events import CLASSES, COMPUTE, OVERHEAD, WAITING
+from distnb.live import Engine, Live, Sample
+from distnb.widgets.account import STYLES, stacked
+from distnb.widgets.text import (
+    ROWS,
+    aligned,
+    brief,
+    fitting,
+    grouped,
+    numbers,
+    shorten,
+    size_text,
+    table_html,
+    who,
+)
+
+__all__ = [
+    "ARRAYS",
+    "Cell",
+    "Scene",
+    "array_cells",
+    "array_head",
+    "array_line",
+    "array_rest",
+    "cell_html",
+    "health_html",
+    "page",
+    "text",
+]
+
+#: Arrays that are listed; the others share a line.
+ARRAYS = 12
+#: Less of a core than this part of the time it computes, and an engine counts as slow.
+_SLOW = 0.7
+#: Seconds of computing below which nobody can tell that.
+_TELLING = 0.2
+#: Fills of arrays, the pool, the rest of a process, and free memory; numbers are in the table.
+MEMORY = ("#0072B2", "#56B4E9", "#777", "none")
+#: Where bars begin, and how long they are.
+_LEFT, _WIDTH = 44, 400
+#: A node with less than this share of its memory left is short of it.
+_SHORT = 0.1
+
+
+class Cell(NamedTuple):
+    """A cell: its number, whether it still runs, its seconds so far, the session when it began."""
+
+    number: int
+    running: bool
+    seconds: float
+    start: Live
+
+
+class Scene(NamedTuple):
+    """All that is shown at one instant.
+
+    ``about`` is what each engine said of itself when it was attached; ``arrays`` the largest first.
+    """
+
+    live: Live
+    about: Sequence[dict[str, Any]]
+    cell: Cell | None
+    arrays: Sequence[Held]
+
+
+class Spent(NamedTuple):
+    """What an engine has spent of a cell: nanoseconds in each class, and of cores."""
+
+    rank: int
+    classes: tuple[int, ...]
+    cpu: int
+
+    @property
+    def slow(self) -> bool:
+        """Whether it shares its core, or sleeps, while it is to compute."""
+        return self.classes[COMPUTE] > _TELLING * 1e9 and self.cpu < _SLOW * self.classes[COMPUTE]
+
+
+def spent(scene: Scene) -> list[Spent]:
+    """Return what the engines that answered have spent since the cell began."""
+    if scene.cell is None:
+        return []
+    before = {e.rank: e.sample for e in scene.cell.start.engines}
+    found = []
+    for engine in scene.live.engines:
+        a, b = before.get(engine.rank), engine.sample
+        if a is not None and b is not None:
+            pairs = zip(b.account.spent, a.account.spent, strict=True)
+            classes = tuple(max(0, x - y) for x, y in pairs)  # a look may be an instant off
+            found.append(Spent(engine.rank, classes, b.cpu - a.cpu))
+    return found
+
+
+# -- Words -----------------------------------------------------------------------------------------
+
+
+def headline(scene: Scene) -> str:
+    """Return how many engines there are, how they are reached, and what they run on."""
+    live, about = scene.live, scene.about
+    versions = sorted({f"{a['mpi']}, NumPy {a['numpy']}" for a in about})
+    n = len(live.engines)
+    return f"{n} engine{'s' * (n != 1)} by {live.road}; {'; '.join(versions)}"
+
+
+def warnings(scene: Scene) -> list[str]:
+    """Return what is wrong with the engines, the worst first."""
+    engines = scene.live.engines
+    dead = [e.rank for e in engines if not e.alive]
+    found = []
+    if dead:
+        words = "is" if len(dead) == 1 else "are"
+        found.append(f"{who(dead)} {words} dead: close the session and call dnb.start()")
+    found += [f"engine {e.rank} is {e.state}" for e in engines if e.alive and e.state != "alive"]
+    slow = [s.rank for s in spent(scene) if s.slow]
+    if slow:
+        words = "does not have a core of its own" if len(slow) == 1 else "do not have cores each"
+        found.append(f"{who(slow)} {words} while computing")
+    return [*found, *_short_of_memory(scene), *_oversubscribed(scene.about)]
+
+
+def _short_of_memory(scene: Scene) -> list[str]:
+    found = {}
+    for engine in scene.live.engines:
+        about = scene.about[engine.rank] if engine.rank < len(scene.about) else {}
+        total, sample = about.get("memory"), engine.sample
+        if total and sample is not None and 0 < sample.free < _SHORT * total:
+            left = size_text(sample.free)
+            found[about["host"]] = f"{about['host']} has {left} of memory left: free arrays"
+    return list(found.values())
+
+
+def _oversubscribed(about: Sequence[dict[str, Any]]) -> list[str]:
+    """Say where engines and their threads outnumber the cores."""
+    found = []
+    for host in dict.fromkeys(a["host"] for a in about):
+        here = [a for a in about if a["host"] == host and a.get("threads")]
+        threads = sum(a["threads"] for a in here)
+        if here and threads > here[0].get("cores", threads):
+            found.append(
+                f"{len(here)} engines with {threads} threads share the {here[0]['cores']} cores of "
+                f"{host}: start fewer"
+            )
+    return found
+
+
+def standing(scene: Scene) -> str:
+    """Return how far the cell is, or was when it ended."""
+    cell, live = scene.cell, scene.live
+    if cell is None:
+        return "no cell has run"
+    total = live.recorded - cell.start.recorded
+    words = [f"cell {cell.number} {'has run for' if cell.running else 'took'} {cell.seconds:.1f} s"]
+    words.append(f"{max(0, total - live.left):,} of {total:,} commands done")
+    if live.queued:
+        words.append(f"{live.queued:,} not sent")
+    if live.slowest is not None:
+        words.append(f"engine {live.slowest.rank} is behind")
+    return ", ".join([*words, *filter(None, [live.running])])
+
+
+_HEALTH = ("engine", "state", "pid", "host", "threads", "arrays", "pool", "process", "free")
+
+
+def _health_rows(scene: Scene) -> list[tuple[str, ...]]:
+    return [_health_row(e, scene.about) for e in _listed(scene.live.engines)]
+
+
+def _listed(engines: Sequence[Engine]) -> list[Engine]:
+    """Return at most ``ROWS`` engines: those with something to tell, then the first ones."""
+    first = sorted(engines, key=lambda e: (e.state == "alive", e.rank))[:ROWS]
+    return sorted(first, key=lambda e: e.rank)
+
+
+def _health_row(engine: Engine, about: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    known = about[engine.rank] if engine.rank < len(about) else {}
+    start = (
+        str(engine.rank),
+        engine.state,
+        str(known.get("pid", "?")),
+        shorten(str(known.get("host", "?")), 24),
+        str(known.get("threads", "-")),
+    )
+    sample = engine.sample
+    if sample is None:
+        return (*start, *["?"] * 4)
+    sizes = (sample.held, sample.pooled, sample.resident, sample.free)
+    return (*start, *map(size_text, sizes))
+
+
+def _more_engines(engines: Sequence[Engine]) -> list[str]:
+    more = len(engines) - ROWS
+    return [f"and {more:,} more, which are alive or like these"] if more > 0 else []
+
+
+_SPENT = ("engine", "", *CLASSES)
+
+
+def _spent_rows(found: Sequence[Spent]) -> Iterable[tuple[str, list[float], tuple[str, ...]]]:
+    """Yield for each row its label, the shares of the classes, and these in words."""
+    for some in grouped(found, ROWS):
+        classes = [sum(s.classes[c] for s in some) / len(some) for c in range(len(CLASSES))]
+        whole = sum(classes) or 1
+        shares = [ns / whole for ns in classes]
+        words = tuple(f"{ns / 1e9:.2f} s, {100 * ns / whole:.0f} %" for ns in classes)
+        yield numbers([s.rank for s in some]), shares, words
+
+
+_ARRAY = ("array", "shape", "layout", "bytes", "made by", "kept by")
+
+
+def array_cells(x: Held) -> tuple[str, ...]:
+    """Return what the list says of an array."""
+    kept = ", ".join(x.outputs)
+    if not x.names and not x.outputs:
+        kept = "another object, or a call that runs"
+    shape = f"{shorten(str(x.shape), 40)} {x.dtype}"
+    label = shorten(x.label, 40) + (" (content lost)" if x.lost else "")
+    size = size_text(x.nbytes)
+    return label, shape, shorten(x.layout, 40), size, shorten(x.line, 60), kept
+
+
+def array_head() -> str:
+    """Return the names of the columns of the list of arrays."""
+    return _array_grid([f"<b>{name}</b>" for name in _ARRAY])
+
+
+def array_line(x: Held) -> str:
+    """Return a line of the list of arrays."""
+    return _array_grid([escape(cell) for cell in array_cells(x)])
+
+
+def array_rest(rest: Sequence[Held]) -> str:
+    """Return the line for the arrays that are not listed."""
+    if not rest:
+        return ""
+    return f"<p>and {len(rest):,} more, {size_text(sum(x.nbytes for x in rest))}</p>"
+
+
+def _array_grid(cells: Sequence[str]) -> str:
+    columns = "2fr 3fr 3fr 1.2fr 4fr 2fr"
+    style = f"display:grid;grid-template-columns:{columns};gap:0 1em;line-height:1.4;min-width:50em"
+    return f'<div style="{style}">{"".join(f"<span>{cell}</span>" for cell in cells)}</div>'
+
+
+def _array_rows(arrays: Sequence[Held], most: int) -> list[tuple[str, ...]]:
+    rows = [array_cells(x) for x in arrays[:most]]
+    rest = arrays[most:]
+    if rest:
+        size = size_text(sum(x.nbytes for x in rest))
+        rows.append((f"and {len(rest):,} more", "", "", size, "", ""))
+    return rows
+
+
+def text(scene: Scene) -> str:
+    """Return all of it as plain text."""
+    lines = [headline(scene), *warnings(scene), ""]
+    lines += aligned([_HEALTH, *_health_rows(scene)], left=[1, 3])
+    lines += [*_more_engines(scene.live.engines), "", standing(scene)]
+    found = list(_spent_rows(spent(scene)))
+    if found:
+        rows = [(label, stacked(shares), *words) for label, shares, words in found]
+        lines += aligned([_SPENT, *rows], left=[1])
+    lines.append("")
+    rows = _array_rows(scene.arrays, ARRAYS)
+    lines += aligned([_ARRAY, *rows], left=[0, 1, 2, 4, 5]) if rows else ["no arrays"]
+    return "\n".join(lines)
+
+
+# -- Pages -----------------------------------------------------------------------------------------
+
+
+def page(scene: Scene, note: str = "") -> str:
+    """Return all of it as one HTML element of at most 10 kB, without scripts."""
+    tries = ((ARRAYS, True), (6, True), (2, True), (6, False), (2, False))
+    return fitting(_page(scene, note, *most) for most in tries)
+
+
+def _page(scene: Scene, note: str, most: int, drawn: bool) -> str:
+    rows = _array_rows(scene.arrays, most)
+    arrays = table_html(_ARRAY, rows) if rows else "<p>no arrays</p>"
+    return (
+        f"<div>{health_html(scene, drawn)}{cell_html(scene, 's', drawn)}{arrays}"
+        f"{f'<p><small>{escape(note)}</small></p>' if note else ''}</div>"
+    )
+
+
+def health_html(scene: Scene, drawn: bool = True) -> str:
+    """Return the engines: who is alive, and who has how much memory."""
+    alarms = "".join(f"<p><b>{escape(f'! {words}')}</b></p>" for words in warnings(scene))
+    more = "".join(f"<p>{escape(words)}</p>" for words in _more_engines(scene.live.engines))
+    rows = table_html(_HEALTH, _health_rows(scene))
+    picture = _memory_svg(_listed(scene.live.engines)) if drawn else ""
+    return f"<p>{escape(headline(scene))}</p>{alarms}{rows}{more}{picture}"
+
+
+def _memory_svg(engines: Sequence[Engine]) -> str:
+    """Return a bar for each engine: its process, and what its node can still give, to one scale."""
+    sizes = [(e.rank, _memory(e.sample)) for e in engines if e.sample is not None]
+    most = max((sum(parts) for _, parts in sizes), default=0)
+    if not most:
+        return ""
+    bars = "".join(
+        _stack(str(rank), [n / most for n in parts], MEMORY, 18 + 14 * i, 10)
+        for i, (rank, parts) in enumerate(sizes)
+    )
+    legend = _legend(list(zip(("arrays", "pool", "other", "free"), MEMORY, strict=True)))
+    return _svg(
+        "Memory of each process, and free memory of its node", 22 + 14 * len(sizes), legend + bars
+    )
+
+
+def _memory(sample: Sample) -> tuple[int, ...]:
+    """Return bytes of arrays, of the pool, of the rest of the process, and free ones."""
+    other = max(0, sample.resident - sample.held - sample.pooled)
+    return sample.held, sample.pooled, other, sample.free
+
+
+def cell_html(scene: Scene, uid: str, drawn: bool = True) -> str:
+    """Return how far the cell is, and what each engine has spent since it began.
+
+    ``uid`` keeps the patterns of several such pictures on a page apart.
+    """
+    found = list(_spent_rows(spent(scene)))
+    head = f"<p>{escape(standing(scene))}</p>{_progress_svg(scene)}"
+    if not found:
+        return head
+    picture = _spent_svg(found, f"dl{uid}") if drawn else ""
+    rows = ((label, *words) for label, _, words in found)
+    return head + picture + table_html(("engine", *CLASSES), rows)
+
+
+def _progress_svg(scene: Scene) -> str:
+    """Return a bar of the commands that are done, while a cell runs."""
+    if scene.cell is None or not scene.cell.running:
+        return ""
+    total = scene.live.recorded - scene.cell.start.recorded
+    share = max(0.0, 1 - scene.live.left / total) if total else 0.0
+    name = f"{100 * share:.0f} % of the commands done"
+    return (
+        f'<svg role="img" xmlns="http://www.w3.org/2000/svg" width="444" height="12">'
+        f"<title>{name}</title>"
+        f'<rect x="1" y="1" width="{brief(440 * share)}" height="9" fill="#0072B2"/>'
+        '<rect x="1" y="1" width="440" height="9" fill="none" stroke="#999"/></svg>'
+    )
+
+
+def _spent_svg(found: Sequence[tuple[str, list[float], tuple[str, ...]]], uid: str) -> str:
+    """Return one stacked bar for each row; colours have hatches and, in the table, numbers."""
+    fills = [_fill(c, uid) for c in range(len(CLASSES))]
+    bars = "".join(
+        _stack(label, shares, fills, 18 + 18 * i, 14) for i, (label, shares, _) in enumerate(found)
+    )
+    means = [sum(row[1][c] for row in found) / len(found) for c in range(len(CLASSES))]
+    words = ", ".join(f"{CLASSES[c]} {100 * share:.0f} %" for c, share in enumerate(means))
+    title = f"What each engine has spent since the cell began: {words}"
+    legend = _legend([(CLASSES[c], fills[c]) for c in STYLES])
+    return _svg(title, 22 + 18 * len(found), _patterns(uid) + legend + bars)
+
+
+def _svg(title: str, height: int, content: str) -> str:
+    return (
+        f'<svg role="img" xmlns="http://www.w3.org/2000/svg" width="{_LEFT + _WIDTH + 4}" '
+        f'height="{height}" font-family="sans-serif" font-size="10">'
+        f"<title>{escape(title)}</title>{content}</svg>"
+    )
+
+
+def _legend(kinds: Sequence[tuple[str, str]]) -> str:
+    return "".join(
+        f'<rect x="{_LEFT + 80 * i}" y="3" width="9" height="9" fill="{fill}" stroke="#999"/>'
+        f'<text x="{_LEFT + 80 * i + 13}" y="11" fill="currentColor">{name}</text>'
+        for i, (name, fill) in enumerate(kinds)
+    )
+
+
+def _stack(label: str, shares: Sequence[float], fills: Sequence[str], y: int, height: int) -> str:
+    """Return one bar of parts, and its label; what has no fill has an outline."""
+    parts, x = "", float(_LEFT)
+    for share, fill in zip(shares, fills, strict=True):
+        width = share * _WIDTH
+        if width >= 0.1:
+            edge = ' stroke="#999"' if fill == "none" else ""
+            parts += (
+                f'<rect x="{brief(x)}" y="{y}" width="{brief(width)}" height="{height}" '
+                f'fill="{fill}"{edge}/>'
+            )
+        x += width
+    place = f'x="{_LEFT - 5}" y="{y + height - 3}"'
+    return f'<text {place} text-anchor="end" fill="currentColor">{label}</text>{parts}'
+
+
+def _fill(c: int, uid: str) -> str:
+    return f"url(#{uid}{c})" if STYLES[c].hatch else STYLES[c].colour
+
+
+def _patterns(uid: str) -> str:
+    """Return the hatch of waiting and the dots of overhead."""
+    start = 'width="5" height="5" patternUnits="userSpaceOnUse"><rect width="5" height="5"'
+    return (
+        f'<pattern id="{uid}{WAITING}" {start} fill="{STYLES[WAITING].colour}"/>'
+        '<path d="M0 5L5 0" stroke="#fff"/></pattern>'
+        f'<pattern id="{uid}{OVERHEAD}" {start} fill="{STYLES[OVERHEAD].colour}"/>'
+        '<circle cx="2.5" cy="2.5" r="1" fill="#fff"/></pattern>'
+    )

@@ -1,0 +1,549 @@
+"""What engines say while they work: accounts that are whole, roads that close, pictures that are safe."""
+
+import contextlib
+import threading
+import time
+import xml.etree.ElementTree as ET
+from itertools import pairwise
+
+import pytest
+import zmq
+from hypothesis import given
+from hypothesis import strategies as st
+from IPython.core.interactiveshell import InteractiveShell
+
+import distnb as dnb
+from distnb.client import progress
+from distnb.client.holders import Held, drop, held
+from distnb.client.sideroad import SideRoad as Asking
+from distnb.engines.sideroad import SideRoad as Answering
+from distnb.events import CLASSES, COMPUTE, IDLE, Account, Clock
+from distnb.live import SILENT, Engine, Live, Sample
+from distnb.widgets import live as pictures
+from distnb.widgets.dashboard import Dashboard
+from distnb.widgets.live import Cell, Scene
+
+NAME = "distnb"
+
+
+def threads():
+    """Return the names of distnb's threads, but for those that send what was left idle."""
+    return sorted(
+        t.name for t in threading.enumerate() if t.name.startswith(NAME) and "flush" not in t.name
+    )
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left():
+    before = threads()
+    yield
+    assert threads() == before
+
+
+@pytest.fixture
+def session(monkeypatch):
+    monkeypatch.setattr(dnb.config, "cutoff", 0)
+    with dnb.inprocess(2) as session:
+        yield session
+
+
+@pytest.fixture
+def shell():
+    shell = InteractiveShell.instance()
+    yield shell
+    shell.user_ns.clear()
+    InteractiveShell.clear_instance()
+
+
+@contextlib.contextmanager
+def slowly(session, seconds, ranks=(0,)):
+    """Let commands of some ranks take a while."""
+    for rank in ranks:
+        session.transport.workers[rank].executor.fault = lambda _: time.sleep(seconds)
+    try:
+        yield
+    finally:
+        for rank in ranks:
+            session.transport.workers[rank].executor.fault = None
+
+
+# The account
+
+
+def test_a_look_adds_up_while_another_thread_books():
+    clock, stop = Clock(), threading.Event()
+
+    def work():
+        while not stop.is_set():
+            for c in range(len(CLASSES)):
+                clock.switch(c)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    looks = [clock.peek() for _ in range(2000)]
+    stop.set()
+    worker.join()
+    for a, b in pairwise(looks):
+        assert sum(b.spent) - sum(a.spent) == b.now - a.now
+        assert b.now > a.now
+    assert sum(looks[-1].spent) == looks[-1].now - clock.origin
+
+
+def test_a_look_counts_what_goes_on():
+    clock = Clock()
+    clock.switch(COMPUTE)
+    time.sleep(0.01)
+    assert clock.peek().spent[COMPUTE] >= 10_000_000
+    assert clock.spent[COMPUTE] == 0  # nothing was booked
+
+
+# A session
+
+
+def test_a_batch_is_seen_moving(session):
+    x = dnb.zeros(8)
+    session.flush()
+    seen = []
+    with slowly(session, 0.03):
+        for _ in range(10):
+            x[...] = x[::-1].copy() + 1  # not one group
+        waiting = threading.Thread(target=session.flush)
+        waiting.start()
+        while waiting.is_alive():
+            seen.append(session.live())
+            time.sleep(0.01)
+        waiting.join()
+    first = [live.engines[0] for live in seen]
+    lefts = [engine.left for engine in first]
+    assert lefts == sorted(lefts, reverse=True)
+    assert len(set(lefts)) > 5
+    assert any("x[...] = x[::-1]" in engine.running for engine in first)
+    ended = session.live()
+    assert (ended.left, ended.running, ended.slowest) == (0, "", None)
+    assert ended.recorded == session.recorded
+    assert x.to_numpy().tolist() == [10.0] * 8
+
+
+def test_what_an_engine_holds_is_counted(session):
+    x = dnb.zeros(1 << 16)
+    session.flush()
+    assert [e.sample.held for e in session.live().engines] == [1 << 18] * 2
+    del x
+    dnb.zeros(1)
+    session.flush()
+    assert all(e.sample.held < 100 for e in session.live().engines)
+    assert all(e.sample.pooled == 1 << 18 for e in session.live().engines)
+    assert all(e.sample.resident > 1 << 20 for e in session.live().engines)
+
+
+def test_a_closed_session_cannot_be_asked(session):
+    session.close()
+    with pytest.raises(dnb.SessionError):
+        session.live()
+
+
+# The side road
+
+
+@pytest.fixture
+def keys():
+    return zmq.curve_keypair()
+
+
+@contextlib.contextmanager
+def side_road(keys, answer, client_keys=None):
+    """Both ends of a side road; what ``answer(session)`` returns stands for a sample."""
+    public, secret = zmq.curve_keypair()
+    engine = Answering(answer, keys[0].decode(), "", secret)
+    with zmq.Context() as context:
+        client = Asking(context, [(engine.place, public.decode())], client_keys or keys)
+        try:
+            yield client
+        finally:
+            client.close()
+            engine.close()
+
+
+def test_an_engine_answers_each_session(keys):
+    with side_road(keys, lambda session: f"at {session}") as road:
+        assert road.ask("a", 1, 5.0) == [("at a", 0.0)]
+        assert road.ask("b", 1, 5.0) == [("at b", 0.0)]
+        assert road.ask("b", 0, 5.0) == []
+        road.forget("b")
+
+
+def test_a_stranger_gets_no_answer(keys):
+    with side_road(keys, lambda session: "secret", zmq.curve_keypair()) as road:
+        (heard,) = road.ask("a", 1, 0.2)
+        assert heard.sample is None
+        assert heard.silence > 0.1
+
+
+def test_a_silent_engine_is_not_waited_for_again(keys, monkeypatch):
+    monkeypatch.setattr("distnb.client.sideroad.SILENT", 0.1)
+    free = threading.Event()
+
+    def answer(session):
+        free.wait(5)
+        return "late"
+
+    with side_road(keys, answer) as road:
+        assert road.ask("a", 1, 0.15)[0].sample is None
+        start = time.monotonic()
+        for _ in range(20):  # more questions than may wait
+            (heard,) = road.ask("a", 1, 1.0)
+        assert time.monotonic() - start < 10
+        assert heard.silence > 0.1
+        free.set()
+        deadline = time.monotonic() + 5
+        while road.ask("a", 1, 0.5)[0] != ("late", 0.0) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert road.ask("a", 1, 5.0) == [("late", 0.0)]
+
+
+def test_a_session_that_is_gone_is_nothing(keys):
+    def answer(session):
+        raise KeyError(session)
+
+    with side_road(keys, answer) as road:
+        assert road.ask("a", 1, 5.0) == [(None, 0.0)]
+
+
+# Progress
+
+
+class Surface:
+    """Notes what is shown."""
+
+    def __init__(self):
+        self.texts = []
+        self.shown = False
+
+    def show(self, text):
+        self.texts.append(text)
+        self.shown = True
+
+    def clear(self):
+        self.shown = False
+
+
+def waited(session, monkeypatch, after, seconds):
+    """Wait for some commands that take a while; return what was shown."""
+    monkeypatch.setattr(progress, "_PAUSE", 0.02)
+    monkeypatch.setattr(dnb.config, "progress", after)
+    surface = session._progress.surface = Surface()
+    with slowly(session, seconds / 20):
+        x = dnb.zeros(8)
+        for _ in range(10):
+            x[...] = x[::-1].copy() + 1
+        x.to_numpy()
+    assert not surface.shown
+    return surface.texts
+
+
+def test_a_long_wait_shows_how_far_engines_are(session, monkeypatch):
+    texts = waited(session, monkeypatch, 0.05, 0.6)
+    done = [int(text.split()[1]) for text in texts]
+    assert len(set(done)) > 3
+    assert done == sorted(done)
+    assert len({text.split()[3] for text in texts}) == 1  # of so many
+    assert any("x[...] = x[::-1]" in text for text in texts)
+
+
+@pytest.mark.parametrize("after", [5.0, 0.0])
+def test_a_short_wait_shows_nothing(session, monkeypatch, after):
+    assert waited(session, monkeypatch, after, 0.3) == []
+
+
+def test_nothing_follows_waits_that_nobody_would_see(session):
+    assert session._progress.surface is None
+    dnb.ones(10).to_numpy()
+    assert "distnb-progress" not in threads()
+
+
+def test_a_terminal_has_one_line(monkeypatch):
+    written = []
+
+    class Stream:
+        write = written.append
+
+        def flush(self):
+            pass
+
+    monkeypatch.setenv("COLUMNS", "10")
+    terminal = progress.Terminal(Stream())
+    terminal.show("a line that is long")
+    terminal.clear()
+    assert written == ["\r\x1b[Ka line th", "\r\x1b[K"]
+
+
+# What keeps arrays
+
+
+def test_names_and_outputs_of_arrays_are_found_and_dropped(shell, session):
+    run = shell.run_cell
+    shell.user_ns["dnb"] = dnb
+    run("a = dnb.ones((30, 4))", store_history=True)
+    run("b = a[1:]; c = [dnb.zeros(5)]", store_history=True)
+    run("a", store_history=True)
+    first, second = held(session, shell)
+    assert first.names == ("a", "b (view)")
+    assert set(first.outputs) >= {"Out[3]", "_"}
+    assert (first.shape, first.dtype, first.nbytes) == ((30, 4), "float64", 960)
+    assert "a = dnb.ones((30, 4))" in first.line
+    assert (second.names, second.outputs, second.label) == ((), (), "(no name)")
+    assert drop(shell, first.key)
+    assert "a" not in shell.user_ns
+    assert [x.shape for x in held(session, shell)] == [(5,)]
+    assert not drop(shell, second.key)  # the list keeps it
+    run("del c", store_history=True)
+    assert drop(shell, second.key)  # again: it is gone
+    assert held(session, shell) == []
+
+
+# Pictures
+
+
+def sample(rank=0, **changes):
+    spent = tuple((rank + 1) * 10**8 * (c + 1) for c in range(len(CLASSES)))
+    account = Account(sum(spent), spent, 3, 80)
+    return Sample(account, 10**9, 3, 4, (), 10**6, 10**5, 10**8, 10**9, 20)._replace(**changes)
+
+
+def engine(rank=0, **changes):
+    return Engine(rank, True, 0.0, 4, "sort (cell 3 line 1: x.sort())", sample(rank))._replace(
+        **changes
+    )
+
+
+def about(rank, host="node"):
+    return {
+        "rank": rank,
+        "pid": 1000 + rank,
+        "host": host,
+        "memory": 10**9,
+        "cores": 4,
+        "threads": 1,
+        "mpi": "MPICH 4.3",
+        "numpy": "2.3.1",
+    }
+
+
+def array(i=0, **changes):
+    found = Held(
+        None, (f"x{i}",), ("Out[3]",), (1000, 10), "float64", "block x *", 80000, "cell", 0
+    )
+    return found._replace(**changes)
+
+
+def scene(engines=3, arrays=2, running=True, **changes):
+    live = Live("direct sockets", tuple(engine(r) for r in range(engines)), 100, 0)
+    start = Live(
+        "direct sockets",
+        tuple(
+            e._replace(sample=sample(e.rank, account=Account(0, (0,) * 5, 0, 0), cpu=0))
+            for e in live.engines
+        ),
+        80,
+        0,
+    )
+    cell = Cell(7, running, 4.2, start)
+    found = Scene(live, [about(r) for r in range(engines)], cell, [array(i) for i in range(arrays)])
+    return found._replace(**changes)
+
+
+def parsed(html):
+    """Return the tree of a page, which must be well formed."""
+    return ET.fromstring(html)
+
+
+def texts(scene):
+    """Return the words of the page and of the text."""
+    return " ".join(parsed(pictures.page(scene)).itertext()), pictures.text(scene)
+
+
+@given(
+    st.integers(1, 200),
+    st.integers(0, 100),
+    st.booleans(),
+    st.lists(st.sampled_from(["dead", "silent", "unknown", "behind"]), max_size=5),
+)
+def test_pages_are_small_well_formed_and_say_the_same_as_the_text(engines, arrays, running, odd):
+    found = scene(engines, arrays, running)
+    changes = {
+        "dead": {"alive": False},
+        "silent": {"silence": SILENT},
+        "unknown": {"sample": None},
+        "behind": {"left": 9},
+    }
+    rows = list(found.live.engines)
+    for rank, what in enumerate(odd[:engines]):
+        rows[-rank - 1] = rows[-rank - 1]._replace(**changes[what])
+    found = found._replace(live=found.live._replace(engines=tuple(rows)))
+    page = pictures.page(found)
+    assert len(page.encode()) <= 10_000
+    parsed(page)
+    parsed(f"<div>{pictures.health_html(found)}{pictures.cell_html(found, 'x')}</div>")
+    for words in texts(found):
+        assert "80.0 kB" in words or not arrays
+        assert ("dead" in words) == ("dead" in odd[:engines])
+        assert "cell 7 " in words
+
+
+def test_a_cell_is_told_in_words_and_bars():
+    found = scene(2)
+    words = pictures.text(found)
+    assert (
+        "cell 7 has run for 4.2 s, 16 of 20 commands done, sort (cell 3 line 1: x.sort())" in words
+    )
+    assert "cell 7 took 4.2 s" in pictures.text(scene(2, running=False))
+    svgs = list(parsed(pictures.page(found)).iter("{http://www.w3.org/2000/svg}svg"))
+    assert len(svgs) == 3  # memory, progress, time
+    assert all(svg.find("{http://www.w3.org/2000/svg}title").text for svg in svgs)
+    for words in texts(found):
+        assert "0.10 s, 7 %" in words  # compute of engine 0: 1 of 15 parts
+        assert "1.00 s, 33 %" in words  # idle of engine 1
+
+
+def test_what_is_wrong_is_said():
+    rows = [engine(0, alive=False), engine(1, silence=SILENT + 1), engine(2)]
+    rows[2] = engine(2, sample=sample(2, cpu=10, free=10**7))
+    found = scene(3)
+    crowded = [about(r) | {"threads": 2} for r in range(3)]
+    found = found._replace(live=found.live._replace(engines=tuple(rows)), about=crowded)
+    for words in texts(found):
+        assert "engine 0 is dead: close the session and call dnb.start()" in words
+        assert "engine 1 is silent for 3 s" in words
+        assert "engine 2 does not have a core of its own while computing" in words
+        assert "node has 10.0 MB of memory left" in words
+        assert "3 engines with 6 threads share the 4 cores of node" in words
+    assert pictures.warnings(scene(3)) == []
+
+
+EVIL = "<script>alert('x')</script>&\"'"
+
+
+def test_nothing_that_others_say_becomes_html():
+    found = scene(1)._replace(
+        arrays=[array(names=(EVIL,), outputs=(EVIL,), line=EVIL, layout=EVIL, dtype=EVIL)],
+        about=[about(0, EVIL) | {"mpi": EVIL, "numpy": EVIL, "pid": EVIL}],
+    )
+    live = found.live._replace(road=EVIL, engines=(engine(0, running=EVIL, alive=False),))
+    found = found._replace(live=live)
+    parts = [
+        pictures.page(found, EVIL),
+        pictures.health_html(found),
+        pictures.cell_html(found, "x"),
+    ]
+    parts.append(pictures.array_line(found.arrays[0]))
+    assert "<script" not in "".join(parts)
+    assert "<script>alert" in " ".join(parsed(parts[0]).itertext())
+
+
+# The dashboard
+
+
+@pytest.fixture
+def board(shell, session):
+    shell.user_ns["dnb"] = dnb
+    board = Dashboard(session)
+    yield board
+    board.close()
+
+
+def values(board):
+    return board._health.value, board._cell.value
+
+
+def test_a_dashboard_follows_a_running_cell(board, shell, session):
+    shell.user_ns["x"] = dnb.zeros(8)
+    session.flush()
+    seen = set()
+    ended = threading.Event()
+
+    def watch():
+        while not ended.is_set():
+            seen.add(board._cell.value)
+            time.sleep(0.05)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    code = "for _ in range(10): x[...] = x[::-1].copy() + 1\nx.to_numpy()[0]"
+    with slowly(session, 0.05):
+        assert shell.run_cell(code).success
+    ended.set()
+    watcher.join()
+    running = [text for text in seen if "has run for" in text]
+    assert len(running) >= 3
+    assert any("x[...] = x[::-1]" in text for text in running)
+    board.refresh()
+    assert " took " in board._cell.value
+    spent = pictures.spent(board._scene._replace(live=board._cells.end))
+    assert all(s.classes[IDLE] < sum(s.classes) for s in spent)
+    kept = board._cell.value
+    time.sleep(0.02)
+    board.refresh()
+    assert board._cell.value == kept  # what a cell took does not change after it
+
+
+def test_a_button_frees_an_array(board, shell, session):
+    shell.run_cell("y = dnb.ones((100, 100))", store_history=True)
+    board.refresh()
+    rows = board._arrays
+    assert "(100, 100) float64" in rows._rows[0].children[0].value
+    button = rows._rows[0].children[1]
+    assert button.tooltip == "del y"
+    button.click()
+    assert "y" not in shell.user_ns
+    assert "freed y" in board._note.value
+    board.refresh()
+    assert rows.box.children == (rows._head, rows._rest)
+    assert held(session, shell) == []
+
+
+def test_arrays_without_a_name_have_no_button(board, shell):
+    shell.run_cell("keep = [dnb.ones(50)]")
+    board.refresh()
+    line, button = board._arrays._rows[0].children
+    assert button.disabled
+    assert "(no name)" in line.value
+
+
+def test_many_arrays_share_a_line(board, shell):
+    shell.run_cell("for i in range(20): globals()[f'z{i}'] = dnb.ones(10 + i)")
+    board.refresh()
+    assert len(board._arrays.box.children) == pictures.ARRAYS + 2
+    assert "and 8 more, " in board._arrays._rest.value
+
+
+def test_a_report_is_shown(board, session):
+    window = session.start_window()
+    dnb.ones(10).sum().item()
+    board.show(session.end_window(window))
+    assert len(board._report.children) == 1
+
+
+def test_a_dashboard_has_a_static_page(board):
+    bundle = board._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+    assert bundle["text/plain"] == repr(board)
+    assert parsed(bundle["text/html"]).tag == "div"
+    board.close()
+    assert set(board._repr_mimebundle_()) == {"text/plain", "text/html"}
+    board.refresh()  # does nothing
+
+
+def test_it_ends_with_its_session_or_its_widget_or_the_next_one(shell, session):
+    board = Dashboard(session)
+    another = Dashboard(session)
+    assert (board.closed, another.closed) == (True, False)
+    another.widget.close()
+    another._wake.set()
+    another._thread.join(5)
+    assert another.closed
+    last = Dashboard(session)
+    session.close()
+    last._wake.set()
+    last._thread.join(5)
+    assert last.closed
+    assert shell.events.callbacks["pre_run_cell"] == []
