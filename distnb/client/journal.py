@@ -7,7 +7,8 @@ are kept.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -105,6 +106,15 @@ class Journal:
     def end(self) -> None:
         """Note that the cell has ended."""
         self.cell.ended = perf_counter()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Keep nothing of what is done meanwhile: it is none of the cell's."""
+        cell, self.cell = self.cell, Cell({})
+        try:
+            yield
+        finally:
+            self.cell = cell
 
     @property
     def latest(self) -> Cell:
