@@ -15,6 +15,7 @@ import matplotlib
 from matplotlib import pyplot
 
 import distnb as dnb
+from distnb.widgets import Several
 
 FOLDER = Path(__file__).parent / "images"
 SHAPE = (16, 16)
@@ -52,6 +53,7 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
 def main(arguments: list[str]) -> None:
     """Draw all pictures."""
     matplotlib.use("agg")
+    dnb.config.cutoff = 0  # the arrays are small, and mean engines
     FOLDER.mkdir(exist_ok=True)
     with dnb.inprocess(ENGINES):
         for name, panels in LAYOUTS.items():
@@ -63,6 +65,8 @@ def main(arguments: list[str]) -> None:
         base = dnb.zeros(SHAPE)
         draw("views", {title: view(base) for title, view in VIEWS.items()})
         draw("overview", overview())
+        shifted = [base[1:-1, 1:-1].layout, base[:-2, 1:-1].layout]
+        save("halo", Several(shifted, ["A[1:-1, 1:-1]", "A[:-2, 1:-1]"]).plot())
     if "--layouts" not in arguments:
         draw_time()
 
