@@ -347,7 +347,7 @@ def scene(engines=3, arrays=2, running=True, **changes):
         80,
         0,
     )
-    cell = Cell(7, running, 4.2, start)
+    cell = Cell(7, 4.2, start, None if running else live)
     found = Scene(live, [about(r) for r in range(engines)], cell, [array(i) for i in range(arrays)])
     return found._replace(**changes)
 
@@ -478,7 +478,7 @@ def test_a_dashboard_follows_a_running_cell(board, shell, session):
     assert any("x[...] = x[::-1]" in text for text in running)
     board.refresh()
     assert " took " in board._cell.value
-    spent = pictures.spent(board._scene._replace(live=board._cells.end))
+    spent = pictures.spent(board._scene)
     assert all(s.classes[IDLE] < sum(s.classes) for s in spent)
     kept = board._cell.value
     time.sleep(0.02)
@@ -497,7 +497,7 @@ def test_a_button_frees_an_array(board, shell, session):
     assert "y" not in shell.user_ns
     assert "freed y" in board._note.value
     board.refresh()
-    assert rows.box.children == (rows._head, rows._rest)
+    assert rows.box.children == (rows._top, rows._rest)
     assert held(session, shell) == []
 
 
