@@ -65,7 +65,8 @@ class Dashboard:
         self._arrays = _Arrays(self._free)
         self._report = VBox()
         self.widget = VBox([self._health, self._cell, self._report, self._arrays.box, self._note])
-        self._outputs: list[Any] = []
+        #: Where it is displayed: the widgets, and a picture that is stored with the notebook.
+        self._outputs: list[tuple[Any, Any]] = []
         #: The last report, until it is shown.
         self._measured: Any = None
         session.reported = self._keep
@@ -112,6 +113,10 @@ class Dashboard:
         report, self._measured = self._measured, None
         if report is not None:
             self.show(report)
+        if not self._cells.running:
+            self.refresh()
+            for _, kept in self._outputs:
+                kept.update(self._kept(), raw=True)
         self._wake.set()
 
     def _keep(self, report: Any) -> None:
@@ -152,8 +157,13 @@ class Dashboard:
         from IPython.display import display
 
         shown = display(self._repr_mimebundle_(), raw=True, display_id=True)
-        if shown is not None and not self.closed:
-            self._outputs.append(shown)
+        if not self.closed and getattr(self._shell, "kernel", None) is not None:
+            self._outputs.append((shown, display(self._kept(), raw=True, display_id=True)))
+
+    def _kept(self) -> dict[str, str]:
+        """Return what a notebook shows that is opened without the kernel: widgets are gone then."""
+        page = "" if self.closed else pictures.folded(self._scene)
+        return {"text/plain": "", "text/html": page}
 
     def close(self) -> None:
         """End the thread, and leave a static page wherever it is displayed. Idempotent."""
@@ -167,9 +177,10 @@ class Dashboard:
         self.session.reported = None
         self._cells.close()
         self._wake.set()
-        for shown in self._outputs:
+        for shown, kept in self._outputs:
             with contextlib.suppress(Exception):  # nobody is there to see it
                 shown.update(self._static(), raw=True)
+                kept.update(self._kept(), raw=True)
         for widget in (*self._arrays.widgets, *self._report.children, self._report):
             widget.close()
         for widget in (self._health, self._cell, self._note, self.widget):

@@ -36,6 +36,7 @@ __all__ = [
     "array_line",
     "array_rest",
     "cell_html",
+    "folded",
     "health_html",
     "page",
     "text",
@@ -294,6 +295,12 @@ def page(scene: Scene, note: str = "") -> str:
     """Return all of it as one HTML element of at most 10 kB, without scripts."""
     tries = ((ARRAYS, True), (6, True), (2, True), (6, False), (2, False))
     return fitting(_page(scene, note, *most) for most in tries)
+
+
+def folded(scene: Scene) -> str:
+    """Return the page behind a line on which to click."""
+    summary = escape(f"The dashboard as a picture: {standing(scene)}")
+    return f"<details><summary>{summary}</summary>{page(scene)}</details>"
 
 
 def _page(scene: Scene, note: str, most: int, drawn: bool) -> str:
