@@ -18,6 +18,7 @@ import numpy as np
 
 from distnb.client.bases import Base, lost_error
 from distnb.client.failures import exception_of
+from distnb.client.journal import Journal
 from distnb.client.live import look
 from distnb.client.progress import Progress, surface
 from distnb.client.recorder import Recorder
@@ -110,6 +111,8 @@ class Session:
         #: Commands to which all replies came.
         self.finished = 0
         self._bases: dict[int, Any] = {}
+        #: What this cell and the last one did.
+        self.journal = Journal(self._bases)
         #: What :mod:`distnb.client.templates` keeps.
         self.templates: dict[Any, Any] = {}
         self.specs: dict[Any, int] = {}
@@ -251,6 +254,7 @@ class Session:
                 self._progress.end()
             self._sent.append(_Sent(at, self.batches, self._epoch, ticket, numbered, freed))
             self._leaving = None
+            self.journal.sent(self.batches)
         while not idle and len(self._sent) > (0 if self.transport.inline else _IN_FLIGHT):
             self._collect_oldest()
 
@@ -313,6 +317,7 @@ class Session:
 
     def _take_in(self, sent: _Sent, replies: list[Reply]) -> None:
         """Keep the values, times and failures of a batch."""
+        self.journal.took(sent.number, sent.commands, sent.freed, [r.times for r in replies])
         for reply in replies:
             for slot, value in reply.values.items():
                 if slot in self._values:

@@ -13,6 +13,7 @@ import importlib
 import queue
 import threading
 import time
+import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -104,6 +105,17 @@ class Transport:
         """
         return dict.fromkeys(range(self.size), (None, 0.0))
 
+    def subset(self, engines: int) -> Transport:
+        """Return a transport to the first engines, on a communicator of their own."""
+        raise SessionError(
+            explain(
+                "subset of engines",
+                self.kind,
+                "engines of ipyparallel, or in this process",
+                "use dnb.start() or dnb.connect()",
+            )
+        )
+
     def close(self) -> None:
         """Leave the engines, with nothing of this session on them."""
 
@@ -136,8 +148,8 @@ class InProcess(Transport):
 
     kind = "in this process"
 
-    def __init__(self, n: int) -> None:
-        made = _entry().inprocess(n, config.pool_bytes)
+    def __init__(self, n: int, users: Sequence[dict[str, Any]] = ()) -> None:
+        made = _entry().inprocess(n, config.pool_bytes, users)
         self.size = n
         self.workers = [worker for worker, _ in made]
         self.about = [about for _, about in made]
@@ -190,6 +202,9 @@ class InProcess(Transport):
 
     def samples(self, seconds: float) -> dict[int, tuple[Sample | None, float]]:
         return {rank: (_entry().sample(w), 0.0) for rank, w in enumerate(self.workers)}
+
+    def subset(self, engines: int) -> InProcess:
+        return InProcess(engines, [w.executor.user for w in self.workers[:engines]])
 
     def close(self) -> None:
         for inbox in self._inboxes:
@@ -249,23 +264,28 @@ class IPyParallel(Transport):
         A connected client.
     session : str
         A name for the session, unique on the engines.
+    engines : int, optional
+        How many of the engines, the first ones; by default all.
     """
 
     kind = "ipyparallel"
 
-    def __init__(self, client: Any, session: str) -> None:
+    def __init__(self, client: Any, session: str, engines: int | None = None) -> None:
         self.client = client
         self._session = session
         # Batches of two sessions must reach all engines in the same order, or they would wait for
         # each other.
         self._order = _ORDERS.setdefault(client, threading.RLock())
-        self._ids = self._ranks(client)
+        self._all = self._ranks(client)
+        self._ids = self._all[:engines]
         self.size = len(self._ids)
+        self._everyone = client[self._all]
         self._view = client[self._ids]
         self._one = [client[i] for i in self._ids]
-        for view in (self._view, *self._one):
+        for view in (self._everyone, self._view, *self._one):
             view.track = False
-        about = self._call(self._view, "attach", session, config.pool_bytes, config.shared).get()
+        settings = (config.pool_bytes, config.shared, engines or 0)
+        about = self._call(self._view, "attach", session, *settings).get()
         self.about = sorted(about, key=lambda a: int(a["rank"]))
         self._check()
 
@@ -287,16 +307,17 @@ class IPyParallel(Transport):
                 explain("engines", "none", "at least one", "run `ipcluster start --engines=MPI`")
             )
         found = self._call(client[ids], "world").get()
-        if len(ids) > 1 and any(n != len(ids) for _, n in found):
+        if len(ids) > 1 and any(n != len(ids) for _, n, _ in found):
             raise SessionError(
                 explain(
                     "engines",
-                    f"{len(ids)} with MPI worlds of {sorted({n for _, n in found})}",
+                    f"{len(ids)} with MPI worlds of {sorted({n for _, n, _ in found})}",
                     f"one MPI world of {len(ids)}",
                     "start them with `ipcluster start --engines=MPI`",
                 )
             )
-        return [i for _, i in sorted((rank, i) for (rank, _), i in zip(found, ids, strict=True))]
+        self._hosts = {host for _, _, host in found}
+        return [i for _, i in sorted((at[0], i) for at, i in zip(found, ids, strict=True))]
 
     def _check(self) -> None:
         versions = {a["protocol"] for a in self.about}
@@ -374,6 +395,9 @@ class IPyParallel(Transport):
                 poll(sent.done, 1.0)  # or the signal could reach a later batch
             if not poll(lambda: self.done(ticket), 0.5) and later is None and self.alive():
                 later = self._call(self._view, "world")
+
+    def subset(self, engines: int) -> IPyParallel:
+        return type(self)(self.client, uuid.uuid4().hex, engines)
 
     def close(self) -> None:
         if self.alive():
