@@ -110,6 +110,8 @@ class Dashboard:
 
     def _cell_changed(self) -> None:
         """Show at once that a cell began or ended, and what was measured in it."""
+        if self.closed:  # in the cell that ends
+            return
         report, self._measured = self._measured, None
         if report is not None:
             self.show(report)
