@@ -59,7 +59,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
 )
 from distnb.client.array import DistArray
 from distnb.client.creation import *  # noqa: F403
-from distnb.client.current import connect, inprocess, need, session, spmd, start
+from distnb.client.current import connect, inprocess, need, session, spmd, start, subset
 from distnb.client.namespace import NAMESPACE
 from distnb.client.placement import Placement
 from distnb.client.profiling import Profile, profile
@@ -109,6 +109,7 @@ __all__ = [  # noqa: PLE0604 - names from the table
     "session",
     "spmd",
     "start",
+    "subset",
 ]
 
 

@@ -37,6 +37,7 @@ __all__ = [
     "Param",
     "Reduce",
     "Reply",
+    "Survey",
     "Typed",
     "commands_of",
     "decode",
@@ -171,6 +172,12 @@ class Clocks(NamedTuple):
     slot: int
 
 
+class Survey(NamedTuple):
+    """Send what is in the engine's memory with the reply, as value ``slot``."""
+
+    slot: int
+
+
 class Describe(NamedTuple):
     """Send the shape and dtype of a variable of the user namespace as value ``slot``."""
 
@@ -178,7 +185,9 @@ class Describe(NamedTuple):
     name: str
 
 
-Command = Create | Apply | Reduce | Local | Collective | Fetch | Free | Bind | Clocks | Describe
+Command = (
+    Create | Apply | Reduce | Local | Collective | Fetch | Free | Bind | Clocks | Survey | Describe
+)
 
 
 def written(command: Command) -> Ints:
@@ -280,6 +289,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
             Free,
             Bind,
             Clocks,
+            Survey,
             Describe,
             Local,
             Collective,
@@ -425,7 +435,7 @@ def _flat(command: Command, numbers: _Numbers, values: list[Any]) -> Any:
         return ("c", numbers[base], shape, dtype, layout, how)
     if type(command) is Free:
         return ("f", tuple([numbers[h] for h in command.bases]))
-    if isinstance(command, Fetch | Clocks | Describe):
+    if isinstance(command, Fetch | Clocks | Survey | Describe):
         values.append(command.slot)
         command = command._replace(slot=Param("slot", len(values) - 1))  # type: ignore[arg-type]
     if isinstance(command, Collective):

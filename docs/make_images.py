@@ -15,7 +15,7 @@ import matplotlib
 from matplotlib import pyplot
 
 import distnb as dnb
-from distnb.widgets import Several, TimeReport
+from distnb.widgets import Several
 
 FOLDER = Path(__file__).parent / "images"
 SHAPE = (16, 16)
@@ -96,12 +96,12 @@ def draw_time() -> None:
         a = dnb.random.default_rng(1).random((2048, 2048))
         t = a[1:-1, 1:-1].copy()
         session.flush()
-        window = session.start_window()
-        for _ in range(10):
-            t[:] = 0.2 * (a[1:-1, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:] + a[:-2, 1:-1] + a[2:, 1:-1])
-            a[1:-1, 1:-1] = t
-        session.flush()
-        report = TimeReport(session.end_window(window))
+        with dnb.profile() as report:
+            for _ in range(10):
+                t[:] = 0.2 * (
+                    a[1:-1, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:] + a[:-2, 1:-1] + a[2:, 1:-1]
+                )
+                a[1:-1, 1:-1] = t
     print(report)
     save("time", report.plot().figure)
 

@@ -12,7 +12,7 @@ from distnb.client.transport import InProcess, Spmd
 from distnb.config import config
 from distnb.errors import SessionError, explain
 
-__all__ = ["connect", "inprocess", "session", "spmd", "start"]
+__all__ = ["connect", "inprocess", "session", "spmd", "start", "subset"]
 
 _CURRENT: list[Session] = []
 
@@ -116,6 +116,42 @@ def inprocess(n: int = 1) -> Session:
     if n < 1:
         raise ValueError(explain("engines", n, "an integer >= 1", "pass n=1"))
     return _become_current(Session(InProcess(n)))
+
+
+def subset(engines: int, session: Session | None = None) -> Session:
+    """Make a session on the first engines of another one, and make it the current one.
+
+    They get a communicator of their own; the other engines take no part. Closing it frees its
+    arrays, and the session before is the current one again. Arrays of two sessions do not meet.
+
+    Parameters
+    ----------
+    engines : int
+        How many of the engines.
+    session : Session, optional
+        The other session; by default the current one.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``engines`` is not an integer from 1 to the number of engines.
+    SessionError
+        Under SPMD, where every rank runs the script.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(4), dnb.subset(2):
+    ...     dnb.ones((6, 6), dist="block").layout.elements()
+    (18, 18)
+    """
+    whole = need(session)
+    expected = f"an integer from 1 to {whole.size}"
+    if isinstance(engines, bool) or not isinstance(engines, int):
+        raise TypeError(explain("engines", repr(engines), expected, "pass engines=1"))
+    if not 1 <= engines <= whole.size:
+        raise ValueError(explain("engines", engines, expected, "pass fewer"))
+    return _become_current(Session(whole.transport.subset(engines)))
 
 
 def session() -> Session:

@@ -52,10 +52,12 @@ class Direct(IPyParallel):
         A connected client.
     session : str
         A name for the session, unique on the engines.
+    engines : int, optional
+        How many of the engines, the first ones; by default all.
     """
 
-    def __init__(self, client: Any, session: str) -> None:
-        super().__init__(client, session)
+    def __init__(self, client: Any, session: str, engines: int | None = None) -> None:
+        super().__init__(client, session, engines)
         self.road: Road | None = None
         if config.road == "direct":
             try:
@@ -68,7 +70,7 @@ class Direct(IPyParallel):
         """Return the road that the client's sessions share; make it if there is none."""
         with self._order:
             road: Road | None = getattr(self.client, "_distnb_road", None)
-            if road is None or not road.users or road.ids != self._ids:
+            if road is None or not road.users or road.ids != self._all:
                 road = self.client._distnb_road = self._open_road()
                 _keep_order(self.client, self._order)
             road.users += 1
@@ -77,11 +79,11 @@ class Direct(IPyParallel):
     def _open_road(self) -> Road:
         keys = zmq.curve_keypair()
         key, here = keys[0].decode(), socket.gethostname()
-        away = {a["host"] for a in self.about} != {here}
-        call = functools.partial(self._call, self._view)
+        away = self._hosts != {here}
+        call = functools.partial(self._call, self._everyone)
         asked = call("open_road", key, here if away else "")
         try:
-            road = Road(self._ids, asked.get(_PATIENCE), keys, self._order, call)
+            road = Road(self._all, asked.get(_PATIENCE), keys, self._order, call)
             if road.answers(_PATIENCE):
                 return road
             road.close()
@@ -103,7 +105,7 @@ class Direct(IPyParallel):
                 return _Detour(before, super().submit(message, buffers))
             if not self.alive():
                 raise self._gone(ConnectionError("an engine died"))
-            return self.road.send(self._session, message, buffers)
+            return self.road.send(self._session, message, buffers, self.size)
 
     def done(self, ticket: Any) -> bool:
         road = self._road_of(ticket)
@@ -160,7 +162,7 @@ class Direct(IPyParallel):
                 return
             road.close()
         if self.alive():
-            self._call(self._view, "close_road", road.key).get(5)
+            self._call(self._everyone, "close_road", road.key).get(5)
 
 
 def _keep_order(client: Any, lock: Any) -> None:

@@ -12,7 +12,7 @@ import pickle
 import select
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import zmq
@@ -27,6 +27,17 @@ __all__ = ["Road"]
 
 #: Seconds to wait for batches on their way, before engines are told to do them first.
 _SHORTLY = 0.002
+
+
+class _Replies(NamedTuple):
+    """The replies to a batch: how many engines got it, and rank -> state, content and arrays."""
+
+    size: int
+    found: dict[int, tuple[bytes, bytes, list[np.ndarray]]]
+
+    @property
+    def complete(self) -> bool:
+        return len(self.found) == self.size
 
 
 class Road:
@@ -77,8 +88,10 @@ class Road:
         self._context = zmq.Context()
         self._channels = [self._connect(*place[:3], keys) for place in places]
         self.side = SideRoad(self._context, [(place[3], place[1]) for place in places], keys)
-        #: Number of a batch -> rank -> state, content and arrays of its reply.
-        self._replies: dict[int, dict[int, tuple[bytes, bytes, list[np.ndarray]]]] = {}
+        #: The last batch that was sent to each engine.
+        self._last = [0] * len(places)
+        #: Number of a batch -> what came of it.
+        self._replies: dict[int, _Replies] = {}
         self._descriptors = [fd for each in self._channels for fd in each.descriptors]
 
     def _connect(self, address: str, key: str, large: str, keys: tuple[bytes, bytes]) -> Channel:
@@ -105,18 +118,28 @@ class Road:
         end = time.monotonic() + seconds
         while not self.answered(number) and time.monotonic() < end:
             self.pause(0.05)
-        return len(self._replies.pop(number)) == len(self._channels)
+        return self._replies.pop(number).complete
 
     # -- sending -------------------------------------------------------------------------------
 
-    def send(self, session: str, message: bytes, buffers: Sequence[list[np.ndarray]]) -> int:
-        """Send a batch of a session, and to each engine its own buffers; return its number."""
+    def send(
+        self,
+        session: str,
+        message: bytes,
+        buffers: Sequence[list[np.ndarray]],
+        engines: int | None = None,
+    ) -> int:
+        """Send a batch of a session, and to each engine its own buffers; return its number.
+
+        It goes to all engines, or to the first ones.
+        """
         with self._lock:
             self._sent += 1
             head = f"{self._sent} {session}\n".encode() + message
-            for rank, each in enumerate(self._channels):
+            for rank, each in enumerate(self._channels[:engines]):
                 each.send(head, buffers[rank] if buffers else ())
-            self._replies[self._sent] = {}
+                self._last[rank] = self._sent
+            self._replies[self._sent] = _Replies(engines or len(self._channels), {})
             return self._sent
 
     def settle(self) -> None:
@@ -128,7 +151,7 @@ class Road:
             if time.monotonic() > end:
                 self._told = self._sent  # before the call, which comes here, too
                 with contextlib.suppress(Exception):  # engines that are gone
-                    self._call("catch_up", self.key, self._sent)
+                    self._call("catch_up", self.key, list(self._last))
                 return
             self.pause(_SHORTLY)
 
@@ -139,10 +162,10 @@ class Road:
 
     def answered(self, number: int) -> bool:
         """Tell whether all engines have answered a batch."""
-        found = self._replies[number]
-        if len(found) < len(self._channels):
+        replies = self._replies[number]
+        if not replies.complete:
             shielded(self._receive)  # an interrupt here would lose what was received
-        return len(found) == len(self._channels)
+        return replies.complete
 
     def _receive(self) -> None:
         """Take in one message of each engine that has sent some."""
@@ -155,9 +178,9 @@ class Road:
     def _keep(self, rank: int, head: bytes, arrays: list[np.ndarray]) -> None:
         intro, _, content = head.partition(b"\n")
         number, state = intro.split(b" ")
-        found = self._replies.get(int(number))
-        if found is not None:  # else nobody waits for it any more
-            found[rank] = (state, content, arrays)
+        replies = self._replies.get(int(number))
+        if replies is not None:  # else nobody waits for it any more
+            replies.found[rank] = (state, content, arrays)
 
     def pause(self, seconds: float) -> None:
         """Wait until something may have come."""
@@ -170,12 +193,12 @@ class Road:
     def take(self, number: int) -> list[Reply]:
         """Return the replies to a batch, once; raise EngineError where an engine has none."""
         with self._lock:
-            found = self._replies.pop(number)
-        silent = [rank for rank in range(len(self._channels)) if rank not in found]
+            size, found = self._replies.pop(number)
+        silent = [rank for rank in range(size) if rank not in found]
         if silent:
             raise EngineError(f"engines {silent}: died, or lost a batch, before they replied")
         failed = [(rank, text) for rank, (state, text, _) in found.items() if state != b"ok"]
         if failed:
             raise EngineError(f"engine {failed[0][0]}: {failed[0][1].decode()}")
-        replies = [found[rank] for rank in range(len(self._channels))]
+        replies = [found[rank] for rank in range(size)]
         return [pickle.loads(content, buffers=arrays) for _, content, arrays in replies]

@@ -18,12 +18,13 @@ import numpy as np
 
 from distnb.client.bases import Base, lost_error
 from distnb.client.failures import exception_of
+from distnb.client.journal import Journal
 from distnb.client.live import look
 from distnb.client.progress import Progress, surface
 from distnb.client.recorder import Recorder
 from distnb.client.sites import Sites
 from distnb.client.trace import Trace
-from distnb.client.transport import Transport
+from distnb.client.transport import Transport, share_of_node
 from distnb.client.windows import Reading, Record, Window
 from distnb.config import config
 from distnb.errors import EngineError, SessionError, explain
@@ -110,6 +111,8 @@ class Session:
         #: Commands to which all replies came.
         self.finished = 0
         self._bases: dict[int, Any] = {}
+        #: What this cell and the last one did.
+        self.journal = Journal(self._bases)
         #: What :mod:`distnb.client.templates` keeps.
         self.templates: dict[Any, Any] = {}
         self.specs: dict[Any, int] = {}
@@ -119,13 +122,15 @@ class Session:
         self.trace = Trace()
         #: Bytes that an engine sends in a second, as measured; None before anything was.
         self.bandwidth: float | None = None
+        #: Gets each report (a dashboard sets it).
+        self.reported: Callable[[Report], None] | None = None
         self._error: BaseException | None = None
         #: Why the engines cannot be used any more.
         self._dead = ""
         _SESSIONS.add(self)
         self._recorder = Recorder(self.size, self.send, transport.concurrent)
-        self._share = _share_of_node(transport.about)
-        self._progress = Progress(self, surface() if transport.seen else None)
+        self._share = share_of_node(transport.about)
+        self._progress = Progress(self, None if transport.rank else surface())
 
     # -- recording ---------------------------------------------------------------------------
 
@@ -249,6 +254,7 @@ class Session:
                 self._progress.end()
             self._sent.append(_Sent(at, self.batches, self._epoch, ticket, numbered, freed))
             self._leaving = None
+            self.journal.sent(self.batches, numbered, freed)
         while not idle and len(self._sent) > (0 if self.transport.inline else _IN_FLIGHT):
             self._collect_oldest()
 
@@ -311,6 +317,7 @@ class Session:
 
     def _take_in(self, sent: _Sent, replies: list[Reply]) -> None:
         """Keep the values, times and failures of a batch."""
+        self.journal.took(sent.number, sent.commands, sent.freed, [r.times for r in replies])
         for reply in replies:
             for slot, value in reply.values.items():
                 if slot in self._values:
@@ -458,6 +465,8 @@ class Session:
         self._windows.discard(window)
         report = window.report(end._replace(recorded=commands), self.line)
         self.bandwidth = bandwidth(report.engines) or self.bandwidth
+        if self.reported is not None:
+            self.reported(report)
         return report
 
     def _reading(self) -> Reading:
@@ -509,12 +518,6 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
-
-
-def _share_of_node(about: list[dict[str, Any]]) -> int:
-    """Return the memory that each engine may count on when all of its node's use as much."""
-    hosts = [a["host"] for a in about]
-    return min((a["memory"] // hosts.count(a["host"]) for a in about if a["memory"]), default=0)
 
 
 def _mib(n: int) -> str:

@@ -13,6 +13,7 @@ import importlib
 import queue
 import threading
 import time
+import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -26,7 +27,16 @@ from distnb.interrupts import STOP
 from distnb.live import Sample
 from distnb.protocol import PROTOCOL, Reply
 
-__all__ = ["Buffers", "IPyParallel", "InProcess", "Spmd", "Transport", "late", "poll"]
+__all__ = [
+    "Buffers",
+    "IPyParallel",
+    "InProcess",
+    "Spmd",
+    "Transport",
+    "late",
+    "poll",
+    "share_of_node",
+]
 
 _ENTRY = "distnb.engines.entry"
 #: ipyparallel client -> lock around what goes to several engines.
@@ -57,8 +67,6 @@ class Transport:
     inline = False
     #: The rank that the client is itself (SPMD): not all replies of others come to it.
     rank: int | None = None
-    #: Whether this process is the one that a user sees.
-    seen = True
 
     def submit(self, message: bytes, buffers: Buffers) -> Any:
         """Send a message, and to each rank its own buffers (if any); return a ticket."""
@@ -97,6 +105,17 @@ class Transport:
         """
         return dict.fromkeys(range(self.size), (None, 0.0))
 
+    def subset(self, engines: int) -> Transport:
+        """Return a transport to the first engines, on a communicator of their own."""
+        raise SessionError(
+            explain(
+                "subset of engines",
+                self.kind,
+                "engines of ipyparallel, or in this process",
+                "use dnb.start() or dnb.connect()",
+            )
+        )
+
     def close(self) -> None:
         """Leave the engines, with nothing of this session on them."""
 
@@ -129,8 +148,8 @@ class InProcess(Transport):
 
     kind = "in this process"
 
-    def __init__(self, n: int) -> None:
-        made = _entry().inprocess(n, config.pool_bytes)
+    def __init__(self, n: int, users: Sequence[dict[str, Any]] = ()) -> None:
+        made = _entry().inprocess(n, config.pool_bytes, users)
         self.size = n
         self.workers = [worker for worker, _ in made]
         self.about = [about for _, about in made]
@@ -184,6 +203,9 @@ class InProcess(Transport):
     def samples(self, seconds: float) -> dict[int, tuple[Sample | None, float]]:
         return {rank: (_entry().sample(w), 0.0) for rank, w in enumerate(self.workers)}
 
+    def subset(self, engines: int) -> InProcess:
+        return InProcess(engines, [w.executor.user for w in self.workers[:engines]])
+
     def close(self) -> None:
         for inbox in self._inboxes:
             inbox.put(None)
@@ -206,7 +228,6 @@ class Spmd(Transport):
         self.about = self._share(about)
         self.size = len(self.about)
         self.rank = about["rank"]
-        self.seen = self.rank == 0
 
     def submit(self, message: bytes, buffers: Buffers) -> list[Reply]:
         reply = self.worker.run(message, buffers[self.rank] if buffers else [])
@@ -243,23 +264,28 @@ class IPyParallel(Transport):
         A connected client.
     session : str
         A name for the session, unique on the engines.
+    engines : int, optional
+        How many of the engines, the first ones; by default all.
     """
 
     kind = "ipyparallel"
 
-    def __init__(self, client: Any, session: str) -> None:
+    def __init__(self, client: Any, session: str, engines: int | None = None) -> None:
         self.client = client
         self._session = session
         # Batches of two sessions must reach all engines in the same order, or they would wait for
         # each other.
         self._order = _ORDERS.setdefault(client, threading.RLock())
-        self._ids = self._ranks(client)
+        self._all = self._ranks(client)
+        self._ids = self._all[:engines]
         self.size = len(self._ids)
+        self._everyone = client[self._all]
         self._view = client[self._ids]
         self._one = [client[i] for i in self._ids]
-        for view in (self._view, *self._one):
+        for view in (self._everyone, self._view, *self._one):
             view.track = False
-        about = self._call(self._view, "attach", session, config.pool_bytes, config.shared).get()
+        settings = (config.pool_bytes, config.shared, engines or 0)
+        about = self._call(self._view, "attach", session, *settings).get()
         self.about = sorted(about, key=lambda a: int(a["rank"]))
         self._check()
 
@@ -281,16 +307,17 @@ class IPyParallel(Transport):
                 explain("engines", "none", "at least one", "run `ipcluster start --engines=MPI`")
             )
         found = self._call(client[ids], "world").get()
-        if len(ids) > 1 and any(n != len(ids) for _, n in found):
+        if len(ids) > 1 and any(n != len(ids) for _, n, _ in found):
             raise SessionError(
                 explain(
                     "engines",
-                    f"{len(ids)} with MPI worlds of {sorted({n for _, n in found})}",
+                    f"{len(ids)} with MPI worlds of {sorted({n for _, n, _ in found})}",
                     f"one MPI world of {len(ids)}",
                     "start them with `ipcluster start --engines=MPI`",
                 )
             )
-        return [i for _, i in sorted((rank, i) for (rank, _), i in zip(found, ids, strict=True))]
+        self._hosts = {host for _, _, host in found}
+        return [i for _, i in sorted((at[0], i) for at, i in zip(found, ids, strict=True))]
 
     def _check(self) -> None:
         versions = {a["protocol"] for a in self.about}
@@ -369,6 +396,9 @@ class IPyParallel(Transport):
             if not poll(lambda: self.done(ticket), 0.5) and later is None and self.alive():
                 later = self._call(self._view, "world")
 
+    def subset(self, engines: int) -> IPyParallel:
+        return type(self)(self.client, uuid.uuid4().hex, engines)
+
     def close(self) -> None:
         if self.alive():
             self._call(self._view, "detach", self._session).get(5)
@@ -389,3 +419,9 @@ def poll(ready: Callable[[], bool], seconds: float) -> bool:
             return False
         time.sleep(0.002)
     return True
+
+
+def share_of_node(about: list[dict[str, Any]]) -> int:
+    """Return the memory that each engine may count on when all of its node's use as much."""
+    hosts = [a["host"] for a in about]
+    return min((a["memory"] // hosts.count(a["host"]) for a in about if a["memory"]), default=0)

@@ -20,7 +20,7 @@ __all__ = ["adopt", "fill", "owned"]
 def fill(base: Base, how: tuple[Any, ...], rank: int, user: dict[str, Any]) -> None:
     """Fill a block as ``how`` says (a row of ``ops.CREATIONS`` with its arguments)."""
     block = base.block
-    if block is None:
+    if block is None or not block.size:
         return
     kind, *args = how
     if kind == "fill":

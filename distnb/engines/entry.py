@@ -10,11 +10,12 @@ import pickle
 import socket
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
 
+from distnb.engines import blacs
 from distnb.engines.comm import Comm, MPIComm, SoloComm, thread_comms
 from distnb.engines.live import available_memory, sample
 from distnb.engines.shared import join
@@ -44,8 +45,8 @@ _ROADS: dict[str, Any] = {}
 _UNDER_WAY: list[Any] = []
 
 
-def attach(session: str, pool_bytes: int, shared: int) -> dict[str, Any]:
-    """Join this engine to a session; collective over all engines of the MPI world.
+def attach(session: str, pool_bytes: int, shared: int, first: int = 0) -> dict[str, Any]:
+    """Join this engine to a session; collective over the first engines of the world (0: all).
 
     Returns what the client needs to know of the engine: rank, size, pid, host, memory, cores,
     versions.
@@ -56,21 +57,37 @@ def attach(session: str, pool_bytes: int, shared: int) -> dict[str, Any]:
     from mpi4py import MPI
 
     listen()
-    world = MPI.COMM_WORLD
-    info = _about(world.Get_rank(), world.Get_size())
+    comm = _comm_of(first)
+    info = _about(comm.Get_rank(), comm.Get_size())
     info["mpi"] = _library(MPI.Get_library_version())
-    info["threads"] = limit(world)
-    node = join(world, shared)
+    info["threads"] = limit(comm)
+    info["scalapack"] = blacs.available(comm.Get_size())
+    node = join(comm, shared)
     info["shared"] = 0 if node is None else len(node.ranks)
-    _WORKERS[session] = Worker(MPIComm(world.Dup()), _user_namespace(), pool_bytes, node)
+    _WORKERS[session] = Worker(MPIComm(comm), _user_namespace(), pool_bytes, node)
     return info
 
 
-def world() -> tuple[int, int]:
-    """Return this engine's rank and the size of its MPI world, before anything collective."""
+def _comm_of(first: int) -> Any:
+    """Return a communicator of its own for the first engines; the others take no part."""
     from mpi4py import MPI
 
-    return MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size()
+    if not first:
+        return MPI.COMM_WORLD.Dup()
+    everyone = MPI.COMM_WORLD.Get_group()
+    group = everyone.Incl(range(first))
+    try:
+        return MPI.COMM_WORLD.Create_group(group)
+    finally:
+        group.Free()
+        everyone.Free()
+
+
+def world() -> tuple[int, int, str]:
+    """Return this engine's rank, the size of its MPI world and its host: nothing collective."""
+    from mpi4py import MPI
+
+    return MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size(), socket.gethostname()
 
 
 def run(session: str, message: bytes, buffers: list[np.ndarray]) -> list[Any]:
@@ -102,9 +119,12 @@ def close_road(key: str) -> None:
         _ROADS.pop(key).close()
 
 
-def catch_up(key: str, number: int) -> None:
-    """Run what a client sent to its socket, up to a batch, before what comes through here."""
-    _ROADS[key].catch_up(number)
+def catch_up(key: str, numbers: Sequence[int]) -> None:
+    """Run what a client sent to its socket, up to a batch, before what comes through here.
+
+    ``numbers`` has the last batch of each rank.
+    """
+    _ROADS[key].catch_up(numbers[world()[0]])
 
 
 def detach(session: str) -> None:
@@ -134,6 +154,7 @@ def spmd(pool_bytes: int, shared: int) -> tuple[Worker, dict[str, Any], Any]:
     info = _about(comm.Get_rank(), comm.Get_size())
     info["mpi"] = _library(MPI.Get_library_version())
     info["threads"] = limit(comm)
+    info["scalapack"] = blacs.available(comm.Get_size())
     node = join(comm, shared)
     info["shared"] = 0 if node is None else len(node.ranks)
     made = Worker(MPIComm(comm), {}, pool_bytes, node)
@@ -180,14 +201,19 @@ def _allgather(comm: Any, item: Any, wait: Callable[[Callable[[], bool]], None])
     ]
 
 
-def inprocess(n: int, pool_bytes: int) -> list[tuple[Worker, dict[str, Any]]]:
-    """Return workers for ``n`` ranks in this process, without MPI."""
+def inprocess(
+    n: int, pool_bytes: int, users: Sequence[dict[str, Any]] = ()
+) -> list[tuple[Worker, dict[str, Any]]]:
+    """Return workers for ``n`` ranks in this process, without MPI.
+
+    ``users`` are the namespaces in which ``%px`` would run; new ones if there are none.
+    """
     comms: list[Comm] = [SoloComm()] if n == 1 else list(thread_comms(n))
     made = []
-    for comm in comms:
+    for comm, user in zip(comms, users or [{} for _ in comms], strict=True):
         info = _about(comm.rank, n)
         info["mpi"] = "none (threads of this process)" if n > 1 else "none (this process)"
-        made.append((Worker(comm, {}, pool_bytes), info))
+        made.append((Worker(comm, user, pool_bytes), info))
     return made
 
 

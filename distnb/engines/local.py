@@ -117,6 +117,10 @@ class LocalArray:
         found.flags.writeable = False
         return found
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Return the local elements, as NumPy's functions see them."""
+        return np.array(self.local, dtype, copy=copy)
+
     def __repr__(self) -> str:
         rank, size = self._comm.rank, self._comm.size
         if isinstance(self._operand, InNotebook):

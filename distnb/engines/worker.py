@@ -24,6 +24,7 @@ from distnb.engines.exchange import Exchange, wait_until
 from distnb.engines.executor import DEPENDENT, Executor
 from distnb.engines.fusion import Specs
 from distnb.engines.local import LocalArray
+from distnb.engines.memory import survey
 from distnb.engines.prepared import Library, Prepared
 from distnb.engines.reductions import Tree
 from distnb.engines.shared import Node
@@ -47,6 +48,7 @@ from distnb.protocol import (
     Packed,
     Reduce,
     Reply,
+    Survey,
     filled,
     unpack,
     written,
@@ -287,6 +289,8 @@ class _Run:
                 worker.bind(_with_handles(command, self.batch.handles))
             elif isinstance(command, Clocks):
                 self.clocks.append(command.slot)
+            elif isinstance(command, Survey):
+                self.values[command.slot] = survey(worker.store)
             elif isinstance(command, Describe):
                 self.values[command.slot] = self._describe(command)
             else:

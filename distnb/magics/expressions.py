@@ -7,27 +7,20 @@ import re
 
 from IPython.core.error import UsageError
 
-__all__ = ["parse_layouts"]
+__all__ = ["axes_of", "expressions"]
 
-_AXES = re.compile(r"(?:--axes|-a)(?:\s+|=)(-?\d+(?:,-?\d+)?)(?:\s+|$)")
+_AXES = re.compile(r"-?\d+(,-?\d+)?")
 
 
-def parse_layouts(line: str) -> tuple[tuple[int, ...] | None, list[str]]:
-    """Return the axes that a line asks for (None: not), and its expressions.
+def axes_of(text: str) -> tuple[int, ...]:
+    """Return the numbers of one or two axes.
 
-    >>> parse_layouts("--axes 0,2 A[1:, ::2] B.T")
-    ((0, 2), ['A[1:, ::2]', 'B.T'])
+    >>> axes_of("0,2")
+    (0, 2)
     """
-    line, axes = line.strip(), None
-    if asked := _AXES.match(line):
-        axes, line = tuple(int(a) for a in asked[1].split(",")), line[asked.end() :]
-    elif line.startswith("-"):
-        raise UsageError(
-            f"%distlayout: got {line.split()[0]}, expected --axes 0,2 or an expression"
-        )
-    if not line:
-        raise UsageError("%distlayout: got nothing, expected an array; for example %distlayout A")
-    return axes, expressions(line)
+    if not _AXES.fullmatch(text):
+        raise UsageError(f"%distlayout: got --axes {text}, expected numbers as in 0,2")
+    return tuple(int(a) for a in text.split(","))
 
 
 def expressions(line: str) -> list[str]:
@@ -38,6 +31,8 @@ def expressions(line: str) -> list[str]:
     >>> expressions("A + B"), expressions("A, B"), expressions("A B[0, 1]")
     (['A + B'], ['A', 'B'], ['A', 'B[0, 1]'])
     """
+    if not line.strip():
+        raise UsageError("%distlayout: got nothing, expected an array; for example %distlayout A")
     tree = _parsed(line)
     if tree is not None and not isinstance(tree.body, ast.Tuple):
         return [line]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+from collections import deque
+from math import prod
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
+from IPython.core.completer import provisionalcompleter
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from matplotlib import pyplot
 
 import distnb as dnb
-from distnb.client import current
+from distnb.client import current, doctor
 from distnb.events import COMPUTE
 
 
@@ -127,3 +133,278 @@ def test_the_end_of_a_cell_flushes_and_shows_what_failed(shell, session, capsys)
 def fail_on_add(command: object) -> None:
     if getattr(command, "op", "") == "add":
         raise ArithmeticError("on purpose")
+
+
+# -- help, options, completion ---------------------------------------------------------------------
+
+MAGICS = ("distnb", "distlayout", "disttime", "distmem", "distscale", "distdoctor")
+
+
+@pytest.mark.parametrize("name", MAGICS)
+def test_help_has_options_and_examples(shell, name):
+    magic = shell.find_magic(name, "line") or shell.find_magic(name, "cell")
+    text = magic.__doc__
+    assert f"%{name}" in text
+    assert "-o NAME" in text
+    assert "Examples" in text
+
+
+def test_unloading_removes_all_magics_and_the_completion(shell):
+    shell.run_line_magic("unload_ext", "distnb")
+    table = shell.magics_manager.magics
+    assert not [name for kind in table.values() for name in kind if name.startswith("dist")]
+    assert shell.Completer.custom_matchers == []
+    shell.run_line_magic("load_ext", "distnb")
+    assert set(MAGICS) <= {*table["line"], *table["cell"]}
+
+
+WRONG = [
+    ("distmem", "nothing"),
+    ("distmem", "--unknown"),
+    ("distmem", "-o 3x"),
+    ("distdoctor", "A"),
+    ("distlayout", ""),
+]
+
+
+@pytest.mark.parametrize(("name", "line"), WRONG)
+def test_wrong_arguments_are_usage_errors(shell, session, name, line):
+    with pytest.raises(UsageError):
+        shell.run_line_magic(name, line)
+
+
+@pytest.mark.parametrize("line", ["--engines 9", "--engines 0", "--engines x", "--repeat 0", "x"])
+def test_wrong_numbers_of_engines_are_usage_errors(shell, session, line):
+    with pytest.raises(UsageError):
+        shell.run_cell_magic("distscale", line, "1\n")
+
+
+@pytest.mark.parametrize("name", ["distmem", "distdoctor"])
+def test_without_a_session_there_is_a_usage_error(shell, name):
+    with pytest.raises(UsageError, match="no session"):
+        shell.run_line_magic(name, "")
+
+
+def completions(shell, text):
+    with provisionalcompleter():
+        return {c.text for c in shell.Completer.completions(text, len(text))}
+
+
+@pytest.mark.parametrize(
+    ("text", "there", "missing"),
+    [
+        ("%distmem ", {"Temperature", "-o", "-q"}, {"--engines"}),
+        ("%distlayout Temp", {"Temperature"}, {"-o"}),
+        ("%%distscale --e", {"--engines"}, {"--repeat"}),
+        ("%%disttime -", {"-o", "-q"}, {"--engines"}),
+        ("%distnb st", {"start", "status", "stop"}, {"connect"}),
+        ("r = %distmem Te", {"Temperature"}, set()),
+        ("x = 1\n%distlayout Te", {"Temperature"}, set()),
+        ("%distmem -o Te", set(), {"-q"}),
+    ],
+)
+def test_options_and_arrays_are_completed(shell, session, text, there, missing):
+    shell.user_ns["Temperature"] = dnb.ones(3)
+    found = completions(shell, text)
+    assert there <= found
+    assert not missing & found
+
+
+def test_a_semicolon_silences(shell, session):
+    shell.user_ns["A"] = dnb.ones((6, 4))
+    assert run(shell, "%distlayout A;") is None
+    assert run(shell, "%distmem -o m;") is None
+    assert shell.user_ns["m"].engines
+    assert run(shell, "%%disttime\nA.sum();") is None
+
+
+def test_the_result_of_the_cell_is_shown_before_the_report(shell, session, capsys):
+    run(shell, "%%disttime\n6 * 7")
+    assert capsys.readouterr().out.lstrip().startswith("Out[")
+
+
+# -- memory ----------------------------------------------------------------------------------------
+
+
+class Keeper:
+    """Holds an array."""
+
+
+def test_distmem_tells_who_holds_what(shell, session):
+    space = shell.user_ns
+    space["A"] = dnb.ones((30, 30))
+    space["B"] = space["A"][1:, ::2]
+    space["frames"] = [dnb.zeros(9)]
+    space["keeper"] = Keeper()
+    space["keeper"].x = dnb.zeros(12)
+    hidden = dnb.zeros(15)
+    run(shell, "import distnb as dnb\ndnb.ones((9, 9))")
+    report = shell.run_line_magic("distmem", "")
+    held = {h.shape: h for h in report.arrays}
+    assert held[30, 30].names == ("A",)
+    assert held[30, 30].views == ("B",)
+    assert held[30, 30].bytes == (2400, 2400, 2400)
+    assert held[9,].holders == ("frames[0]",)
+    assert held[12,].holders == ("keeper.x",)
+    assert held[15,] == held[15,]._replace(names=(), views=(), holders=())
+    assert "Out[" in " ".join(held[9, 9].holders) or "_" in held[9, 9].holders
+    assert "dnb.ones((9, 9))" in held[9, 9].line
+    for rank, engine in enumerate(report.engines):
+        assert engine.named == 2400
+        assert engine.named + engine.unnamed == sum(h.bytes[rank] for h in report.arrays)
+    assert "del A, B" in report.advice
+    assert hidden.shape == (15,)
+
+
+def test_distmem_counts_the_pool_and_what_is_in_the_notebook(shell, session, monkeypatch):
+    shell.user_ns["A"] = dnb.ones((300, 300))
+    session.flush()  # else it would never be stored
+    del shell.user_ns["A"]
+    monkeypatch.setattr(dnb.config, "cutoff", 10_000)
+    shell.user_ns["small"] = dnb.ones(100)
+    dnb.ones(3, dist="block").sum().item()
+    report = shell.run_line_magic("distmem", "")
+    assert all(engine.pool == 240_000 for engine in report.engines)
+    assert [(h.names, h.notebook) for h in report.here] == [(("small",), 800)]
+    assert "in the notebook, below the cutoff: 1 array" in repr(report)
+
+
+def test_distmem_shows_itself(shell, session):
+    for i in range(20):
+        shell.user_ns[f"A{i}"] = dnb.ones((30, 30 + i))
+    report = shell.run_line_magic("distmem", "")
+    assert "and 8 more" in repr(report)
+    page = report._repr_html_()
+    assert len(page) < 10_000
+    ElementTree.fromstring(page)
+    assert "<title>" in page
+    assert repr(shell.run_line_magic("distmem", "A3")).count("30x33") == 1
+
+
+# -- the doctor ------------------------------------------------------------------------------------
+
+
+def test_the_doctor_looks_at_the_last_cell_that_did_something(shell, session, monkeypatch):
+    monkeypatch.setattr(doctor, "LEAST", 0.0)
+    monkeypatch.setattr(doctor, "WORTH", 0.0)
+    shell.user_ns["A"] = dnb.ones((9, 9))
+    run(shell, "for i in range(40): float(A[0, i % 9])")
+    run(shell, "1 + 1")
+    for cell in ("%distdoctor", "%distdoctor -q -o r"):
+        report = run(shell, cell) or shell.user_ns["r"]
+        assert [f.kind for f in report.findings] == ["element by element"]
+        assert report.findings[0].line.endswith("for i in range(40): float(A[0, i % 9])")
+
+
+def test_the_doctor_examines_a_cell(shell, session, monkeypatch):
+    monkeypatch.setattr(doctor, "LEAST", 0.0)
+    monkeypatch.setattr(doctor, "WORTH", 0.0)
+    shell.user_ns["A"] = dnb.ones((9, 9))
+    report = run(shell, "%%distdoctor\nfor i in range(40): A[0, i % 9] = i")
+    assert [f.kind for f in report.findings] == ["element by element"]
+    assert "written" in repr(report)
+    assert run(shell, "%%distdoctor\nA.sum().item()").findings == ()
+    with pytest.raises(ZeroDivisionError):
+        run(shell, "%%distdoctor\n1 / 0")
+
+
+# -- scaling ---------------------------------------------------------------------------------------
+
+
+def engine_threads():
+    return {t for t in threading.enumerate() if t.name.startswith("distnb-engine")}
+
+
+def test_distscale_runs_on_subsets_and_restores_everything(shell, session, capsys):
+    space = shell.user_ns
+    whole = space["A"] = dnb.arange(60.0).reshape(10, 6)
+    space["B"] = whole[2:]
+    space["frames"] = [dnb.ones(9, dist="cyclic")]
+    space["sizes"] = deque()  # not copied
+    space["kept"] = []
+    before = {k: v for k, v in space.items() if not k.startswith("_")}
+    elements = whole.to_numpy()
+    there = engine_threads()
+    cell = (
+        "%%distscale --repeat 2 -o scaling\n"
+        "A += 1\nnew = A.sum() + frames[0].sum()\n"
+        "sizes.append((A.session.size, float(new), float(B[0, 0])))\n"
+        "kept.append(new)\nprint('hello')\nnew"
+    )
+    report = run(shell, cell)
+    # Each run begins with the same elements, views see what happens to their base, and all
+    # numbers of engines find the same.
+    expected = float(elements.sum() + 60 + 9), float(elements[2, 0] + 1)
+    assert list(space["sizes"]) == [(n, *expected) for n in (1, 1, 2, 2, 3, 3)]
+    assert report.engines == (1, 2, 3)
+    assert capsys.readouterr().out.count("hello") == 1
+    space.pop("scaling")
+    assert {k: v for k, v in space.items() if not k.startswith("_")}.items() >= before.items()
+    assert "new" not in space
+    assert space["kept"] == []
+    assert space["A"] is whole
+    assert (whole.to_numpy() == elements).all()
+    assert current.active() is session
+    assert engine_threads() == there
+    assert not any("_distnb_copy" in w.executor.user for w in session.transport.workers)
+
+
+def test_distscale_finds_arrays_that_functions_use(shell, session):
+    run(
+        shell,
+        "import distnb as dnb\nA = dnb.ones((9, 9), dist='block')\ndef f():\n    return A * 2",
+    )
+    run(shell, "class Model:\n    def step(self):\n        return f() + A")
+    report = run(shell, "%%distscale --engines 1,3 --repeat 1\nModel().step().sum().item()")
+    assert report.engines == (1, 3)
+    assert all(run.report.commands >= 4 for run in report.runs)
+
+
+def test_distscale_refuses_arrays_that_it_cannot_copy(shell, session):
+    run(shell, "class Box: pass\nimport distnb as dnb\nbox = Box()\nbox.x = dnb.ones(9)")
+    with pytest.raises(UsageError, match="give them names"):
+        shell.run_cell_magic("distscale", "--repeat 1", "box.x.sum().item()\n")
+    assert current.active() is session
+
+
+def test_distscale_raises_the_error_of_the_cell_once(shell, session, capsys):
+    shell.user_ns["A"] = dnb.ones(9)
+    with pytest.raises(ZeroDivisionError):
+        run(shell, "%%distscale\nA = A + 1\n1 / 0")
+    assert shell.user_ns["A"].to_numpy().tolist() == [1.0] * 9
+    assert current.active() is session
+    text = capsys.readouterr()
+    assert (text.out + text.err).count("ZeroDivisionError: division by zero") <= 1
+
+
+def test_random_numbers_are_the_same_in_every_run(shell, session):
+    run(
+        shell,
+        "import distnb as dnb\nimport collections\nrng = dnb.random.default_rng(3)\nseen = collections.deque()",
+    )
+    run(shell, "%%distscale -q\nseen.append(rng.random((9, 9), dist='block').to_numpy().tolist())")
+    seen = shell.user_ns["seen"]
+    assert len(seen) == 9
+    assert all(x == seen[0] for x in seen)
+
+
+def test_a_scaling_shows_itself(shell, session):
+    shell.user_ns["A"] = dnb.ones((90, 90))
+    report = run(shell, "%%distscale --repeat 1\n(A[1:] + A[:-1]).sum().item()")
+    for run_ in report.runs:
+        assert sum(run_.spent) == pytest.approx(run_.engines * run_.seconds)
+    for share, losses in zip(report.efficiency, report.losses, strict=True):
+        assert share + sum(losses) == pytest.approx(1)
+    parallel = [prod(x) for x in zip(*(values for _, values in report.rungs), strict=True)]
+    for k, share in enumerate(report.efficiency):
+        product = parallel[k] / parallel[0] * report.computing[k]
+        assert product == pytest.approx(share, rel=1e-6)
+    assert "speed-up" in repr(report)
+    page = report._repr_html_()
+    assert len(page) < 10_000
+    ElementTree.fromstring(page)
+    assert page.count("<title>") == 2
+    left, right = report.plot()
+    assert len(left.lines[1].get_xdata()) == 3
+    assert right.get_xlabel() == "share of the engines' time"
+    pyplot.close("all")

@@ -15,7 +15,7 @@ import distnb as dnb
 from distnb.client.placement import Placement
 from distnb.errors import LayoutError
 from distnb.layout import make_layout
-from distnb.magics.expressions import parse_layouts
+from distnb.magics.expressions import axes_of, expressions
 from distnb.testing import placed, shapes
 from distnb.views import Placed, View
 from distnb.widgets import Memory, Several, to_html
@@ -235,27 +235,35 @@ def test_arrays_in_the_notebook_stand_beside(session):
 
 
 LINES = {
-    "A": (None, ["A"]),
-    "A B": (None, ["A", "B"]),
-    "A, B[1:, 0]": (None, ["A", "B[1:, 0]"]),
-    "A[1:, ::2] B.T C": (None, ["A[1:, ::2]", "B.T", "C"]),
-    "A - B": (None, ["A - B"]),
-    "f(A, 'x y') B": (None, ["f(A, 'x y')", "B"]),
-    "--axes 0,2 A": ((0, 2), ["A"]),
-    "-a 1 A": ((1,), ["A"]),
-    "--axes=2,-1 A B": ((2, -1), ["A", "B"]),
+    "A": ["A"],
+    "A B": ["A", "B"],
+    "A, B[1:, 0]": ["A", "B[1:, 0]"],
+    "A[1:, ::2] B.T C": ["A[1:, ::2]", "B.T", "C"],
+    "A - B": ["A - B"],
+    "f(A, 'x y') B": ["f(A, 'x y')", "B"],
 }
 
 
 @pytest.mark.parametrize(("line", "wanted"), LINES.items(), ids=LINES)
-def test_lines_of_distlayout(line, wanted):
-    assert parse_layouts(line) == wanted
+def test_expressions_of_distlayout(line, wanted):
+    assert expressions(line) == wanted
 
 
-@pytest.mark.parametrize("line", ["", "--axes 0", "--axis 0 A", "A[1", "A B)"])
+@pytest.mark.parametrize("line", ["", "A[1", "A B)"])
 def test_lines_that_say_nothing(line):
     with pytest.raises(UsageError, match="%distlayout: got"):
-        parse_layouts(line)
+        expressions(line)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"), [("1", (1,)), ("0,2", (0, 2)), ("2,-1", (2, -1)), ("x", None), ("1,", None)]
+)
+def test_axes_of_distlayout(text, wanted):
+    if wanted is None:
+        with pytest.raises(UsageError, match="%distlayout: got"):
+            axes_of(text)
+    else:
+        assert axes_of(text) == wanted
 
 
 # -- Memory ----------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from distnb.protocol import (
     InNotebook,
     Operand,
     Reduce,
+    Survey,
     Typed,
     decode,
     encode,
@@ -95,6 +96,7 @@ OTHERS = [
     st.builds(Free, SHAPES),
     st.builds(Bind, st.lists(st.tuples(NAMES, OPERANDS | HERE), max_size=2).map(tuple)),
     st.builds(Clocks, COUNT),
+    st.builds(Survey, COUNT),
     st.builds(Describe, COUNT, NAMES),
 ]
 COMMANDS = st.one_of(creates(), APPLIES, REDUCES, *OTHERS)

@@ -1,0 +1,133 @@
+"""What the last cell did: its commands, and what engines say they took.
+
+Kept always, because it costs next to nothing: a batch is kept as it was sent, with the times that
+come back with its replies; nothing is done for a single operation but to note the line that made a
+base. Only so many commands of a cell are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distnb.layout import Ints, Layout
+from distnb.protocol import Bind, Clocks, Command, Create, Describe, Survey
+
+__all__ = ["Cell", "Done", "Journal", "Spec"]
+
+#: Commands of a cell that are kept.
+MOST = 1 << 13
+#: Commands that are not the user's.
+OURS = (Bind, Clocks, Describe, Survey)
+
+#: Shape, dtype and layout of a base.
+Spec = tuple[Ints, np.dtype, Layout]
+
+
+class Done(NamedTuple):
+    """Commands that were sent together and are done.
+
+    ``freed`` are the bases that it dropped, ``times`` what each rank says (``Reply.times``), and
+    ``seconds`` the time from when it was sent, or the one before was done, until its replies were
+    taken in.
+    """
+
+    commands: tuple[Command, ...]
+    freed: Ints
+    times: tuple[Any, ...]
+    seconds: float
+
+
+class Cell:
+    """What was done since a cell began.
+
+    Attributes
+    ----------
+    specs : dict
+        What the bases are that were there before.
+    batches : list of Done
+        What is done.
+    kept, left : int
+        How many commands are kept, and how many were left out.
+    """
+
+    def __init__(self, specs: dict[int, Spec]) -> None:
+        self.specs = specs
+        self.batches: list[Done] = []
+        self.kept = self.left = 0
+        self.began = perf_counter()
+        self.ended: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long it took, or has taken by now."""
+        return (perf_counter() if self.ended is None else self.ended) - self.began
+
+    @property
+    def empty(self) -> bool:
+        """Whether the user's code recorded nothing."""
+        return not (self.left or any(type(c) not in OURS for b in self.batches for c in b[0]))
+
+    def add(self, batch: Done) -> None:
+        """Keep a batch, if there is room."""
+        if self.kept + len(batch.commands) > MOST and self.kept:
+            self.left += len(batch.commands)
+        else:
+            self.kept += len(batch.commands)
+            self.batches.append(batch)
+
+
+class Journal:
+    """The commands of this cell and of the last one that had any.
+
+    Parameters
+    ----------
+    bases : mapping
+        Handle -> weak reference to the base, of all bases on the engines.
+
+    Attributes
+    ----------
+    made : dict
+        Handle -> number of the source line that made the base.
+    """
+
+    def __init__(self, bases: Mapping[int, Any]) -> None:
+        self._bases = bases
+        self.made: dict[int, int] = {}
+        self._sent: dict[int, float] = {}
+        self._done = 0.0
+        self.cell = self.last = Cell({})
+
+    def begin(self) -> None:
+        """Begin a new cell."""
+        if not self.cell.empty:
+            self.last = self.cell
+        found = [(h, reference()) for h, reference in list(self._bases.items())]
+        self.cell = Cell({h: (b.shape, b.dtype, b.layout) for h, b in found if b is not None})
+
+    def end(self) -> None:
+        """Note that the cell has ended."""
+        self.cell.ended = perf_counter()
+
+    @property
+    def latest(self) -> Cell:
+        """The cell that ran last and had any commands; it may be the one that runs now."""
+        return self.last if self.cell.empty else self.cell
+
+    def sent(self, number: int, commands: Sequence[Command], freed: Ints) -> None:
+        """Note that a batch was sent."""
+        self._sent[number] = perf_counter()
+        self.made.update([(c.base, c.site) for c in commands if type(c) is Create])
+        for handle in freed:
+            self.made.pop(handle, None)
+
+    def took(
+        self, number: int, commands: tuple[Command, ...], freed: Ints, times: Sequence[Any]
+    ) -> None:
+        """Keep a batch whose replies have come."""
+        now, began = perf_counter(), self._sent.pop(number, self._done)
+        seconds, self._done = now - max(began, self._done), now
+        self.cell.add(Done(commands, freed, tuple(times), seconds))

@@ -1,0 +1,72 @@
+"""What the magics share: options, how they are read, and what becomes of a value."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic_arguments import argument, parse_argstring
+
+from distnb.client import current
+from distnb.client.array import DistArray
+from distnb.client.session import Session
+from distnb.errors import DistnbError
+
+__all__ = ["arrays_of", "deliver", "identifier", "parse", "plain_errors", "session_of", "storing"]
+
+
+def identifier(text: str) -> str:
+    """Return a name under which a value can be stored."""
+    if not text.isidentifier():
+        raise argparse.ArgumentTypeError(f"got {text!r}, expected a name such as r")
+    return text
+
+
+def storing(what: str) -> Callable[[Any], Any]:
+    """Return a decorator that adds ``-o`` and ``-q`` to a magic with ``@magic_arguments``."""
+    name = argument(
+        "-o", dest="name", type=identifier, default=None, help=f"store the {what} under this name"
+    )
+    quiet = argument("-q", dest="quiet", action="store_true", help=f"do not show the {what}")
+    return lambda function: name(quiet(function))
+
+
+def parse(magic: Any, line: str) -> Any:
+    """Return the arguments of a magic; a semicolon at the end silences, and is none of them."""
+    return parse_argstring(magic, line.rstrip().removesuffix(";"))
+
+
+def deliver(shell: Any, args: Any, value: Any) -> Any:
+    """Store a value if that was asked for; return it unless it is not to be shown."""
+    if args.name:
+        shell.user_ns[args.name] = value
+    return None if args.quiet else value
+
+
+@contextmanager
+def plain_errors(magic: str) -> Iterator[None]:
+    """Turn errors that the user can mend into usage errors, which IPython shows in one line."""
+    try:
+        yield
+    except (DistnbError, OSError, TypeError, ValueError) as error:
+        raise UsageError(f"{magic}: {error}") from error
+
+
+def session_of(magic: str) -> Session:
+    """Return the current session."""
+    found = current.active()
+    if found is None:
+        raise UsageError(f"{magic}: got no session, expected one; run %distnb start first")
+    return found
+
+
+def arrays_of(shell: Any, session: Session) -> list[tuple[str, DistArray]]:
+    """Return the arrays of a session that have names in the notebook."""
+    return [
+        (name, value)
+        for name, value in list(shell.user_ns.items())
+        if isinstance(value, DistArray) and value.session is session and not name.startswith("_")
+    ]

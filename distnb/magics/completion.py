@@ -1,0 +1,79 @@
+"""Completion of options and names after a magic, in the terminal and in JupyterLab."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from IPython.core.completer import (
+    CompletionContext,
+    SimpleCompletion,
+    SimpleMatcherResult,
+    context_matcher,
+)
+
+from distnb.client.array import DistArray
+
+__all__ = ["Completion"]
+
+_LINE = re.compile(r"^\s*(?:\w+\s*=\s*)?(%%?)(\w+)\s+(.*)$")
+
+
+class Completion:
+    """Completes what follows the magics, as their arguments say.
+
+    Parameters
+    ----------
+    shell : InteractiveShell
+        Its completer gets another matcher.
+    names : dict
+        The names of the magics, of a line and of a cell.
+    """
+
+    def __init__(self, shell: Any, names: dict[str, list[str]]) -> None:
+        self.shell = shell
+        self._names = {"%": set(names["line"]), "%%": set(names["cell"])}
+
+        @context_matcher(identifier="distnb")
+        def matcher(context: CompletionContext) -> SimpleMatcherResult:
+            return self._match(context)
+
+        self._matcher = matcher
+        shell.Completer.custom_matchers.append(self._matcher)
+
+    def remove(self) -> None:
+        """Take the matcher away."""
+        self.shell.Completer.custom_matchers.remove(self._matcher)
+
+    def _match(self, context: CompletionContext) -> SimpleMatcherResult:
+        """Return what may come next on a line."""
+        found = _LINE.match(context.text_until_cursor)
+        words: list[tuple[str, str]] = []
+        if found and found[2] in self._names[found[1]]:
+            kind = "cell" if found[1] == "%%" else "line"
+            magic = self.shell.find_magic(found[2], kind)
+            words = [w for w in self._after(magic, found[3]) if w[0].startswith(context.token)]
+        completions = [SimpleCompletion(text=t, type=k) for t, k in words]
+        return {"completions": completions, "suppress": bool(words)}
+
+    def _after(self, magic: Any, line: str) -> Iterable[tuple[str, str]]:
+        """Yield options, choices and arrays that may follow; nothing after an option's name."""
+        actions = magic.parser._actions
+        done = line.split()[: -1 if line and not line[-1].isspace() else None]
+        if done and any(done[-1] in a.option_strings and a.nargs != 0 for a in actions):
+            return
+        for action in actions:
+            for option in action.option_strings:
+                if option not in done:
+                    yield option, "param"
+            if not action.option_strings:
+                for choice in action.choices or ():
+                    yield str(choice), "param"
+                if action.dest.startswith("array"):
+                    yield from self._arrays()
+
+    def _arrays(self) -> Iterable[tuple[str, str]]:
+        for name, value in list(self.shell.user_ns.items()):
+            if isinstance(value, DistArray) and not name.startswith("_"):
+                yield name, "instance"

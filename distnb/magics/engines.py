@@ -1,0 +1,100 @@
+"""``%distnb``: engines and their status; ``%distlayout``: who holds what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_magic, magics_class, output_can_be_silenced
+from IPython.core.magic_arguments import argument, magic_arguments
+
+from distnb.client import current
+from distnb.client.array import DistArray
+from distnb.client.placement import Placement
+from distnb.magics.arguments import deliver, parse, plain_errors, storing
+from distnb.magics.cells import follow_cells
+from distnb.magics.expressions import axes_of, expressions
+from distnb.widgets.several import Several
+from distnb.widgets.status import Status
+
+__all__ = ["EngineMagics"]
+
+ACTIONS = ("start", "connect", "status", "stop")
+
+
+@magics_class
+class EngineMagics(Magics):
+    """The magics that start engines and show what is there."""
+
+    shell: Any
+
+    @magic_arguments()
+    @argument("action", nargs="?", default="status", choices=ACTIONS, help="what to do")
+    @argument("-n", type=int, default=None, help="engines to start (default: one for each core)")
+    @argument("--profile", default=None, help="ipyparallel profile to connect to")
+    @argument("--cluster-id", default=None, help="ipyparallel cluster to connect to")
+    @storing("status")
+    @line_magic
+    @output_can_be_silenced
+    def distnb(self, line: str) -> Any:
+        """Start or connect to engines, show their status, or stop.
+
+        Examples::
+
+            %distnb start -n 4
+            %distnb connect --profile mpi
+            %distnb
+            %distnb stop
+        """
+        args = parse(self.distnb, line)
+        with plain_errors(f"%distnb {args.action}"):
+            self._do(args)
+        follow_cells(self.shell)
+        return deliver(self.shell, args, Status(current.active()))
+
+    def _do(self, args: Any) -> None:
+        if args.action == "start":
+            current.start(args.n)
+        elif args.action == "connect":
+            current.connect(args.profile, args.cluster_id)
+        elif args.action == "stop" and (session := current.active()) is not None:
+            session.close()
+
+    @magic_arguments()
+    @argument("--axes", "-a", default=None, help="the axes to show, rows first, as in 0,2")
+    @argument("arrays", nargs="*", help="arrays, or any expressions")
+    @storing("layout")
+    @line_magic
+    @output_can_be_silenced
+    def distlayout(self, line: str) -> Any:
+        """Show who holds what of arrays.
+
+        Several arrays are drawn to one scale, with what an elementwise operation of two of them
+        would send.
+
+        Examples::
+
+            %distlayout A
+            %distlayout A[1:-1, ::2] B.T
+            %distlayout --axes 0,2 A
+        """
+        args = parse(self.distlayout, line)
+        texts = expressions(" ".join(args.arrays))
+        found = [self._placement(text) for text in texts]
+        if len(found) == 1 and args.axes is None:
+            return deliver(self.shell, args, found[0])
+        axes = None if args.axes is None else axes_of(args.axes)
+        with plain_errors("%distlayout"):
+            several = Several(found, texts if len(found) > 1 else (), axes)
+        return deliver(self.shell, args, several)
+
+    def _placement(self, expression: str) -> Placement:
+        found = self.shell.ev(expression)
+        if isinstance(found, DistArray):
+            found = found.layout
+        if not isinstance(found, Placement):
+            raise UsageError(
+                f"%distlayout: got {type(found).__name__}, expected a distributed array; "
+                "make one with distnb.asarray"
+            )
+        return found

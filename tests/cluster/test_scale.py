@@ -1,0 +1,151 @@
+"""Sessions on some engines of a cluster, beside one on all; a cell on 1, 2 and 3 of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections import deque
+from pathlib import Path
+
+import numpy as np
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import distnb as dnb
+from distnb.client import current
+from tests.failures.support import setting
+
+
+@pytest.fixture(scope="module", autouse=True)
+def owner():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DISTNB_ALLOW_ROOT", "1")
+        patch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
+        with dnb.start(3) as session:
+            yield session
+
+
+@pytest.fixture(params=["direct", "ipyparallel"])
+def session(owner, request):
+    client = owner.transport.client
+    with setting(cutoff=0, road=request.param), dnb.connect(client=client) as found:
+        yield found
+
+
+@pytest.fixture
+def shell(session):
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "distnb")
+    yield shell
+    shell.run_line_magic("unload_ext", "distnb")
+    shell.user_ns.clear()
+    InteractiveShell.clear_instance()
+
+
+def on_engines(session, code):
+    """Return the value of an expression on each engine."""
+    view = session.transport.client[:]
+    return view.apply_sync(_evaluate, code)
+
+
+def _evaluate(code):
+    from distnb.engines import entry
+
+    return eval(code, {"entry": entry})
+
+
+def workers(session):
+    return on_engines(session, "sorted(entry._WORKERS)")
+
+
+def test_a_subset_has_a_communicator_of_its_own(session):
+    x = dnb.arange(30.0)
+    before = workers(session)
+    with dnb.subset(2) as part:
+        assert current.session() is part
+        y = dnb.arange(30.0).reshape(5, 6)
+        assert y.layout.elements() == (18, 12)
+        assert (y.T @ y).to_numpy().tolist() == (y.to_numpy().T @ y.to_numpy()).tolist()
+        assert [len(w) for w in workers(session)] == [len(before[0]) + 1] * 2 + [len(before[0])]
+        assert part.transport.kind == session.transport.kind
+    assert workers(session) == before
+    assert current.session() is session
+    assert float(x.sum()) == 435.0
+
+
+def test_batches_of_both_sessions_keep_their_order(session):
+    x = dnb.zeros((60, 60))
+    with dnb.subset(2) as part, dnb.subset(1, session) as one:
+        y = dnb.zeros((60, 60), session=part)
+        z = dnb.zeros((60, 60), session=one)
+        for i in range(60):
+            for a in (x, y, z):
+                a += a[::-1].T + 1
+                a.session.send()
+            if i % 20 == 7:  # what goes through ipyparallel comes in between, on all engines
+                assert on_engines(session, "1 + 1") == [2, 2, 2]
+        total = [float((a % 1000).sum()) for a in (z, y, x)]
+        assert len(set(total)) == 1
+
+
+def test_a_failure_in_a_subset_stays_there(session):
+    x = dnb.ones(30)
+    with dnb.subset(2):
+        y = dnb.ones((6, 6), dist="block")
+        with pytest.raises(np.linalg.LinAlgError):
+            dnb.linalg.inv(y).to_numpy()
+        assert float(y.sum()) == 36
+    assert float(x.sum()) == 30
+
+
+def test_distscale_runs_on_one_two_and_three_engines(session, shell):
+    before = workers(session)
+    space = shell.user_ns
+    space["A"] = dnb.arange(3600.0).reshape(60, 60)
+    space["C"] = dnb.ones((60, 60), dist=("block", ("cyclic", 2)), grid=(1, 3))
+    space["R"] = dnb.ones((60, 60), dist="replicated")
+    space["seen"] = deque()  # not copied
+    cell = "B = (A[1:] - A[:-1]) * C[1:] + R[:-1]\nA *= 2\nseen.append(float(B.sum()))"
+    report = shell.run_cell_magic("distscale", "--repeat 2", cell)
+    assert report.engines == (1, 2, 3)
+    assert len(space["seen"]) == 6
+    assert set(space["seen"]) == {59 * 60 * 61.0}
+    assert [len(run.report.engines) for run in report.runs] == [1, 2, 3]
+    for run in report.runs:
+        assert sum(run.spent) == pytest.approx(run.engines * run.seconds)
+    assert space["A"].session is session
+    assert float(space["A"][0, 1]) == 1.0
+    assert workers(session) == before
+    assert not any(on_engines(session, "'_distnb_copy' in entry._user_namespace()"))
+
+
+def test_an_error_leaves_nothing_behind(session, shell):
+    before = workers(session)
+    shell.user_ns["A"] = dnb.ones((60, 60))
+    with pytest.raises(ValueError, match="shapes"):
+        shell.run_cell_magic("distscale", "--engines 2", "A + A[1:]\n")
+    assert workers(session) == before
+    assert float(shell.user_ns["A"].sum()) == 3600
+
+
+def test_distmem_asks_the_engines(session, shell):
+    shell.user_ns["A"] = dnb.ones((300, 100))
+    report = shell.run_line_magic("distmem", "")
+    assert report.arrays[0].bytes == (80_000, 80_000, 80_000)
+    for engine in report.engines:
+        assert engine.named == 80_000
+        assert engine.other > 1_000_000
+        assert 0 < engine.available <= engine.total
+
+
+def test_an_interrupt_leaves_nothing_behind(session, shell):
+    before = workers(session)
+    shell.user_ns["A"] = dnb.ones((600, 600))
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        shell.run_cell_magic("distscale", "--engines 2", "while True: A *= A\n")
+    assert workers(session) == before
+    assert current.session() is session
+    assert float(shell.user_ns["A"].sum()) == 360_000
