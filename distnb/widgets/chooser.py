@@ -182,8 +182,8 @@ def _name_of(array: Any) -> str:
     """Return the name of an array in the user's code, x if it has none."""
     frame = user_frame()
     known = {} if frame is None else {**frame.f_globals, **frame.f_locals}
-    names = (name for name, value in known.items() if value is array and not name.startswith("_"))
-    return next(names, "x")
+    names = (name for name, value in known.items() if value is array)
+    return next((n for n in names if n.isidentifier() and not n.startswith("_")), "x")
 
 
 def _show(box: Any, on: bool) -> None:

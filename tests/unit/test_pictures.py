@@ -403,7 +403,8 @@ def test_outlook_before_anything_was_computed(session):
 def test_the_chooser_follows_its_boxes(session):
     a, _kept = computed(session)
     chooser = LayoutChooser(a)
-    assert LayoutChooser(dnb.ones(3)).name == "x"
+    temporary = [dnb.ones(3)]
+    assert LayoutChooser(temporary[0]).name == "x"
     assert chooser.apply_button.disabled
     assert "lies now" in chooser.status.value
     chooser.kinds[0].value, chooser.kinds[1].value = "whole", "block-cyclic"
