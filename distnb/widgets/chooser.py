@@ -147,7 +147,7 @@ class LayoutChooser(widgets.VBox):
             self._tell(str(error))
             self.apply_button.disabled = True
             return
-        self.outlook = Outlook(self.array, self.chosen)
+        self.outlook = Outlook(self.array, self.chosen, self.outlook)
         self.view.value = self.outlook.html()
         self.code.value = f"<code>{escape(choice.code(self.name, shape))}</code>"
         same = self.chosen == self.array._base.layout
