@@ -21,7 +21,7 @@ from distnb.client.holders import Held, drop, held, shell
 from distnb.client.session import Session
 from distnb.live import Live
 from distnb.widgets import live as pictures
-from distnb.widgets.live import ARRAYS, Cell, Scene
+from distnb.widgets.live import ARRAYS, FREE, Cell, Scene
 from distnb.widgets.timing import TimeReport
 
 __all__ = ["Dashboard"]
@@ -60,6 +60,8 @@ class Dashboard:
         self._shell = shell()
         self._cells = _Cells(session, self._shell, self._cell_changed)
         self._health, self._cell, self._note = HTML(), HTML(), HTML()
+        for box in (self._health, self._cell):
+            box.add_class("jp-RenderedHTMLCommon")  # tables as in other outputs
         self._arrays = _Arrays(self._free)
         self._report = VBox()
         self.widget = VBox([self._health, self._cell, self._report, self._arrays.box, self._note])
@@ -272,9 +274,9 @@ class _Arrays:
             self.box.children = children
 
     def _row(self, place: int) -> HBox:
-        button = Button(description="Free", layout=Layout(width="5em"))
+        button = Button(description="Free", layout=Layout(width=f"{FREE - 8}px"))
         button.on_click(lambda _: self._clicked(place))
-        return HBox([HTML(layout=Layout(flex="1 1 auto")), button])
+        return HBox([HTML(layout=Layout(flex="1 1 0%")), button])
 
     def _clicked(self, place: int) -> None:
         if place < len(self._shown):

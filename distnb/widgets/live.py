@@ -43,6 +43,8 @@ __all__ = [
 
 #: Arrays that are listed; the others share a line.
 ARRAYS = 12
+#: Pixels that a line of an array leaves for its button.
+FREE = 72
 #: Less of a core than this part of the time it computes, and an engine counts as slow.
 _SLOW = 0.7
 #: Seconds of computing below which nobody can tell that.
@@ -238,8 +240,9 @@ def array_cells(x: Held) -> tuple[str, ...]:
 
 
 def array_head() -> str:
-    """Return the names of the columns of the list of arrays."""
-    return _array_grid([f"<b>{name}</b>" for name in _ARRAY])
+    """Return the names of the columns of the list of arrays; a button follows the others."""
+    grid = _array_grid([f"<b>{name}</b>" for name in _ARRAY])
+    return f'<div style="padding-right:{FREE}px">{grid}</div>'
 
 
 def array_line(x: Held) -> str:
@@ -255,8 +258,9 @@ def array_rest(rest: Sequence[Held]) -> str:
 
 
 def _array_grid(cells: Sequence[str]) -> str:
-    columns = "2fr 3fr 3fr 1.2fr 4fr 2fr"
-    style = f"display:grid;grid-template-columns:{columns};gap:0 1em;line-height:1.4;min-width:50em"
+    # Shares of the width alone, not of what is in them, so that lines stand below each other
+    columns = " ".join(f"minmax(0,{share}fr)" for share in (2, 3, 3, 1.2, 4, 2))
+    style = f"display:grid;grid-template-columns:{columns};gap:0 1em;line-height:1.4"
     return f'<div style="{style}">{"".join(f"<span>{cell}</span>" for cell in cells)}</div>'
 
 
