@@ -1,8 +1,8 @@
 """What the last cell did: its commands, and what engines say they took.
 
 Kept always, because it costs next to nothing: a batch is kept as it was sent, with the times that
-come back with its replies; nothing is done for a single operation but to note the line that made a
-base. Only so many commands of a cell are kept.
+come back with its replies; nothing is done for a single operation. Only so many commands of a cell
+are kept.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.layout import Ints, Layout
-from distnb.protocol import Bind, Clocks, Command, Create, Describe, Survey
+from distnb.protocol import Bind, Clocks, Command, Describe, Survey
 
 __all__ = ["Cell", "Done", "Journal", "Spec"]
 
@@ -87,16 +87,10 @@ class Journal:
     ----------
     bases : mapping
         Handle -> weak reference to the base, of all bases on the engines.
-
-    Attributes
-    ----------
-    made : dict
-        Handle -> number of the source line that made the base.
     """
 
     def __init__(self, bases: Mapping[int, Any]) -> None:
         self._bases = bases
-        self.made: dict[int, int] = {}
         self._sent: dict[int, float] = {}
         self._done = 0.0
         self.cell = self.last = Cell({})
@@ -117,12 +111,9 @@ class Journal:
         """The cell that ran last and had any commands; it may be the one that runs now."""
         return self.last if self.cell.empty else self.cell
 
-    def sent(self, number: int, commands: Sequence[Command], freed: Ints) -> None:
+    def sent(self, number: int) -> None:
         """Note that a batch was sent."""
         self._sent[number] = perf_counter()
-        self.made.update([(c.base, c.site) for c in commands if type(c) is Create])
-        for handle in freed:
-            self.made.pop(handle, None)
 
     def took(
         self, number: int, commands: tuple[Command, ...], freed: Ints, times: Sequence[Any]

@@ -129,7 +129,6 @@ def _held(session: Session, base: Base, found: list[tuple[str, bool]], sizes: li
     direct = [
         (path, whole) for path, whole in found if path.isidentifier() and path not in _RESULTS
     ]
-    made = None if base.host is not None else session.journal.made.get(base.handle)
     return Held(
         tuple(path for path, whole in direct if whole),
         tuple(path for path, whole in direct if not whole),
@@ -138,7 +137,7 @@ def _held(session: Session, base: Base, found: list[tuple[str, bool]], sizes: li
         str(base.dtype),
         base.layout.spell(),
         tuple(sizes),
-        "" if made is None else session.line(made),
+        session.line(base.site) if base.site >= 0 else "",
     )
 
 

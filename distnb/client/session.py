@@ -254,7 +254,7 @@ class Session:
                 self._progress.end()
             self._sent.append(_Sent(at, self.batches, self._epoch, ticket, numbered, freed))
             self._leaving = None
-            self.journal.sent(self.batches, numbered, freed)
+            self.journal.sent(self.batches)
         while not idle and len(self._sent) > (0 if self.transport.inline else _IN_FLIGHT):
             self._collect_oldest()
 

@@ -197,19 +197,6 @@ def test_only_so_many_commands_are_kept(session):
     assert f"{found.left:,} more were not looked at" in repr(DoctorReport(found))
 
 
-def test_a_base_keeps_the_line_that_made_it_as_long_as_it_lives(session):
-    made = session.journal.made
-    before = len(made)
-    a = dnb.ones(30)
-    b = a + 1
-    session.flush()
-    assert "b = a + 1" in session.line(made[b._base.handle])
-    del a, b
-    dnb.ones(3)
-    session.flush()
-    assert len(made) <= before + 1
-
-
 @pytest.mark.parametrize("notebook", ["tour", "heat"])
 def test_the_notebooks_give_no_alarm(session, notebook):
     """Run what the cells of a shipped notebook do with arrays, on smaller ones."""

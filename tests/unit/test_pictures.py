@@ -18,7 +18,7 @@ from distnb.layout import make_layout
 from distnb.magics.expressions import axes_of, expressions
 from distnb.testing import placed, shapes
 from distnb.views import Placed, View
-from distnb.widgets import Memory, Several
+from distnb.widgets import Memory, Several, to_html
 from distnb.widgets.choices import Choice, Outlook, cuts_by, grids_of
 from distnb.widgets.chooser import LayoutChooser
 from distnb.widgets.halo import halo
@@ -26,7 +26,7 @@ from distnb.widgets.memory import all_bytes, bars, room_of
 from distnb.widgets.picture import picture
 from distnb.widgets.several import common_frames
 from distnb.widgets.svg import VERMILLION
-from tests.unit.test_widgets import contrast, rgb
+from tests.unit.test_widgets import LARGE, contrast, rgb
 
 SVG = "{http://www.w3.org/2000/svg}"
 BUDGET = 10_000
@@ -299,6 +299,14 @@ def test_bars_of_memory(size, room):
             assert 0 <= float(x) <= width
     assert ("┆ room" in "".join(svg.itertext())) == limit
     assert ("free at the start" in memory.tell()) == bool(room)
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_pages_with_bars_stay_small(name):
+    placed = LARGE[name]
+    size = placed.layout.grid.size
+    memory = Memory(np.full(size, 10**9), np.arange(size), np.full(size, 10**10))
+    assert len(parse(to_html(placed, "f8", "<" * 1000, size, memory)).findall(f".//{SVG}svg")) == 2
 
 
 def test_what_is_drawn_can_be_seen():
