@@ -9,7 +9,7 @@ EXAMPLES ?= 0.3
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-mpich test-openmpi check notebook bench docs clean distclean
+.PHONY: help demo test test-mpich test-openmpi chromium check notebook bench docs clean distclean
 
 PY := .venv/bin/python
 PY_OPENMPI := .venv-openmpi/bin/python
@@ -22,11 +22,17 @@ demo: .venv/ready  ## run the heat notebook headless into build/demo
 
 test: test-mpich test-openmpi  ## run all tests, on both MPIs
 
-test-mpich: .venv/ready  ## run all tests on MPICH
+test-mpich: .venv/ready chromium  ## run all tests on MPICH
 	DISTNB_TEST_EXAMPLES=$(EXAMPLES) $(PY) -m pytest tests -m "not openmpi_only" $(PARALLEL) $(ARGS)
 
 test-openmpi: .venv-openmpi/ready  ## run the tests that use MPI on Open MPI
 	DISTNB_TEST_EXAMPLES=0.1 $(PY_OPENMPI) -m pytest tests/mpi tests/cluster tests/failures -m "not mpich_only" $(PARALLEL) $(ARGS)
+
+# For tests/browser, which are skipped without it. Only root can install it, by Debian's apt-get.
+chromium:
+	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || { \
+	    echo "installing Debian's chromium, once"; \
+	    apt-get -qq update && apt-get -qq install -y chromium >/dev/null; } || true
 
 check: .venv/ready  ## lint, format, types, import arrows, sizes
 	$(PY) -m ruff check .

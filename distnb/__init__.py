@@ -34,6 +34,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     lanes,
     linalg,
     methods,
+    moving,
     nans,
     ordering,
     padding,
@@ -96,6 +97,7 @@ __all__ = [  # noqa: PLE0604 - names from the table
     "Placement",
     "Session",
     "SessionError",
+    "choose_layout",
     "config",
     "connect",
     "dashboard",
@@ -123,7 +125,7 @@ class _Views:
     """The pictures of layouts, imported when one is asked for."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(importlib.import_module("distnb.widgets.layout"), name)
+        return getattr(importlib.import_module("distnb.widgets"), name)
 
 
 Placement.views = _Views()
@@ -159,6 +161,23 @@ def dashboard(session: Session | None = None) -> Any:
     2 engines by in this process; ...
     """
     return importlib.import_module("distnb.widgets.dashboard").Dashboard(need(session))
+
+
+def choose_layout(array: DistArray, name: str = "x") -> Any:
+    """Return a widget to choose where an array lies: axes, grid, block sizes, weights.
+
+    It shows the picture, the balance, what the move would send, and what the last cell would have
+    sent if the array had lain so. *Apply* moves the array in place, as ``array.move(dist)`` does,
+    when the cell that runs has ended: all names and views of it follow.
+
+    Parameters
+    ----------
+    array : DistArray
+        A whole array, not a view.
+    name : str, optional
+        Its name in the line of code that does the same.
+    """
+    return importlib.import_module("distnb.widgets.chooser").LayoutChooser(array, name)
 
 
 def load_ipython_extension(shell: Any) -> None:

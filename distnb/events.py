@@ -38,6 +38,7 @@ __all__ = [
     "Report",
     "Span",
     "Step",
+    "bandwidth",
     "clock_name",
 ]
 
@@ -311,3 +312,13 @@ def imbalance(values: Sequence[int]) -> float:
     """
     total = sum(values)
     return max(values) * len(values) / total if total else 1.0
+
+
+def bandwidth(engines: Sequence[Account]) -> float | None:
+    """Return the bytes that an engine sends in a second of transfer; None for too few to tell.
+
+    >>> bandwidth([Account(10**9, (0, 0, 10**7, 0, 0), 4, 10**7)])
+    1000000000.0
+    """
+    sent, spent = sum(e.bytes for e in engines), sum(e.spent[TRANSFER] for e in engines)
+    return sent / spent * 1e9 if sent >= 1 << 20 and spent else None

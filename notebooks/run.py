@@ -31,7 +31,12 @@ def execute(name: str, out: Path, timeout: int) -> None:
     out.mkdir(parents=True, exist_ok=True)
     os.environ["DISTNB_DEMO_DIR"] = str(out)
     notebook = nbformat.read(HERE / f"{name}.ipynb", as_version=4)
-    client = NotebookClient(notebook, timeout=timeout, resources={"metadata": {"path": str(HERE)}})
+    client = NotebookClient(
+        notebook,
+        timeout=timeout,
+        resources={"metadata": {"path": str(HERE)}},
+        store_widget_state=False,  # so that exports show what widgets are without a browser
+    )
     # The kernel of this interpreter, whatever kernels the machine has installed.
     client.create_kernel_manager()
     client.km.kernel_cmd = [sys.executable, "-m", "ipykernel_launcher", *KERNEL_ARGS]

@@ -42,10 +42,12 @@ ROOT = (
     "distnb.views",
     "distnb.shares",
     "distnb.transfer",
+    "distnb.traffic",
     "distnb.picks",
     "distnb.matrices",
     "distnb.ops",
     "distnb.protocol",
+    "distnb.forecast",
     "distnb.channel",
     "distnb.replay",
     "distnb.comparison",
@@ -79,6 +81,7 @@ RULES: dict[str, Rule] = {
         (*SHARED, "distnb.client", "distnb.widgets", "ipywidgets", "matplotlib"),
         inside=("IPython",),
     ),
+    "distnb.widgets.timeline": Rule((*SHARED, "distnb.widgets", "anywidget", "traitlets")),
     "distnb.testing": Rule(ANYTHING),
 }
 #: ``distnb/__init__.py`` itself.

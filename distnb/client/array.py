@@ -70,7 +70,7 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def layout(self) -> Placement:
         """Who holds which elements."""
-        return Placement(self.placed, self.dtype, self.session.size)
+        return Placement(self.placed, self.dtype, self.session.size, self.session)
 
     def __len__(self) -> int:
         if not self._view.shape:
@@ -92,8 +92,7 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         return format(str(self), spec) if self.ndim else format(self.item(), spec)
 
     def _repr_html_(self) -> str:
-        views, size = Placement.views, self.session.size
-        return str(views.to_html(self.placed, self.dtype, title=repr(self), size=size))
+        return self.layout.page(repr(self))
 
     # -- reading -----------------------------------------------------------------------------
 

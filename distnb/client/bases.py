@@ -25,7 +25,7 @@ class Base:
 
     __slots__ = (
         *("__weakref__", "copy", "dtype", "handle", "host", "layout", "lost", "nbytes", "session"),
-        *("shape", "since", "site"),
+        *("shape", "since", "site", "turn"),
     )
 
     def __init__(
@@ -45,6 +45,8 @@ class Base:
         self.lost = False
         #: The line that made it, as the session numbers them; -1 if that was not noted.
         self.site = -1
+        #: Added to the numbers of its handles' specs: another one after each change of layout.
+        self.turn = 0
         self.move(layout, need)
 
     @classmethod
@@ -60,6 +62,7 @@ class Base:
         base.copy = None
         base.site = -1
         base.lost = False
+        base.turn = 0
         return base
 
     def move(self, layout: Layout, need: int | None = None) -> None:
@@ -72,6 +75,18 @@ class Base:
         #: No batch before this one has to do with the content.
         self.since = self.session.batches + 1
         self.session.watch(self)
+
+    def exchange(self, other: Base) -> None:
+        """Take the memory of another base, which has the same elements elsewhere, for one's own."""
+        for name in ("handle", "nbytes", "layout", "since"):
+            mine, its = getattr(self, name), getattr(other, name)
+            setattr(self, name, its)
+            setattr(other, name, mine)
+        self.session.trace.renamed(other.handle, self.handle)
+        self.session.turns += 1
+        self.turn = self.session.turns << 32  # above all numbers of specs
+        self.session.watch(self)
+        self.session.watch(other)
 
     def __del__(self) -> None:
         if self.nbytes >= 0 and not self.session.closed:

@@ -88,9 +88,9 @@ class Handle:
     @property
     def placed(self) -> Placed:
         """View, base shape and layout in one."""
-        placed = self._placed
-        if placed is None:
-            shape, layout = self._base.shape, self._base.layout
+        placed, layout = self._placed, self._base.layout
+        if placed is None or (placed.layout is not layout and placed.layout != layout):
+            shape = self._base.shape
             whole = self._view.is_whole(shape)
             placed = Placed.whole(shape, layout) if whole else Placed(shape, layout, self._view)
             if self._base.host is None:  # else it may move

@@ -92,12 +92,12 @@ def copied(x: Handle, dtype: np.dtype, layout: Layout) -> Any:
     return out
 
 
-def move_out(base: Base) -> None:
+def move_out(base: Base, layout: Layout | None = None) -> None:
     """Give a base to the engines for good: they are to write into it."""
     host = base.host
     if host is None:
         return
-    base.move(default_layout(base.shape, base.session.size))
+    base.move(layout or default_layout(base.shape, base.session.size))
     record_creation(base, ("data", _parts(base.session, host, base.layout)))
     base.host = base.copy = None
 

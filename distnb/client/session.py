@@ -23,11 +23,12 @@ from distnb.client.live import look
 from distnb.client.progress import Progress, surface
 from distnb.client.recorder import Recorder
 from distnb.client.sites import Sites
+from distnb.client.trace import Trace
 from distnb.client.transport import Transport
 from distnb.client.windows import Reading, Record, Window
 from distnb.config import config
 from distnb.errors import EngineError, SessionError, explain
-from distnb.events import Report
+from distnb.events import Report, bandwidth
 from distnb.interrupts import held, interruptible
 from distnb.layout import Ints, Layout
 from distnb.live import Live
@@ -116,6 +117,11 @@ class Session:
         self.templates: dict[Any, Any] = {}
         self.specs: dict[Any, int] = {}
         self.last_spec = 0
+        #: How often a base has changed its layout.
+        self.turns = 0
+        self.trace = Trace()
+        #: Bytes that an engine sends in a second, as measured; None before anything was.
+        self.bandwidth: float | None = None
         self._error: BaseException | None = None
         #: Why the engines cannot be used any more.
         self._dead = ""
@@ -210,6 +216,7 @@ class Session:
     def release(self, base: Base) -> None:
         """Free a base whose last reference went."""
         self._released.append(base.nbytes)
+        self.trace.freed(base)
         self._recorder.delete(base.handle)
         self._bases.pop(base.handle, None)
 
@@ -227,6 +234,7 @@ class Session:
             if not commands or self.closed or self._dead:
                 return
             self.batches += 1
+            self.trace.add(commands)
             message = encode(Batch(self.batches, self._epoch, commands, bool(config.fuse)))
             self.bytes_out += len(message)
             numbered = tuple(c for c in commands if not isinstance(c, Free))
@@ -341,6 +349,11 @@ class Session:
         """Remember a base (weakly), to be told if its content gets lost."""
         self._bases[base.handle] = weakref.ref(base)
 
+    def bases(self) -> list[Base]:
+        """Return the bases on the engines that are alive."""
+        found = (reference() for reference in list(self._bases.values()))
+        return [base for base in found if base is not None]
+
     def _raise_pending(self) -> None:
         error, self._error = self._error, None
         if error is not None:
@@ -448,7 +461,9 @@ class Session:
         commands = self.recorded
         end = self._reading()
         self._windows.discard(window)
-        return window.report(end._replace(recorded=commands), self.line)
+        report = window.report(end._replace(recorded=commands), self.line)
+        self.bandwidth = bandwidth(report.engines) or self.bandwidth
+        return report
 
     def _reading(self) -> Reading:
         """Return the engines' accounts, when all is done that was recorded so far."""

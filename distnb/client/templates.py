@@ -59,7 +59,7 @@ def key_of(op: str, inputs: Sequence[Any], out: Handle | None) -> tuple[Any, Any
             if base.host is not None or base.lost or base.session is not (session or base.session):
                 return None, None
             session = base.session
-            key.append(x._spec or _spec(session, x))
+            key.append((x._spec or _spec(session, x)) + base.turn)
         elif type(x) in _WEAK or (type(x) is int and 0 <= x < 128):
             key.append(type(x))
         else:

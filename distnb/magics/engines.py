@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -13,11 +14,24 @@ from distnb.client.array import DistArray
 from distnb.client.placement import Placement
 from distnb.magics.arguments import deliver, parse, plain_errors, storing
 from distnb.magics.cells import follow_cells
+from distnb.magics.expressions import expressions
+from distnb.widgets.several import Several
 from distnb.widgets.status import Status
 
 __all__ = ["EngineMagics"]
 
 ACTIONS = ("start", "connect", "status", "stop")
+
+
+def axes(text: str) -> tuple[int, ...]:
+    """Return one axis or two."""
+    try:
+        found = tuple(int(word) for word in text.split(","))
+    except ValueError:
+        found = ()
+    if len(found) not in (1, 2):
+        raise argparse.ArgumentTypeError(f"got {text!r}, expected one axis or two, as in 0,2")
+    return found
 
 
 @magics_class
@@ -59,24 +73,39 @@ class EngineMagics(Magics):
             session.close()
 
     @magic_arguments()
-    @argument("array", nargs="*", help="the array, or any expression")
+    @argument("-a", "--axes", type=axes, default=None, help="axes to show, rows first, as in 0,2")
+    @argument("array", nargs="*", help="arrays, or any expressions")
     @storing("layout")
     @line_magic
     @output_can_be_silenced
     def distlayout(self, line: str) -> Any:
-        """Show who holds what of an array.
+        """Show who holds what of arrays.
+
+        Several arrays are drawn to one scale, with what an elementwise operation of two of them
+        would send.
 
         Examples::
 
             %distlayout A
-            %distlayout A[1:-1, ::2]
+            %distlayout A[1:-1, ::2] B
+            %distlayout --axes 0,2 A
         """
         args = parse(self.distlayout, line)
-        if not args.array:
+        words = expressions(" ".join(args.array)) if args.array else []
+        if not words:
             raise UsageError(
                 "%distlayout: got nothing, expected an array; for example %distlayout A"
             )
-        found = self.shell.ev(" ".join(args.array))
+        found: Any = [self._placement(text) for text in words]
+        if len(found) == 1 and args.axes is None:
+            found = found[0]
+        else:
+            with plain_errors("%distlayout"):
+                found = Several(found, words if len(found) > 1 else (), args.axes)
+        return deliver(self.shell, args, found)
+
+    def _placement(self, expression: str) -> Placement:
+        found = self.shell.ev(expression)
         if isinstance(found, DistArray):
             found = found.layout
         if not isinstance(found, Placement):
@@ -84,4 +113,4 @@ class EngineMagics(Magics):
                 f"%distlayout: got {type(found).__name__}, expected a distributed array; "
                 "make one with distnb.asarray"
             )
-        return deliver(self.shell, args, found)
+        return found

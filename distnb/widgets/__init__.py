@@ -9,8 +9,24 @@ without scripts; ``plot`` draws on matplotlib axes, which are imported only then
 from __future__ import annotations
 
 from distnb.widgets.layout import plot, to_html
+from distnb.widgets.memory import Memory, memory_of
+from distnb.widgets.moving import Cost
 from distnb.widgets.picture import Box, Picture, blocks, picture  # the function hides its module
+from distnb.widgets.several import Several
 from distnb.widgets.text import describe
 from distnb.widgets.timing import TimeReport
 
-__all__ = ["Box", "Picture", "TimeReport", "blocks", "describe", "picture", "plot", "to_html"]
+__all__ = [
+    "Box",
+    "Cost",
+    "Memory",
+    "Picture",
+    "Several",
+    "TimeReport",
+    "blocks",
+    "describe",
+    "memory_of",
+    "picture",
+    "plot",
+    "to_html",
+]

@@ -216,8 +216,8 @@ def together(count: int, rows: int, what: str) -> list[str]:
     return [f"{count:,} engines in {rows} rows: each row is the {what} of {each}"]
 
 
-def describe(placed: Placed, dtype: Any, size: int | None = None) -> str:
-    """Return who holds how much, as plain text.
+def describe(placed: Placed, dtype: Any, size: int | None = None, memory: Any = None) -> str:
+    """Return who holds how much, as plain text; and what is said of ``memory``.
 
     Shares are of the view's elements; with copies they add up to more than 100 %. The local shape
     is that of the engine's part of the base. All ``size`` engines of the session are listed (by
@@ -239,7 +239,8 @@ def describe(placed: Placed, dtype: Any, size: int | None = None) -> str:
     whole = placed.view.is_whole(placed.shape)
     head = [f"{facts.head}: {facts.layout}"] if whole else [facts.head, facts.layout]
     more = together(len(facts.held), len(rows), "sum")
-    return "\n".join([*head, *aligned(table, left=[5]), *more, facts.finding])
+    tail = [memory.tell()] if memory else []
+    return "\n".join([*head, *aligned(table, left=[5]), *more, facts.finding, *tail])
 
 
 # -- Pages -----------------------------------------------------------------------------------------

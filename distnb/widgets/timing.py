@@ -98,6 +98,12 @@ class TimeReport:
         """Return what changed since another report: ``after.diff(before)``."""
         return TimeComparison(self._report.diff(getattr(other, "_report", other)))
 
+    def timeline(self, against: Any = None) -> Any:
+        """Return what ran as a widget, in time; see :class:`~distnb.widgets.timeline.Timeline`."""
+        from distnb.widgets.timeline import Timeline  # imports the widgets
+
+        return Timeline(self, against)
+
     def plot(self, ax: Any = None) -> Any:
         """Draw one bar for each engine on matplotlib axes, and return these."""
         found = rows(self._report, BARS)

@@ -17,6 +17,7 @@ from matplotlib import pyplot
 import distnb as dnb
 from distnb.client import current, doctor
 from distnb.events import COMPUTE
+from distnb.widgets.several import Several
 
 
 @pytest.fixture
@@ -91,8 +92,18 @@ def test_distlayout_of_an_array_in_the_notebook(shell, session):
     pyplot.close("all")
 
 
-@pytest.mark.parametrize("line", ["", "3"])
+@pytest.mark.parametrize("line", ["--axes 0,2 A", "-a 1 A[1:]", "--axes=0,2 A B", "A + 1, B"])
+def test_distlayout_of_several_and_of_chosen_axes(shell, session, line):
+    shell.user_ns["A"] = dnb.ones((6, 4, 5))
+    shell.user_ns["B"] = dnb.ones((6, 4, 5), dist=("*", "block"))
+    found = shell.run_line_magic("distlayout", line)
+    assert "<svg" in found._repr_html_()
+    assert isinstance(found, Several)
+
+
+@pytest.mark.parametrize("line", ["", "3", "--axes 0", "--axes x A", "--axes 7 A", "--axis 0 A"])
 def test_distlayout_of_something_else_is_a_usage_error(shell, session, line):
+    shell.user_ns["A"] = dnb.ones((6, 4, 5))
     with pytest.raises(UsageError):
         shell.run_line_magic("distlayout", line)
 

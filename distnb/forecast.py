@@ -1,0 +1,196 @@
+"""What commands that ran would send if some of their arrays lay elsewhere.
+
+Commands are gone through in order with two layouts for each base: the one that it had, and the one
+that it would have. Where the layout of a result followed from the operands, it follows from their
+new layouts by the same rule; where it was asked for, it stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distnb import ops
+from distnb.layout import Ints, Layout
+from distnb.protocol import Apply, Collective, Command, Create, Free, Local, Operand, Reduce
+from distnb.traffic import Traffic, reduction, traffic
+from distnb.views import Placed, View, follow
+
+__all__ = ["Forecast", "Spec", "forecast"]
+
+
+class Spec(NamedTuple):
+    """What is known of a base."""
+
+    shape: Ints
+    dtype: str
+    layout: Layout
+
+
+@dataclass
+class Forecast:
+    """What commands send.
+
+    Attributes
+    ----------
+    sent : dict of int to int
+        Bytes that all engines send, for each source line (by the number of its site).
+    received : numpy.ndarray
+        Bytes that each engine takes from others.
+    messages : int
+        Number of messages, or an upper bound.
+    commands : int
+        Commands that were counted.
+    unknown : int
+        Commands whose messages depend on the elements, or on arrays that are not known any more;
+        they are not in these numbers.
+    """
+
+    received: np.ndarray
+    sent: dict[int, int] = field(default_factory=dict)
+    messages: int = 0
+    commands: int = 0
+    unknown: int = 0
+
+    @property
+    def total(self) -> int:
+        """Bytes that all engines send."""
+        return sum(self.sent.values())
+
+    def add(self, site: int, found: Traffic, itemsize: int) -> None:
+        """Count the messages of an operand of a command."""
+        taken = found.received * itemsize
+        self.received += taken
+        self.sent[site] = self.sent.get(site, 0) + int(taken.sum())
+        self.messages += found.messages
+
+
+def forecast(
+    commands: Iterable[Command],
+    specs: Mapping[int, Spec],
+    size: int,
+    moved: Mapping[int, Layout] | None = None,
+) -> Forecast:
+    """Return what commands send on ``size`` engines, with the bases in ``moved`` lying elsewhere.
+
+    Parameters
+    ----------
+    commands : iterable of Command
+        In program order.
+    specs : mapping of int to Spec
+        The bases that were there before, and those that are made without a Create.
+    size : int
+        Number of engines.
+    moved : mapping of int to Layout, optional
+        Bases and where they are to lie, from the beginning.
+    """
+    replay = _Replay(specs, size, dict(moved or {}))
+    for command in commands:
+        replay.step(command)
+    return replay.found
+
+
+class _Replay:
+    """Goes through commands, and keeps what is known of their bases."""
+
+    def __init__(self, specs: Mapping[int, Spec], size: int, moved: dict[int, Layout]) -> None:
+        self.size = size
+        self.moved = moved
+        self.old = dict(specs)
+        self.new: dict[int, Layout] = {}
+        #: Bases that were made and not written yet, and the site that made them.
+        self.fresh: dict[int, int] = {}
+        self.found = Forecast(np.zeros(size, np.int64))
+
+    def step(self, command: Command) -> None:
+        """Take in one command."""
+        if isinstance(command, Create):
+            self.old[command.base] = Spec(command.shape, command.dtype, command.layout)
+            if command.how == ("empty",):
+                self.fresh[command.base] = command.site
+        elif isinstance(command, Apply | Reduce | Local | Collective):
+            try:
+                self._count(command)
+            except KeyError:
+                self.found.unknown += 1
+        elif isinstance(command, Free):
+            for base in command.bases:
+                self.fresh.pop(base, None)
+
+    def _count(self, command: Any) -> None:
+        if isinstance(command, Apply):
+            self._apply(command)
+        elif isinstance(command, Reduce):
+            self._reduce(command)
+        else:
+            self._brought(command)
+        self.found.commands += 1
+
+    # -- specs -------------------------------------------------------------------------------
+
+    def _layout(self, base: int) -> Layout:
+        """Return where a base would lie."""
+        found = self.moved.get(base) or self.new.get(base)
+        return found if found is not None else self.old[base].layout
+
+    def _placed(self, operand: Operand, before: bool = False) -> Placed:
+        shape, _, layout = self.old[operand.base]
+        layout = layout if before else self._layout(operand.base)
+        whole = operand.view.is_whole(shape)
+        return Placed.whole(shape, layout) if whole else Placed(shape, layout, operand.view)
+
+    def _itemsize(self, base: int) -> int:
+        return np.dtype(self.old[base].dtype).itemsize
+
+    # -- commands ----------------------------------------------------------------------------
+
+    def _apply(self, command: Apply) -> None:
+        ins = [x for x in (*command.ins, command.where) if isinstance(x, Operand)]
+        for out in command.outs:
+            if self.fresh.pop(out.base, None) == command.site:
+                self._follow(out, [x for x in command.ins if isinstance(x, Operand)])
+        there = self._placed(command.outs[0])
+        for x in dict.fromkeys(ins):
+            sent = traffic(there, self._placed(x), self.size)
+            self.found.add(command.site, sent, self._itemsize(x.base))
+
+    def _follow(self, out: Operand, ins: list[Operand]) -> None:
+        """Let a new result lie where the rule says, if it did so before."""
+        if self._rule(out, ins, before=True) == self.old[out.base].layout:
+            self.new[out.base] = self._rule(out, ins, before=False)
+
+    def _rule(self, out: Operand, ins: list[Operand], before: bool) -> Layout:
+        operands = tuple((_elements(x.view), self._placed(x, before)) for x in ins)
+        return ops.elementwise_layout(operands, out.view.shape, self.size)
+
+    def _reduce(self, command: Reduce) -> None:
+        operand, site = self._placed(command.operand), command.site
+        itemsize = self._itemsize(command.operand.base)
+        layout, exact = ops.reduction_layout(operand, command.axes, self.size)
+        if not exact:  # it would be copied first
+            copy = Placed.whole(operand.view.shape, follow(operand, self.size)[0])
+            self.found.add(site, traffic(copy, operand, self.size), itemsize)
+            operand, layout = copy, ops.reduction_layout(copy, command.axes, self.size)[0]
+        if self.fresh.pop(command.out, None) is not None:
+            self.new[command.out] = layout
+        positions = ops.REDUCTIONS[command.op].ufunc is None
+        each = itemsize + 8 if positions else np.dtype(command.dtype).itemsize
+        self.found.add(site, reduction(operand, command.axes, self.size), each)
+
+    def _brought(self, command: Any) -> None:
+        """Count what brings whole bases back to where a command needs them."""
+        if isinstance(command, Collective):
+            self.found.unknown += 1
+            self.found.commands -= 1
+        for x in command.ins:
+            there, needed = self._placed(x), self._placed(x, before=True)
+            self.found.add(command.site, traffic(needed, there, self.size), self._itemsize(x.base))
+
+
+def _elements(view: View) -> int:
+    """Return the elements of an operand before it was broadcast."""
+    return prod(n for n, (a, _, _) in zip(view.shape, view.dims, strict=True) if a >= 0)

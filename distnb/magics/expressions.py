@@ -1,0 +1,40 @@
+"""Expressions side by side on the line of ``%distlayout``."""
+
+from __future__ import annotations
+
+import ast
+
+from IPython.core.error import UsageError
+
+__all__ = ["expressions"]
+
+
+def expressions(line: str) -> list[str]:
+    """Return the expressions of a line that are apart by blanks or commas.
+
+    A line that is one expression is one (``A - B``); else the fewest words make one each.
+
+    >>> expressions("A + B"), expressions("A, B"), expressions("A B[0, 1]")
+    (['A + B'], ['A', 'B'], ['A', 'B[0, 1]'])
+    """
+    tree = _parsed(line)
+    if tree is not None and not isinstance(tree.body, ast.Tuple):
+        return [line]
+    if tree is not None:
+        return [ast.get_source_segment(line, e) or "" for e in tree.body.elts]  # type: ignore[attr-defined]
+    found, words = [], ""
+    for word in line.split():
+        words = f"{words} {word}".strip()
+        if _parsed(words) is not None:
+            found.append(words)
+            words = ""
+    if words:
+        raise UsageError(f"%distlayout: got {words!r}, expected an expression; close its brackets")
+    return found
+
+
+def _parsed(text: str) -> ast.Expression | None:
+    try:
+        return ast.parse(text, mode="eval")
+    except SyntaxError:
+        return None

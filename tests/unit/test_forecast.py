@@ -1,0 +1,168 @@
+"""What a cell would send in other layouts is what it then sends."""
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from distnb.client.trace import Trace
+from distnb.forecast import Spec, forecast
+from distnb.layout import make_layout
+from distnb.protocol import Apply, Create, Operand, Reduce
+from distnb.views import View
+
+
+@pytest.fixture
+def session(monkeypatch):
+    monkeypatch.setattr(dnb.config, "cutoff", 0)
+    monkeypatch.setattr(dnb.config, "shared", 0)  # what is lent is not sent
+    with dnb.inprocess(4) as session:
+        yield session
+
+
+def jacobi(a):
+    t = 0.25 * (a[1:-1, :-2] + a[1:-1, 2:] + a[:-2, 1:-1] + a[2:, 1:-1])
+    a[1:-1, 1:-1] = t
+    return t
+
+
+def sums(a):
+    return a.sum(axis=0), a.max(axis=1), a.mean()
+
+
+def positions(a):
+    return a.argmax(axis=0)
+
+
+def chain(a):
+    b = (a * 2).T + 1
+    return b.T * a, b[::2].copy(), a + a[0]
+
+
+def asked(a):
+    b = dnb.empty(a.shape, dist=("*", "block"))
+    b[...] = a
+    return b + 1
+
+
+CELLS = [jacobi, sums, positions, chain, asked]
+DISTS = ["block", ("*", "block"), ("block", "block"), (("cyclic", 2), "*"), "replicated"]
+
+
+def measured(session, cell, a):
+    """Return the bytes that a cell sends, and its trace."""
+    session.flush()
+    session.trace.end_cell()
+    window = session.start_window()
+    kept = cell(a)
+    report = session.end_window(window)
+    session.trace.end_cell()
+    del kept
+    return sum(rank.bytes for op in report.ops for rank in op.ranks)
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.__name__)
+@pytest.mark.parametrize("dist", DISTS, ids=str)
+def test_a_forecast_is_what_is_sent(session, cell, dist):
+    a = dnb.random.default_rng(1).random((24, 24))
+    assert told(session).total == 0
+    sent = measured(session, cell, a)
+    assert told(session).total == sent
+    moved = {a._base.handle: make_layout(a.shape, 4, dist)}
+    then = told(session, moved).total
+    a.move(dist)
+    assert measured(session, cell, a) == then
+
+
+def told(session, moved=None):
+    trace = session.trace
+    return forecast(trace.commands, trace.specs(session.bases()), session.size, moved)
+
+
+def test_lines_add_up(session):
+    a = dnb.ones((24, 24))
+    measured(session, jacobi, a)
+    found = told(session)
+    assert found.total == sum(found.sent.values()) == found.received.sum()
+    lines = {session.line(s).partition(": ")[2] for s, n in found.sent.items() if n}
+    assert lines == {"t = 0.25 * (a[1:-1, :-2] + a[1:-1, 2:] + a[:-2, 1:-1] + a[2:, 1:-1])"}
+
+
+def test_what_depends_on_elements_is_counted_apart(session):
+    a = dnb.ones(24)
+    measured(session, dnb.sort, a)
+    assert told(session).unknown == 1
+
+
+def test_commands_of_arrays_that_nobody_knows_are_counted_apart():
+    view = View.whole((3,))
+    command = Apply("copy", (Operand(1, view),), (Operand(2, view),), None, (), 0)
+    found = forecast([command], {1: Spec((3,), "<f8", make_layout((3,), 2))}, 2)
+    assert (found.unknown, found.commands, found.total) == (1, 0, 0)
+
+
+def test_arrays_that_are_gone_are_known(session):
+    a = dnb.ones((24, 24))
+
+    def cell(a):
+        b = a[1:] + a[:-1]
+        del a
+        return b.sum()
+
+    session.flush()
+    session.trace.end_cell()
+    s = cell(a)
+    del a
+    session.flush()
+    session.trace.end_cell()
+    assert float(s) == 24 * 23 * 2
+    found = told(session)
+    assert found.unknown == 0
+    assert found.total > 0
+
+
+# -- The trace -------------------------------------------------------------------------------------
+
+
+def create(base, how=("empty",)):
+    return Create(base, (4,), "<f8", make_layout((4,), 2), how, 0)
+
+
+def total(base):
+    return Reduce("sum", 99, Operand(base, View.whole((4,))), (0,), "<f8", 0)
+
+
+def test_the_last_cell_is_the_last_that_computed():
+    trace = Trace()
+    trace.add((create(1), total(1)))
+    assert trace.commands == (create(1), total(1))
+    trace.end_cell()
+    trace.add((create(2, ("fill", 1.0)),))  # nothing is computed there
+    trace.end_cell()
+    assert trace.commands == (create(1), total(1))
+    trace.add((create(3), total(3)))
+    assert trace.commands == (create(1), total(1))  # this one has not ended
+    trace.end_cell()
+    assert trace.commands == (create(3), total(3))
+
+
+def test_the_trace_is_bounded():
+    trace = Trace()
+    for i in range(3000):
+        trace.add((create(i), total(i)))
+    trace.end_cell()
+    assert len(trace.commands) == 4096
+    assert trace.left_out == 6000 - 4096
+    assert trace.commands[-1] == total(2999)
+
+
+def test_moves_are_not_what_a_cell_computes(session):
+    a = dnb.ones((8, 8))
+    session.flush()
+    session.trace.end_cell()
+    handle = a._base.handle
+    a.move("cyclic")
+    assert not any(isinstance(c, Apply) for c in session.trace.commands)
+    a.move("block")
+    assert session.trace.names(a._base.handle)[0] == handle
+    assert len(session.trace.names(a._base.handle)) == 3
+    assert np.array_equal(a.to_numpy(), np.ones((8, 8)))
