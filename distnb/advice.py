@@ -226,7 +226,7 @@ class Advised(Metrics):
 
 def _evenly(line: str) -> str:
     name = assigned(line)
-    return f"deal it evenly, with {name or 'x'} = {name or 'x'}.redistribute()"
+    return f"deal its arrays evenly, as {name or 'x'} = {name or 'x'}.redistribute() does"
 
 
 def quoted(line: str) -> str:

@@ -29,6 +29,8 @@ class Config:
     a NumPy array; 0 puts all of them on the engines."""
     alone: int = 1 << 26
     """Bytes of a matrix up to which one engine factors it alone, with all cores of its node."""
+    scalapack: int = 1
+    """Whether engines factor matrices with ScaLAPACK, if it is installed (extra ``scalapack``)."""
     flush_size: int = 512
     """Commands that may wait before a batch is sent."""
     flush_idle: float = 0.003

@@ -59,9 +59,9 @@ class Clock:
     touched : int
         Bytes that computing read and wrote.
     waits : dict
-        Rank -> ns for which it was waited for.
+        Rank -> ns for which it was waited for, since these were last forgotten.
     sent : dict
-        Rank -> (messages, bytes) that it was sent.
+        Rank -> (messages, bytes) that it was sent since then.
     """
 
     __slots__ = (
@@ -77,7 +77,7 @@ class Clock:
         self.touched = 0
         self.waits: dict[int, int] = {}
         self.sent: dict[int, tuple[int, int]] = {}
-        #: The same since the last call of :meth:`peers`.
+        #: The same before that.
         self._waits: dict[int, int] = {}
         self._sent: dict[int, tuple[int, int]] = {}
         #: When it started: what is booked adds up to the time since then.
@@ -94,16 +94,14 @@ class Clock:
 
     def waited(self, peer: int, ns: int) -> None:
         """Note for whom the engine waited: part of the time in class ``waiting``."""
-        for waits in (self.waits, self._waits):
-            waits[peer] = waits.get(peer, 0) + ns
+        self.waits[peer] = self.waits.get(peer, 0) + ns
 
     def send(self, peer: int, nbytes: int, lent: int = 0) -> None:
         """Count a message; ``lent`` bytes are not in it, for the peer reads them in place."""
         self.messages += 1
         self.bytes += nbytes
-        for sent in (self.sent, self._sent):
-            messages, total = sent.get(peer, (0, 0))
-            sent[peer] = messages + 1, total + (lent or nbytes)
+        messages, total = self.sent.get(peer, (0, 0))
+        self.sent[peer] = messages + 1, total + (lent or nbytes)
 
     @property
     def now(self) -> int:
@@ -116,20 +114,22 @@ class Clock:
         compute, waiting, transfer, overhead, _ = self.spent
         return compute, waiting, transfer, overhead, self.messages, self.bytes, self.touched
 
-    def peers(self) -> tuple[dict[int, int], dict[int, tuple[int, int]]]:
-        """Return for whom it waited, and what it sent to whom, since the last call."""
-        found = self._waits, self._sent
-        if found[0]:
-            self._waits = {}
-        if found[1]:
-            self._sent = {}
-        return found
+    def forget_peers(self) -> None:
+        """Begin anew with ``waits`` and ``sent``; the account keeps their sums."""
+        for peer, ns in self.waits.items():
+            self._waits[peer] = self._waits.get(peer, 0) + ns
+        for peer, counts in self.sent.items():
+            messages, nbytes = self._sent.get(peer, (0, 0))
+            self._sent[peer] = messages + counts[0], nbytes + counts[1]
+        self.waits.clear()
+        self.sent.clear()
 
     def read(self) -> Account:
-        """Return the account up to now."""
+        """Return the account up to now; between batches, for it forgets peers."""
         self.switch(self.current)
-        waits = tuple(sorted(self.waits.items()))
-        sent = tuple(sorted((peer, *counts) for peer, counts in self.sent.items()))
+        self.forget_peers()
+        waits = tuple(sorted(self._waits.items()))
+        sent = tuple(sorted((peer, *counts) for peer, counts in self._sent.items()))
         totals = self.messages, self.bytes, self.touched
         return Account(self._last, tuple(self.spent), *totals, waits, sent)
 

@@ -118,7 +118,7 @@ def listen() -> None:
 
 
 def _stop(*args: Any) -> None:
-    if _HOLDS and _HOLDS[-1].windows:
+    if _HOLDS and _HOLDS[-1].windows and not _HOLDS[-1].shields:
         _HOLDS[-1].windows.clear()
         raise KeyboardInterrupt
     if _HOLDS:

@@ -62,10 +62,14 @@ class Times(NamedTuple):
         The commands of a part share what it took in equal parts.
         """
         found = np.zeros((n, _WIDTH - 2), np.int64)
-        for of, total in zip(self.parts, self.table()[:, :-2], strict=True):
-            if of[0] >= 0:
-                found[list(of)] += total // len(of)
-                found[of[-1]] += total % len(of)
+        parts = [i for i, of in enumerate(self.parts) if of[0] >= 0]
+        if parts:
+            totals = self.table()[parts, :-2]
+            lengths = np.array([len(self.parts[i]) for i in parts])
+            each, rest = np.divmod(totals, lengths[:, None])
+            members = np.concatenate([self.parts[i] for i in parts])
+            np.add.at(found, members, np.repeat(each, lengths, axis=0))
+            np.add.at(found, members[np.cumsum(lengths) - 1], rest)
         return found
 
 
@@ -79,28 +83,25 @@ class Log:
         self._parts: list[Ints] = []
         self._waits: list[tuple[int, int, int]] = []
         self._sent: list[tuple[int, int, int, int]] = []
-        self._now: tuple[Ints, int] = DECODE, 0
-        clock.peers()
+        self._now, self._held = DECODE, 0
+        clock.forget_peers()
 
     def begin(self, part: Ints, held: int = 0) -> None:
         """End the part that runs, and begin another one."""
-        self._end()
-        self._now = part, held
-
-    def _end(self) -> None:
-        part, held = self._now
-        self._marks.extend((*self._clock.mark(), held))
-        number = len(self._parts)
-        self._parts.append(part)
-        waits, sent = self._clock.peers()
-        if waits:
-            self._waits += [(number, *item) for item in waits.items()]
-        if sent:
-            self._sent += [(number, peer, *counts) for peer, counts in sent.items()]
+        clock = self._clock
+        self._marks.extend(clock.mark())
+        self._marks.append(self._held)
+        if clock.waits or clock.sent:
+            number = len(self._parts)
+            self._waits += [(number, *item) for item in clock.waits.items()]
+            self._sent += [(number, peer, *counts) for peer, counts in clock.sent.items()]
+            clock.forget_peers()
+        self._parts.append(self._now)
+        self._now, self._held = part, held
 
     def times(self) -> Times:
         """End the last part and return all; it may be called again."""
-        if self._now[0]:
+        if self._now:
             self.begin(())
         marks = self._marks.tobytes()
         return Times(self._start, tuple(self._parts), marks, tuple(self._waits), tuple(self._sent))
@@ -162,7 +163,7 @@ def _spans(times: Times, zero: int) -> dict[Ints, tuple[int, Span]]:
         *time, touched, held = row
         end = at + sum(time[:_BUSY])
         peers = waits.get(number, ()), sent.get(number, ())
-        found[part] = held, Span(at, end, CommandTime(*time), touched, *peers)
+        found[part] = held, Span(at, end, CommandTime._make(time), touched, *peers)
         at = end
     return found
 
@@ -195,23 +196,27 @@ class Sums:
     def add(self, keys: Sequence[Hashable], ranks: Sequence[Times]) -> None:
         """Add a batch; ``keys`` has one for each command, None where it does not count."""
         rows = np.stack([times.rows(len(keys)) for times in ranks], axis=1)
-        for key, row in zip(keys, rows, strict=True):
-            if key is not None:
-                calls, total = self.found.get(key, (0, 0))
-                self.found[key] = calls + 1, total + row
+        where: dict[Any, list[int]] = {}
+        for i, key in enumerate(keys):
+            where.setdefault(key, []).append(i)
+        where.pop(None, None)
+        for key, of in where.items():
+            calls, total = self.found.get(key, (0, 0))
+            self.found[key] = calls + len(of), total + rows[of].sum(axis=0)
 
     def items(self) -> Iterator[tuple[Any, int, np.ndarray]]:
         """Yield keys, calls, and their rows."""
         for key, (calls, rows) in self.found.items():
             yield key, calls, rows
 
-    def join(self, others: Iterable[Sums]) -> Sums:
-        """Return sums of the same commands on other ranks, beside these."""
+    @staticmethod
+    def joined(parts: Sequence[Sums]) -> Sums:
+        """Return the sums of what each of some ranks has for itself."""
         found = Sums()
-        parts = [self, *others]
-        for key, calls, _ in self.items():
-            rows = [part.found[key][1] for part in parts]
-            found.found[key] = calls, np.concatenate(rows)
+        nothing = 0, np.zeros((1, len(CommandTime._fields)), np.int64)
+        for key in dict.fromkeys(key for part in parts for key in part.found):
+            calls, rows = zip(*(part.found.get(key, nothing) for part in parts), strict=True)
+            found.found[key] = max(calls), np.concatenate(rows)
         return found
 
     def op_times(self, name: Callable[[Any], tuple[str, str]]) -> tuple[OpTime, ...]:

@@ -15,7 +15,7 @@ import matplotlib
 from matplotlib import pyplot
 
 import distnb as dnb
-from distnb.widgets import TimeReport
+from distnb.widgets import Several
 
 FOLDER = Path(__file__).parent / "images"
 SHAPE = (16, 16)
@@ -53,6 +53,7 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
 def main(arguments: list[str]) -> None:
     """Draw all pictures."""
     matplotlib.use("agg")
+    dnb.config.cutoff = 0  # the arrays are small, and mean engines
     FOLDER.mkdir(exist_ok=True)
     with dnb.inprocess(ENGINES):
         for name, panels in LAYOUTS.items():
@@ -64,6 +65,8 @@ def main(arguments: list[str]) -> None:
         base = dnb.zeros(SHAPE)
         draw("views", {title: view(base) for title, view in VIEWS.items()})
         draw("overview", overview())
+        shifted = [base[1:-1, 1:-1].layout, base[:-2, 1:-1].layout]
+        save("halo", Several(shifted, ["A[1:-1, 1:-1]", "A[:-2, 1:-1]"]).plot())
     if "--layouts" not in arguments:
         draw_time()
 
@@ -93,12 +96,12 @@ def draw_time() -> None:
         a = dnb.random.default_rng(1).random((2048, 2048))
         t = a[1:-1, 1:-1].copy()
         session.flush()
-        window = session.start_window()
-        for _ in range(10):
-            t[:] = 0.2 * (a[1:-1, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:] + a[:-2, 1:-1] + a[2:, 1:-1])
-            a[1:-1, 1:-1] = t
-        session.flush()
-        report = TimeReport(session.end_window(window))
+        with dnb.profile() as report:
+            for _ in range(10):
+                t[:] = 0.2 * (
+                    a[1:-1, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:] + a[:-2, 1:-1] + a[2:, 1:-1]
+                )
+                a[1:-1, 1:-1] = t
     print(report)
     save("time", report.plot().figure)
 

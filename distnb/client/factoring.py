@@ -5,7 +5,8 @@ There are three cases, told apart by specs alone:
 - stacks of matrices: the stack is split, every engine works on its matrices;
 - matrices that an engine (or every engine) holds whole: where they are;
 - other matrices: tall ones in blocks of rows, if there is a way; else one engine works alone, with
-  all cores of its node, as long as the matrix is not larger than ``config.alone``.
+  all cores of its node, as long as the matrix is not larger than ``config.alone``. For larger ones
+  there is ScaLAPACK, where it is installed, and else :mod:`distnb.client.panels`.
 """
 
 from __future__ import annotations
@@ -28,13 +29,29 @@ from distnb.layout import Grid, Ints, Layout, default_layout, on_engine, replica
 from distnb.protocol import Collective
 from distnb.views import follow
 
-__all__ = ["factored", "in_layout", "local", "operands", "rows", "tall", "too_large", "triangles"]
+__all__ = [
+    "LIBRARY",
+    "collective",
+    "factored",
+    "in_layout",
+    "local",
+    "operands",
+    "rows",
+    "tall",
+    "too_large",
+    "triangles",
+]
 
 #: How much larger than ``config.alone`` a matrix is whose spectrum all engines find together: this
 #: takes about twenty times as many operations as LAPACK.
 SPECTRAL = 16
 #: How the results of a matrix are found where it is split.
 Way = Callable[..., Sequence[DistArray]]
+#: Name of a function -> how a library finds its results, from what is given to the function; None
+#: where it has no way. (:mod:`distnb.client.scalapack` fills it.)
+LIBRARY: dict[str, Callable[..., Sequence[DistArray] | None]] = {}
+#: Elements of an engine's part up to which the library can count in a workspace.
+_COUNTED = 1 << 29
 
 
 def operands(*given: Any) -> tuple[DistArray, ...]:
@@ -74,11 +91,27 @@ def factored(
         found = local(name, ins, args, layout, [layout_like(layout, s) for s, _ in specs], specs)
     elif in_rows is not None and tall(ins[0]):
         found = in_rows(*ins)
+    elif (ready := _by_library(name, ins, args)) is not None:
+        found = ready
     elif large is not None and too_large(ins[0], patience):
         found = large(*ins)
     else:
         found = _alone(name, ins, args, specs)
     return tuple(_finished(f, s, len(stack)) for f, s in zip(found, specs, strict=True))
+
+
+def _by_library(
+    name: str, ins: Sequence[DistArray], args: tuple[Any, ...]
+) -> Sequence[DistArray] | None:
+    """Return the results that a library finds, if the engines have it and it pays."""
+    session = ins[0].session
+    there = config.scalapack and all(a.get("scalapack") for a in session.transport.about)
+    if not there or name not in LIBRARY or not too_large(ins[0]):
+        return None
+    if max(x.size for x in ins) > _COUNTED * session.size:
+        return None
+    found = LIBRARY[name](*ins, *args)
+    return found and [in_layout(f, _spread(f)) if _is_whole(f) else f for f in found]
 
 
 def too_large(x: DistArray, patience: int = 1) -> bool:
@@ -95,12 +128,16 @@ def _without(x: DistArray, n: int) -> DistArray:
 
 def _finished(x: DistArray, spec: matrices.Spec, n: int) -> DistArray:
     """Return a result in its dtype, with ``n`` leading axes of length 1."""
-    if not x._view.is_whole(x._base.shape):
+    if not _is_whole(x):
         x = copied(x, spec[1], _spread(x))
     x = x if x.dtype == spec[1] else x.astype(spec[1])
     for _ in range(n):
         x = x._look(x._view.insert(0))
     return x
+
+
+def _is_whole(x: DistArray) -> bool:
+    return x._view.is_whole(x._base.shape)
 
 
 def layout_like(layout: Layout, shape: Ints) -> Layout:
@@ -141,7 +178,7 @@ def collective(
 
 def in_layout(x: DistArray, layout: Layout, dtype: np.dtype | None = None) -> DistArray:
     """Return a whole base with the elements of ``x`` in a layout: itself, or a copy."""
-    lies = x._base.layout == layout and x._view.is_whole(x._base.shape)
+    lies = x._base.layout == layout and _is_whole(x)
     return x if lies and dtype in (None, x.dtype) else copied(x, dtype or x.dtype, layout)
 
 

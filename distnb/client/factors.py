@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client import panels, polar
+from distnb.client import panels, polar, scalapack  # noqa: F401 - the last one fills LIBRARY
 from distnb.client.array import DistArray
 from distnb.client.creation import eye
 from distnb.client.factoring import SPECTRAL, factored, operands, triangles

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from math import prod
+from operator import itemgetter
 from typing import Any, NamedTuple
 from weakref import ReferenceType, ref
 
@@ -51,7 +52,7 @@ def shell() -> Any:
 def held(session: Session, shell: Any, named: int = 1000) -> list[Held]:
     """Return a session's arrays, the largest first; for any thread.
 
-    The lines that made them are looked up for so many only.
+    Dtype, layout and line are told of so many only.
     """
     found = {}
     for reference in list(session._bases.values()):
@@ -67,8 +68,12 @@ def held(session: Session, shell: Any, named: int = 1000) -> list[Held]:
             else:
                 whole = array._view.is_whole(base.shape)
                 keepers.names.append(name if whole else f"{name} (view)")
-    rows = sorted(found.values(), key=lambda keepers: -_nbytes(keepers.base))
-    return [_row(keepers, session if i < named else None) for i, keepers in enumerate(rows)]
+    rows = [(_nbytes(keepers.base), keepers) for keepers in found.values()]
+    rows.sort(key=itemgetter(0), reverse=True)
+    return [
+        _row(*row, _texts(session, row[1].base) if i < named else _NO_TEXTS)
+        for i, row in enumerate(rows)
+    ]
 
 
 class _Keepers(NamedTuple):
@@ -85,17 +90,26 @@ def _nbytes(base: Base) -> int:
     return prod(base.shape) * base.dtype.itemsize * copies
 
 
-def _row(keepers: _Keepers, session: Session | None) -> Held:
+_NO_TEXTS = ("", "", "")
+
+
+def _texts(session: Session, base: Base) -> tuple[str, str, str]:
+    """Return dtype, layout and line for reading."""
+    line = session.line(base.site) if base.site >= 0 else ""
+    return str(base.dtype), base.layout.spell(), line
+
+
+def _row(nbytes: int, keepers: _Keepers, texts: tuple[str, str, str]) -> Held:
     base = keepers.base
-    line = session.line(base.site) if session is not None and base.site >= 0 else ""
+    dtype, layout, line = texts
     return Held(
         ref(base),
         tuple(sorted(keepers.names)),
         tuple(keepers.outputs),
         base.shape,
-        str(base.dtype),
-        base.layout.spell(),
-        _nbytes(base),
+        dtype,
+        layout,
+        nbytes,
         line,
         base.lost,
     )

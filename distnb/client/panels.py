@@ -110,24 +110,32 @@ def _triangle(a: DistArray) -> tuple[DistArray, DistArray]:
 
 
 def det(a: DistArray) -> list[DistArray]:
-    """Return the determinant: the product of the diagonal, and of the signs of the exchanges."""
-    u, swaps = _triangle(a)
-    return [FUNCTIONS[np.prod](u) * _sign(swaps)]
-
-
-def _sign(swaps: DistArray) -> Any:
-    """Return -1 for an odd number of exchanges."""
-    return FUNCTIONS[np.prod](FUNCTIONS[np.where](swaps, -1.0, 1.0))
+    """Return the determinant."""
+    return determinant(*_triangle(a))
 
 
 def slogdet(a: DistArray) -> list[DistArray]:
     """Return sign and logarithm of the determinant."""
-    u, swaps = _triangle(a)
+    return logarithm(*_triangle(a))
+
+
+def determinant(u: DistArray, swaps: DistArray) -> list[DistArray]:
+    """Return the product of the diagonal of U, and of the signs of the exchanges."""
+    return [FUNCTIONS[np.prod](u) * _sign(swaps)]
+
+
+def logarithm(u: DistArray, swaps: DistArray) -> list[DistArray]:
+    """Return sign and logarithm of the determinant, from the diagonal of U and the exchanges."""
     size = abs(u)
     sign: DistArray = FUNCTIONS[np.prod](
         FUNCTIONS[np.where](size == 0, 0, u / FUNCTIONS[np.where](size == 0, 1, size))
     )
     return [sign * _sign(swaps), elementwise("log", size).sum()]
+
+
+def _sign(swaps: DistArray) -> Any:
+    """Return -1 for an odd number of exchanges."""
+    return FUNCTIONS[np.prod](FUNCTIONS[np.where](swaps, -1.0, 1.0))
 
 
 def qr(a: DistArray, mode: str) -> list[DistArray]:

@@ -3,21 +3,23 @@
 A product of n x k and k x m matrices is computed in one of three ways, whichever moves the least:
 the left operand stays split by rows and every engine gets the right one; the right operand stays
 split by columns and every engine gets the left one; or both are split along k, and the engines'
-partial products are added up. Local products are NumPy's (BLAS).
+partial products are added up. If an operand lies on a grid, there are the ways of
+:mod:`distnb.client.grids` as well. Local products are NumPy's (BLAS).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from distnb.client import grids
 from distnb.client.array import DistArray
-from distnb.client.contraction import contract, move, split, spread
+from distnb.client.contraction import add_up, contract, move, split, spread
 from distnb.client.creation import asarray
 from distnb.client.factoring import in_layout
+from distnb.client.grids import Way, multiply_parts
 from distnb.client.handle import create
 from distnb.client.namespace import public
 from distnb.client.notebook import all_here, fits, watched
@@ -25,7 +27,6 @@ from distnb.client.operations import as_dist, check_session, elementwise, settle
 from distnb.client.reducing import reduce
 from distnb.errors import explain
 from distnb.layout import Ints, Layout, replicated
-from distnb.protocol import Local
 
 __all__ = ["dot", "matmul", "matvec", "vecdot", "vecmat"]
 
@@ -35,7 +36,9 @@ def matmul(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
     """Multiply matrices, as ``numpy.matmul``.
 
     The result is split as the operand that stays (rows or columns), or held by every engine when
-    both were split along the summed axis. Stacks of matrices are split along the first axis.
+    both were split along the summed axis. If both axes of an operand are split, the result is in
+    blocks on the same grid, or a row or column of it has copies. Stacks of matrices are split along
+    the first axis.
     """
     _no_options("matmul", options)
     a, b = _operands(x1, x2)
@@ -166,30 +169,24 @@ def _into(found: DistArray, out: Any) -> DistArray:
 # -- three ways to multiply two matrices -----------------------------------------------------------
 
 
-class _Way(NamedTuple):
-    """A way to multiply: the elements it moves, and what does it."""
-
-    moved: float
-    run: Callable[[], DistArray]
-
-
 def _matrices(a: DistArray, b: DistArray, dtype: np.dtype) -> DistArray:
     """Multiply n x k and k x m matrices in the way that moves the least."""
     size, n, m = a.session.size, a.shape[0], b.shape[1]
     rows, columns = split(0, size), split(1, size)
     ways = [
-        _Way(
+        Way(
             move(a, rows) + spread(b),
             lambda: _product(a, b, rows, replicated(2, size), (n, m), rows, dtype),
         ),
-        _Way(
+        Way(
             spread(a) + move(b, columns),
             lambda: _product(a, b, replicated(2, size), columns, (n, m), columns, dtype),
         ),
-        _Way(
+        Way(
             move(a, columns) + move(b, rows) + 2.0 * n * m * (size > 1),
             lambda: _inner(a, b, dtype),
         ),
+        *grids.ways(a, b, dtype),
     ]
     return min(ways, key=lambda way: way.moved).run()
 
@@ -199,7 +196,7 @@ def _product(
 ) -> DistArray:
     """Multiply what each engine holds of two operands that were brought into these layouts."""
     out = create(a.session, shape, dtype, lo, ("empty",))
-    _call("matmul", out, (in_layout(a, la), in_layout(b, lb)))
+    multiply_parts(out, in_layout(a, la), in_layout(b, lb))
     return out
 
 
@@ -208,8 +205,8 @@ def _inner(a: DistArray, b: DistArray, dtype: np.dtype) -> DistArray:
     size = a.session.size
     shape = (size, a.shape[0], b.shape[1])
     partial = create(a.session, shape, dtype, split(0, size, 3), ("fill", 0))
-    _call("matmul", partial, (in_layout(a, split(1, size)), in_layout(b, split(0, size))))
-    return reduce("any", partial, 0) if dtype.kind == "b" else reduce("sum", partial, 0, dtype)
+    multiply_parts(partial, in_layout(a, split(1, size)), in_layout(b, split(0, size)))
+    return add_up(partial, (0,))
 
 
 def _stacked(a: DistArray, b: DistArray) -> DistArray:
@@ -238,9 +235,3 @@ def _labelled(x: DistArray, stack: Ints, last: Ints) -> tuple[DistArray, Ints]:
         else:
             labels.append(d)
     return x, (*labels, *last)
-
-
-def _call(op: str, out: DistArray, ins: tuple[DistArray, ...]) -> None:
-    session = out.session
-    operands = tuple(x.operand for x in ins)
-    session.record(Local(op, out.operand, operands, session.site()))

@@ -24,10 +24,12 @@ class Profile:
         self._session = session
         self._window: Any = None
         self._report: Any = None
+        self._state = "not filled"
 
     def __enter__(self) -> Profile:
         self._report = None
         self._window = self._session.start_window()
+        self._state = "its block still runs"
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
@@ -42,6 +44,7 @@ class Profile:
             self._report = self.shown(with_copy_speed(self._session, report))
         except DistnbError as failure:  # the engines are gone
             failures.append(failure)
+            self._state = "the engines did not answer any more"
         self._window = None
         if not failures:
             return
@@ -53,18 +56,15 @@ class Profile:
         if name.startswith("_") and not name.startswith("_repr_"):
             raise AttributeError(name)
         if self._report is None:
-            state = "its block still runs" if self._window is not None else "no block has run"
-            expected, do = "a report", "read it after `with dnb.profile() as report:` has ended"
-            raise AttributeError(explain(f"profile().{name}", state, expected, do))
+            do = "read it after `with dnb.profile() as report:` has ended"
+            raise AttributeError(explain(f"profile().{name}", self._state, "a report", do))
         return getattr(self._report, name)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *dir(self._report)})
 
     def __repr__(self) -> str:
-        if self._report is None:
-            return "<distnb profile: " + ("running>" if self._window is not None else "not filled>")
-        return repr(self._report)
+        return f"<distnb profile: {self._state}>" if self._report is None else repr(self._report)
 
 
 def profile(session: Session | None = None) -> Profile:

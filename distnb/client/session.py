@@ -24,7 +24,7 @@ from distnb.client.progress import Progress, surface
 from distnb.client.recorder import Recorder
 from distnb.client.sites import Sites
 from distnb.client.trace import Trace
-from distnb.client.transport import Transport
+from distnb.client.transport import Transport, share_of_node
 from distnb.client.windows import Reading, Record, Window
 from distnb.config import config
 from distnb.errors import EngineError, SessionError, explain
@@ -122,13 +122,15 @@ class Session:
         self.trace = Trace()
         #: Bytes that an engine sends in a second, as measured; None before anything was.
         self.bandwidth: float | None = None
+        #: Gets each report (a dashboard sets it).
+        self.reported: Callable[[Report], None] | None = None
         self._error: BaseException | None = None
         #: Why the engines cannot be used any more.
         self._dead = ""
         _SESSIONS.add(self)
         self._recorder = Recorder(self.size, self.send, transport.concurrent)
-        self._share = _share_of_node(transport.about)
-        self._progress = Progress(self, surface() if transport.seen else None)
+        self._share = share_of_node(transport.about)
+        self._progress = Progress(self, None if transport.rank else surface())
 
     # -- recording ---------------------------------------------------------------------------
 
@@ -463,6 +465,8 @@ class Session:
         self._windows.discard(window)
         report = window.report(end._replace(recorded=commands), self.line)
         self.bandwidth = bandwidth(report.engines) or self.bandwidth
+        if self.reported is not None:
+            self.reported(report)
         return report
 
     def _reading(self) -> Reading:
@@ -514,12 +518,6 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
-
-
-def _share_of_node(about: list[dict[str, Any]]) -> int:
-    """Return the memory that each engine may count on when all of its node's use as much."""
-    hosts = [a["host"] for a in about]
-    return min((a["memory"] // hosts.count(a["host"]) for a in about if a["memory"]), default=0)
 
 
 def _mib(n: int) -> str:

@@ -27,7 +27,16 @@ from distnb.interrupts import STOP
 from distnb.live import Sample
 from distnb.protocol import PROTOCOL, Reply
 
-__all__ = ["Buffers", "IPyParallel", "InProcess", "Spmd", "Transport", "late", "poll"]
+__all__ = [
+    "Buffers",
+    "IPyParallel",
+    "InProcess",
+    "Spmd",
+    "Transport",
+    "late",
+    "poll",
+    "share_of_node",
+]
 
 _ENTRY = "distnb.engines.entry"
 #: ipyparallel client -> lock around what goes to several engines.
@@ -58,8 +67,6 @@ class Transport:
     inline = False
     #: The rank that the client is itself (SPMD): not all replies of others come to it.
     rank: int | None = None
-    #: Whether this process is the one that a user sees.
-    seen = True
 
     def submit(self, message: bytes, buffers: Buffers) -> Any:
         """Send a message, and to each rank its own buffers (if any); return a ticket."""
@@ -87,17 +94,6 @@ class Transport:
         """Tell whether all engines can be reached."""
         return True
 
-    def subset(self, engines: int) -> Transport:
-        """Return a transport to the first engines, on a communicator of their own."""
-        raise SessionError(
-            explain(
-                "subset of engines",
-                self.kind,
-                "engines of ipyparallel, or in this process",
-                "use dnb.start() or dnb.connect()",
-            )
-        )
-
     def living(self) -> set[int]:
         """Return the ranks whose processes are there."""
         return set(range(self.size))
@@ -108,6 +104,17 @@ class Transport:
         Any thread may ask. None is for a rank that cannot be asked; under SPMD others are left out.
         """
         return dict.fromkeys(range(self.size), (None, 0.0))
+
+    def subset(self, engines: int) -> Transport:
+        """Return a transport to the first engines, on a communicator of their own."""
+        raise SessionError(
+            explain(
+                "subset of engines",
+                self.kind,
+                "engines of ipyparallel, or in this process",
+                "use dnb.start() or dnb.connect()",
+            )
+        )
 
     def close(self) -> None:
         """Leave the engines, with nothing of this session on them."""
@@ -193,11 +200,11 @@ class InProcess(Transport):
                 worker.comm.abort()
             self._pause(ticket)
 
-    def subset(self, engines: int) -> InProcess:
-        return InProcess(engines, [w.executor.user for w in self.workers[:engines]])
-
     def samples(self, seconds: float) -> dict[int, tuple[Sample | None, float]]:
         return {rank: (_entry().sample(w), 0.0) for rank, w in enumerate(self.workers)}
+
+    def subset(self, engines: int) -> InProcess:
+        return InProcess(engines, [w.executor.user for w in self.workers[:engines]])
 
     def close(self) -> None:
         for inbox in self._inboxes:
@@ -221,7 +228,6 @@ class Spmd(Transport):
         self.about = self._share(about)
         self.size = len(self.about)
         self.rank = about["rank"]
-        self.seen = self.rank == 0
 
     def submit(self, message: bytes, buffers: Buffers) -> list[Reply]:
         reply = self.worker.run(message, buffers[self.rank] if buffers else [])
@@ -413,3 +419,9 @@ def poll(ready: Callable[[], bool], seconds: float) -> bool:
             return False
         time.sleep(0.002)
     return True
+
+
+def share_of_node(about: list[dict[str, Any]]) -> int:
+    """Return the memory that each engine may count on when all of its node's use as much."""
+    hosts = [a["host"] for a in about]
+    return min((a["memory"] // hosts.count(a["host"]) for a in about if a["memory"]), default=0)

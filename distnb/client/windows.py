@@ -42,7 +42,8 @@ class _Seen(NamedTuple):
 
     clock: str
     moments: tuple[tuple[int, int], ...]
-    times: list[list[Times]]
+    #: Of each batch how many commands, and the times.
+    batches: list[tuple[int, list[Times]]]
     sums: Sums
 
 
@@ -86,14 +87,15 @@ class Window:
             return key[0], line(key[1]) if key[1] >= 0 else ""
 
         moments = tuple((r.asked, r.there) for r in (self._start, end))
-        mine = _Seen(clock_name(), moments, [r.times for r in self._kept], self._sums)
+        batches = [(len(r.commands), r.times) for r in self._kept]
+        mine = _Seen(clock_name(), moments, batches, self._sums)
         seen: list[_Seen] = self._transport.share(mine)
         zeros, wall, error = self._zeros(seen) if len(seen) > 1 else self._zeros_of_engines(end)
         accounts = zip(self._start.accounts, end.accounts, strict=True)
         return Report(
             wall / 1e9,
             tuple(_closed(after.since(before), wall) for before, after in accounts),
-            seen[0].sums.join(s.sums for s in seen[1:]).op_times(named),
+            Sums.joined([s.sums for s in seen]).op_times(named),
             end.recorded - self._start.recorded,
             end.batches - self._start.batches,
             tuple(self._steps(seen, zeros, named)),
@@ -105,9 +107,13 @@ class Window:
         self, seen: Sequence[_Seen], zeros: list[int], named: Callable[[Any], tuple[str, str]]
     ) -> list[Step]:
         found: list[Step] = []
-        for record, *parts in zip(self._kept, *(s.times for s in seen), strict=True):
+        sizes = {tuple(n for n, _ in s.batches) for s in seen}
+        if len(sizes) > 1:  # an interrupt came to ranks at different places
+            return found
+        for record, *parts in zip(self._kept, *(s.batches for s in seen), strict=True):
             names = [named(_name(command)) for command in record.commands]
-            found += steps([*chain(*parts)], zeros, names.__getitem__)
+            times = chain.from_iterable(times for _, times in parts)
+            found += steps([*times], zeros, names.__getitem__)
         return found
 
     def _zeros_of_engines(self, end: Reading) -> tuple[list[int], int, int]:

@@ -106,6 +106,8 @@ class MPIComm:
         self.size: int = comm.Get_size() if like is None else like.size
         self._made = made
         self.exchange: Any = None
+        #: Grid -> what :mod:`distnb.engines.blacs` has made of it.
+        self.contexts: dict[Any, Any] = {}
         self._status = MPI.Status()
         self._farewell: list[Request] = []
 
@@ -136,6 +138,8 @@ class MPIComm:
 
     def free(self) -> None:
         if not self._mpi.Is_finalized():
+            for context in self.contexts.values():
+                context.free()
             self.raw.Free()
 
 

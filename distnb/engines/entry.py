@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from distnb.engines import blacs
 from distnb.engines.comm import Comm, MPIComm, SoloComm, thread_comms
 from distnb.engines.live import available_memory, sample
 from distnb.engines.shared import join
@@ -60,6 +61,7 @@ def attach(session: str, pool_bytes: int, shared: int, first: int = 0) -> dict[s
     info = _about(comm.Get_rank(), comm.Get_size())
     info["mpi"] = _library(MPI.Get_library_version())
     info["threads"] = limit(comm)
+    info["scalapack"] = blacs.available(comm.Get_size())
     node = join(comm, shared)
     info["shared"] = 0 if node is None else len(node.ranks)
     _WORKERS[session] = Worker(MPIComm(comm), _user_namespace(), pool_bytes, node)
@@ -152,6 +154,7 @@ def spmd(pool_bytes: int, shared: int) -> tuple[Worker, dict[str, Any], Any]:
     info = _about(comm.Get_rank(), comm.Get_size())
     info["mpi"] = _library(MPI.Get_library_version())
     info["threads"] = limit(comm)
+    info["scalapack"] = blacs.available(comm.Get_size())
     node = join(comm, shared)
     info["shared"] = 0 if node is None else len(node.ranks)
     made = Worker(MPIComm(comm), {}, pool_bytes, node)

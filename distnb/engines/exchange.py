@@ -70,6 +70,11 @@ class Exchange:
         self._posted: list[tuple[int, Request]] = []
         comm.exchange = self  # what is posted must live as long as MPI may touch it
 
+    @property
+    def comm(self) -> Comm:
+        """The communicator, for libraries that send messages of their own."""
+        return self._comm
+
     def send(self, peer: int, tag: int, data: np.ndarray, lent: int = 0) -> None:
         """Post a send of contiguous, not empty data that will not change any more.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -14,24 +13,13 @@ from distnb.client.array import DistArray
 from distnb.client.placement import Placement
 from distnb.magics.arguments import deliver, parse, plain_errors, storing
 from distnb.magics.cells import follow_cells
-from distnb.magics.expressions import expressions
+from distnb.magics.expressions import axes_of, expressions
 from distnb.widgets.several import Several
 from distnb.widgets.status import Status
 
 __all__ = ["EngineMagics"]
 
 ACTIONS = ("start", "connect", "status", "stop")
-
-
-def axes(text: str) -> tuple[int, ...]:
-    """Return one axis or two."""
-    try:
-        found = tuple(int(word) for word in text.split(","))
-    except ValueError:
-        found = ()
-    if len(found) not in (1, 2):
-        raise argparse.ArgumentTypeError(f"got {text!r}, expected one axis or two, as in 0,2")
-    return found
 
 
 @magics_class
@@ -73,8 +61,8 @@ class EngineMagics(Magics):
             session.close()
 
     @magic_arguments()
-    @argument("-a", "--axes", type=axes, default=None, help="axes to show, rows first, as in 0,2")
-    @argument("array", nargs="*", help="arrays, or any expressions")
+    @argument("--axes", "-a", default=None, help="the axes to show, rows first, as in 0,2")
+    @argument("arrays", nargs="*", help="arrays, or any expressions")
     @storing("layout")
     @line_magic
     @output_can_be_silenced
@@ -87,22 +75,18 @@ class EngineMagics(Magics):
         Examples::
 
             %distlayout A
-            %distlayout A[1:-1, ::2] B
+            %distlayout A[1:-1, ::2] B.T
             %distlayout --axes 0,2 A
         """
         args = parse(self.distlayout, line)
-        words = expressions(" ".join(args.array)) if args.array else []
-        if not words:
-            raise UsageError(
-                "%distlayout: got nothing, expected an array; for example %distlayout A"
-            )
-        found: Any = [self._placement(text) for text in words]
+        texts = expressions(" ".join(args.arrays))
+        found = [self._placement(text) for text in texts]
         if len(found) == 1 and args.axes is None:
-            found = found[0]
-        else:
-            with plain_errors("%distlayout"):
-                found = Several(found, words if len(found) > 1 else (), args.axes)
-        return deliver(self.shell, args, found)
+            return deliver(self.shell, args, found[0])
+        axes = None if args.axes is None else axes_of(args.axes)
+        with plain_errors("%distlayout"):
+            several = Several(found, texts if len(found) > 1 else (), axes)
+        return deliver(self.shell, args, several)
 
     def _placement(self, expression: str) -> Placement:
         found = self.shell.ev(expression)

@@ -1,12 +1,26 @@
-"""Expressions side by side on the line of ``%distlayout``."""
+"""The line of ``%distlayout``: expressions side by side, and which axes to show."""
 
 from __future__ import annotations
 
 import ast
+import re
 
 from IPython.core.error import UsageError
 
-__all__ = ["expressions"]
+__all__ = ["axes_of", "expressions"]
+
+_AXES = re.compile(r"-?\d+(,-?\d+)?")
+
+
+def axes_of(text: str) -> tuple[int, ...]:
+    """Return the numbers of one or two axes.
+
+    >>> axes_of("0,2")
+    (0, 2)
+    """
+    if not _AXES.fullmatch(text):
+        raise UsageError(f"%distlayout: got --axes {text}, expected numbers as in 0,2")
+    return tuple(int(a) for a in text.split(","))
 
 
 def expressions(line: str) -> list[str]:
@@ -17,6 +31,8 @@ def expressions(line: str) -> list[str]:
     >>> expressions("A + B"), expressions("A, B"), expressions("A B[0, 1]")
     (['A + B'], ['A', 'B'], ['A', 'B[0, 1]'])
     """
+    if not line.strip():
+        raise UsageError("%distlayout: got nothing, expected an array; for example %distlayout A")
     tree = _parsed(line)
     if tree is not None and not isinstance(tree.body, ast.Tuple):
         return [line]

@@ -230,6 +230,7 @@ class Outlook:
         table = table_html(("line", "sent", "would be sent"), self.rows()) if self.rows() else ""
         notes = "".join(f"<br/><small>{escape(n)}</small>" for n in (*pic.notes, *self.notes()))
         return (
-            f"<div>{Svg(pic).draw(facts, pic.notes)}<p>{escape(facts.layout)}; "
+            f'<div class="jp-RenderedHTMLCommon">'  # tables as in other outputs
+            f"{Svg(pic).draw(facts, pic.notes)}<p>{escape(facts.layout)}; "
             f"{escape(facts.finding)}{move}<br/><b>{escape(self.finding)}</b>{notes}</p>{table}</div>"
         )

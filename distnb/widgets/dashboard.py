@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import importlib
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -65,7 +64,9 @@ class Dashboard:
         self._report = VBox()
         self.widget = VBox([self._health, self._cell, self._report, self._arrays.box, self._note])
         self._outputs: list[Any] = []
-        self._seen: Any = getattr(session, "last_report", None)
+        #: The last report, until it is shown.
+        self._measured: Any = None
+        session.reported = self._keep
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._scene = self._look()
@@ -108,15 +109,20 @@ class Dashboard:
 
     def _cell_changed(self) -> None:
         """Show at once that a cell began or ended, and what was measured in it."""
-        report = getattr(self.session, "last_report", None)
-        if report is not None and report is not self._seen:
-            self._seen = report
+        report, self._measured = self._measured, None
+        if report is not None:
             self.show(report)
         self._wake.set()
 
+    def _keep(self, report: Any) -> None:
+        self._measured = report
+
     def show(self, report: Any) -> None:
         """Show a report, such as ``%%disttime`` returns, below the last cell."""
+        before = self._report.children
         self._report.children = [_view(report)]
+        for widget in before:
+            widget.close()
 
     def _free(self, array: Held) -> None:
         """Drop what keeps an array, as its button says."""
@@ -158,6 +164,7 @@ class Dashboard:
         if _OPEN.get(self.session) is self:
             del _OPEN[self.session]
         atexit.unregister(self.close)
+        self.session.reported = None
         self._cells.close()
         self._wake.set()
         for shown in self._outputs:
@@ -275,8 +282,6 @@ class _Arrays:
 
 
 def _view(report: Any) -> Any:
-    """Return a report as a widget: its timeline, if that can be drawn."""
-    if getattr(report, "steps", ()):
-        with contextlib.suppress(ImportError):
-            return importlib.import_module("distnb.widgets.timeline").Timeline(report)
-    return HTML(TimeReport(report)._repr_html_())
+    """Return a report as a widget: its timeline, if its steps are known."""
+    shown = report if isinstance(report, TimeReport) else TimeReport(report)
+    return shown.timeline() if report.steps else HTML(shown._repr_html_())

@@ -6,14 +6,14 @@ or from an engine is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 from typing import Any, NamedTuple
 
 from distnb.client.holders import Held
-from distnb.events import CLASSES, COMPUTE, OVERHEAD, WAITING
+from distnb.events import CLASSES, COMPUTE
 from distnb.live import Engine, Live, Sample
-from distnb.widgets.account import STYLES, stacked
+from distnb.widgets.account import FRAME, Bars, Row, stacked
 from distnb.widgets.text import (
     ROWS,
     aligned,
@@ -205,17 +205,22 @@ def _more_engines(engines: Sequence[Engine]) -> list[str]:
     return [f"and {more:,} more, which are alive or like these"] if more > 0 else []
 
 
-_SPENT = ("engine", "", *CLASSES)
+_SPENT = ("engine", *CLASSES)
 
 
-def _spent_rows(found: Sequence[Spent]) -> Iterable[tuple[str, list[float], tuple[str, ...]]]:
-    """Yield for each row its label, the shares of the classes, and these in words."""
+def _rows(found: Sequence[Spent]) -> list[Row]:
+    """Return what engines have spent, neighbours together where there are many."""
+    rows = []
     for some in grouped(found, ROWS):
-        classes = [sum(s.classes[c] for s in some) / len(some) for c in range(len(CLASSES))]
-        whole = sum(classes) or 1
-        shares = [ns / whole for ns in classes]
-        words = tuple(f"{ns / 1e9:.2f} s, {100 * ns / whole:.0f} %" for ns in classes)
-        yield numbers([s.rank for s in some]), shares, words
+        n = len(some)
+        classes = tuple(sum(s.classes[c] for s in some) / n for c in range(len(CLASSES)))
+        rows.append(Row(numbers([s.rank for s in some]), n, classes, sum(classes)))
+    return rows
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    pairs = zip(row.spent, row.shares, strict=True)
+    return row.label, *(f"{ns / 1e9:.2f} s, {100 * share:.0f} %" for ns, share in pairs)
 
 
 _ARRAY = ("array", "shape", "layout", "bytes", "made by", "kept by")
@@ -269,10 +274,10 @@ def text(scene: Scene) -> str:
     lines = [headline(scene), *warnings(scene), ""]
     lines += aligned([_HEALTH, *_health_rows(scene)], left=[1, 3])
     lines += [*_more_engines(scene.live.engines), "", standing(scene)]
-    found = list(_spent_rows(spent(scene)))
+    found = _rows(spent(scene))
     if found:
-        rows = [(label, stacked(shares), *words) for label, shares, words in found]
-        lines += aligned([_SPENT, *rows], left=[1])
+        table = [(*_SPENT, ""), *((*_cells(row), stacked(row.shares)) for row in found)]
+        lines += aligned(table, left=[len(_SPENT)])
     lines.append("")
     rows = _array_rows(scene.arrays, ARRAYS)
     lines += aligned([_ARRAY, *rows], left=[0, 1, 2, 4, 5]) if rows else ["no arrays"]
@@ -303,7 +308,13 @@ def health_html(scene: Scene, drawn: bool = True) -> str:
     more = "".join(f"<p>{escape(words)}</p>" for words in _more_engines(scene.live.engines))
     rows = table_html(_HEALTH, _health_rows(scene))
     picture = _memory_svg(_listed(scene.live.engines)) if drawn else ""
-    return f"<p>{escape(headline(scene))}</p>{alarms}{rows}{more}{picture}"
+    return f"<p>{escape(headline(scene))}</p>{alarms}{_beside(rows, picture)}{more}"
+
+
+def _beside(*parts: str) -> str:
+    """Put parts side by side where there is room."""
+    style = "display:flex;flex-wrap:wrap;gap:0.5em 2em;align-items:flex-start"
+    return f'<div style="{style}">{"".join(parts)}</div>'
 
 
 def _memory_svg(engines: Sequence[Engine]) -> str:
@@ -333,13 +344,12 @@ def cell_html(scene: Scene, uid: str, drawn: bool = True) -> str:
 
     ``uid`` keeps the patterns of several such pictures on a page apart.
     """
-    found = list(_spent_rows(spent(scene)))
+    found = _rows(spent(scene))
     head = f"<p>{escape(standing(scene))}</p>{_progress_svg(scene)}"
     if not found:
         return head
     picture = _spent_svg(found, f"dl{uid}") if drawn else ""
-    rows = ((label, *words) for label, _, words in found)
-    return head + picture + table_html(("engine", *CLASSES), rows)
+    return head + _beside(table_html(_SPENT, map(_cells, found)), picture)
 
 
 def _progress_svg(scene: Scene) -> str:
@@ -350,24 +360,17 @@ def _progress_svg(scene: Scene) -> str:
     share = max(0.0, 1 - scene.live.left / total) if total else 0.0
     name = f"{100 * share:.0f} % of the commands done"
     return (
-        f'<svg role="img" xmlns="http://www.w3.org/2000/svg" width="444" height="12">'
+        f'<div><svg role="img" xmlns="http://www.w3.org/2000/svg" width="444" height="12">'
         f"<title>{name}</title>"
         f'<rect x="1" y="1" width="{brief(440 * share)}" height="9" fill="#0072B2"/>'
-        '<rect x="1" y="1" width="440" height="9" fill="none" stroke="#999"/></svg>'
+        f'<rect x="1" y="1" width="440" height="9" fill="none" stroke="{FRAME}"/></svg></div>'
     )
 
 
-def _spent_svg(found: Sequence[tuple[str, list[float], tuple[str, ...]]], uid: str) -> str:
-    """Return one stacked bar for each row; colours have hatches and, in the table, numbers."""
-    fills = [_fill(c, uid) for c in range(len(CLASSES))]
-    bars = "".join(
-        _stack(label, shares, fills, 18 + 18 * i, 14) for i, (label, shares, _) in enumerate(found)
-    )
-    means = [sum(row[1][c] for row in found) / len(found) for c in range(len(CLASSES))]
-    words = ", ".join(f"{CLASSES[c]} {100 * share:.0f} %" for c, share in enumerate(means))
-    title = f"What each engine has spent since the cell began: {words}"
-    legend = _legend([(CLASSES[c], fills[c]) for c in STYLES])
-    return _svg(title, 22 + 18 * len(found), _patterns(uid) + legend + bars)
+def _spent_svg(found: list[Row], uid: str) -> str:
+    """Return one stacked bar for each row."""
+    title = "What each engine has spent since the cell began"
+    return Bars(found, uid).draw(title, "the table has the numbers", list(CLASSES))
 
 
 def _svg(title: str, height: int, content: str) -> str:
@@ -380,7 +383,7 @@ def _svg(title: str, height: int, content: str) -> str:
 
 def _legend(kinds: Sequence[tuple[str, str]]) -> str:
     return "".join(
-        f'<rect x="{_LEFT + 80 * i}" y="3" width="9" height="9" fill="{fill}" stroke="#999"/>'
+        f'<rect x="{_LEFT + 80 * i}" y="3" width="9" height="9" fill="{fill}" stroke="{FRAME}"/>'
         f'<text x="{_LEFT + 80 * i + 13}" y="11" fill="currentColor">{name}</text>'
         for i, (name, fill) in enumerate(kinds)
     )
@@ -392,7 +395,7 @@ def _stack(label: str, shares: Sequence[float], fills: Sequence[str], y: int, he
     for share, fill in zip(shares, fills, strict=True):
         width = share * _WIDTH
         if width >= 0.1:
-            edge = ' stroke="#999"' if fill == "none" else ""
+            edge = f' stroke="{FRAME}"' if fill == "none" else ""
             parts += (
                 f'<rect x="{brief(x)}" y="{y}" width="{brief(width)}" height="{height}" '
                 f'fill="{fill}"{edge}/>'
@@ -400,18 +403,3 @@ def _stack(label: str, shares: Sequence[float], fills: Sequence[str], y: int, he
         x += width
     place = f'x="{_LEFT - 5}" y="{y + height - 3}"'
     return f'<text {place} text-anchor="end" fill="currentColor">{label}</text>{parts}'
-
-
-def _fill(c: int, uid: str) -> str:
-    return f"url(#{uid}{c})" if STYLES[c].hatch else STYLES[c].colour
-
-
-def _patterns(uid: str) -> str:
-    """Return the hatch of waiting and the dots of overhead."""
-    start = 'width="5" height="5" patternUnits="userSpaceOnUse"><rect width="5" height="5"'
-    return (
-        f'<pattern id="{uid}{WAITING}" {start} fill="{STYLES[WAITING].colour}"/>'
-        '<path d="M0 5L5 0" stroke="#fff"/></pattern>'
-        f'<pattern id="{uid}{OVERHEAD}" {start} fill="{STYLES[OVERHEAD].colour}"/>'
-        '<circle cx="2.5" cy="2.5" r="1" fill="#fff"/></pattern>'
-    )

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from distnb.widgets.text import size_text
+from distnb.widgets.text import shorten, size_text
 
-__all__ = ["Pairs", "draw", "pairs"]
+__all__ = ["Pairs", "draw", "late_table", "pairs"]
 
 #: Up to so many engines are shown as a matrix; of more, the worst pairs.
 SMALL = 8
@@ -68,6 +68,15 @@ def pairs(report: Any) -> list[Pairs]:
         ),
     ]
     return [each for each in found if each.found.any()]
+
+
+def late_table(report: Any, most: int, width: int = 40) -> list[tuple[str, ...]]:
+    """Return who was waited for longest, and what that engine was doing; head first."""
+    rows = (
+        (str(d.engine), shorten(d.op, 24), shorten(d.line, width), f"{1e3 * d.seconds:,.2f}")
+        for d in report.delays[:most]
+    )
+    return [("waited for", "while it was at", "line", "ms in all"), *rows]
 
 
 def draw(ax: Any, each: Pairs) -> None:

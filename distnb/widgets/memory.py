@@ -48,10 +48,9 @@ class Memory(NamedTuple):
         text = f"memory: engine {r} holds {size_text(mine)} of this base"
         text += f" and {size_text(others)} of other arrays"
         if room:
-            text += (
-                f", {100 * (mine + others) / room:.1f} % of the {size_text(room)} free at the start"
-            )
-        return text
+            share = 100 * (mine + others) / room
+            text += f", {share:.1f} % of the {size_text(room)} free at the start"
+        return text + f"; freed blocks keep up to {size_text(config.pool_bytes)} more"
 
 
 def memory_of(placed: Placed, dtype: Any, session: Any) -> Memory | None:

@@ -23,6 +23,8 @@ __all__ = ["Several"]
 
 _HEAD = ("first", "second", "is sent", "messages", "to engine", "most")
 _HATCHED = "what other engines need in an operation with the first (of that: with the second)"
+#: Longer words wrap, so that there is room beside.
+_WIDEST = 400
 #: Smaller pictures are enlarged, and not to the scale of the others.
 _LEAST = 12
 
@@ -153,8 +155,9 @@ class Several:
         notes += ["what travels is too scattered to draw"] * found.too_many
         text = "".join(f"<br/><small>{escape(note)}</small>" for note in notes)
         return (
-            f"<div><b>{escape(self.titles[i])}</b> {escape(facts.head)}<br/>{escape(facts.layout)}"
-            f"<br/>{Svg(pic, frame, found.rects).draw(facts, notes)}{text}</div>"
+            f'<div style="max-width:{_WIDEST}px">'
+            f"<b>{escape(self.titles[i])}</b> {escape(facts.head)}<br/>{escape(facts.layout)}"
+            f"<br/>{Svg(pic, frame, found.rects).draw(facts, ())}{text}</div>"
         )
 
     def plot(self) -> Any:

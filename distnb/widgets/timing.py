@@ -23,15 +23,19 @@ __all__ = ["STYLES", "TimeReport"]
 
 #: Operations that are listed; the rest shares a line.
 OPS = 12
+#: Delays that are listed, of the engine that was waited for longest first.
+LATE = 3
 #: What a page shows at most, as long as it is short enough: bars, engines, operations, characters
 #: of a line, engines of a matrix, pairs of engines.
 SIZES = (
     (BARS, ROWS, OPS, 40, 8, 6),
     (BARS, ROWS, OPS, 40, 4, 6),
-    (BARS, ROWS, 8, 40, 4, 4),
+    (BARS, ROWS, 10, 36, 4, 3),
+    (BARS, ROWS, 8, 36, 4, 3),
     (32, ROWS, 6, 32, 4, 3),
     (ROWS, ROWS, 4, 32, 0, 2),
     (ROWS, ROWS, 2, 24, 0, 2),
+    (ROWS, ROWS, 2, 24, 0, 1),
     (8, 8, 4, 24, 0, 2),
     (4, 4, 2, 24, 0, 2),
 )
@@ -148,6 +152,8 @@ def _text(report: Report) -> list[str]:
     lines += [ladder.product(report), ladder.split(report)]
     for each in matrices.pairs(report):
         lines += ["", each.title, *aligned(each.table(), left=[])]
+    if report.delays:
+        lines += ["", *aligned(matrices.late_table(report, LATE), left=[1, 2])]
     if report.ops:
         lines += ["", *aligned(op_table(report, OPS), left=[0, 1])]
     return lines
@@ -183,6 +189,8 @@ def _page(
     ]
     for each in matrices.pairs(report):
         parts += [f"<p>{escape(each.title)}</p>", _table(each.table(small, worst))]
+    if report.delays and worst > 1:
+        parts.append(_table(matrices.late_table(report, min(worst - 1, LATE), width)))
     if report.ops:
         parts.append(_table(op_table(report, ops, width)))
     return f"<div>{''.join(parts)}</div>"

@@ -19,6 +19,10 @@ RUN_ONE = """index => {
   window.jupyterapp.shell.currentWidget.content.activeCellIndex = index;
   window.jupyterapp.commands.execute("notebook:run-cell").then(() => { window.ran = true; });
 }"""
+#: The first of each cell: a widget may have outputs of its own.
+OUTPUTS = ".jp-Notebook .jp-CodeCell > .jp-Cell-outputWrapper > .jp-Cell-outputArea"
+THEMED = """light => document.body.dataset.jpThemeLight === light
+  && !document.getElementById("jupyterlab-splash")"""
 
 
 class Notebook:
@@ -50,36 +54,40 @@ class Notebook:
         read = "() => window.jupyterapp.shell.currentWidget.context.model.toJSON().cells"
         return self.page.evaluate(read)
 
-    def cell(self, text):
-        """Return the one cell whose source contains some text."""
-        found = self.page.locator(".jp-Notebook .jp-CodeCell")
-        sources = ["".join(cell["source"]) for cell in self.cells() if cell["cell_type"] == "code"]
-        (index,) = [i for i, source in enumerate(sources) if text in source]
-        return found.nth(index)
-
     def output(self, text):
         """Return what the cell shows whose source contains some text."""
-        return self.cell(text).locator(".jp-OutputArea").first
+        selector, index = self.place(text)
+        return self.page.locator(selector).nth(index)
 
     def theme(self, name):
-        """Change the theme: Light or Dark."""
+        """Change the theme, Light or Dark, and wait until it is seen."""
         change = "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})"
         self.page.evaluate(change, f"JupyterLab {name}")
-        self.page.wait_for_function(
-            "light => document.body.dataset.jpThemeLight === light",
-            arg=str(name == "Light").lower(),
-        )
+        self.page.wait_for_function(THEMED, arg=str(name == "Light").lower())
 
-    def screens(self, name, locator):
-        """Write a picture of an element in both themes."""
+    def screens(self, name, locator, point=lambda: None):
+        """Write a picture of an element in both themes; first point at something."""
         SCREENS.mkdir(parents=True, exist_ok=True)
         for theme in ("Dark", "Light"):
             self.theme(theme)
+            point()
             locator.screenshot(path=str(SCREENS / f"{name}-{theme.lower()}.png"))
 
-    def run_cell(self, text, seconds=30):
+    def start_cell(self, text):
+        """Begin to run one cell."""
+        self.page.evaluate(RUN_ONE, self.index(text, self.cells()))
+
+    def run_cell(self, text, seconds=60):
         """Run one cell, and wait for it."""
-        sources = ["".join(cell["source"]) for cell in self.cells()]
-        (index,) = [i for i, source in enumerate(sources) if text in source]
-        self.page.evaluate(RUN_ONE, index)
-        self.page.wait_for_function("() => window.ran", timeout=1000 * seconds)
+        self.start_cell(text)
+        self.finish(seconds)
+
+    def place(self, text):
+        """Return the selector of outputs, and the index of the output of a cell."""
+        codes = [cell for cell in self.cells() if cell["cell_type"] == "code"]
+        return OUTPUTS, self.index(text, codes)
+
+    def index(self, text, cells):
+        """Return the index of the one cell whose source contains some text."""
+        (found,) = [i for i, cell in enumerate(cells) if text in "".join(cell["source"])]
+        return found

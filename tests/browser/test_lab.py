@@ -81,14 +81,19 @@ def test_pointing_and_dragging_change_the_numbers(timeline, notebook, page):
 
     # Pointing at a step tells what it is, and lights its engine's bar and its operations
     assert "engine 2" not in view.locator(".detail").inner_text()
-    page.mouse.move(*middle(view.locator(".row[data-rank='2'] .mark").nth(8)))
-    view.locator(".bar.hot").wait_for()
+
+    def point():
+        page.mouse.move(0, 0)
+        page.mouse.move(*middle(view.locator(".row[data-rank='2'] .mark").nth(8)))
+        view.locator(".bar.hot").wait_for()
+
+    point()
     detail = view.locator(".detail").inner_text()
     assert re.search(r"engine 2, step \d+: \w+, In\[3\] line \d.*compute [\d.]+ us", detail), detail
     assert view.locator(".bar.hot").get_attribute("data-rank") == "2"
     assert view.locator("tr.hot[data-rank]").count() == 1
     assert view.locator("tr.hot[data-op]").count() >= 1
-    notebook.screens("timeline-hover", view)
+    notebook.screens("timeline-hover", view, point)
 
     # Dragging recomputes all numbers, and Escape brings the others back
     drag(page, view, 0.25, 0.5)

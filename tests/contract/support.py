@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
+from distnb.events import IDLE, OVERHEAD, WAITING
 
 #: Scale of the number of hypothesis examples and of the sizes of the tables.
 SCALE = float(os.environ.get("DISTNB_TEST_EXAMPLES", "1"))
@@ -113,6 +114,33 @@ def measured(session):
     window = session.start_window()
     yield found
     found.append(session.end_window(window))
+
+
+def closed(report, session):
+    """Check the laws of a report: all is accounted for, once."""
+    for rank, engine in enumerate(report.engines):
+        assert sum(engine.spent) == engine.now == round(report.wall * 1e9)
+        assert min(engine.spent) >= 0
+        assert sum(ns for _, ns in engine.waits) == engine.spent[WAITING]
+        assert sum(m for _, m, _ in engine.sent) == engine.messages
+        assert rank not in dict(engine.waits)
+        spans = [step.spans[rank] for step in report.steps]
+        at = 0
+        for span in sorted(spans):
+            assert at <= span.start <= span.end <= engine.now
+            assert sum(span.time[:4]) == span.end - span.start
+            assert sum(ns for _, ns in span.waits) == span.time.waiting
+            assert sum(m for _, m, _ in span.sent) == span.time.messages
+            at = span.end
+        if not report.dropped:
+            total = np.sum([span.time for span in spans], axis=0).tolist()
+            booked = [*engine.spent[:IDLE], engine.messages, engine.bytes]
+            if session.transport.kind == "SPMD":  # batches of deletions alone are no steps
+                assert total[OVERHEAD] <= booked[OVERHEAD]
+                total[OVERHEAD] = booked[OVERHEAD]
+            assert total == booked
+            assert sum(span.touched for span in spans) == engine.touched
+    assert len({len(step.spans) for step in report.steps}) <= 1
 
 
 def lent(session, nbytes):

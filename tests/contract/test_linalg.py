@@ -161,7 +161,7 @@ def test_a_view(session):
 @pytest.fixture
 def panels_of(monkeypatch):
     """Return a function that sets the columns of a panel; all matrices count as large."""
-    with setting(alone=0):
+    with setting(alone=0, scalapack=0):
         yield lambda width: monkeypatch.setattr(panels, "WIDTH", width)
 
 

@@ -13,8 +13,8 @@ from tests.contract.support import on_engines
 
 pytestmark = pytest.mark.usefixtures("engines_only")
 
-AWAY = 0.05
-ENOUGH = 0.045
+AWAY = 0.2
+ENOUGH = 0.05  # the others may come late, where machines have too much to do
 
 
 def run():

@@ -5,40 +5,13 @@ import pytest
 
 import distnb as dnb
 from distnb.client import windows
-from distnb.events import COMPUTE, IDLE, OVERHEAD, TRANSFER, WAITING
-from tests.contract.support import lent, on_engines, setting
+from distnb.events import COMPUTE, TRANSFER
+from tests.contract.support import closed, lent, on_engines, setting
 
 pytestmark = pytest.mark.usefixtures("engines_only")
 
 AWAY = 0.05
 ENOUGH = 45_000_000
-
-
-def closed(report, session):
-    """Check the laws of a report."""
-    for rank, engine in enumerate(report.engines):
-        assert sum(engine.spent) == engine.now == round(report.wall * 1e9)
-        assert min(engine.spent) >= 0
-        assert sum(ns for _, ns in engine.waits) == engine.spent[WAITING]
-        assert sum(m for _, m, _ in engine.sent) == engine.messages
-        assert rank not in dict(engine.waits)
-        spans = [step.spans[rank] for step in report.steps]
-        at = 0
-        for span in sorted(spans):
-            assert at <= span.start <= span.end <= engine.now
-            assert sum(span.time[:4]) == span.end - span.start
-            assert sum(ns for _, ns in span.waits) == span.time.waiting
-            assert sum(m for _, m, _ in span.sent) == span.time.messages
-            at = span.end
-        if not report.dropped:
-            total = np.sum([span.time for span in spans], axis=0).tolist()
-            booked = [*engine.spent[:IDLE], engine.messages, engine.bytes]
-            if session.transport.kind == "SPMD":  # batches of deletions alone are no steps
-                assert total[OVERHEAD] <= booked[OVERHEAD]
-                total[OVERHEAD] = booked[OVERHEAD]
-            assert total == booked
-            assert sum(span.touched for span in spans) == engine.touched
-    assert len({len(step.spans) for step in report.steps}) <= 1
 
 
 def of(report, op):
@@ -317,12 +290,12 @@ def test_failed_commands_are_booked(session):
 def test_a_profile_is_filled_when_its_block_ends(session):
     found = dnb.profile()
     assert "not filled" in repr(found)
-    with pytest.raises(AttributeError, match="no block has run"):
+    with pytest.raises(AttributeError, match="not filled"):
         _ = found.wall
     with found as report:
         with pytest.raises(AttributeError, match="still runs"):
             _ = report.steps
-        assert "running" in repr(report)
+        assert "still runs" in repr(report)
         dnb.ones(100).to_numpy()
     assert report is found
     assert report.wall > 0

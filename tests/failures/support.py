@@ -13,7 +13,7 @@ from unittest import mock
 import numpy as np
 
 import distnb as dnb
-from distnb.client import launch, panels
+from distnb.client import grids, launch, panels, scalapack
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -335,8 +335,23 @@ def _nothing(x, w):
 
 def _in_panels(x, w, function):
     """Factor a matrix of which no engine gets all."""
-    with setting(alone=0), mock.patch.object(panels, "WIDTH", 2):
+    with setting(alone=0, scalapack=0), mock.patch.object(panels, "WIDTH", 2):
         return function(x, w.square @ w.square.T + 9 * x.eye(7))
+
+
+def _by_scalapack(x, w, function):
+    """Factor a matrix of which no engine gets all; in panels where there is no ScaLAPACK."""
+    with setting(alone=0, scalapack=1), mock.patch.object(scalapack, "WIDTH", 2):
+        return function(x, w.square @ w.square.T + 9 * x.eye(7))
+
+
+def _on_a_grid(x, w):
+    """Multiply matrices of which both axes are dealt, in several panels."""
+    if x is np:
+        return w.square @ w.square
+    with mock.patch.object(grids, "WIDTH", 3):
+        a = w.square.redistribute(("block", "block"))
+        return a @ a
 
 
 def _searched(x, w):
@@ -512,6 +527,16 @@ CASES = {
             ("reflecting", lambda x, a: abs(x.linalg.qr(a)[0]), "c.args[0] == 'q'"),
         )
     },
+    **{
+        f"factor by ScaLAPACK, {name}": Case(
+            lambda x, w, f=f: _by_scalapack(x, w, f),
+            f"{_COLLECTIVE} and op in ('scalapack', 'panel')",
+        )
+        for name, f in (
+            ("cholesky", lambda x, a: x.linalg.cholesky(a)),
+            ("inverse", lambda x, a: x.linalg.inv(a)),
+        )
+    },
     "factor in rows": Case(lambda x, w: x.linalg.svdvals(w.a[:, :2]), _COLLECTIVE),
     "factors in rows": Case(lambda x, w: abs(x.linalg.qr(w.a[:, :2])[0]), _COLLECTIVE),
     "contraction": Case(lambda x, w: x.einsum("ij,kj->ik", w.a, w.b), _COLLECTIVE),
@@ -519,6 +544,9 @@ CASES = {
     # Fetch
     "read": Case(_fetched, "name == 'Fetch'"),
 }
+
+#: Four engines make a grid.
+ON_A_GRID = Case(_on_a_grid, _collective("summa"))
 
 #: What is raised on an engine -> what comes out in the notebook.
 ERRORS = [

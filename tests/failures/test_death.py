@@ -93,6 +93,19 @@ def test_while_engines_work(doomed):
         assert dnb.arange(10).sum().item() == 45
 
 
+def test_in_a_measured_window(doomed):
+    x = dnb.ones(9)
+    doomed.flush()
+    with soon(), pytest.raises(dnb.EngineError, match=GONE), dnb.profile() as report:
+        kill(doomed, 2)
+        for _ in range(100):
+            x.sum().item()
+            time.sleep(0.01)
+    with pytest.raises(AttributeError, match="did not answer"):
+        _ = report.wall
+    assert "did not answer" in repr(report)
+
+
 def test_while_nobody_works(doomed):
     x = dnb.ones(9)
     doomed.flush()

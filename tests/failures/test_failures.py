@@ -65,6 +65,12 @@ def test_other_numbers_of_engines(n):
             support.check_failure(session, CASES[name], n - 1, RAISE, ValueError, "boom")
 
 
+@pytest.mark.parametrize("rank", range(4))
+def test_products_on_a_grid(rank):
+    with dnb.inprocess(4) as session:
+        support.check_failure(session, support.ON_A_GRID, rank, RAISE, ValueError, "boom")
+
+
 @pytest.mark.parametrize("name", ["halo", "all to all", "argmax of rows", "read", "data"])
 def test_a_failure_while_others_are_slow(cluster, name):
     case = CASES[name]

@@ -15,6 +15,7 @@ import pytest
 
 import distnb as dnb
 from distnb import interrupts
+from tests.contract.support import closed
 from tests.failures import support
 from tests.failures.support import SLOWLY, World, plant, reading, setting
 
@@ -88,6 +89,22 @@ def test_while_engines_wait_for_a_late_one(cluster, late):
         w.check()
         support.work(cluster)
         del total, after
+    quiet(cluster)
+
+
+def test_in_a_measured_window(cluster):
+    w = World(cluster)
+    plant(cluster, 1, REDUCE, LONG)
+    with pressed(0.3), dnb.profile() as report:
+        w.dist.a + 1
+        w.dist.b.sum().item()
+    closed(report, cluster)
+    (step,) = (s for s in report.steps if "sum" in dict(s.names))
+    assert max(dict(step.spans[0].waits)[1], step.spans[1].end - step.spans[1].start) > 1e8
+    support.heal(cluster)
+    with dnb.profile() as report:
+        w.dist.b.sum().item()
+    closed(report, cluster)
     quiet(cluster)
 
 

@@ -138,15 +138,15 @@ def test_accounts_say_who_was_waited_for_and_what_was_sent():
     assert (window.messages, window.bytes, window.touched) == (1, 8, 64)
 
 
-def test_peers_are_those_since_the_last_call():
+def test_peers_are_those_since_they_were_forgotten():
     clock = Clock()
     clock.waited(1, 3)
     clock.waited(1, 4)
     clock.send(0, 9)
-    assert clock.peers() == ({1: 7}, {0: (1, 9)})
+    assert (clock.waits, clock.sent) == ({1: 7}, {0: (1, 9)})
+    clock.forget_peers()
     clock.waited(2, 1)
-    assert clock.peers() == ({2: 1}, {})
-    assert clock.peers() == ({}, {})
+    assert (clock.waits, clock.sent) == ({2: 1}, {})
     assert clock.read().waits == ((1, 7), (2, 1))
 
 

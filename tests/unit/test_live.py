@@ -516,11 +516,19 @@ def test_many_arrays_share_a_line(board, shell):
     assert "and 8 more, " in board._arrays._rest.value
 
 
-def test_a_report_is_shown(board, session):
-    window = session.start_window()
-    dnb.ones(10).sum().item()
-    board.show(session.end_window(window))
+def test_the_report_of_a_cell_is_shown_when_it_ends(board, shell, session):
+    shell.user_ns["session"] = session
+    shell.run_cell("window = session.start_window()\ndnb.ones(10).sum().item()")
+    assert board._report.children == ()
+    code = "report = session.end_window(window)\nshown = board._report.children"
+    shell.user_ns["board"] = board
+    shell.run_cell(code)
+    assert shell.user_ns["shown"] == ()
+    (timeline,) = board._report.children
+    assert timeline.report._report is shell.user_ns["report"]
+    board.show(shell.user_ns["report"])
     assert len(board._report.children) == 1
+    assert timeline.comm is None  # the one before is gone
 
 
 def test_a_dashboard_has_a_static_page(board):

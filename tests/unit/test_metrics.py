@@ -153,8 +153,8 @@ def test_an_engine_that_holds_more():
     assert found.delays[0][:3] == ("add", "In [2] line 4: t[1:] = a + b", 1)
     assert found.what_if[0].after == LAW(0.06)
     assert found.advice == (
-        "Engine 1 holds 1.5 times the mean of what `t[1:] = a + b` works on; deal it evenly, with "
-        "t = t.redistribute(): about -33 % (90.0 ms -> 60.0 ms)."
+        "Engine 1 holds 1.5 times the mean of what `t[1:] = a + b` works on; deal its arrays "
+        "evenly, as t = t.redistribute() does: about -33 % (90.0 ms -> 60.0 ms)."
     )
 
 

@@ -15,10 +15,10 @@ import distnb as dnb
 from distnb.client.placement import Placement
 from distnb.errors import LayoutError
 from distnb.layout import make_layout
-from distnb.magics.expressions import expressions
+from distnb.magics.expressions import axes_of, expressions
 from distnb.testing import placed, shapes
 from distnb.views import Placed, View
-from distnb.widgets import Memory, Several
+from distnb.widgets import Memory, Several, to_html
 from distnb.widgets.choices import Choice, Outlook, cuts_by, grids_of
 from distnb.widgets.chooser import LayoutChooser
 from distnb.widgets.halo import halo
@@ -26,7 +26,7 @@ from distnb.widgets.memory import all_bytes, bars, room_of
 from distnb.widgets.picture import picture
 from distnb.widgets.several import common_frames
 from distnb.widgets.svg import VERMILLION
-from tests.unit.test_widgets import contrast, rgb
+from tests.unit.test_widgets import LARGE, contrast, rgb
 
 SVG = "{http://www.w3.org/2000/svg}"
 BUDGET = 10_000
@@ -245,14 +245,25 @@ LINES = {
 
 
 @pytest.mark.parametrize(("line", "wanted"), LINES.items(), ids=LINES)
-def test_lines_of_distlayout(line, wanted):
+def test_expressions_of_distlayout(line, wanted):
     assert expressions(line) == wanted
 
 
-@pytest.mark.parametrize("line", ["A[1", "A B)"])
+@pytest.mark.parametrize("line", ["", "A[1", "A B)"])
 def test_lines_that_say_nothing(line):
     with pytest.raises(UsageError, match="%distlayout: got"):
         expressions(line)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"), [("1", (1,)), ("0,2", (0, 2)), ("2,-1", (2, -1)), ("x", None), ("1,", None)]
+)
+def test_axes_of_distlayout(text, wanted):
+    if wanted is None:
+        with pytest.raises(UsageError, match="%distlayout: got"):
+            axes_of(text)
+    else:
+        assert axes_of(text) == wanted
 
 
 # -- Memory ----------------------------------------------------------------------------------------
@@ -288,6 +299,14 @@ def test_bars_of_memory(size, room):
             assert 0 <= float(x) <= width
     assert ("┆ room" in "".join(svg.itertext())) == limit
     assert ("free at the start" in memory.tell()) == bool(room)
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_pages_with_bars_stay_small(name):
+    placed = LARGE[name]
+    size = placed.layout.grid.size
+    memory = Memory(np.full(size, 10**9), np.arange(size), np.full(size, 10**10))
+    assert len(parse(to_html(placed, "f8", "<" * 1000, size, memory)).findall(f".//{SVG}svg")) == 2
 
 
 def test_what_is_drawn_can_be_seen():

@@ -204,8 +204,13 @@ def test_sums_of_ranks_side_by_side():
     two.add("ab", times[1:])
     both.add("ab", times)
     name = lambda key: (key, "")  # noqa: E731
-    assert one.join([two]).op_times(name) == both.op_times(name)
-    assert one.join([]).op_times(name) == one.op_times(name)
+    assert Sums.joined([one, two]).op_times(name) == both.op_times(name)
+    assert Sums.joined([one]).op_times(name) == one.op_times(name)
+    less = Sums()
+    less.add("a", [Rank(9).run([*parts])])
+    found = {op.op: op for op in Sums.joined([less, two]).op_times(name)}
+    assert found["b"].calls == 1
+    assert found["b"].ranks[0] == CommandTime(0, 0, 0, 0, 0, 0)
     assert OpTime("a", "", 1, (CommandTime(3, 0, 0, 0, 0, 0),) * 2) in both.op_times(name)
 
 

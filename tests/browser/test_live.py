@@ -1,0 +1,66 @@
+"""The dashboard in JupyterLab, with engines in other processes: it moves while a cell blocks."""
+
+import re
+
+import pytest
+
+from tests.browser.support import Notebook
+
+pytestmark = [pytest.mark.mpich_only, pytest.mark.timeout(200)]
+
+START = (
+    "import time\nimport numpy as np\nimport distnb as dnb\n"
+    "session = dnb.start(2)\ndnb.config.cutoff = 0\n%load_ext distnb"
+)
+ARRAYS = "A = dnb.ones((500, 400))\nsmall = dnb.arange(10.0)"
+BLOCKING = (
+    "end = time.monotonic() + 4\nwhile time.monotonic() < end:\n"
+    "    B = np.sqrt(A) + A\n    float(B.sum())"
+)
+MEASURED = "%%disttime -q\nfor _ in range(5):\n    C = A + A[::-1]"
+CHANGED = """([selector, index, seen]) => {
+  const text = document.querySelectorAll(selector)[index].innerText;
+  return text && !seen.includes(text);
+}"""
+BOARD = "board = dnb.dashboard()\nboard"
+
+
+@pytest.fixture(scope="module")
+def notebook(lab, page):
+    """A notebook with a dashboard; its cells have not run."""
+    lab.add("live", START, ARRAYS, BOARD, BLOCKING, MEASURED, "session.close()")
+    return Notebook(page, lab, "live")
+
+
+def test_the_dashboard_moves_while_a_cell_blocks(notebook, page):
+    for text in (START, ARRAYS, BOARD):
+        notebook.run_cell(text)
+    board = notebook.output("board = ")
+    board.get_by_role("button", name="Free").first.wait_for()
+    assert re.search(r"\(500, 400\)", board.inner_text())
+    notebook.start_cell(BLOCKING)
+    seen = []
+    for _ in range(4):  # different texts, each while the kernel is busy
+        page.wait_for_function(CHANGED, arg=[*notebook.place("board = "), seen])
+        assert not page.evaluate("() => window.ran")
+        seen.append(board.inner_text())
+    assert all("has run for" in text for text in seen), seen
+    notebook.finish()
+
+
+def test_after_a_measured_cell_the_dashboard_has_its_timeline(notebook):
+    notebook.run_cell(MEASURED)
+    board = notebook.output("board = ")
+    board.locator(".distnb-timeline .mark").first.wait_for()
+    assert board.locator(".distnb-timeline .row").count() == 3
+    assert "C = A + A[::-1]" in board.locator(".distnb-timeline .ops").inner_text()
+    notebook.screens("dashboard", board)
+
+
+def test_an_array_is_freed_by_its_button(notebook):
+    board = notebook.output("board = ")
+    assert "small" in board.inner_text()
+    row = board.locator(".widget-hbox", has_text="small").last
+    row.get_by_role("button", name="Free").click()
+    board.get_by_text("freed small").wait_for()
+    notebook.run_cell("session.close()")
