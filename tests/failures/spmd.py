@@ -31,15 +31,14 @@ def interrupts(session):
         w = World(session)
         late = w.dist.a + 1
         mine = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-        with planted(session, 1, "name == 'Reduce'", slow):
-            with dnb.profile(session) as report:
-                if session.transport.rank in hit:
-                    mine.start()
-                w.dist.c += 1
-                total = w.dist.b.sum()
-                interrupted = stopped(total.item)
-                # A rank may hear of it from another one before its own signal comes.
-                stopped(lambda: (mine.join(), time.sleep(0.05)) if mine.ident else None)
+        with planted(session, 1, "name == 'Reduce'", slow), dnb.profile(session) as report:
+            if session.transport.rank in hit:
+                mine.start()
+            w.dist.c += 1
+            total = w.dist.b.sum()
+            interrupted = stopped(total.item)
+            # A rank may hear of it from another one before its own signal comes.
+            stopped(lambda: (mine.join(), time.sleep(0.05)) if mine.ident else None)
         assert interrupted
         closed(report, session)
         assert support.reading(total) is dnb.LostArrayError
