@@ -30,7 +30,8 @@ def with_copy_speed(session: Session, report: Report) -> Report:
     if session not in _KNOWN:
         if session.measuring or report.touched < WORTH * session.size:
             return report
-        _KNOWN[session] = copy_speed(session)
+        with session.journal.paused(), session.trace.paused():  # the cell does not do this
+            _KNOWN[session] = copy_speed(session)
     return replace(report, copy_speed=_KNOWN[session])
 
 

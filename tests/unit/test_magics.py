@@ -15,7 +15,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from matplotlib import pyplot
 
 import distnb as dnb
-from distnb.client import current, doctor
+from distnb.client import copying, current, doctor
 from distnb.events import COMPUTE
 from distnb.widgets.several import Several
 
@@ -317,6 +317,26 @@ def test_the_doctor_examines_a_cell(shell, session, monkeypatch):
     assert run(shell, "%%distdoctor\nA.sum().item()").findings == ()
     with pytest.raises(ZeroDivisionError):
         run(shell, "%%distdoctor\n1 / 0")
+
+
+def test_the_doctor_does_not_look_at_the_speed_of_copying(shell, session, monkeypatch):
+    monkeypatch.setattr(copying, "WORTH", 1)
+    monkeypatch.setattr(copying, "SIZE", 1 << 12)
+    monkeypatch.setattr(doctor, "LEAST", 0.0)
+    monkeypatch.setattr(doctor, "WORTH", 0.0)
+    shell.user_ns["A"] = dnb.ones((90, 90))
+    report = run(shell, "%%disttime\nA += 1")
+    assert report.copy_speed
+    assert run(shell, "%distdoctor").findings == ()
+
+
+def test_the_doctor_knows_arrays_that_were_moved(shell, session, monkeypatch):
+    monkeypatch.setattr(doctor, "LEAST", 0.0)
+    monkeypatch.setattr(doctor, "WORTH", 0.0)
+    shell.user_ns["A"] = dnb.ones((90, 90))
+    run(shell, "for i in range(30): float(A[i, 0])\nA.move(('*', 'block'))")
+    (finding,) = run(shell, "%distdoctor").findings
+    assert "elements of A are read" in finding.what
 
 
 # -- scaling ---------------------------------------------------------------------------------------
