@@ -94,6 +94,7 @@ class Journal:
         self._bases = bases
         self._sent: dict[int, float] = {}
         self._done = 0.0
+        self._paused = False
         self.cell = self.last = Cell({})
 
     def begin(self) -> None:
@@ -103,18 +104,18 @@ class Journal:
         found = [(h, reference()) for h, reference in list(self._bases.items())]
         self.cell = Cell({h: (b.shape, b.dtype, b.layout) for h, b in found if b is not None})
 
-    def end(self) -> None:
-        """Note that the cell has ended."""
-        self.cell.ended = perf_counter()
-
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Keep nothing of what is done meanwhile: it is none of the cell's."""
-        cell, self.cell = self.cell, Cell({})
+        """Take no note of what is done meanwhile."""
+        self._paused = True
         try:
             yield
         finally:
-            self.cell = cell
+            self._paused = False
+
+    def end(self) -> None:
+        """Note that the cell has ended."""
+        self.cell.ended = perf_counter()
 
     @property
     def latest(self) -> Cell:
@@ -131,4 +132,5 @@ class Journal:
         """Keep a batch whose replies have come."""
         now, began = perf_counter(), self._sent.pop(number, self._done)
         seconds, self._done = now - max(began, self._done), now
-        self.cell.add(Done(commands, freed, tuple(times), seconds))
+        if not self._paused:
+            self.cell.add(Done(commands, freed, tuple(times), seconds))
