@@ -180,7 +180,8 @@ class Advised(Metrics):
         loss = f"All engines waited {duration(self.ladder[0].lost)} for the notebook"
         if reads:
             most = max(reads, key=lambda op: op.calls)
-            loss += f", where {quoted(most.line)} reads {most.calls:,} of the values"
+            what = "a value" if most.calls == 1 else f"{most.calls:,} values"
+            loss += f", where {quoted(most.line)} reads {what}"
         return Remedy(loss, "read fewer values, or give engines more to do between", gain)
 
     def _bookkeeping(self, gain: WhatIf) -> Remedy:

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.comparison import Comparison, compare
+from distnb.errors import explain
 from distnb.lazy import lazy
 from distnb.replay import Run, waits_of
 
@@ -105,6 +106,10 @@ class Metrics:
 
     def diff(self, other: Metrics) -> Comparison:
         """Return what changed since another report: ``after.diff(before)``."""
+        if not isinstance(other, Metrics):
+            raise TypeError(
+                explain("diff", type(other).__name__, "a report", "write after.diff(before)")
+            )
         return compare(other, self, CLASSES)
 
     # -- the account -------------------------------------------------------------------------

@@ -64,10 +64,13 @@ class DoctorMagics(Magics):
             if _is_there(x)
             for handle in session.trace.names(x._base.handle)
         }
-        found = diagnose(session.journal.latest, session.line, names, session.size)
+        journal = session.journal
+        examined = journal.latest if cell is None else journal.cell
+        found = diagnose(examined, session.line, names, session.size)
         shown = deliver(self.shell, args, DoctorReport(found))
         if result is not None and not result.success:
-            display(shown)
+            if shown is not None:
+                display(shown)
             result.raise_error()
         return shown
 

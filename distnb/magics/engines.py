@@ -89,7 +89,10 @@ class EngineMagics(Magics):
         return deliver(self.shell, args, several)
 
     def _placement(self, expression: str) -> Placement:
-        found = self.shell.ev(expression)
+        try:
+            found = self.shell.ev(expression)
+        except NameError as error:
+            raise UsageError(f"%distlayout: {error}") from error
         if isinstance(found, DistArray):
             found = found.layout
         if not isinstance(found, Placement):

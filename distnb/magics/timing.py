@@ -51,6 +51,7 @@ class TimingMagics(Magics):
         report = TimeReport(with_copy_speed(session, session.end_window(window)))
         shown = deliver(self.shell, args, report)
         if not result.success:
-            display(report)
+            if shown is not None and report.commands:  # a slip of the pen needs no report
+                display(shown)
             result.raise_error()
         return shown

@@ -58,6 +58,7 @@ def test_the_tour_runs(tmp_path):
     text = run_notebook("tour", tmp_path)
     assert "local part of tiles on rank 2 of 3" in text
     assert "ValueError - shapes: got (9, 12) and (5, 5)" in text
+    assert "100 elements of b are read one by one" in text
 
 
 @pytest.mark.mpich_only  # the tour runs on both

@@ -101,7 +101,9 @@ def test_distlayout_of_several_and_of_chosen_axes(shell, session, line):
     assert isinstance(found, Several)
 
 
-@pytest.mark.parametrize("line", ["", "3", "--axes 0", "--axes x A", "--axes 7 A", "--axis 0 A"])
+@pytest.mark.parametrize(
+    "line", ["", "3", "nosuch", "--axes 0", "--axes x A", "--axes 7 A", "--axis 0 A"]
+)
 def test_distlayout_of_something_else_is_a_usage_error(shell, session, line):
     shell.user_ns["A"] = dnb.ones((6, 4, 5))
     with pytest.raises(UsageError):
@@ -128,6 +130,27 @@ def test_disttime_lets_the_error_of_the_cell_pass(shell, session, capsys):
         run(shell, "%%disttime\n1 / 0")
     assert capsys.readouterr().out.count("ZeroDivisionError: division by zero") <= 1
     assert "wall" in run(shell, "%%disttime -o r\n2").__repr__()
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown"),
+    [
+        ("%%disttime -o r\nb = a + 1; 1 / 0", 1),
+        ("%%disttime -q -o r\nb = a + 1; 1 / 0", 0),
+        ("%%disttime -o r\n1 / 0", 0),  # nothing ran
+    ],
+)
+def test_the_report_of_a_cell_that_fails_is_shown_if_anything_ran(
+    shell, session, capsys, cell, shown
+):
+    shell.user_ns["a"] = dnb.ones((300, 300))
+    session.flush()
+    with pytest.raises(ZeroDivisionError):
+        run(shell, cell)
+    out = capsys.readouterr().out
+    assert out.count("wall ") == shown
+    assert "None" not in out.splitlines()
+    assert shell.user_ns["r"].commands == (2 if "+" in cell else 0)
 
 
 def test_the_end_of_a_cell_flushes_and_shows_what_failed(shell, session, capsys):
@@ -315,8 +338,10 @@ def test_the_doctor_examines_a_cell(shell, session, monkeypatch):
     assert [f.kind for f in report.findings] == ["element by element"]
     assert "written" in repr(report)
     assert run(shell, "%%distdoctor\nA.sum().item()").findings == ()
+    run(shell, "for i in range(40): A[0, i % 9] = i")
     with pytest.raises(ZeroDivisionError):
-        run(shell, "%%distdoctor\n1 / 0")
+        run(shell, "%%distdoctor -o r\n1 / 0")
+    assert shell.user_ns["r"].findings == ()  # those of the cell before are none of its own
 
 
 def test_the_doctor_does_not_look_at_the_speed_of_copying(shell, session, monkeypatch):

@@ -249,7 +249,7 @@ def test_waiting_for_the_notebook():
     assert found.stages == LAW((0.044, 0.004, 0.004, 0.004, 0.004, 0.004))
     assert found.what_if[1].after == LAW(0.004)
     assert found.advice == (
-        "All engines waited 40.0 ms for the notebook, where `float(s)` reads 2 of the values; read "
+        "All engines waited 40.0 ms for the notebook, where `float(s)` reads 2 values; read "
         "fewer values, or give engines more to do between: about -91 % (44.0 ms -> 4.0 ms)."
     )
 
@@ -303,3 +303,8 @@ def test_names_and_durations():
         assigned("f line 1: a, b = c") == assigned("f line 1: for x in y:") == assigned("f") == ""
     )
     assert [duration(s) for s in (12.0, 0.99949, 0.5e-3)] == ["12.00 s", "999.5 ms", "500 us"]
+
+
+def test_only_reports_are_compared():
+    with pytest.raises(TypeError, match="diff: got int, expected a report"):
+        report([step(span(0, 10))]).diff(3)
