@@ -235,13 +235,13 @@ class Session:
             commands, buffers = self._recorder.take()
             if not commands or self.closed or self._dead:
                 return
+            numbered = tuple(c for c in commands if not isinstance(c, Free))
             self.batches += 1
+            self._leaving = (self.batches, numbered)
             self.trace.add(commands)
             message = encode(Batch(self.batches, self._epoch, commands, bool(config.fuse)))
             self.bytes_out += len(message)
-            numbered = tuple(c for c in commands if not isinstance(c, Free))
             freed = tuple(h for c in commands if isinstance(c, Free) for h in c.bases)
-            self._leaving = (self.batches, numbered)
             self._progress.begin()
             at = perf_counter_ns()
             try:
