@@ -214,7 +214,7 @@ def _lying(x: DistArray, layout: Layout) -> DistArray:
     """Return ``x`` in a layout: itself, maybe as the transposed view of a base, or a copy."""
     base = x._base
     turned = len(base.shape) == 2 and x._view == View.whole(base.shape).transpose((1, 0))
-    if turned and base.layout.T == layout:
+    if turned and layout == base.layout.T:
         return x
     return in_layout(x, layout)
 

@@ -62,6 +62,9 @@ class Dashboard:
         self._shell = shell()
         self._cells = _Cells(session, self._shell, self._cell_changed)
         self._health, self._cell, self._note = HTML(), HTML(), HTML()
+        for box in (self._health, self._cell):
+            for name in ("jp-RenderedHTMLCommon", "jp-OutputArea-output"):
+                box.add_class(name)  # tables as in other outputs
         self._arrays = _Arrays(self._free)
         self._report = VBox()
         self.widget = VBox([self._health, self._cell, self._report, self._arrays.box, self._note])

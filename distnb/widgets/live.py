@@ -44,6 +44,8 @@ __all__ = [
 
 #: Arrays that are listed; the others share a line.
 ARRAYS = 12
+#: Pixels that a line of an array leaves for its button.
+FREE = 72
 #: Less of a core than this part of the time it computes, and an engine counts as slow.
 _SLOW = 0.7
 #: Seconds of computing below which nobody can tell that.
@@ -241,8 +243,9 @@ def array_cells(x: Kept) -> tuple[str, ...]:
 
 
 def array_head() -> str:
-    """Return the names of the columns of the list of arrays."""
-    return _array_grid([f"<b>{name}</b>" for name in _ARRAY])
+    """Return the names of the columns of the list of arrays; a button follows the others."""
+    grid = _array_grid([f"<b>{name}</b>" for name in _ARRAY])
+    return f'<div style="padding-right:{FREE}px">{grid}</div>'
 
 
 def array_line(x: Kept) -> str:
