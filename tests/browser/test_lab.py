@@ -138,3 +138,10 @@ def test_the_timeline_is_used_with_keys_alone(timeline, page):
     page.keyboard.press("Escape")
     page.keyboard.press("0")
     assert number(view, "time") == before
+
+
+def test_it_goes_on_when_the_kernel_is_gone(timeline, page):
+    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
+    before = number(timeline, "compute")
+    drag(page, timeline, 0.2, 0.4)
+    assert number(timeline, "compute") != before
