@@ -30,7 +30,8 @@ class Config:
     alone: int = 1 << 26
     """Bytes of a matrix up to which one engine factors it alone, with all cores of its node."""
     scalapack: int = 1
-    """Whether engines factor matrices with ScaLAPACK, if it is installed (extra ``scalapack``)."""
+    """Whether engines factor large matrices with ScaLAPACK, if it is installed (extra
+    ``scalapack``): 1 where they do not outnumber the cores of their node, 2 always, 0 never."""
     flush_size: int = 512
     """Commands that may wait before a batch is sent."""
     flush_idle: float = 0.003

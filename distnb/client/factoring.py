@@ -105,8 +105,12 @@ def _by_library(
 ) -> Sequence[DistArray] | None:
     """Return the results that a library finds, if the engines have it and it pays."""
     session = ins[0].session
-    there = config.scalapack and all(a.get("scalapack") for a in session.transport.about)
-    if not there or name not in LIBRARY or not too_large(ins[0]):
+    levels = [a.get("scalapack", 0) for a in session.transport.about]
+    if (
+        not all(0 < level <= config.scalapack for level in levels)
+        or name not in LIBRARY
+        or not too_large(ins[0])
+    ):
         return None
     if max(x.size for x in ins) > _COUNTED * session.size:
         return None

@@ -26,9 +26,18 @@ _FAMILIES = {
 _HANDLE = (1 << 32) - 1
 
 
-def available(size: int) -> bool:
-    """Tell whether the libraries are there, and there are ranks to share the work."""
-    return size > 1 and len(_paths()) == 3
+def available(comm: Any) -> int:
+    """Return from which ``config.scalapack`` on ranks are to use the libraries; 0 for never.
+
+    Ranks that wait for a message do not sleep. So where they outnumber the cores of the node, they
+    are in each other's way.
+    """
+    from mpi4py import MPI
+
+    node = comm.Split_type(MPI.COMM_TYPE_SHARED)
+    crowded = node.Get_size() > len(os.sched_getaffinity(0))
+    node.Free()
+    return 1 + crowded if comm.Get_size() > 1 and len(_paths()) == 3 else 0
 
 
 @cache

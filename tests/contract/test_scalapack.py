@@ -16,7 +16,7 @@ def blocks_of(session, monkeypatch):
     """Return a function that sets the rows and columns of a block; all matrices count as large."""
     if not all(about.get("scalapack") for about in session.transport.about):
         pytest.skip("these engines do not have ScaLAPACK (extra 'scalapack', two engines and more)")
-    with setting(alone=0, scalapack=1):
+    with setting(alone=0, scalapack=2):
         yield lambda width: monkeypatch.setattr(scalapack, "WIDTH", width)
 
 

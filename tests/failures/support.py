@@ -341,7 +341,7 @@ def _in_panels(x, w, function):
 
 def _by_scalapack(x, w, function):
     """Factor a matrix of which no engine gets all; in panels where there is no ScaLAPACK."""
-    with setting(alone=0, scalapack=1), mock.patch.object(scalapack, "WIDTH", 2):
+    with setting(alone=0, scalapack=2), mock.patch.object(scalapack, "WIDTH", 2):
         return function(x, w.square @ w.square.T + 9 * x.eye(7))
 
 

@@ -17,7 +17,7 @@ COMMAND = "name == 'Collective' and op == 'scalapack'"
 def session(cluster):
     if not all(about["scalapack"] for about in cluster.transport.about):
         pytest.skip("these engines do not have ScaLAPACK (extra 'scalapack')")
-    with setting(alone=0, scalapack=1):
+    with setting(alone=0, scalapack=2):
         yield cluster
         quiet(cluster)
         support.work(cluster)
