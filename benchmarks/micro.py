@@ -17,7 +17,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 import distnb as dnb
+from benchmarks.workloads import jacobi
 from distnb.client.session import Session
 from distnb.events import COMPUTE, WAITING, Clock
 from distnb.records import Log
@@ -201,6 +204,64 @@ def booking(rounds: int) -> list[Row]:
     ]
 
 
+class Counting(Clock):
+    """Counts what it does."""
+
+    __slots__ = ("marks", "switches")
+
+    def __init__(self) -> None:
+        self.marks = self.switches = 0
+        super().__init__()
+
+    def switch(self, to: int) -> int:
+        self.switches += 1
+        return super().switch(to)
+
+    def mark(self, to: int | None = None) -> tuple[int, int, int, int, int, int, int]:
+        self.marks += 1
+        return super().mark(to)
+
+
+def booked(a: np.ndarray, steps: int) -> Counting:
+    """Return the clock that counted on the busiest of two engines that swept a grid."""
+    with dnb.inprocess(2) as session:
+        grid = dnb.asarray(a, session=session)
+        session.flush()
+        workers = session.transport.workers  # type: ignore[attr-defined]
+        for worker in workers:
+            worker.clock = worker.executor.clock = Counting()
+        jacobi(dnb, grid, steps)
+        session.flush()
+        return max((worker.clock for worker in workers), key=lambda clock: clock.switches)
+
+
+def share(session: Session, rounds: int, n: int) -> list[Row]:
+    """Tell how much of a sweep goes into booking: what is done there, times what that costs."""
+    steps, data = 20, np.ones((n, n))
+    grid = dnb.asarray(data, session=session)
+
+    def sweeps() -> None:
+        jacobi(dnb, grid, steps)
+        session.flush()
+
+    clock, log = Clock(), Log(Clock())
+
+    def switches() -> None:
+        for _ in range(_BOOKED):
+            clock.switch(COMPUTE)
+
+    def marks() -> None:
+        for _ in range(_BOOKED):
+            log.begin((0,), 1)
+
+    counts = booked(data, steps)
+    one, mark = (statistics.median(timed(f, rounds * 10)) / _BOOKED for f in (switches, marks))
+    spent = counts.marks * mark + (counts.switches - counts.marks) * one
+    part = 100 * spent / statistics.median(timed(sweeps, rounds))
+    what = f"booking in {steps} sweeps of a grid of {n} x {n}"
+    return [{"name": "book share", "what": what, "value": part, "unit": "%", "goal": 1}]
+
+
 def starting(ranks: int, rounds: int) -> list[Row]:
     """Start engines from a fresh Python."""
     times = [
@@ -226,6 +287,7 @@ def rows(session: Session, rounds: int, scale: str) -> list[Row]:
         dnb.config.cutoff = 0
     found = recording(session, rounds, n) + flushing(session, rounds, n)
     found += planning(session, rounds, n) + booking(rounds)
+    found += share(session, rounds, 2_000 if scale == "full" else 200)
     if before is not None:
         dnb.config.cutoff = before
     return found + starting(session.size, 3 if scale == "full" else 1)

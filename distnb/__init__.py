@@ -163,7 +163,7 @@ def dashboard(session: Session | None = None) -> Any:
     return importlib.import_module("distnb.widgets.dashboard").Dashboard(need(session))
 
 
-def choose_layout(array: DistArray, name: str = "x") -> Any:
+def choose_layout(array: DistArray, name: str | None = None) -> Any:
     """Return a widget to choose where an array lies: axes, grid, block sizes, weights.
 
     It shows the picture, the balance, what the move would send, and what the last cell would have
@@ -175,7 +175,7 @@ def choose_layout(array: DistArray, name: str = "x") -> Any:
     array : DistArray
         A whole array, not a view.
     name : str, optional
-        Its name in the line of code that does the same.
+        Its name in the line of code that does the same; by default the one you use.
     """
     return importlib.import_module("distnb.widgets.chooser").LayoutChooser(array, name)
 

@@ -7,7 +7,7 @@ new layouts by the same rule; where it was asked for, it stays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, NamedTuple
@@ -21,6 +21,9 @@ from distnb.traffic import Traffic, reduction, traffic
 from distnb.views import Placed, View, follow
 
 __all__ = ["Forecast", "Spec", "forecast"]
+
+#: Commands that run in one pass at most.
+_STEPS = 64
 
 
 class Spec(NamedTuple):
@@ -94,6 +97,33 @@ def forecast(
     return replay.found
 
 
+class _Pass:
+    """Elementwise commands that run in one pass: what they read through one view travels once."""
+
+    def __init__(self, lead: Placed) -> None:
+        self.lead = lead
+        self.slots: set[Operand] = set()
+        self.written: dict[int, View] = {}
+        self.steps = 0
+
+    def takes(self, operands: Sequence[Operand], out: Placed, size: int) -> bool:
+        """Tell whether a command runs in this pass, too."""
+        if self.steps >= _STEPS or any(
+            self.written.get(x.base, x.view) != x.view for x in operands
+        ):
+            return False
+        same = out.view.shape == self.lead.view.shape and out.layout.grid == self.lead.layout.grid
+        return same and not traffic(self.lead, out, size).received.any()
+
+    def add(self, command: Apply, reads: Sequence[Operand]) -> list[Operand]:
+        """Add a command; return which of its operands have not been brought yet."""
+        new = [x for x in dict.fromkeys(reads) if x not in self.slots]
+        self.slots.update(reads, command.outs)
+        self.written.update((x.base, x.view) for x in command.outs)
+        self.steps += 1
+        return new
+
+
 class _Replay:
     """Goes through commands, and keeps what is known of their bases."""
 
@@ -104,6 +134,7 @@ class _Replay:
         self.new: dict[int, Layout] = {}
         #: Bases that were made and not written yet, and the site that made them.
         self.fresh: dict[int, int] = {}
+        self.group: _Pass | None = None
         self.found = Forecast(np.zeros(size, np.int64))
 
     def step(self, command: Command) -> None:
@@ -113,6 +144,8 @@ class _Replay:
             if command.how == ("empty",):
                 self.fresh[command.base] = command.site
         elif isinstance(command, Apply | Reduce | Local | Collective):
+            if not isinstance(command, Apply):
+                self.group = None
             try:
                 self._count(command)
             except KeyError:
@@ -122,6 +155,9 @@ class _Replay:
                 self.fresh.pop(base, None)
 
     def _count(self, command: Any) -> None:
+        if isinstance(command, Collective):
+            self.found.unknown += 1
+            return
         if isinstance(command, Apply):
             self._apply(command)
         elif isinstance(command, Reduce):
@@ -150,12 +186,14 @@ class _Replay:
 
     def _apply(self, command: Apply) -> None:
         ins = [x for x in (*command.ins, command.where) if isinstance(x, Operand)]
-        for out in command.outs:
-            if self.fresh.pop(out.base, None) == command.site:
-                self._follow(out, [x for x in command.ins if isinstance(x, Operand)])
-        there = self._placed(command.outs[0])
-        for x in dict.fromkeys(ins):
-            sent = traffic(there, self._placed(x), self.size)
+        for made in command.outs:
+            if self.fresh.pop(made.base, None) == command.site:
+                self._follow(made, [x for x in command.ins if isinstance(x, Operand)])
+        out = self._placed(command.outs[0])
+        if not (self.group and self.group.takes((*ins, *command.outs), out, self.size)):
+            self.group = _Pass(out)
+        for x in self.group.add(command, ins):
+            sent = traffic(out, self._placed(x), self.size)
             self.found.add(command.site, sent, self._itemsize(x.base))
 
     def _follow(self, out: Operand, ins: list[Operand]) -> None:
@@ -181,11 +219,8 @@ class _Replay:
         each = itemsize + 8 if positions else np.dtype(command.dtype).itemsize
         self.found.add(site, reduction(operand, command.axes, self.size), each)
 
-    def _brought(self, command: Any) -> None:
+    def _brought(self, command: Local) -> None:
         """Count what brings whole bases back to where a command needs them."""
-        if isinstance(command, Collective):
-            self.found.unknown += 1
-            self.found.commands -= 1
         for x in command.ins:
             there, needed = self._placed(x), self._placed(x, before=True)
             self.found.add(command.site, traffic(needed, there, self.size), self._itemsize(x.base))

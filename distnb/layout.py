@@ -126,6 +126,11 @@ class Layout:
     def _hash(self) -> int:
         return hash((self.grid, self.axes, self.dims))
 
+    @property
+    def T(self) -> Layout:  # noqa: N802 - NumPy's name
+        """The layout of the base with its axes reversed."""
+        return Layout(self.grid, self.axes[::-1], self.dims[::-1])
+
     def parts(self, a: int) -> int:
         """Return over how many coordinates axis ``a`` is split."""
         d = self.dims[a]

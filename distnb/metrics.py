@@ -83,15 +83,16 @@ def ratio(part: float, whole: float) -> float:
 
 
 def label(names: tuple[tuple[str, str], ...]) -> tuple[str, str]:
-    """Return the operation and the source line of a step; of several, the first and how many.
+    """Return the operations of a step, and the source line of the first.
 
-    >>> label((("add", "line 1"), ("multiply", "line 1"), ("copy", "line 2")))
-    ('add and 2 more', 'line 1')
+    >>> label((("create (empty)", "x:1"), ("add", "x:2"), ("add", "x:2"), ("copy", "x:3")))
+    ('add, copy', 'x:2')
     """
     if not names:
         return "", ""
-    (op, line), more = names[0], len(names) - 1
-    return (f"{op} and {more} more" if more else op), line
+    found = [name for name in names if not name[0].startswith("create")] or list(names)
+    ops = list(dict.fromkeys(op for op, _ in found))
+    return ", ".join(ops[:3] + ["..."] * (len(ops) > 3)), found[0][1]
 
 
 class Metrics:

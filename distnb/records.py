@@ -31,18 +31,16 @@ class Times(NamedTuple):
         When the first part began, by the rank's ``perf_counter_ns``. The others follow at once.
     parts : tuple of Ints
         The numbers of the commands of each part; DECODE and AGREE stand for what is no command.
-    marks : bytes
-        Integers: the totals of the clock at the start and after each part, as ``Clock.mark`` has
-        them, and the elements held.
-    waits : tuple of (part, rank waited for, ns)
-    sent : tuple of (part, rank, messages, bytes)
+    marks, waits, sent : bytes
+        Integers. The totals of the clock at the start and after each part, as ``Clock.mark`` has
+        them, and the elements held; (part, rank waited for, ns); (part, rank, messages, bytes).
     """
 
     start: int
     parts: tuple[Ints, ...]
     marks: bytes
-    waits: tuple[tuple[int, int, int], ...] = ()
-    sent: tuple[tuple[int, int, int, int], ...] = ()
+    waits: bytes
+    sent: bytes
 
     @property
     def end(self) -> int:
@@ -81,8 +79,8 @@ class Log:
         self._marks = array("q", (*clock.mark(OVERHEAD), 0))
         self._start = clock.now
         self._parts: list[Ints] = []
-        self._waits: list[tuple[int, int, int]] = []
-        self._sent: list[tuple[int, int, int, int]] = []
+        self._waits = array("q")
+        self._sent = array("q")
         self._now, self._held = DECODE, 0
         clock.forget_peers()
 
@@ -93,8 +91,10 @@ class Log:
         self._marks.append(self._held)
         if clock.waits or clock.sent:
             number = len(self._parts)
-            self._waits += [(number, *item) for item in clock.waits.items()]
-            self._sent += [(number, peer, *counts) for peer, counts in clock.sent.items()]
+            for peer, ns in clock.waits.items():
+                self._waits.extend((number, peer, ns))
+            for peer, (messages, nbytes) in clock.sent.items():
+                self._sent.extend((number, peer, messages, nbytes))
             clock.forget_peers()
         self._parts.append(self._now)
         self._now, self._held = part, held
@@ -103,8 +103,8 @@ class Log:
         """End the last part and return all; it may be called again."""
         if self._now:
             self.begin(())
-        marks = self._marks.tobytes()
-        return Times(self._start, tuple(self._parts), marks, tuple(self._waits), tuple(self._sent))
+        numbers = (each.tobytes() for each in (self._marks, self._waits, self._sent))
+        return Times(self._start, tuple(self._parts), *numbers)
 
 
 # -- steps -------------------------------------------------------------------------------------
@@ -156,8 +156,8 @@ def _order(columns: Sequence[dict[Ints, Any]]) -> list[Ints]:
 
 def _spans(times: Times, zero: int) -> dict[Ints, tuple[int, Span]]:
     """Return, for each part, how many elements are held and what was done."""
-    waits = _by_part(times.waits)
-    sent = _by_part(times.sent)
+    waits = _by_part(times.waits, 3)
+    sent = _by_part(times.sent, 4)
     at, found = times.start - zero, {}
     for number, (part, row) in enumerate(zip(times.parts, times.table().tolist(), strict=True)):
         *time, touched, held = row
@@ -168,10 +168,11 @@ def _spans(times: Times, zero: int) -> dict[Ints, tuple[int, Span]]:
     return found
 
 
-def _by_part(rows: Iterable[tuple[int, ...]]) -> dict[int, Any]:
+def _by_part(numbers: bytes, width: int) -> dict[int, Any]:
+    """Return the rows of each part, without its number."""
     found: dict[int, Any] = {}
-    for number, *entry in rows:
-        found[number] = (*found.get(number, ()), tuple(entry))
+    for part, *row in np.frombuffer(numbers, np.int64).reshape(-1, width).tolist():
+        found[part] = (*found.get(part, ()), tuple(row))
     return found
 
 

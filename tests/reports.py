@@ -60,7 +60,7 @@ def _span(rng, rank, size, start):
     other = (rank + 1) % size
     sent = ((other, 2, 4096 * (1 + rank)),) if size > 1 else ()
     waits = (((rank - 1) % size, spent[1]),) if size > 1 else ()
-    time = CommandTime(*spent, *(sent[0][1:] if sent else (0, 0)))
+    time = CommandTime(*spent, 2 * len(sent), 16 * len(sent))  # the others are lent
     return Span(start, start + sum(spent), time, 16 * spent[0], waits, sent)
 
 
@@ -70,7 +70,24 @@ def _account(steps, rank, end, rng):
     free = end - sum(sums[:4])
     sums[OVERHEAD] += free // 10  # between steps: decoding
     spent = (*sums[:4], end - sum(sums[:4]))
-    return Account(end, spent, sums[4], sums[5])
+    spans = [step.spans[rank] for step in steps]
+    return Account(
+        end,
+        spent,
+        sums[4],
+        sums[5],
+        sum(span.touched for span in spans),
+        _pairs([span.waits for span in spans]),
+        _pairs([span.sent for span in spans]),
+    )
+
+
+def _pairs(rows):
+    """Add up (rank, ...) of many steps."""
+    found = {}
+    for rank, *values in (pair for row in rows for pair in row):
+        found[rank] = [a + b for a, b in zip(found.get(rank, [0, 0]), values, strict=False)]
+    return tuple((rank, *values) for rank, values in sorted(found.items()))
 
 
 def overlaps(report):

@@ -12,13 +12,10 @@ import numpy as np
 from distnb.client.journal import OURS, Cell, Spec
 from distnb.events import TRANSFER, WAITING
 from distnb.protocol import Command, Create, Operand
-from distnb.transfer import plan_apply
+from distnb.traffic import traffic
 from distnb.views import Placed
 
 __all__ = ["Act", "Case", "Diagnosis", "Finding"]
-
-#: Plans that are computed to find out what moves.
-_PLANS = 256
 
 
 class Finding(NamedTuple):
@@ -97,7 +94,7 @@ class Case:
         self.acts = list(_acts(cell, line))
         self.freed = {handle for batch in cell.batches for handle in batch.freed}
         self._names = names
-        self._plans: dict[Any, tuple[int, ...]] = {}
+        self._moved: dict[tuple[Placed, Placed], int] = {}
         for act in self.acts:
             if isinstance(act.command, Create):
                 c = act.command
@@ -123,16 +120,15 @@ class Case:
             return False
         return prod(self.specs[x.base][0]) > 1
 
-    def moved(self, out: Placed, ins: tuple[Placed, ...]) -> tuple[int, ...]:
-        """Return how many elements of each operand travel."""
-        found = self._plans.get((out, ins))
-        if found is None and len(self._plans) < _PLANS:
-            count = [0] * len(ins)
-            for rank in range(self.size):
-                for message in plan_apply(rank, out, ins).sends:
-                    count[message.operand] += prod(message.shape)
-            found = self._plans[out, ins] = tuple(count)
-        return found or (0,) * len(ins)
+    def moved(self, out: Operand, operand: Operand) -> int:
+        """Return how many elements of an operand travel to where an output lies."""
+        target, source = self.placed(out), self.placed(operand)
+        if target is None or source is None:
+            return 0
+        found = self._moved.get((target, source))
+        if found is None:
+            found = self._moved[target, source] = int(traffic(target, source, self.size)[0].sum())
+        return found
 
     def by_line(self, acts: Iterable[Act]) -> dict[str, list[Act]]:
         """Return acts under their lines."""

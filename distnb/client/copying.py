@@ -25,23 +25,25 @@ def with_copy_speed(session: Session, report: Report) -> Report:
     """Return a report that knows the speed of copying, if it touched much memory.
 
     The first time it is measured, which takes about a tenth of a second; not while something else
-    is measured, too.
+    is measured, too, nor where there is no room for it.
     """
     if session not in _KNOWN:
-        if session.measuring or report.touched < WORTH * session.size:
+        if report.touched < WORTH * session.size:
             return report
-        _KNOWN[session] = copy_speed(session)
+        room = session.room()
+        ready = not session.measuring and (room is None or room >= 4 * SIZE)
+        if not all(session.transport.share(ready)):  # under SPMD, ranks decide together
+            return report
+        with session.journal.paused(), session.trace.paused():  # the cell does not do this
+            _KNOWN[session] = copy_speed(session)
     return replace(report, copy_speed=_KNOWN[session])
 
 
 def copy_speed(session: Session) -> float | None:
     """Measure how many bytes an engine reads and writes in a second when all copy memory at once.
 
-    Returns None where there is no room for it.
+    Returns None if the clocks do not see it.
     """
-    room = session.room()
-    if room is not None and room < 4 * SIZE:
-        return None
     source = ones((session.size, SIZE // 8), dist=("block", "*"), session=session)
     target = empty_like(source)
     target[...] = source  # gets the memory

@@ -157,12 +157,9 @@ def _moves(case: Case) -> Iterator[Move]:
         command = act.command
         if isinstance(command, Apply):
             out = command.outs[0]
-            ins = [x for x in command.ins if type(x) is Operand]
-            places = [case.placed(x) for x in (out, *ins)]
-            if all(p is not None for p in places):
-                target, *sources = places
-                counts = case.moved(target, tuple(sources))  # type: ignore[arg-type]
-                for x, count in zip(ins, counts, strict=True):
+            for x in command.ins:
+                if type(x) is Operand:
+                    count = case.moved(out, x)
                     if count > MUCH * prod(x.view.shape) > 0:
                         yield Move(act, x, out, versions[x.base], count)
         versions.update(written(command))

@@ -7,7 +7,8 @@ are kept.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -93,6 +94,7 @@ class Journal:
         self._bases = bases
         self._sent: dict[int, float] = {}
         self._done = 0.0
+        self._paused = False
         self.cell = self.last = Cell({})
 
     def begin(self) -> None:
@@ -101,6 +103,15 @@ class Journal:
             self.last = self.cell
         found = [(h, reference()) for h, reference in list(self._bases.items())]
         self.cell = Cell({h: (b.shape, b.dtype, b.layout) for h, b in found if b is not None})
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Take no note of what is done meanwhile."""
+        self._paused = True
+        try:
+            yield
+        finally:
+            self._paused = False
 
     def end(self) -> None:
         """Note that the cell has ended."""
@@ -121,4 +132,5 @@ class Journal:
         """Keep a batch whose replies have come."""
         now, began = perf_counter(), self._sent.pop(number, self._done)
         seconds, self._done = now - max(began, self._done), now
-        self.cell.add(Done(commands, freed, tuple(times), seconds))
+        if not self._paused:
+            self.cell.add(Done(commands, freed, tuple(times), seconds))

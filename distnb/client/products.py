@@ -27,6 +27,7 @@ from distnb.client.operations import as_dist, check_session, elementwise, settle
 from distnb.client.reducing import reduce
 from distnb.errors import explain
 from distnb.layout import Ints, Layout, replicated
+from distnb.views import View
 
 __all__ = ["dot", "matmul", "matvec", "vecdot", "vecmat"]
 
@@ -196,7 +197,7 @@ def _product(
 ) -> DistArray:
     """Multiply what each engine holds of two operands that were brought into these layouts."""
     out = create(a.session, shape, dtype, lo, ("empty",))
-    multiply_parts(out, in_layout(a, la), in_layout(b, lb))
+    multiply_parts(out, _lying(a, la), _lying(b, lb))
     return out
 
 
@@ -205,8 +206,17 @@ def _inner(a: DistArray, b: DistArray, dtype: np.dtype) -> DistArray:
     size = a.session.size
     shape = (size, a.shape[0], b.shape[1])
     partial = create(a.session, shape, dtype, split(0, size, 3), ("fill", 0))
-    multiply_parts(partial, in_layout(a, split(1, size)), in_layout(b, split(0, size)))
+    multiply_parts(partial, _lying(a, split(1, size)), _lying(b, split(0, size)))
     return add_up(partial, (0,))
+
+
+def _lying(x: DistArray, layout: Layout) -> DistArray:
+    """Return ``x`` in a layout: itself, maybe as the transposed view of a base, or a copy."""
+    base = x._base
+    turned = len(base.shape) == 2 and x._view == View.whole(base.shape).transpose((1, 0))
+    if turned and layout == base.layout.T:
+        return x
+    return in_layout(x, layout)
 
 
 def _stacked(a: DistArray, b: DistArray) -> DistArray:

@@ -37,6 +37,7 @@ from distnb.engines.store import Base, Lost, Store
 from distnb.events import COMPUTE, TRANSFER, Clock
 from distnb.protocol import Collective, Command, Create, Fetch, Local, Reduce, written
 from distnb.transfer import at, plan_parts
+from distnb.views import View
 
 __all__ = ["Executor"]
 
@@ -195,7 +196,8 @@ class Executor:
             self.store.adopt(target, self.store.get(command.ins[0].base))
             return
         before = self.clock.switch(COMPUTE)
-        lead = [_with_axes(b, target.block.ndim) for b in blocks if b is not None]
+        seen = [_seen(b, x.view) for b, x in zip(blocks, command.ins, strict=True) if b is not None]
+        lead = [_with_axes(b, target.block.ndim) for b in seen]
         ops.LOCALS[command.op](*lead, out=target.block)
         self.clock.touched += sum(b.nbytes for b in (*lead, target.block))
         self.clock.switch(before)
@@ -305,6 +307,12 @@ class Executor:
         except BaseException:  # whatever it is, the others must not wait
             exchange.fail()
             raise
+
+
+def _seen(block: np.ndarray, view: View) -> np.ndarray:
+    """Return a block as a view sees it that is all of a base, maybe transposed."""
+    order = [axis for axis, _, _ in view.dims]
+    return block.transpose(order) if sorted(order) == list(range(block.ndim)) else block
 
 
 def _with_axes(block: np.ndarray, ndim: int) -> np.ndarray:

@@ -59,6 +59,8 @@ class Work:
         self.member = bool(members)
         self.up = Tree(holders, rank) if rank in holders else None
         self.down = Tree(holders + rest, rank) if holders and members else None
+        #: Whether this rank has all there is to reduce.
+        self.alone = len(holders) == 1 and not rest
 
     @property
     def elements(self) -> int:
@@ -185,6 +187,8 @@ class _Positions:
         if self.work.local is None or block is None:
             return np.empty(shape, kind)
         kept, pieces = self.work.local
+        if self.work.alone and len(pieces) == 1:  # there is nothing to compare with
+            return self._places(pieces[0], self._best(pieces[0], block)[1]).reshape(shape)
         found = np.empty(kept, kind)
         seen: set[int] = set()
         for piece in pieces:
@@ -198,15 +202,26 @@ class _Positions:
         return found
 
     def _piece(self, piece: ReducePiece, block: np.ndarray) -> np.ndarray:
+        flat, at = self._best(piece, block)
+        found = np.empty(at.shape, np.dtype([("value", block.dtype), ("at", np.intp)]))
+        found["value"] = np.take_along_axis(flat, at[..., None], axis=-1)[..., 0]
+        found["at"] = self._places(piece, at)
+        return found
+
+    def _best(self, piece: ReducePiece, block: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Return a piece with its reduced axes as the last one, and the best positions there."""
         data = window(block, piece.shape, piece.memory.offset, piece.memory.strides)
         kept = [a for a in range(data.ndim) if a not in piece.axes]
         moved = data.transpose(kept + list(piece.axes))
         flat = moved.reshape(moved.shape[: len(kept)] + (-1,))
-        at = self.function(flat, axis=-1)
-        found = np.empty(at.shape, np.dtype([("value", block.dtype), ("at", np.intp)]))
-        found["value"] = np.take_along_axis(flat, at[..., None], axis=-1)[..., 0]
-        found["at"] = _positions(piece.sections, self.work.command.axes, self.scale)[at]
-        return found
+        return flat, self.function(flat, axis=-1)
+
+    def _places(self, piece: ReducePiece, at: Any) -> np.ndarray:
+        """Return where in the view positions in a piece are."""
+        axes = self.work.command.axes
+        if len(axes) == 1 and piece.sections[axes[0]].count == 1:
+            return np.asarray(at + piece.sections[axes[0]].start)
+        return _positions(piece.sections, axes, self.scale)[at]
 
     def combine(self, partial: np.ndarray, other: np.ndarray) -> None:
         """Keep the better value; of equal ones the first; a NaN beats everything."""
@@ -218,7 +233,7 @@ class _Positions:
         np.copyto(partial, other, where=take)
 
     def result(self, partial: np.ndarray) -> np.ndarray:
-        return partial["at"]
+        return partial["at"] if partial.dtype.names else partial
 
 
 def _scales(shape: Ints, axes: Ints) -> dict[int, int]:

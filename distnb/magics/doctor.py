@@ -58,7 +58,12 @@ class DoctorMagics(Magics):
             with nested(self.shell):
                 result = self.shell.run_cell(cell)
         session.flush()
-        names = {x._base.handle: name for name, x in arrays_of(self.shell, session) if _is_there(x)}
+        names = {
+            handle: name
+            for name, x in arrays_of(self.shell, session)
+            if _is_there(x)
+            for handle in session.trace.names(x._base.handle)
+        }
         found = diagnose(session.journal.latest, session.line, names, session.size)
         shown = deliver(self.shell, args, DoctorReport(found))
         if result is not None and not result.success:

@@ -13,7 +13,7 @@ from typing import Any
 
 from distnb.axes import Axis, Block, BlockCyclic, Cyclic, Irregular, SlicedBlock
 from distnb.errors import LayoutError, explain
-from distnb.forecast import forecast
+from distnb.forecast import Forecast, forecast
 from distnb.layout import Ints, Layout, make_layout
 from distnb.views import Placed, View
 from distnb.widgets.moving import Cost
@@ -157,9 +157,11 @@ class Outlook:
         All of a base.
     layout : Layout
         Where it might lie.
+    before : Outlook, optional
+        What was shown before: what the cell sent need not be found out again.
     """
 
-    def __init__(self, array: Any, layout: Layout) -> None:
+    def __init__(self, array: Any, layout: Layout, before: Outlook | None = None) -> None:
         session, base = array.session, array._base
         self.layout, self.dtype, self.size = layout, array.dtype, session.size
         self.placed = Placed(base.shape, layout, View.whole(base.shape))
@@ -168,10 +170,14 @@ class Outlook:
             args = base.shape, base.layout, View.whole(base.shape)
             self.cost = Cost(Placed(*args), layout, array.dtype, session.size, session.bandwidth)
         trace = session.trace
-        specs = trace.specs(session.bases())
+        self.commands, specs = trace.commands, trace.specs(session.bases())
         moved = {} if base.host is not None else dict.fromkeys(trace.names(base.handle), layout)
-        self.now = forecast(trace.commands, specs, session.size)
-        self.then = forecast(trace.commands, specs, session.size, moved)
+        self.now: Forecast
+        if before is not None and before.commands is self.commands:
+            self.now = before.now
+        else:
+            self.now = forecast(self.commands, specs, session.size)
+        self.then = forecast(self.commands, specs, session.size, moved)
         self.left_out = trace.left_out
         self.line = session.line
 

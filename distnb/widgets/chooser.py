@@ -11,6 +11,7 @@ from typing import Any
 
 import ipywidgets as widgets
 
+from distnb.client.sites import user_frame
 from distnb.errors import LayoutError, explain
 from distnb.layout import Layout
 from distnb.widgets.choices import KINDS, WHERE, Choice, Outlook, grids_of
@@ -27,8 +28,9 @@ class LayoutChooser(widgets.VBox):
     ----------
     array : DistArray
         All of a base.
-    name : str
-        What the array is called in the line of code that does the same.
+    name : str, optional
+        What the array is called in the line of code that does the same; by default as the code
+        that calls this calls it.
 
     Attributes
     ----------
@@ -40,12 +42,12 @@ class LayoutChooser(widgets.VBox):
         What it would mean.
     """
 
-    def __init__(self, array: Any, name: str = "x") -> None:
+    def __init__(self, array: Any, name: str | None = None) -> None:
         if not array._view.is_whole(array._base.shape):
             raise LayoutError(
                 explain("array to choose for", "a view", "a whole array", "choose for its base")
             )
-        self.array, self.name = array, name
+        self.array, self.name = array, name or _name_of(array)
         self.chosen: Layout | None = None
         self.outlook: Outlook | None = None
         start = Choice.of(array._base.layout, array.ndim)
@@ -145,7 +147,7 @@ class LayoutChooser(widgets.VBox):
             self._tell(str(error))
             self.apply_button.disabled = True
             return
-        self.outlook = Outlook(self.array, self.chosen)
+        self.outlook = Outlook(self.array, self.chosen, self.outlook)
         self.view.value = self.outlook.html()
         self.code.value = f"<code>{escape(choice.code(self.name, shape))}</code>"
         same = self.chosen == self.array._base.layout
@@ -174,6 +176,14 @@ class LayoutChooser(widgets.VBox):
         if self.outlook is not None:
             data["text/plain"], data["text/html"] = self.outlook.text(), self.outlook.html()
         return data
+
+
+def _name_of(array: Any) -> str:
+    """Return the name of an array in the user's code, x if it has none."""
+    frame = user_frame()
+    known = {} if frame is None else {**frame.f_globals, **frame.f_locals}
+    names = (name for name, value in known.items() if value is array)
+    return next((n for n in names if n.isidentifier() and not n.startswith("_")), "x")
 
 
 def _show(box: Any, on: bool) -> None:

@@ -16,7 +16,8 @@ from distnb.events import COMPUTE, IDLE, Report, Step, imbalance
 
 __all__ = ["columns", "summary"]
 
-#: What a span books: nanoseconds in the busy classes, messages and bytes sent.
+#: What a span books: nanoseconds in the busy classes; messages, and bytes that others got: sent, or
+#: read in place.
 BOOKED = ("compute", "waiting", "transfer", "overhead", "messages", "bytes")
 #: Spans that are sent: beyond, neighbouring steps are added up.
 SPANS = 8192
@@ -44,7 +45,7 @@ def columns(report: Report, most: int = SPANS) -> dict[str, Any]:
     }
     return {
         "wall": _window(report, spans),
-        "engines": [[*e.spent[:IDLE], e.messages, e.bytes] for e in report.engines],
+        "engines": [[*e.spent[:IDLE], e.messages, _bytes(e.sent)] for e in report.engines],
         "commands": report.commands,
         "batches": report.batches,
         "names": [list(name) for name in names],
@@ -69,12 +70,16 @@ def summary(report: Report) -> dict[str, Any]:
         "to": whole,
         "engines": [[*e.spent[:IDLE], whole - sum(e.spent[:IDLE])] for e in report.engines],
         "messages": [e.messages for e in report.engines],
-        "bytes": [e.bytes for e in report.engines],
+        "bytes": [_bytes(e.sent) for e in report.engines],
         "balance": 1 / imbalance(compute),
         "efficiency": mean / whole if whole else 0.0,
         "dispatch": 1 - float(_gaps(report, spans)[:, 2].sum()) / whole if whole else 1.0,
         "ops": [[*found[int(op)], *values] for _, op, *values in parts.tolist()],
     }
+
+
+def _bytes(sent: Iterable[tuple[int, int, int]]) -> int:
+    return sum(size for _, _, size in sent)
 
 
 def _names(steps: Sequence[Step]) -> dict[tuple[str, str], int]:
@@ -86,7 +91,7 @@ def _names(steps: Sequence[Step]) -> dict[tuple[str, str], int]:
 def _spans(steps: Sequence[Step]) -> np.ndarray:
     """Return step, rank, start, end, bytes touched, and what is booked."""
     rows = (
-        (i, rank, span.start, span.end, span.touched, *span.time)
+        (i, rank, span.start, span.end, span.touched, *span.time[:5], _bytes(span.sent))
         for i, step in enumerate(steps)
         for rank, span in enumerate(step.spans)
     )

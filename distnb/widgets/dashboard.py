@@ -15,7 +15,7 @@ from html import escape
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ipywidgets import HTML, Button, HBox, Layout, VBox
+from ipywidgets import HTML, Button, HBox, VBox
 
 from distnb.client.holders import Held, drop, held, shell
 from distnb.client.session import Session
@@ -32,6 +32,8 @@ _PAUSE, _REST = 0.25, 1.0
 _SHARE = 0.01
 #: Seconds that engines have to answer.
 _PATIENCE = 0.1
+#: Layouts of a line of the list, and of what is beside it.
+_LINE, _BUTTON = {"flex": "1 1 0", "min_width": "0"}, {"flex": "0 0 5em", "width": "5em"}
 #: Session -> its dashboard: there is one at a time.
 _OPEN: WeakKeyDictionary[Session, Dashboard] = WeakKeyDictionary()
 
@@ -60,10 +62,14 @@ class Dashboard:
         self._shell = shell()
         self._cells = _Cells(session, self._shell, self._cell_changed)
         self._health, self._cell, self._note = HTML(), HTML(), HTML()
+        for box in (self._health, self._cell):
+            for name in ("jp-RenderedHTMLCommon", "jp-OutputArea-output"):
+                box.add_class(name)  # tables as in other outputs
         self._arrays = _Arrays(self._free)
         self._report = VBox()
         self.widget = VBox([self._health, self._cell, self._report, self._arrays.box, self._note])
-        self._outputs: list[Any] = []
+        #: Where it is displayed: the widgets, and a picture that is stored with the notebook.
+        self._outputs: list[tuple[Any, Any]] = []
         #: The last report, until it is shown.
         self._measured: Any = None
         session.reported = self._keep
@@ -102,16 +108,20 @@ class Dashboard:
 
     def _draw(self, scene: Scene) -> None:
         self._health.value = pictures.health_html(scene)
-        end = self._cells.end  # the picture of a cell stays as it was when that ended
-        cell = scene if end is None else scene._replace(live=end)
-        self._cell.value = pictures.cell_html(cell, "live")
+        self._cell.value = pictures.cell_html(scene, "live")
         self._arrays.show(scene.arrays)
 
     def _cell_changed(self) -> None:
         """Show at once that a cell began or ended, and what was measured in it."""
+        if self.closed:  # in the cell that ends
+            return
         report, self._measured = self._measured, None
         if report is not None:
             self.show(report)
+        if not self._cells.running:
+            self.refresh()
+            for _, kept in self._outputs:
+                kept.update(self._kept(), raw=True)
         self._wake.set()
 
     def _keep(self, report: Any) -> None:
@@ -152,8 +162,13 @@ class Dashboard:
         from IPython.display import display
 
         shown = display(self._repr_mimebundle_(), raw=True, display_id=True)
-        if shown is not None and not self.closed:
-            self._outputs.append(shown)
+        if not self.closed and getattr(self._shell, "kernel", None) is not None:
+            self._outputs.append((shown, display(self._kept(), raw=True, display_id=True)))
+
+    def _kept(self) -> dict[str, str]:
+        """Return what a notebook shows that is opened without the kernel: widgets are gone then."""
+        page = "" if self.closed else pictures.folded(self._scene)
+        return {"text/plain": "", "text/html": page}
 
     def close(self) -> None:
         """End the thread, and leave a static page wherever it is displayed. Idempotent."""
@@ -167,9 +182,10 @@ class Dashboard:
         self.session.reported = None
         self._cells.close()
         self._wake.set()
-        for shown in self._outputs:
+        for shown, kept in self._outputs:
             with contextlib.suppress(Exception):  # nobody is there to see it
                 shown.update(self._static(), raw=True)
+                kept.update(self._kept(), raw=True)
         for widget in (*self._arrays.widgets, *self._report.children, self._report):
             widget.close()
         for widget in (self._health, self._cell, self._note, self.widget):
@@ -193,8 +209,7 @@ class _Cells:
         self._seconds = 0.0
         self._began = 0.0
         self._start: Live | None = None
-        #: The session when the last cell ended; None while one runs.
-        self.end: Live | None = None
+        self._end: Live | None = None
         if shell is not None:
             shell.events.register("pre_run_cell", self._before)
             shell.events.register("post_run_cell", self._after)
@@ -206,19 +221,19 @@ class _Cells:
 
     def cell(self) -> Cell | None:
         """Return the running cell, or the last one."""
-        start, running = self._start, self._depth > 0
+        start, end = self._start, self._end
         if start is None:
             return None
-        seconds = time.monotonic() - self._began if running else self._seconds
-        return Cell(self._number, running, seconds, start)
+        seconds = self._seconds if end else time.monotonic() - self._began
+        return Cell(self._number, seconds, start, end)
 
     def _before(self, info: Any = None) -> None:
         self._depth += 1
         if self._depth == 1 and not self._session.closed:
             self._start = self._session.live(_PATIENCE)
-            self._number = self._shell.execution_count
+            self._number = self._shell.displayhook.prompt_count
             self._began = time.monotonic()
-            self.end = None
+            self._end = None
             self._changed()
 
     def _after(self, result: Any = None) -> None:
@@ -227,7 +242,7 @@ class _Cells:
         self._depth -= 1
         if self._depth == 0 and not self._session.closed:
             self._seconds = time.monotonic() - self._began
-            self.end = self._session.live(_PATIENCE)
+            self._end = self._session.live(_PATIENCE)
             self._changed()
 
     def close(self) -> None:
@@ -245,14 +260,15 @@ class _Arrays:
         self._free = free
         self._shown: Sequence[Held] = ()
         self._rows: list[HBox] = []
-        self._head, self._rest = HTML(), HTML()
+        self._head, self._rest = HTML(layout=_LINE), HTML()
+        self._top = HBox([self._head, HTML(layout=_BUTTON)])  # as wide as the rows
         self.box = VBox()
 
     @property
     def widgets(self) -> list[Any]:
         """All widgets of the list, the innermost first."""
-        parts = [part for row in self._rows for part in (*row.children, row)]
-        return [*parts, self._head, self._rest, self.box]
+        parts = [part for row in (self._top, *self._rows) for part in (*row.children, row)]
+        return [*parts, self._rest, self.box]
 
     def show(self, arrays: Sequence[Held]) -> None:
         """Show these arrays; widgets of rows are used again."""
@@ -267,14 +283,14 @@ class _Arrays:
             line.value = pictures.array_line(array)
             button.tooltip = f"del {array.label}"
             button.disabled = not (array.names or array.outputs)
-        children = (self._head, *self._rows[: len(shown)], self._rest)
+        children = (self._top, *self._rows[: len(shown)], self._rest)
         if self.box.children != children:
             self.box.children = children
 
     def _row(self, place: int) -> HBox:
-        button = Button(description="Free", layout=Layout(width="5em"))
+        button = Button(description="Free", layout=_BUTTON)
         button.on_click(lambda _: self._clicked(place))
-        return HBox([HTML(layout=Layout(flex="1 1 auto")), button])
+        return HBox([HTML(layout=_LINE), button])
 
     def _clicked(self, place: int) -> None:
         if place < len(self._shown):

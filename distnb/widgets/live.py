@@ -36,6 +36,7 @@ __all__ = [
     "array_line",
     "array_rest",
     "cell_html",
+    "folded",
     "health_html",
     "page",
     "text",
@@ -43,6 +44,8 @@ __all__ = [
 
 #: Arrays that are listed; the others share a line.
 ARRAYS = 12
+#: Pixels that a line of an array leaves for its button.
+FREE = 72
 #: Less of a core than this part of the time it computes, and an engine counts as slow.
 _SLOW = 0.7
 #: Seconds of computing below which nobody can tell that.
@@ -56,12 +59,12 @@ _SHORT = 0.1
 
 
 class Cell(NamedTuple):
-    """A cell: its number, whether it still runs, its seconds so far, the session when it began."""
+    """A cell: its number, its seconds so far, the session when it began and, if it has, ended."""
 
     number: int
-    running: bool
     seconds: float
     start: Live
+    end: Live | None
 
 
 class Scene(NamedTuple):
@@ -95,7 +98,7 @@ def spent(scene: Scene) -> list[Spent]:
         return []
     before = {e.rank: e.sample for e in scene.cell.start.engines}
     found = []
-    for engine in scene.live.engines:
+    for engine in (scene.cell.end or scene.live).engines:
         a, b = before.get(engine.rank), engine.sample
         if a is not None and b is not None:
             pairs = zip(b.account.spent, a.account.spent, strict=True)
@@ -158,11 +161,13 @@ def _oversubscribed(about: Sequence[dict[str, Any]]) -> list[str]:
 
 def standing(scene: Scene) -> str:
     """Return how far the cell is, or was when it ended."""
-    cell, live = scene.cell, scene.live
+    cell = scene.cell
     if cell is None:
         return "no cell has run"
+    live = cell.end or scene.live
     total = live.recorded - cell.start.recorded
-    words = [f"cell {cell.number} {'has run for' if cell.running else 'took'} {cell.seconds:.1f} s"]
+    verb = "took" if cell.end else "has run for"
+    words = [f"cell {cell.number} {verb} {cell.seconds:.1f} s"]
     words.append(f"{max(0, total - live.left):,} of {total:,} commands done")
     if live.queued:
         words.append(f"{live.queued:,} not sent")
@@ -238,8 +243,9 @@ def array_cells(x: Held) -> tuple[str, ...]:
 
 
 def array_head() -> str:
-    """Return the names of the columns of the list of arrays."""
-    return _array_grid([f"<b>{name}</b>" for name in _ARRAY])
+    """Return the names of the columns of the list of arrays; a button follows the others."""
+    grid = _array_grid([f"<b>{name}</b>" for name in _ARRAY])
+    return f'<div style="padding-right:{FREE}px">{grid}</div>'
 
 
 def array_line(x: Held) -> str:
@@ -255,8 +261,9 @@ def array_rest(rest: Sequence[Held]) -> str:
 
 
 def _array_grid(cells: Sequence[str]) -> str:
-    columns = "2fr 3fr 3fr 1.2fr 4fr 2fr"
-    style = f"display:grid;grid-template-columns:{columns};gap:0 1em;line-height:1.4;min-width:50em"
+    widths = (2, 3, 3, 1.3, 4, 2)  # shares of the line, whatever is in it
+    columns = " ".join(f"minmax(0,{n}fr)" for n in widths)
+    style = f"display:grid;grid-template-columns:{columns};gap:0 1em;line-height:1.4"
     return f'<div style="{style}">{"".join(f"<span>{cell}</span>" for cell in cells)}</div>'
 
 
@@ -291,6 +298,12 @@ def page(scene: Scene, note: str = "") -> str:
     """Return all of it as one HTML element of at most 10 kB, without scripts."""
     tries = ((ARRAYS, True), (6, True), (2, True), (6, False), (2, False))
     return fitting(_page(scene, note, *most) for most in tries)
+
+
+def folded(scene: Scene) -> str:
+    """Return the page behind a line on which to click."""
+    summary = escape(f"The dashboard as a picture: {standing(scene)}")
+    return f"<details><summary>{summary}</summary>{page(scene)}</details>"
 
 
 def _page(scene: Scene, note: str, most: int, drawn: bool) -> str:
@@ -354,7 +367,7 @@ def cell_html(scene: Scene, uid: str, drawn: bool = True) -> str:
 
 def _progress_svg(scene: Scene) -> str:
     """Return a bar of the commands that are done, while a cell runs."""
-    if scene.cell is None or not scene.cell.running:
+    if scene.cell is None or scene.cell.end is not None:
         return ""
     total = scene.live.recorded - scene.cell.start.recorded
     share = max(0.0, 1 - scene.live.left / total) if total else 0.0

@@ -14,9 +14,9 @@ COMPUTE = "total = A.sum(axis=0) + A[1:, :].sum()"
 AFTER = "print(A.layout.base.spell(), '|', view.layout.base.spell(), '|', A.to_numpy().sum())"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def notebook(lab, page):
-    lab.add("chooser", START, COMPUTE, "dnb.choose_layout(A, 'A')", "%distlayout A A.T", AFTER)
+    lab.add("chooser", START, COMPUTE, "dnb.choose_layout(A)", "%distlayout A A.T", AFTER)
     found = Notebook(page, lab, "chooser")
     found.run()
     return found

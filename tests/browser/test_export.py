@@ -19,6 +19,7 @@ CELLS = (
     "%%disttime -o report\nb = dnb.ones((60, 80))\nfor _ in range(3):\n    b = b + a",
     "report",
     "from distnb.widgets.timeline import Timeline\nTimeline(report)",
+    "dnb.choose_layout(b)",
     "session.close()",
 )
 
@@ -52,7 +53,7 @@ def test_an_exported_notebook_shows_layouts_and_reports_offline(browser, tmp_pat
         page.goto(file.as_uri(), wait_until="load")
         pictures = page.locator("svg[role=img]")
         titles = [t.split(":")[0] for t in pictures.locator("> title").all_text_contents()]
-        assert titles.count("Who owns what") == 2
+        assert titles.count("Who owns what") == 3  # the last is the chooser's
         assert len(titles) >= 5  # the cell's report, shown again, and the timeline's
         for i in range(pictures.count()):
             box = pictures.nth(i).bounding_box()

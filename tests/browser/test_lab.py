@@ -15,7 +15,7 @@ def test_the_tour_runs_and_shows_layouts_and_reports(lab, page):
     notebook = Notebook(page, lab, "tour")
     notebook.run(90)
     layout = notebook.output("dnb.fromfunction")
-    assert layout.locator("svg[role=img] > title").text_content().startswith("Who owns what")
+    assert layout.locator("svg[role=img] > title").first.text_content().startswith("Who owns what")
     assert "block-cyclic" in layout.inner_text() or "cyclic" in layout.inner_text()
     report = notebook.output("%%disttime")
     assert report.locator("table").count() >= 2

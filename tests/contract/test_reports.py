@@ -52,7 +52,7 @@ def test_the_ladder_of_a_real_run(session):
     assert report.touched == sum(sum(s.touched for s in step.spans) for step in report.steps)
 
 
-def test_a_real_run_is_shown(session, tmp_path):
+def test_a_real_run_is_shown(session):
     report = run()
     page = report._repr_html_()
     assert len(page.encode()) <= 10_000
@@ -61,7 +61,7 @@ def test_a_real_run_is_shown(session, tmp_path):
     assert report.advice in text
     assert text.count("100.0 %  ") >= session.size  # accounted
     assert "test_reports.py line" in text
-    events = json.loads(report.to_json(tmp_path / "trace.json"))["traceEvents"]
+    events = json.loads(report.to_json())["traceEvents"]
     begun = {e["id"]: e["pid"] for e in events if e["ph"] == "s"}
     ended = {e["id"]: e["pid"] for e in events if e["ph"] == "f"}
     assert set(begun) == set(ended)

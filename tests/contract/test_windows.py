@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb.client import windows
 from distnb.events import COMPUTE, TRANSFER
-from tests.contract.support import closed, lent, on_engines, setting
+from tests.contract.support import closed, examples, lent, on_engines, setting
 
 pytestmark = pytest.mark.usefixtures("engines_only")
 
@@ -57,6 +59,43 @@ def test_a_report_is_closed(session):
     lines = {line for step in of(report, "add") for _, line in step.names}
     assert any("c = a[1:] * 2 + b[:-1]" in line for line in lines)
     assert all("test_windows" in line for line in lines)
+
+
+def across(x):
+    x[1:-1] = x[:-2] + x[2:]
+    return x
+
+
+DOINGS = {
+    "scale": lambda x: x * 2 + 1,
+    "turn": lambda x: x + x[::-1],
+    "roll": lambda x: dnb.roll(x, 1, axis=0),
+    "sort": lambda x: dnb.sort(x, axis=0),
+    "centre": lambda x: x - x.mean(axis=0),
+    "read": lambda x: x / (1 + abs(float(x.max()))),
+    "transpose": lambda x: x.T,
+    "columns": lambda x: x.redistribute(("*", "block")),
+    "deal": lambda x: x.redistribute(("cyclic", "*")),
+    "product": lambda x: (x @ x.T)[:, :5],
+    "scan": lambda x: dnb.cumsum(x, axis=0),
+    "pick": lambda x: x[np.arange(len(x))[::-1]],
+    "across": across,
+}
+
+
+@given(st.lists(st.sampled_from(sorted(DOINGS)), max_size=6), st.sampled_from(("block", "cyclic")))
+@examples(12)
+def test_reports_of_programs(session, doings, dist):
+    x = dnb.ones((9, 7), dist=dist)
+    with dnb.profile() as outer:
+        for doing in doings:
+            with dnb.profile() as inner:
+                x = DOINGS[doing](x)
+            closed(inner, session)
+    closed(outer, session)
+    product = np.prod([rung.efficiency for rung in outer.ladder])
+    useful = np.mean([engine.spent[COMPUTE] for engine in outer.engines])
+    np.testing.assert_allclose(product, useful / 1e9 / outer.wall, rtol=1e-6, atol=1e-9)
 
 
 def test_operations_are_the_sums_of_steps(session):

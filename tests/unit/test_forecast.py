@@ -44,7 +44,22 @@ def asked(a):
     return b + 1
 
 
-CELLS = [jacobi, sums, positions, chain, asked]
+def twice(a):
+    return (a[1:] + a[:-1]) * a[:-1]
+
+
+def masked(a):
+    return dnb.where(a > 0.5, a, a[::-1]), dnb.add(a, a.T, where=a > 0.2), divmod(a, a.T + 1)
+
+
+def in_place(a):
+    a += a[::-1]
+    for _ in range(3):
+        a[1:-1] = 0.5 * (a[2:] + a[:-2])
+    return a.std(axis=1), a - a.mean(axis=1, keepdims=True), a[:, :1] * a[0]
+
+
+CELLS = [jacobi, sums, positions, chain, asked, twice, masked, in_place]
 DISTS = ["block", ("*", "block"), ("block", "block"), (("cyclic", 2), "*"), "replicated"]
 
 

@@ -347,7 +347,7 @@ def scene(engines=3, arrays=2, running=True, **changes):
         80,
         0,
     )
-    cell = Cell(7, running, 4.2, start)
+    cell = Cell(7, 4.2, start, None if running else live)
     found = Scene(live, [about(r) for r in range(engines)], cell, [array(i) for i in range(arrays)])
     return found._replace(**changes)
 
@@ -383,6 +383,7 @@ def test_pages_are_small_well_formed_and_say_the_same_as_the_text(engines, array
     page = pictures.page(found)
     assert len(page.encode()) <= 10_000
     parsed(page)
+    assert parsed(pictures.folded(found))[1].tag == "div"
     parsed(f"<div>{pictures.health_html(found)}{pictures.cell_html(found, 'x')}</div>")
     for words in texts(found):
         assert "80.0 kB" in words or not arrays
@@ -478,7 +479,7 @@ def test_a_dashboard_follows_a_running_cell(board, shell, session):
     assert any("x[...] = x[::-1]" in text for text in running)
     board.refresh()
     assert " took " in board._cell.value
-    spent = pictures.spent(board._scene._replace(live=board._cells.end))
+    spent = pictures.spent(board._scene)
     assert all(s.classes[IDLE] < sum(s.classes) for s in spent)
     kept = board._cell.value
     time.sleep(0.02)
@@ -497,7 +498,7 @@ def test_a_button_frees_an_array(board, shell, session):
     assert "y" not in shell.user_ns
     assert "freed y" in board._note.value
     board.refresh()
-    assert rows.box.children == (rows._head, rows._rest)
+    assert rows.box.children == (rows._top, rows._rest)
     assert held(session, shell) == []
 
 
@@ -539,6 +540,28 @@ def test_a_dashboard_has_a_static_page(board):
     board.close()
     assert set(board._repr_mimebundle_()) == {"text/plain", "text/html"}
     board.refresh()  # does nothing
+
+
+class Output:
+    """A display that can be updated."""
+
+    def __init__(self):
+        self.bundles = []
+
+    def update(self, bundle, raw):
+        self.bundles.append(bundle)
+
+
+def test_a_stored_picture_is_renewed_after_each_cell_and_gone_in_the_end(board, shell):
+    shown, kept = Output(), Output()
+    board._outputs.append((shown, kept))
+    shell.run_cell("v = dnb.ones((70, 7))")
+    assert "(70, 7) float64" in kept.bundles[-1]["text/html"]
+    assert kept.bundles[-1]["text/html"].startswith("<details>")
+    board.close()
+    assert kept.bundles[-1]["text/html"] == ""
+    assert "(70, 7) float64" in shown.bundles[-1]["text/html"]
+    assert len(shown.bundles) == 1
 
 
 def test_it_ends_with_its_session_or_its_widget_or_the_next_one(shell, session):

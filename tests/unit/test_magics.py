@@ -15,8 +15,9 @@ from IPython.core.interactiveshell import InteractiveShell
 from matplotlib import pyplot
 
 import distnb as dnb
-from distnb.client import current, doctor
+from distnb.client import copying, current, doctor
 from distnb.events import COMPUTE
+from distnb.widgets.several import Several
 
 
 @pytest.fixture
@@ -91,8 +92,18 @@ def test_distlayout_of_an_array_in_the_notebook(shell, session):
     pyplot.close("all")
 
 
-@pytest.mark.parametrize("line", ["", "3"])
+@pytest.mark.parametrize("line", ["--axes 0,2 A", "-a 1 A[1:]", "--axes=0,2 A B", "A + 1, B"])
+def test_distlayout_of_several_and_of_chosen_axes(shell, session, line):
+    shell.user_ns["A"] = dnb.ones((6, 4, 5))
+    shell.user_ns["B"] = dnb.ones((6, 4, 5), dist=("*", "block"))
+    found = shell.run_line_magic("distlayout", line)
+    assert "<svg" in found._repr_html_()
+    assert isinstance(found, Several)
+
+
+@pytest.mark.parametrize("line", ["", "3", "--axes 0", "--axes x A", "--axes 7 A", "--axis 0 A"])
 def test_distlayout_of_something_else_is_a_usage_error(shell, session, line):
+    shell.user_ns["A"] = dnb.ones((6, 4, 5))
     with pytest.raises(UsageError):
         shell.run_line_magic("distlayout", line)
 
@@ -306,6 +317,26 @@ def test_the_doctor_examines_a_cell(shell, session, monkeypatch):
     assert run(shell, "%%distdoctor\nA.sum().item()").findings == ()
     with pytest.raises(ZeroDivisionError):
         run(shell, "%%distdoctor\n1 / 0")
+
+
+def test_the_doctor_does_not_look_at_the_speed_of_copying(shell, session, monkeypatch):
+    monkeypatch.setattr(copying, "WORTH", 1)
+    monkeypatch.setattr(copying, "SIZE", 1 << 12)
+    monkeypatch.setattr(doctor, "LEAST", 0.0)
+    monkeypatch.setattr(doctor, "WORTH", 0.0)
+    shell.user_ns["A"] = dnb.ones((90, 90))
+    report = run(shell, "%%disttime\nA += 1")
+    assert report.copy_speed
+    assert run(shell, "%distdoctor").findings == ()
+
+
+def test_the_doctor_knows_arrays_that_were_moved(shell, session, monkeypatch):
+    monkeypatch.setattr(doctor, "LEAST", 0.0)
+    monkeypatch.setattr(doctor, "WORTH", 0.0)
+    shell.user_ns["A"] = dnb.ones((90, 90))
+    run(shell, "for i in range(30): float(A[i, 0])\nA.move(('*', 'block'))")
+    (finding,) = run(shell, "%distdoctor").findings
+    assert "elements of A are read" in finding.what
 
 
 # -- scaling ---------------------------------------------------------------------------------------

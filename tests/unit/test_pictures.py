@@ -402,7 +402,9 @@ def test_outlook_before_anything_was_computed(session):
 
 def test_the_chooser_follows_its_boxes(session):
     a, _kept = computed(session)
-    chooser = LayoutChooser(a, "a")
+    chooser = LayoutChooser(a)
+    temporary = [dnb.ones(3)]
+    assert LayoutChooser(temporary[0]).name == "x"
     assert chooser.apply_button.disabled
     assert "lies now" in chooser.status.value
     chooser.kinds[0].value, chooser.kinds[1].value = "whole", "block-cyclic"
@@ -476,6 +478,19 @@ def test_the_chooser_shows_a_picture_where_there_are_no_widgets(session):
     assert "application/vnd.jupyter.widget-view+json" in bundle
     assert "block x * on 4 engines" in bundle["text/plain"]
     assert parse(bundle["text/html"]).find(f".//{SVG}svg") is not None
+
+
+def test_a_lost_array_stays_lost(session):
+    a = dnb.ones((16, 16))
+    session.flush()
+    a._base.lost = True
+    chooser = LayoutChooser(a)
+    chooser.kinds[0].value = "cyclic"
+    chooser.apply_button.click()
+    assert "no content" in chooser.status.value
+    assert a.layout.base == make_layout((16, 16), 4)
+    with pytest.raises(dnb.LostArrayError):
+        a.move("cyclic")
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3, 4), (2, 2, 2, 2)])

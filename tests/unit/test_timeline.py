@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from distnb.events import CLASSES, COMPUTE
+from distnb.events import CLASSES
 from distnb.widgets import columns as sent
 from distnb.widgets.columns import BOOKED, columns, summary
 from distnb.widgets.timeline import Timeline
@@ -42,7 +42,8 @@ def test_sums_are_those_of_the_steps_whatever_is_added_up(engines, steps, most):
     assert len(spans) <= most + engines
     assert data["recorded"] == steps
     for rank in range(engines):
-        own = [step.spans[rank].time for step in report.steps]
+        spent = [step.spans[rank] for step in report.steps]
+        own = [(*s.time[:5], sum(size for _, _, size in s.sent)) for s in spent]
         found = spans[spans[:, 1] == rank][:, 5:].sum(axis=0)
         assert found.tolist() == [sum(t[i] for t in own) for i in range(len(BOOKED))]
     parts = table(data, "parts")
@@ -90,8 +91,10 @@ def test_the_summary_is_that_of_the_accounts():
     found = summary(report)
     assert [row[:4] for row in found["engines"]] == [list(e.spent[:4]) for e in report.engines]
     assert all(sum(row) == found["to"] == whole(report) for row in found["engines"])
-    compute = [e.spent[COMPUTE] for e in report.engines]
-    assert found["balance"] == pytest.approx(sum(compute) / 3 / max(compute))
+    assert found["bytes"] == report.sent.sum(axis=1).tolist()
+    assert found["efficiency"] == pytest.approx(report.parallel_efficiency)
+    assert found["dispatch"] == pytest.approx(report.dispatch_efficiency)
+    assert found["balance"] == pytest.approx(report.load_balance)
     assert sum(row[2] for row in found["ops"]) == report.commands
 
 
