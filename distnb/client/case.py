@@ -11,7 +11,7 @@ import numpy as np
 
 from distnb.client.journal import OURS, Cell, Spec
 from distnb.events import TRANSFER, WAITING
-from distnb.protocol import Command, Create, Operand
+from distnb.protocol import Command, Create, Operand, written
 from distnb.traffic import traffic
 from distnb.views import Placed
 
@@ -95,10 +95,29 @@ class Case:
         self.freed = {handle for batch in cell.batches for handle in batch.freed}
         self._names = names
         self._moved: dict[tuple[Placed, Placed], int] = {}
+        self._follows: dict[int, int] = {}
         for act in self.acts:
             if isinstance(act.command, Create):
                 c = act.command
                 self.specs[c.base] = (c.shape, np.dtype(c.dtype), c.layout)
+            else:
+                self._note(act.command)
+
+    def _note(self, command: Command) -> None:
+        """Note which operand the results of a command follow: the largest one."""
+        ins = [x for x in getattr(command, "ins", ()) if type(x) is Operand]
+        if ins:
+            leader = max(ins, key=lambda x: prod(x.view.shape))  # the first of equals
+            for base in written(command):
+                self._follows.setdefault(base, leader.base)
+
+    def origin(self, handle: int) -> int:
+        """Return the base with a name that a result without one follows, or the result."""
+        found, seen = handle, {handle}
+        while found not in self._names and self._follows.get(found, found) not in seen:
+            found = self._follows[found]
+            seen.add(found)
+        return found if found in self._names else handle
 
     def name(self, handle: int, otherwise: str = "x") -> str:
         """Return what the notebook calls a base."""

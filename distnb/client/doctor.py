@@ -216,17 +216,19 @@ def _apart(case: Case, line: str, moves: list[Move]) -> Finding:
     source, out = moves[0].source.base, moves[0].out.base
     seconds, nbytes = _totals(case, moves)
     before, after = case.specs[source][2], case.specs[out][2]
-    name = case.name(source)
+    origin = case.origin(source)
     if "redistribute" in line:
         kind = "repeated redistribution"
         what = f"arrays go from {before.spell()} to {after.spell()} {len(moves):,} times"
     else:
         kind = "operands that lie apart"
+        name = case.name(origin)
+        moved = name if origin == source else f"a result that follows {name}"
         what = (
-            f"each call moves {name} from {before.spell()} to {after.spell()}, "
+            f"each call moves {moved} from {before.spell()} to {after.spell()}, "
             f"where {case.name(out, 'the result')} lies"
         )
-    instead = f"dist={spelled(after, bare=True)}  # where {name} is made"
+    instead = f"dist={spelled(after, bare=True)}  # where {case.name(origin)} is made"
     return Finding(kind, line, len(moves), seconds, nbytes, what, instead)
 
 

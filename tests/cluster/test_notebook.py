@@ -60,6 +60,17 @@ def test_the_tour_runs(tmp_path):
     assert "ValueError - shapes: got (9, 12) and (5, 5)" in text
 
 
+@pytest.mark.mpich_only  # the tour runs on both
+@pytest.mark.timeout(240)
+def test_seeing_mends_a_slow_program(tmp_path):
+    text = run_notebook("seeing", tmp_path)
+    assert text.count("all values agree with NumPy's: True") == 2
+    assert "200 elements of hours are read one by one" in text
+    assert "each call moves a result that follows terrain from * x block" in text
+    assert "nothing to mend" in text
+    assert "rows, like the result" in text
+
+
 @pytest.mark.timeout(120)
 def test_px_reaches_the_chunks_and_errors_come_in_their_cell(tmp_path):
     shown = execute(

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 import distnb as dnb
+from distnb.client import copying
 from distnb.client.doctor import diagnose
 from distnb.client.journal import MOST
+from distnb.protocol import Apply
 from distnb.widgets.doctor import DoctorReport
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -124,6 +126,29 @@ def test_operands_that_change_and_never_lie_together(session):
     assert finding.kind == "operands that lie apart"
     assert finding.instead == "dist=('block', '*')  # where b is made"
     assert finding.bytes == 4 * 2 * 60 * 60 * 8 // 3
+
+
+def test_a_result_without_a_name_is_told_by_the_array_that_it_follows(session):
+    a, b = dnb.ones((60, 60)), dnb.ones((60, 60), dist=("*", "block"))
+    session.journal.begin()
+    for i in range(4):
+        a += np.maximum.accumulate(b[:, ::-1] + i, axis=0) * 2
+    (finding,) = examine(session, a=a, b=b).findings
+    assert finding.kind == "operands that lie apart"
+    assert finding.what.startswith("each call moves a result that follows b from * x block")
+    assert finding.instead == "dist=('block', '*')  # where b is made"
+
+
+def test_what_a_report_measures_besides_is_none_of_the_cell(session, monkeypatch):
+    monkeypatch.setattr(copying, "SIZE", 1 << 12)
+    monkeypatch.setattr(copying, "WORTH", 1)
+    a = dnb.ones((60, 60))
+    session.journal.begin()
+    with dnb.profile() as report:
+        a += 1
+    assert report.copy_speed > 0
+    batches = session.journal.latest.batches
+    assert [c.op for b in batches for c in b.commands if isinstance(c, Apply)] == ["add"]
 
 
 def test_reductions_along_the_split_axis(session):
