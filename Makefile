@@ -9,7 +9,7 @@ EXAMPLES ?= 0.3
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-mpich test-openmpi chromium check notebook bench docs clean distclean
+.PHONY: help demo test test-mpich test-openmpi test-scalapack chromium check notebook bench docs clean distclean
 
 PY := .venv/bin/python
 PY_OPENMPI := .venv-openmpi/bin/python
@@ -33,6 +33,10 @@ chromium:
 	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || { \
 	    echo "installing Debian's chromium, once"; \
 	    apt-get -qq update && apt-get -qq install -y chromium >/dev/null; } || true
+
+test-scalapack: .venv/ready-scalapack .venv-openmpi/ready-scalapack  ## install MKL (1 GB) in both environments, and test it
+	$(PY) -m pytest tests/mpi tests/failures -k scalapack $(ARGS)
+	$(PY_OPENMPI) -m pytest tests/mpi tests/failures -k scalapack $(ARGS)
 
 check: .venv/ready  ## lint, format, types, import arrows, sizes
 	$(PY) -m ruff check .
@@ -81,6 +85,14 @@ endef
 
 .venv/ready-bench: EXTRAS := bench
 .venv/ready-bench: .venv/ready
+	$(environment)
+
+.venv/ready-scalapack: EXTRAS := scalapack
+.venv/ready-scalapack: .venv/ready
+	$(environment)
+
+.venv-openmpi/ready-scalapack: EXTRAS := scalapack
+.venv-openmpi/ready-scalapack: .venv-openmpi/ready
 	$(environment)
 
 .venv/ready-notebook: EXTRAS := notebook

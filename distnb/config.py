@@ -31,7 +31,8 @@ class Config:
     """Bytes of a matrix up to which one engine factors it alone, with all cores of its node."""
     scalapack: int = 1
     """Whether engines factor large matrices with ScaLAPACK, if it is installed (extra
-    ``scalapack``): 1 where they do not outnumber the cores of their node, 2 always, 0 never."""
+    ``scalapack``): 1 where it is quicker than distnb itself, and engines do not outnumber the cores
+    of their node, 2 for all it can do, 0 never."""
     flush_size: int = 512
     """Commands that may wait before a batch is sent."""
     flush_idle: float = 0.003

@@ -105,14 +105,9 @@ def _by_library(
 ) -> Sequence[DistArray] | None:
     """Return the results that a library finds, if the engines have it and it pays."""
     session = ins[0].session
-    levels = [a.get("scalapack", 0) for a in session.transport.about]
-    if (
-        not all(0 < level <= config.scalapack for level in levels)
-        or name not in LIBRARY
-        or not too_large(ins[0])
-    ):
-        return None
-    if max(x.size for x in ins) > _COUNTED * session.size:
+    served = all(0 < a.get("scalapack", 0) <= config.scalapack for a in session.transport.about)
+    counted = max(x.size for x in ins) <= _COUNTED * session.size
+    if not (served and counted and name in LIBRARY and too_large(ins[0])):
         return None
     found = LIBRARY[name](*ins, *args)
     return found and [in_layout(f, _spread(f)) if _is_whole(f) else f for f in found]

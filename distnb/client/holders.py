@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from math import prod
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -11,25 +10,26 @@ from weakref import ReferenceType, ref
 
 from distnb.client.bases import Base
 from distnb.client.handle import Handle
+from distnb.client.memory import reached
 from distnb.client.session import Session
 
-__all__ = ["Held", "drop", "held", "shell"]
+__all__ = ["Kept", "arrays_of", "drop", "shell"]
 
 #: The last results, as IPython names them.
 _LAST = ("_", "__", "___")
 
 
-class Held(NamedTuple):
+class Kept(NamedTuple):
     """A base, and what keeps it.
 
-    ``names`` are those of the notebook, ``outputs`` results of cells that IPython keeps, such as
-    ``Out[3]``. Where both are empty, something else holds it: an object, a list, a running call.
+    ``names`` are those of the notebook, ``others`` what else is known to hold it: ``Out[3]``,
+    ``_``, ``frames[0]``. Where both are empty, it is deeper inside something, or in a running call.
     ``key`` refers to it weakly, for :func:`drop`.
     """
 
     key: ReferenceType[Base]
     names: tuple[str, ...]
-    outputs: tuple[str, ...]
+    others: tuple[str, ...]
     shape: tuple[int, ...]
     dtype: str
     layout: str
@@ -40,7 +40,12 @@ class Held(NamedTuple):
     @property
     def label(self) -> str:
         """Names, or what else keeps it."""
-        return ", ".join(self.names) or ", ".join(self.outputs) or "(no name)"
+        return ", ".join(self.names or self.others) or "(no name)"
+
+    @property
+    def can_drop(self) -> bool:
+        """Whether :func:`drop` would delete something."""
+        return bool(self.names) or any(x in _LAST or x.startswith("Out[") for x in self.others)
 
 
 def shell() -> Any:
@@ -49,7 +54,7 @@ def shell() -> Any:
     return ipython.get_ipython() if ipython is not None else None
 
 
-def held(session: Session, shell: Any, named: int = 1000) -> list[Held]:
+def arrays_of(session: Session, shell: Any, named: int = 1000) -> list[Kept]:
     """Return a session's arrays, the largest first; for any thread.
 
     Dtype, layout and line are told of so many only.
@@ -59,15 +64,15 @@ def held(session: Session, shell: Any, named: int = 1000) -> list[Held]:
         base = reference()
         if base is not None:
             found[id(base)] = _Keepers(base, [], [])
-    for is_output, name, array in _arrays(shell):
+    for array, path in reached({} if shell is None else shell.user_ns, 1):
         base = array._base
         if base.session is session:
             keepers = found.setdefault(id(base), _Keepers(base, [], []))
-            if is_output:
-                keepers.outputs.append(name)
+            if path in _LAST or not path.isidentifier():
+                keepers.others.append(path)
             else:
                 whole = array._view.is_whole(base.shape)
-                keepers.names.append(name if whole else f"{name} (view)")
+                keepers.names.append(path if whole else f"{path} (view)")
     rows = [(_nbytes(keepers.base), keepers) for keepers in found.values()]
     rows.sort(key=itemgetter(0), reverse=True)
     return [
@@ -77,11 +82,11 @@ def held(session: Session, shell: Any, named: int = 1000) -> list[Held]:
 
 
 class _Keepers(NamedTuple):
-    """A base, and the names and outputs that keep it."""
+    """A base, and the names and others that keep it."""
 
     base: Base
     names: list[str]
-    outputs: list[str]
+    others: list[str]
 
 
 def _nbytes(base: Base) -> int:
@@ -99,13 +104,13 @@ def _texts(session: Session, base: Base) -> tuple[str, str, str]:
     return str(base.dtype), base.layout.spell(), line
 
 
-def _row(nbytes: int, keepers: _Keepers, texts: tuple[str, str, str]) -> Held:
+def _row(nbytes: int, keepers: _Keepers, texts: tuple[str, str, str]) -> Kept:
     base = keepers.base
     dtype, layout, line = texts
-    return Held(
+    return Kept(
         ref(base),
         tuple(sorted(keepers.names)),
-        tuple(keepers.outputs),
+        tuple(keepers.others),
         base.shape,
         dtype,
         layout,
@@ -113,22 +118,6 @@ def _row(nbytes: int, keepers: _Keepers, texts: tuple[str, str, str]) -> Held:
         line,
         base.lost,
     )
-
-
-def _arrays(shell: Any) -> Iterator[tuple[bool, str, Handle]]:
-    """Yield (False, name, array) for variables, (True, name, array) for results that are kept."""
-    if shell is None:
-        return
-    user = dict(shell.user_ns)
-    for name, value in user.items():
-        if isinstance(value, Handle) and not name.startswith("_"):
-            yield False, name, value
-    for number, value in dict(user.get("_oh", ())).items():
-        if isinstance(value, Handle):
-            yield True, f"Out[{number}]", value
-    for name in _LAST:
-        if isinstance(user.get(name), Handle):
-            yield True, name, user[name]
 
 
 def drop(shell: Any, key: ReferenceType[Base]) -> bool:

@@ -18,8 +18,8 @@ __all__ = ["look"]
 
 def look(session: Session, seconds: float) -> Live:
     """Return what is known now; engines that work have so many seconds to answer."""
+    queued = session._recorder.waiting  # first: what is sent meanwhile is counted twice, not never
     sent = _on_their_way(session)
-    queued = session._recorder.waiting
     alive = session.transport.living()
     engines = []
     for rank, (sample, silence) in session.transport.samples(seconds).items():

@@ -14,7 +14,7 @@ from distnb.client.handle import Handle
 from distnb.client.session import MISSING, Session
 from distnb.protocol import Survey
 
-__all__ = ["EngineMemory", "Held", "Memory", "look"]
+__all__ = ["EngineMemory", "Held", "Memory", "look", "reached"]
 
 #: How deep a search for the holders of arrays goes, and into how many items of a container.
 _DEPTH, _WIDTH = 3, 1000
@@ -114,7 +114,7 @@ def look(session: Session, namespace: Mapping[str, Any]) -> Memory:
         )
         for h, base in bases
     ]
-    here = {id(x._base): x._base for x, _ in _arrays(namespace) if x._base.host is not None}
+    here = {id(x._base): x._base for x, _ in reached(namespace) if x._base.host is not None}
     inside = [
         _held(session, base, found[key], [])
         for key, base in here.items()
@@ -163,17 +163,20 @@ def _engines(
 def holders(namespace: Mapping[str, Any]) -> dict[int, list[tuple[str, bool]]]:
     """Return who holds each base: a path in the notebook, and whether it is all of the base."""
     found: dict[int, list[tuple[str, bool]]] = {}
-    for x, path in _arrays(namespace):
+    for x, path in reached(namespace):
         found.setdefault(id(x._base), []).append((path, x._view.is_whole(x._base.shape)))
     return found
 
 
-def _arrays(namespace: Mapping[str, Any]) -> Iterator[tuple[Handle, str]]:
-    """Yield the arrays that the notebook reaches, each once for every name and once elsewhere."""
+def reached(namespace: Mapping[str, Any], depth: int = _DEPTH) -> Iterator[tuple[Handle, str]]:
+    """Yield the arrays that the notebook reaches, each once for every name and once elsewhere.
+
+    ``depth`` counts containers and objects on the way.
+    """
     seen = {id(namespace)}
     for name, value in list(namespace.items()):
         if name == "Out" or name in _RESULTS or not name.startswith("_"):
-            yield from _walk(value, name, seen, _DEPTH)
+            yield from _walk(value, name, seen, depth)
 
 
 def _walk(value: Any, path: str, seen: set[int], depth: int) -> Iterator[tuple[Handle, str]]:

@@ -21,6 +21,7 @@ from distnb.client.factoring import LIBRARY, collective
 from distnb.client.handle import create
 from distnb.client.operations import copied
 from distnb.client.panels import determinant, logarithm
+from distnb.config import config
 from distnb.layout import Ints, Layout, make_layout, replicated
 
 __all__ = ["WIDTH"]
@@ -74,7 +75,14 @@ def _other(triangle: str) -> str:
     return "U" if triangle.upper() == "L" else "L"
 
 
-def _cholesky(x: DistArray, upper: bool) -> list[DistArray]:
+def _panels_do() -> bool:
+    """Tell whether to leave it to panels, which are as quick here, and can be interrupted."""
+    return config.scalapack < 2
+
+
+def _cholesky(x: DistArray, upper: bool) -> list[DistArray] | None:
+    if _panels_do():
+        return None
     return _run("cholesky", [_dealt(x)], "L" if upper else "U")
 
 
@@ -108,7 +116,7 @@ def _slogdet(x: DistArray) -> list[DistArray]:
 
 
 def _qr(x: DistArray, mode: str) -> list[DistArray] | None:
-    if mode == "raw":
+    if mode == "raw" or _panels_do():
         return None
     k = len(x) if mode == "complete" else min(x.shape)
     a = _dealt(x)

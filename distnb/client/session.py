@@ -97,6 +97,8 @@ class Session:
         self._owner = owner
         self._handles = 0
         self._epoch = 0
+        #: The epoch that engines have begun.
+        self._begun = 0
         self._slots = 0
         self._reserved = 0
         #: Bytes that were freed, by the garbage collector in any thread, and are still counted.
@@ -235,13 +237,13 @@ class Session:
             commands, buffers = self._recorder.take()
             if not commands or self.closed or self._dead:
                 return
+            numbered = tuple(c for c in commands if not isinstance(c, Free))
             self.batches += 1
+            self._leaving = (self.batches, numbered)
             self.trace.add(commands)
             message = encode(Batch(self.batches, self._epoch, commands, bool(config.fuse)))
             self.bytes_out += len(message)
-            numbered = tuple(c for c in commands if not isinstance(c, Free))
             freed = tuple(h for c in commands if isinstance(c, Free) for h in c.bases)
-            self._leaving = (self.batches, numbered)
             self._progress.begin()
             at = perf_counter_ns()
             try:
@@ -253,6 +255,7 @@ class Session:
             finally:
                 self._progress.end()
             self._sent.append(_Sent(at, self.batches, self._epoch, ticket, numbered, freed))
+            self._begun = self._epoch if numbered else self._begun
             self._leaving = None
             self.journal.sent(self.batches)
         while not idle and len(self._sent) > (0 if self.transport.inline else _IN_FLIGHT):
@@ -484,6 +487,9 @@ class Session:
         try:
             if not self._dead:
                 self.flush()
+            if self._begun < self._epoch and self.transport.concurrent and not self._dead:
+                # Another session may get the communicator's id, and with it what is on its way.
+                self.ask(Clocks)
         except EngineError:
             if not self._dead:
                 raise

@@ -19,6 +19,8 @@ __all__ = ["columns", "summary"]
 #: What a span books: nanoseconds in the busy classes; messages, and bytes that others got: sent, or
 #: read in place.
 BOOKED = ("compute", "waiting", "transfer", "overhead", "messages", "bytes")
+#: Columns of spans before these.
+_KEYS = 7
 #: Spans that are sent: beyond, neighbouring steps are added up.
 SPANS = 8192
 #: Pairs of engines that exchanged messages in a step, or waited: beyond, the heaviest are sent.
@@ -89,14 +91,19 @@ def _names(steps: Sequence[Step]) -> dict[tuple[str, str], int]:
 
 
 def _spans(steps: Sequence[Step]) -> np.ndarray:
-    """Return step, rank, start, end, bytes touched, and what is booked."""
+    """Return step, rank, start, end, bytes touched, elements held, of how many; what is booked."""
     rows = (
-        (i, rank, span.start, span.end, span.touched, *span.time[:5], _bytes(span.sent))
+        (i, rank, *span[:2], span.touched, held, whole, *span.time[:5], _bytes(span.sent))
         for i, step in enumerate(steps)
-        for rank, span in enumerate(step.spans)
+        for whole in (sum(step.held),)
+        for rank, (span, held) in enumerate(zip(step.spans, _held(step), strict=True))
     )
-    table = _table(rows, 5 + len(BOOKED))
-    return table[(table[:, 3] > table[:, 2]) | table[:, 5:].any(axis=1)]
+    table = _table(rows, _KEYS + len(BOOKED))
+    return table[(table[:, 3] > table[:, 2]) | table[:, _KEYS:].any(axis=1)]
+
+
+def _held(step: Step) -> Sequence[int]:
+    return step.held or (0,) * len(step.spans)
 
 
 def _parts(
@@ -104,7 +111,7 @@ def _parts(
 ) -> np.ndarray:
     """Return step, operation, calls, and what is booked to it: its equal part of the step."""
     totals = np.zeros((len(steps), len(BOOKED)))
-    np.add.at(totals, spans[:, 0].astype(int), spans[:, 5:])
+    np.add.at(totals, spans[:, 0].astype(int), spans[:, _KEYS:])
     rows = (
         (i, names[name], len(step.names)) for i, step in enumerate(steps) for name in step.names
     )

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 from ipywidgets import HTML, Button, HBox, VBox
 
-from distnb.client.holders import Held, drop, held, shell
+from distnb.client.holders import Kept, arrays_of, drop, shell
 from distnb.client.session import Session
 from distnb.live import Live
 from distnb.widgets import live as pictures
@@ -103,7 +103,7 @@ class Dashboard:
 
     def _look(self) -> Scene:
         live = self.session.live(_PATIENCE)
-        arrays = held(self.session, self._shell, ARRAYS)
+        arrays = arrays_of(self.session, self._shell, ARRAYS)
         return Scene(live, self.session.transport.about, self._cells.cell(), arrays)
 
     def _draw(self, scene: Scene) -> None:
@@ -134,7 +134,7 @@ class Dashboard:
         for widget in before:
             widget.close()
 
-    def _free(self, array: Held) -> None:
+    def _free(self, array: Kept) -> None:
         """Drop what keeps an array, as its button says."""
         label = array.label
         gone = drop(self._shell, array.key)
@@ -256,9 +256,9 @@ class _Cells:
 class _Arrays:
     """A row for each of the largest arrays, with a button that frees it."""
 
-    def __init__(self, free: Callable[[Held], None]) -> None:
+    def __init__(self, free: Callable[[Kept], None]) -> None:
         self._free = free
-        self._shown: Sequence[Held] = ()
+        self._shown: Sequence[Kept] = ()
         self._rows: list[HBox] = []
         self._head, self._rest = HTML(layout=_LINE), HTML()
         self._top = HBox([self._head, HTML(layout=_BUTTON)])  # as wide as the rows
@@ -270,7 +270,7 @@ class _Arrays:
         parts = [part for row in (self._top, *self._rows) for part in (*row.children, row)]
         return [*parts, self._rest, self.box]
 
-    def show(self, arrays: Sequence[Held]) -> None:
+    def show(self, arrays: Sequence[Kept]) -> None:
         """Show these arrays; widgets of rows are used again."""
         shown, rest = arrays[:ARRAYS], arrays[ARRAYS:]
         self._shown = shown
@@ -282,7 +282,7 @@ class _Arrays:
             line, button = row.children
             line.value = pictures.array_line(array)
             button.tooltip = f"del {array.label}"
-            button.disabled = not (array.names or array.outputs)
+            button.disabled = not array.can_drop
         children = (self._top, *self._rows[: len(shown)], self._rest)
         if self.box.children != children:
             self.box.children = children

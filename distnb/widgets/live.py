@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from distnb.client.holders import Held
+from distnb.client.holders import Kept
 from distnb.events import CLASSES, COMPUTE
 from distnb.live import Engine, Live, Sample
 from distnb.widgets.account import FRAME, Bars, Row, stacked
@@ -76,7 +76,7 @@ class Scene(NamedTuple):
     live: Live
     about: Sequence[dict[str, Any]]
     cell: Cell | None
-    arrays: Sequence[Held]
+    arrays: Sequence[Kept]
 
 
 class Spent(NamedTuple):
@@ -231,10 +231,10 @@ def _cells(row: Row) -> tuple[str, ...]:
 _ARRAY = ("array", "shape", "layout", "bytes", "made by", "kept by")
 
 
-def array_cells(x: Held) -> tuple[str, ...]:
+def array_cells(x: Kept) -> tuple[str, ...]:
     """Return what the list says of an array."""
-    kept = ", ".join(x.outputs)
-    if not x.names and not x.outputs:
+    kept = shorten(", ".join(x.others), 60)
+    if not x.names and not x.others:
         kept = "another object, or a call that runs"
     shape = f"{shorten(str(x.shape), 40)} {x.dtype}"
     label = shorten(x.label, 40) + (" (content lost)" if x.lost else "")
@@ -248,12 +248,12 @@ def array_head() -> str:
     return f'<div style="padding-right:{FREE}px">{grid}</div>'
 
 
-def array_line(x: Held) -> str:
+def array_line(x: Kept) -> str:
     """Return a line of the list of arrays."""
     return _array_grid([escape(cell) for cell in array_cells(x)])
 
 
-def array_rest(rest: Sequence[Held]) -> str:
+def array_rest(rest: Sequence[Kept]) -> str:
     """Return the line for the arrays that are not listed."""
     if not rest:
         return ""
@@ -267,7 +267,7 @@ def _array_grid(cells: Sequence[str]) -> str:
     return f'<div style="{style}">{"".join(f"<span>{cell}</span>" for cell in cells)}</div>'
 
 
-def _array_rows(arrays: Sequence[Held], most: int) -> list[tuple[str, ...]]:
+def _array_rows(arrays: Sequence[Kept], most: int) -> list[tuple[str, ...]]:
     rows = [array_cells(x) for x in arrays[:most]]
     rest = arrays[most:]
     if rest:

@@ -27,7 +27,7 @@ function rows(bytes, keys, booked = 0) {
 export function unpack(data) {
   const run = {
     ...data,
-    spans: rows(data.spans, ["step", "rank", "start", "end", "touched"], BOOKED.length),
+    spans: rows(data.spans, ["step", "rank", "start", "end", "touched", "held", "of"], BOOKED.length),
     parts: rows(data.parts, ["step", "op", "calls"], BOOKED.length),
     sends: rows(data.sends, ["step", "rank", "to", "messages", "bytes"]),
     waits: rows(data.waits, ["step", "rank", "by", "ns"]),
@@ -178,6 +178,8 @@ function together(spans) {
     start: spans[0].start,
     end: Math.max(...spans.map((span) => span.end)),
     touched: spans.reduce((sum, span) => sum + span.touched, 0),
+    held: spans.reduce((sum, span) => sum + span.held, 0),
+    of: spans.reduce((sum, span) => sum + span.of, 0),
     booked,
   };
 }
@@ -278,6 +280,10 @@ export function describe(run, mark) {
   if (booked[MESSAGES]) found.push(`Sent ${bytesText(booked[BYTES])} in ${count(booked[MESSAGES])} messages`);
   if (mark.touched && booked[COMPUTE]) {
     found.push(`${bytesText(mark.touched)} of memory, ${two(mark.touched / booked[COMPUTE])} GB/s`);
+  }
+  if (mark.of) {
+    const part = percent(mark.held / mark.of);
+    found.push(`Holds ${count(mark.held)} of ${count(mark.of)} elements, ${part}`);
   }
   return found.join(". ") + ".";
 }

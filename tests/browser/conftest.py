@@ -19,8 +19,8 @@ import pytest
 
 from tests.browser.support import ROOT
 
-#: Seconds after which `timeout` ends the server, should nobody else do it.
-WATCHDOG = 240
+#: Seconds after which `timeout` ends a server, should nobody else do it; until when it is used.
+WATCHDOG, FRESH = 900, 600
 SETTINGS = {
     # All cells are drawn, seen or not.
     "notebook-extension/tracker": {"windowingMode": "none", "recordTiming": False},
@@ -89,6 +89,7 @@ class Lab:
             path = folder / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
             path.parent.mkdir(parents=True)
             path.write_text(json.dumps(values))
+        self.until = time.monotonic() + FRESH
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 self._command(), env=self._environment(), stdout=log, stderr=log, cwd=folder
@@ -150,11 +151,18 @@ class Lab:
 
 
 @pytest.fixture(scope="session")
-def lab(chromium, tmp_path_factory):
+def labs(chromium):
+    """The servers that run; workers of xdist may come back to these tests much later."""
+    found = []
+    yield found
+    for lab in found:
+        lab.stop()
+
+
+@pytest.fixture(scope="module")
+def lab(labs, tmp_path_factory):
     """JupyterLab; kernels import this tree."""
-    found = Lab(tmp_path_factory.mktemp("lab"))
-    try:
-        found.wait()
-        yield found
-    finally:
-        found.stop()
+    if not labs or time.monotonic() > labs[-1].until:
+        labs.append(Lab(tmp_path_factory.mktemp("lab")))
+        labs[-1].wait()
+    return labs[-1]

@@ -31,7 +31,11 @@ class Notebook:
     def __init__(self, page, lab, name):
         self.page, self.name = page, name
         page.goto(lab.url(f"lab/tree/{name}.ipynb?reset"))
-        page.wait_for_function(READY, timeout=60_000)
+        self.wait()
+
+    def wait(self):
+        """Wait for a kernel that has nothing to do."""
+        self.page.wait_for_function(READY, timeout=60_000)
 
     def start(self):
         """Begin to run all cells."""

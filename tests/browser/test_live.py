@@ -27,14 +27,16 @@ BOARD = "board = dnb.dashboard()\nboard"
 
 @pytest.fixture(scope="module")
 def notebook(lab, page):
-    """A notebook with a dashboard; its cells have not run."""
+    """A notebook that has made a dashboard."""
     lab.add("live", START, ARRAYS, BOARD, BLOCKING, MEASURED, "session.close()")
-    return Notebook(page, lab, "live")
+    found = Notebook(page, lab, "live")
+    for text in (START, ARRAYS, BOARD):
+        found.run_cell(text)
+    yield found
+    found.run_cell("session.close()")
 
 
 def test_the_dashboard_moves_while_a_cell_blocks(notebook, page):
-    for text in (START, ARRAYS, BOARD):
-        notebook.run_cell(text)
     board = notebook.output("board = ")
     board.get_by_role("button", name="Free").first.wait_for()
     assert re.search(r"\(500, 400\)", board.inner_text())
@@ -63,4 +65,3 @@ def test_an_array_is_freed_by_its_button(notebook):
     row = board.locator(".widget-hbox", has_text="small").last
     row.get_by_role("button", name="Free").click()
     board.get_by_text("freed small").wait_for()
-    notebook.run_cell("session.close()")

@@ -1,5 +1,7 @@
 """Nobody is left alone inside ScaLAPACK, which blocks: failures and Ctrl-C before, in it and after."""
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,7 @@ def session(cluster):
         pytest.skip("these engines do not have ScaLAPACK (extra 'scalapack')")
     with setting(alone=0, scalapack=2):
         yield cluster
+        gc.collect()  # exceptions hold arrays
         quiet(cluster)
         support.work(cluster)
 

@@ -17,7 +17,7 @@ from distnb.widgets.timeline import Timeline
 from tests.reports import CASES, overlaps, synthetic
 
 SCRIPT = Path(sent.__file__).with_name("timeline.js")
-WIDTHS = {"spans": 11, "parts": 9, "sends": 5, "waits": 4, "gaps": 3}
+WIDTHS = {"spans": 13, "parts": 9, "sends": 5, "waits": 4, "gaps": 3}
 ALL = pytest.mark.parametrize(("engines", "steps"), CASES)
 
 
@@ -44,11 +44,11 @@ def test_sums_are_those_of_the_steps_whatever_is_added_up(engines, steps, most):
     for rank in range(engines):
         spent = [step.spans[rank] for step in report.steps]
         own = [(*s.time[:5], sum(size for _, _, size in s.sent)) for s in spent]
-        found = spans[spans[:, 1] == rank][:, 5:].sum(axis=0)
+        found = spans[spans[:, 1] == rank][:, 7:].sum(axis=0)
         assert found.tolist() == [sum(t[i] for t in own) for i in range(len(BOOKED))]
     parts = table(data, "parts")
     assert parts[:, 2].sum() == report.commands
-    np.testing.assert_allclose(parts[:, 3:].sum(axis=0), spans[:, 5:].sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(parts[:, 3:].sum(axis=0), spans[:, 7:].sum(axis=0), rtol=1e-12)
     assert table(data, "waits")[:, 3].sum() == sum(
         ns for step in report.steps for span in step.spans for _, ns in span.waits
     )
@@ -81,9 +81,9 @@ def test_many_steps_are_sent_in_little_time_and_space():
     )
     data = columns(type(report)(7.0, report.engines, (), 20_000, 40, many))
     assert data["each"] == 10
-    assert sum(len(data[name]) for name in WIDTHS) < 1_500_000
+    assert sum(len(data[name]) for name in WIDTHS) < 1_600_000
     assert len(table(data, "gaps")) <= sent.GAPS
-    assert table(data, "spans")[:, 5].sum() == 20_000 * sum(s.time.compute for s in step.spans)
+    assert table(data, "spans")[:, 7].sum() == 20_000 * sum(s.time.compute for s in step.spans)
 
 
 def test_the_summary_is_that_of_the_accounts():
@@ -225,7 +225,7 @@ def test_few_marks_are_drawn_and_they_add_up(script, most):
     spans = table(data, "spans")
     assert found["count"] == len(spans)
     booked = np.sum([mark["booked"] for mark in found["drawn"]], axis=0)
-    np.testing.assert_allclose(booked, spans[:, 5:].sum(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(booked, spans[:, 7:].sum(axis=0), rtol=1e-9)
     assert far == {"drawn": [], "count": 0, "each": 1}
 
 
@@ -257,5 +257,11 @@ def test_a_step_is_described_by_its_numbers(script):
     data = columns(report)
     (marks,) = script(data, ("marks", 0, whole(report), 400))
     (text,) = script(data, ("describe", marks["drawn"][5]))
-    for part in ("engine 0, step", *CLASSES[:4], "waiting mostly for engine 2", "GB/s"):
+    for part in (
+        "engine 0, step",
+        *CLASSES[:4],
+        "waiting mostly for engine 2",
+        "GB/s",
+        "elements, 33.3 %",
+    ):
         assert part in text

@@ -1,28 +1,12 @@
-"""The views in JupyterLab, as a person has them: shown, pointed at, dragged over, in both themes."""
+"""The timeline in JupyterLab, as a person has it: pointed at, dragged over, used with keys."""
 
 import re
-import shutil
 
 import pytest
 
-from tests.browser.support import ROOT, Notebook
+from tests.browser.support import Notebook
 
 pytestmark = [pytest.mark.mpich_only, pytest.mark.timeout(200)]
-
-
-def test_the_tour_runs_and_shows_layouts_and_reports(lab, page):
-    shutil.copy(ROOT / "notebooks" / "tour.ipynb", lab.root)
-    notebook = Notebook(page, lab, "tour")
-    notebook.run(90)
-    layout = notebook.output("dnb.fromfunction")
-    assert layout.locator("svg[role=img] > title").first.text_content().startswith("Who owns what")
-    assert "block-cyclic" in layout.inner_text() or "cyclic" in layout.inner_text()
-    report = notebook.output("%%disttime")
-    assert report.locator("table").count() >= 2
-    assert "100.0 %" in report.inner_text()
-    assert report.locator("svg[role=img] > title").count() >= 1
-    notebook.screens("layout", layout)
-    notebook.screens("report", report)
 
 
 REPORT = "from tests.reports import synthetic\nreport = synthetic(4, 60)"
@@ -138,3 +122,12 @@ def test_the_timeline_is_used_with_keys_alone(timeline, page):
     page.keyboard.press("Escape")
     page.keyboard.press("0")
     assert number(view, "time") == before
+
+
+def test_it_goes_on_when_the_kernel_is_gone(timeline, notebook, page):
+    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
+    before = number(timeline, "compute")
+    drag(page, timeline, 0.2, 0.4)
+    assert number(timeline, "compute") != before
+    notebook.wait()
+    notebook.run()  # tests may run in any order
