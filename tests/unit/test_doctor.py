@@ -223,6 +223,7 @@ def test_the_notebooks_give_no_alarm(session, notebook):
             "%matplotlib",
             "%distnb",
             "%%px",
+            "distdoctor",  # shows what it finds
             "from_parts",
             "get_sample_data",
         )
