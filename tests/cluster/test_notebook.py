@@ -66,7 +66,7 @@ def test_the_tour_runs(tmp_path):
 def test_seeing_mends_a_slow_program(tmp_path):
     text = run_notebook("seeing", tmp_path)
     assert text.count("all values agree with NumPy's: True") == 2
-    assert "200 elements of hours are read one by one" in text
+    assert "300 elements of hours are read one by one" in text
     assert "each call moves a result that follows terrain from * x block" in text
     assert "nothing to mend" in text
     assert "rows, like the result" in text
