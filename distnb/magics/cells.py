@@ -51,12 +51,20 @@ class Cells:
 
 @contextmanager
 def nested(shell: Any) -> Iterator[None]:
-    """Run a cell within a cell: the outer one raises its error and has a result of its own."""
+    """Run a cell within a cell: the outer one raises its error and has a result of its own.
+
+    Its lines are known by the number of the outer one, which IPython 9 has counted on by now.
+    """
     show, outer = shell.showtraceback, shell.displayhook.exec_result
+    cache, number = shell.compile.cache, getattr(outer, "execution_count", None)
     shell.showtraceback = lambda *args, **kwargs: None
+    shell.compile.cache = lambda code, count=0, *rest, **named: cache(
+        code, number or count, *rest, **named
+    )
     try:
         yield
     finally:
+        shell.compile.cache = cache
         shell.showtraceback = show
         shell.displayhook.exec_result = outer
 

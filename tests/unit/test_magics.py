@@ -125,6 +125,15 @@ def test_disttime_stores_and_keeps_quiet(shell, session):
     assert shell.user_ns["r"].commands == 1
 
 
+def test_lines_of_a_measured_cell_have_the_number_that_the_notebook_shows(shell, session):
+    shell.user_ns["a"] = dnb.ones((300, 300))
+    first = shell.run_cell("%%disttime -q -o r\nb = a + 1\n7", store_history=True)
+    number = first.execution_count
+    assert {op.line for op in shell.user_ns["r"].ops} == {f"In[{number}] line 1: b = a + 1"}
+    assert shell.user_ns["Out"][number] == 7
+    assert shell.run_cell("8", store_history=True).execution_count == number + 1
+
+
 def test_disttime_lets_the_error_of_the_cell_pass(shell, session, capsys):
     with pytest.raises(ZeroDivisionError):
         run(shell, "%%disttime\n1 / 0")
