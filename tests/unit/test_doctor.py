@@ -223,7 +223,6 @@ def test_the_notebooks_give_no_alarm(session, notebook):
             "%matplotlib",
             "%distnb",
             "%%px",
-            "distdoctor",  # shows what it finds
             "from_parts",
             "get_sample_data",
         )
@@ -240,7 +239,8 @@ def test_the_notebooks_give_no_alarm(session, notebook):
         linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
         exec(compile(tree, name, "exec"), space)
         found = examine(session)
-        assert kinds(found) == [], (source, found.findings)
+        shown = ["element by element"] if "float(b[i" in source else []  # on purpose
+        assert kinds(found) == shown, (source, found.findings)
 
 
 def test_the_report_shows_what_it_knows(session):
