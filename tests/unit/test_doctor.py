@@ -230,8 +230,10 @@ def test_the_notebooks_give_no_alarm(session, notebook):
             continue
         lines = [line for line in source.splitlines() if not line.startswith("%")]
         code = "\n".join(lines).replace("dnb.start()", "session").replace("session.close()", "")
-        session.journal.begin()
         tree = ast.parse(code)
+        if not tree.body:
+            continue
+        session.journal.begin()
         if tree.body and isinstance(tree.body[-1], ast.Expr):  # the notebook keeps the last result
             tree.body[-1] = ast.Assign([ast.Name("_", ast.Store())], tree.body[-1].value)
             ast.fix_missing_locations(tree)
@@ -239,7 +241,9 @@ def test_the_notebooks_give_no_alarm(session, notebook):
         linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
         exec(compile(tree, name, "exec"), space)
         found = examine(session)
-        assert kinds(found) == [], (source, found.findings)
+        shown = [c["source"] for c in cells[number + 1 : number + 2]] == [["%distdoctor"]]
+        expected = ["element by element"] if shown else []  # that cell is made to be slow
+        assert kinds(found) == expected, (source, found.findings)
 
 
 def test_the_report_shows_what_it_knows(session):
