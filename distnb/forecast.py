@@ -30,7 +30,7 @@ class Spec(NamedTuple):
     """What is known of a base."""
 
     shape: Ints
-    dtype: str
+    dtype: np.dtype
     layout: Layout
 
 
@@ -140,7 +140,7 @@ class _Replay:
     def step(self, command: Command) -> None:
         """Take in one command."""
         if isinstance(command, Create):
-            self.old[command.base] = Spec(command.shape, command.dtype, command.layout)
+            self.old[command.base] = Spec(command.shape, np.dtype(command.dtype), command.layout)
             if command.how == ("empty",):
                 self.fresh[command.base] = command.site
         elif isinstance(command, Apply | Reduce | Local | Collective):
@@ -180,7 +180,7 @@ class _Replay:
         return Placed.whole(shape, layout) if whole else Placed(shape, layout, operand.view)
 
     def _itemsize(self, base: int) -> int:
-        return np.dtype(self.old[base].dtype).itemsize
+        return self.old[base].dtype.itemsize
 
     # -- commands ----------------------------------------------------------------------------
 

@@ -13,7 +13,6 @@ myst_heading_anchors = 3
 
 autodoc_class_signature = "separated"  # users do not make these objects themselves
 autodoc_member_order = "bysource"
-autodoc_preserve_defaults = True
 autodoc_typehints = "none"
 numpydoc_class_members_toctree = False
 numpydoc_show_class_members = False

@@ -82,7 +82,7 @@ class Base:
             mine, its = getattr(self, name), getattr(other, name)
             setattr(self, name, its)
             setattr(other, name, mine)
-        self.session.trace.renamed(other.handle, self.handle)
+        self.session.journal.renamed(other.handle, self.handle)
         self.session.turns += 1
         self.turn = self.session.turns << 32  # above all numbers of specs
         self.session.watch(self)

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distnb.client.journal import OURS, Cell, Spec
+from distnb.client.journal import OURS, Cell
 from distnb.events import TRANSFER, WAITING
+from distnb.forecast import Spec
 from distnb.protocol import Command, Create, Operand, written
 from distnb.traffic import traffic
 from distnb.views import Placed
@@ -99,7 +100,7 @@ class Case:
         for act in self.acts:
             if isinstance(act.command, Create):
                 c = act.command
-                self.specs[c.base] = (c.shape, np.dtype(c.dtype), c.layout)
+                self.specs[c.base] = Spec(c.shape, np.dtype(c.dtype), c.layout)
             else:
                 self._note(act.command)
 

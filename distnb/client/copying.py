@@ -34,7 +34,7 @@ def with_copy_speed(session: Session, report: Report) -> Report:
         ready = not session.measuring and (room is None or room >= 4 * SIZE)
         if not all(session.transport.share(ready)):  # under SPMD, ranks decide together
             return report
-        with session.journal.paused(), session.trace.paused():  # the cell does not do this
+        with session.journal.paused():  # the cell does not do this
             _KNOWN[session] = copy_speed(session)
     return replace(report, copy_speed=_KNOWN[session])
 

@@ -12,20 +12,28 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, NamedTuple
 
-import numpy as np
+from distnb.forecast import Spec
+from distnb.layout import Ints
+from distnb.protocol import (
+    Apply,
+    Bind,
+    Clocks,
+    Collective,
+    Command,
+    Describe,
+    Local,
+    Reduce,
+    Survey,
+)
 
-from distnb.layout import Ints, Layout
-from distnb.protocol import Bind, Clocks, Command, Describe, Survey
-
-__all__ = ["Cell", "Done", "Journal", "Spec"]
+__all__ = ["Cell", "Done", "Journal"]
 
 #: Commands of a cell that are kept.
 MOST = 1 << 13
 #: Commands that are not the user's.
 OURS = (Bind, Clocks, Describe, Survey)
-
-#: Shape, dtype and layout of a base.
-Spec = tuple[Ints, np.dtype, Layout]
+#: Commands that compute.
+COMPUTING = (Apply, Collective, Local, Reduce)
 
 
 class Done(NamedTuple):
@@ -72,6 +80,16 @@ class Cell:
         """Whether the user's code recorded nothing."""
         return not (self.left or any(type(c) not in OURS for b in self.batches for c in b[0]))
 
+    @property
+    def computes(self) -> bool:
+        """Whether the user's code computed anything, and did not only make arrays."""
+        return any(isinstance(c, COMPUTING) for c in self.commands)
+
+    @property
+    def commands(self) -> Iterator[Command]:
+        """All commands that are kept, in order."""
+        return (c for batch in self.batches for c in batch.commands)
+
     def add(self, batch: Done) -> None:
         """Keep a batch, if there is room."""
         if self.kept + len(batch.commands) > MOST and self.kept:
@@ -95,14 +113,15 @@ class Journal:
         self._sent: dict[int, float] = {}
         self._done = 0.0
         self._paused = False
-        self.cell = self.last = Cell({})
+        self._names: dict[int, Ints] = {}
+        self.cell = self.last = self._computed = Cell({})
 
     def begin(self) -> None:
         """Begin a new cell."""
         if not self.cell.empty:
             self.last = self.cell
         found = [(h, reference()) for h, reference in list(self._bases.items())]
-        self.cell = Cell({h: (b.shape, b.dtype, b.layout) for h, b in found if b is not None})
+        self.cell = Cell({h: Spec(b.shape, b.dtype, b.layout) for h, b in found if b is not None})
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -116,6 +135,21 @@ class Journal:
     def end(self) -> None:
         """Note that the cell has ended."""
         self.cell.ended = perf_counter()
+        if self.cell.computes:
+            self._computed = self.cell
+
+    @property
+    def computed(self) -> Cell:
+        """The last cell that ended and computed something; the one that runs, if there is none."""
+        return self._computed if self._computed.batches else self.cell
+
+    def renamed(self, old: int, new: int) -> None:
+        """Note that a base that moved has another handle."""
+        self._names[new] = (*self._names.pop(old, ()), old)
+
+    def names(self, handle: int) -> Ints:
+        """Return the handles that a base has had."""
+        return (*self._names.get(handle, ()), handle)
 
     @property
     def latest(self) -> Cell:

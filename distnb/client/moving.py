@@ -58,7 +58,7 @@ def _move(self: DistArray, dist: Any = None, grid: Any = None) -> None:
         move_out(base, layout)
     elif layout != base.layout:
         session.flush()
-        with session.trace.paused():  # to move is not what the cell computes
+        with session.journal.paused():  # to move is not what the cell computes
             made: Base = copied(self, base.dtype, layout)._base
             session.flush()  # if an engine fails, the elements are where they were
         base.exchange(made)

@@ -23,7 +23,6 @@ from distnb.client.live import look
 from distnb.client.progress import Progress, surface
 from distnb.client.recorder import Recorder
 from distnb.client.sites import Sites
-from distnb.client.trace import Trace
 from distnb.client.transport import Transport, share_of_node
 from distnb.client.windows import Reading, Record, Window
 from distnb.config import config
@@ -121,7 +120,6 @@ class Session:
         self.last_spec = 0
         #: How often a base has changed its layout.
         self.turns = 0
-        self.trace = Trace()
         #: Bytes that an engine sends in a second, as measured; None before anything was.
         self.bandwidth: float | None = None
         #: Gets each report (a dashboard sets it).
@@ -220,7 +218,6 @@ class Session:
     def release(self, base: Base) -> None:
         """Free a base whose last reference went."""
         self._released.append(base.nbytes)
-        self.trace.freed(base)
         self._recorder.delete(base.handle)
         self._bases.pop(base.handle, None)
 
@@ -240,7 +237,6 @@ class Session:
             numbered = tuple(c for c in commands if not isinstance(c, Free))
             self.batches += 1
             self._leaving = (self.batches, numbered)
-            self.trace.add(commands)
             message = encode(Batch(self.batches, self._epoch, commands, bool(config.fuse)))
             self.bytes_out += len(message)
             freed = tuple(h for c in commands if isinstance(c, Free) for h in c.bases)

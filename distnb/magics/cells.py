@@ -36,7 +36,6 @@ class Cells:
         follow_cells(self.shell)
         try:
             session.flush()
-            session.trace.end_cell()
         except KeyboardInterrupt:
             raise
         except Exception:

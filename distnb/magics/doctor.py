@@ -62,7 +62,7 @@ class DoctorMagics(Magics):
             handle: name
             for name, x in arrays_of(self.shell, session)
             if _is_there(x)
-            for handle in session.trace.names(x._base.handle)
+            for handle in session.journal.names(x._base.handle)
         }
         journal = session.journal
         examined = journal.latest if cell is None else journal.cell

@@ -169,16 +169,16 @@ class Outlook:
         if base.host is None:
             args = base.shape, base.layout, View.whole(base.shape)
             self.cost = Cost(Placed(*args), layout, array.dtype, session.size, session.bandwidth)
-        trace = session.trace
-        self.commands, specs = trace.commands, trace.specs(session.bases())
-        moved = {} if base.host is not None else dict.fromkeys(trace.names(base.handle), layout)
+        journal = session.journal
+        self.cell = cell = journal.computed
+        moved = {} if base.host is not None else dict.fromkeys(journal.names(base.handle), layout)
         self.now: Forecast
-        if before is not None and before.commands is self.commands:
+        self.kept, self.left_out = cell.kept, cell.left
+        if before is not None and before.cell is cell and before.kept == cell.kept:
             self.now = before.now
         else:
-            self.now = forecast(self.commands, specs, session.size)
-        self.then = forecast(self.commands, specs, session.size, moved)
-        self.left_out = trace.left_out
+            self.now = forecast(cell.commands, cell.specs, session.size)
+        self.then = forecast(cell.commands, cell.specs, session.size, moved)
         self.line = session.line
 
     @property

@@ -231,7 +231,7 @@ def test_the_notebooks_give_no_alarm(session, notebook):
         lines = [line for line in source.splitlines() if not line.startswith("%")]
         code = "\n".join(lines).replace("dnb.start()", "session").replace("session.close()", "")
         tree = ast.parse(code)
-        if not tree.body:
+        if not tree.body:  # magics alone
             continue
         session.journal.begin()
         if tree.body and isinstance(tree.body[-1], ast.Expr):  # the notebook keeps the last result
@@ -241,9 +241,8 @@ def test_the_notebooks_give_no_alarm(session, notebook):
         linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
         exec(compile(tree, name, "exec"), space)
         found = examine(session)
-        shown = [c["source"] for c in cells[number + 1 : number + 2]] == [["%distdoctor"]]
-        expected = ["element by element"] if shown else []  # that cell is made to be slow
-        assert kinds(found) == expected, (source, found.findings)
+        shown = ["element by element"] if "float(b[i" in source else []  # on purpose
+        assert kinds(found) == shown, (source, found.findings)
 
 
 def test_the_report_shows_what_it_knows(session):

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client.trace import Trace
 from distnb.forecast import Spec, forecast
 from distnb.layout import make_layout
-from distnb.protocol import Apply, Create, Operand, Reduce
+from distnb.protocol import Apply, Operand
 from distnb.views import View
 
 
@@ -66,11 +65,11 @@ DISTS = ["block", ("*", "block"), ("block", "block"), (("cyclic", 2), "*"), "rep
 def measured(session, cell, a):
     """Return the bytes that a cell sends, and its trace."""
     session.flush()
-    session.trace.end_cell()
+    session.journal.begin()
     window = session.start_window()
     kept = cell(a)
     report = session.end_window(window)
-    session.trace.end_cell()
+    session.journal.end()
     del kept
     return sum(rank.bytes for op in report.ops for rank in op.ranks)
 
@@ -89,8 +88,8 @@ def test_a_forecast_is_what_is_sent(session, cell, dist):
 
 
 def told(session, moved=None):
-    trace = session.trace
-    return forecast(trace.commands, trace.specs(session.bases()), session.size, moved)
+    cell = session.journal.computed
+    return forecast(cell.commands, cell.specs, session.size, moved)
 
 
 def test_lines_add_up(session):
@@ -111,7 +110,7 @@ def test_what_depends_on_elements_is_counted_apart(session):
 def test_commands_of_arrays_that_nobody_knows_are_counted_apart():
     view = View.whole((3,))
     command = Apply("copy", (Operand(1, view),), (Operand(2, view),), None, (), 0)
-    found = forecast([command], {1: Spec((3,), "<f8", make_layout((3,), 2))}, 2)
+    found = forecast([command], {1: Spec((3,), np.dtype("f8"), make_layout((3,), 2))}, 2)
     assert (found.unknown, found.commands, found.total) == (1, 0, 0)
 
 
@@ -124,60 +123,47 @@ def test_arrays_that_are_gone_are_known(session):
         return b.sum()
 
     session.flush()
-    session.trace.end_cell()
+    session.journal.begin()
     s = cell(a)
     del a
     session.flush()
-    session.trace.end_cell()
+    session.journal.end()
     assert float(s) == 24 * 23 * 2
     found = told(session)
     assert found.unknown == 0
     assert found.total > 0
 
 
-# -- The trace -------------------------------------------------------------------------------------
+# -- The cell that it is about ---------------------------------------------------------------------
 
 
-def create(base, how=("empty",)):
-    return Create(base, (4,), "<f8", make_layout((4,), 2), how, 0)
+def test_the_last_cell_is_the_last_that_computed(session):
+    journal = session.journal
 
+    def cell(run):
+        journal.begin()
+        kept = run()
+        session.flush()
+        journal.end()
+        return kept, journal.computed
 
-def total(base):
-    return Reduce("sum", 99, Operand(base, View.whole((4,))), (0,), "<f8", 0)
-
-
-def test_the_last_cell_is_the_last_that_computed():
-    trace = Trace()
-    trace.add((create(1), total(1)))
-    assert trace.commands == (create(1), total(1))
-    trace.end_cell()
-    trace.add((create(2, ("fill", 1.0)),))  # nothing is computed there
-    trace.end_cell()
-    assert trace.commands == (create(1), total(1))
-    trace.add((create(3), total(3)))
-    assert trace.commands == (create(1), total(1))  # this one has not ended
-    trace.end_cell()
-    assert trace.commands == (create(3), total(3))
-
-
-def test_the_trace_is_bounded():
-    trace = Trace()
-    for i in range(3000):
-        trace.add((create(i), total(i)))
-    trace.end_cell()
-    assert len(trace.commands) == 4096
-    assert trace.left_out == 6000 - 4096
-    assert trace.commands[-1] == total(2999)
+    a, _ = cell(lambda: dnb.ones((8, 8)))
+    _, first = cell(lambda: a + 1)
+    assert any(isinstance(c, Apply) for c in first.commands)
+    _, again = cell(lambda: dnb.zeros(8))  # nothing is computed there
+    assert again is first
+    _, second = cell(lambda: a.sum())
+    assert second is not first
 
 
 def test_moves_are_not_what_a_cell_computes(session):
     a = dnb.ones((8, 8))
     session.flush()
-    session.trace.end_cell()
+    session.journal.begin()
     handle = a._base.handle
     a.move("cyclic")
-    assert not any(isinstance(c, Apply) for c in session.trace.commands)
+    assert not any(isinstance(c, Apply) for c in session.journal.cell.commands)
     a.move("block")
-    assert session.trace.names(a._base.handle)[0] == handle
-    assert len(session.trace.names(a._base.handle)) == 3
+    assert session.journal.names(a._base.handle)[0] == handle
+    assert len(session.journal.names(a._base.handle)) == 3
     assert np.array_equal(a.to_numpy(), np.ones((8, 8)))

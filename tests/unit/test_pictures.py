@@ -376,10 +376,10 @@ def test_grids_use_all_engines(size, ndim):
 def computed(session):
     a = dnb.ones((16, 16))
     session.flush()
-    session.trace.end_cell()
+    session.journal.end()
     kept = a.sum(axis=0) + a[1:, :].sum()
     session.flush()
-    session.trace.end_cell()
+    session.journal.end()
     return a, kept
 
 
