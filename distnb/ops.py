@@ -129,13 +129,23 @@ REDUCTIONS: dict[str, Reduction] = {
 
 
 def _bincount(x: Any, *weights: Any, out: np.ndarray) -> None:
-    heavy = weights[0].reshape(-1) if weights else None
-    out[...] = np.bincount(x.reshape(-1), heavy, out.shape[-1])
+    """Count; the last element is the length that this takes, and -1 if there are negative numbers.
 
-
-def _extent(x: Any, out: np.ndarray) -> None:
-    """Find the smallest and the largest element; 0 if there is none."""
-    out[...] = (x.min(), x.max()) if x.size else 0
+    What is beyond the length that there is is left out.
+    """
+    numbers, n = x.reshape(-1), out.shape[-1] - 1
+    try:
+        found = np.bincount(numbers, weights[0].reshape(-1) if weights else None, n)
+    except ValueError:
+        out[...] = -1
+        return
+    if len(found) > n:
+        taken = len(found)
+    elif weights:
+        taken = numbers.max() + 1 if len(numbers) else 0
+    else:
+        taken = n - (found[::-1] != 0).argmax() if found.any() else 0
+    out[..., :n], out[..., n] = found[:n], taken
 
 
 def _histogram(x: Any, edges: Any, *weights: Any, out: np.ndarray) -> None:
@@ -180,7 +190,6 @@ def _interp(x: Any, points: Any, values: Any, ends: Any, out: np.ndarray) -> Non
 LOCALS: dict[str, Callable[..., Any]] = {
     "matmul": np.matmul,
     "bincount": _bincount,
-    "extent": _extent,
     "histogram": _histogram,
     "histogram.edges": _histogram_edges,
     "histogramdd": _histogramdd,

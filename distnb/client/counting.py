@@ -20,14 +20,17 @@ from distnb.protocol import Local
 
 __all__ = ["bincount"]
 
+#: Counts for which there is room at first.
+_LONG = 1 << 12
+
 
 @public("bincount", np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DistArray:
     """Count how often each number occurs, or add up its weights, as ``numpy.bincount``.
 
     Every engine counts its part; the counts are added up as in a reduction, and every engine that
-    holds some of ``x`` gets the result. As its length depends on the elements, the smallest and the
-    largest of them are read first.
+    holds some of ``x`` gets the result. As its length depends on the elements, it is read in
+    between; where it exceeds ``minlength`` and 4,096, engines count twice.
 
     Parameters
     ----------
@@ -59,10 +62,11 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DistArray:
     if not numbers.size:
         return zeros(int(minlength), dtype, dist="replicated", session=numbers.session)
     numbers = numbers if _is_whole(numbers) else numbers.copy()
-    length = max(int(minlength), _largest(numbers) + 1)
     ins = [numbers] if heavy is None else [numbers, _beside(heavy, numbers)]
-    found = _locally("bincount", ins, length, dtype)
-    return found if found.ndim == 1 else reduce("sum", found, 0, dtype)
+    found = _counts(ins, int(minlength), dtype)
+    if found.ndim > 1:
+        return reduce("sum", found, 0, dtype)
+    return copied(found, dtype, found._base.layout)
 
 
 def _check(x: DistArray, weights: DistArray | None, minlength: Any) -> np.dtype:
@@ -77,12 +81,15 @@ def _check(x: DistArray, weights: DistArray | None, minlength: Any) -> np.dtype:
     return found
 
 
-def _largest(x: DistArray) -> int:
-    """Read the largest element; raise ValueError if the smallest is negative."""
-    ends = _locally("extent", [x], 2, np.dtype(np.intp)).to_numpy()
-    if ends[..., 0].min() < 0:
+def _counts(ins: list[DistArray], least: int, dtype: np.dtype) -> DistArray:
+    """Return the counts of each part, all as long as the longest; a second time if it is long."""
+    guess = max(least, _LONG)
+    found = _locally(ins, guess + 1, dtype)
+    lengths = found[..., -1].to_numpy()
+    if lengths.min() < 0:
         raise ValueError("'list' argument must have no negative elements")
-    return int(ends[..., 1].max())
+    length = max(least, int(lengths.max()))
+    return (found if length <= guess else _locally(ins, length + 1, dtype))[..., :length]
 
 
 def _is_whole(x: DistArray) -> bool:
@@ -97,8 +104,8 @@ def _beside(weights: DistArray, x: DistArray) -> DistArray:
     return copied(weights, weights.dtype, layout)
 
 
-def _locally(op: str, ins: list[DistArray], length: int, dtype: np.dtype) -> DistArray:
-    """Return what each engine makes of its part: a row for each part if there are several."""
+def _locally(ins: list[DistArray], length: int, dtype: np.dtype) -> DistArray:
+    """Return what each engine counts in its part: a row for each part if there are several."""
     layout, session = ins[0]._base.layout, ins[0].session
     parts, split = layout.parts(0), layout.dims[0]
     if parts == 1:
@@ -109,5 +116,5 @@ def _locally(op: str, ins: list[DistArray], length: int, dtype: np.dtype) -> Dis
         where = Layout(layout.grid, (Block(), Whole()), (split, -1))
     out = create(session, shape, dtype, where, ("empty",))
     operands = tuple(x.operand for x in ins)
-    session.record(Local(op, out.operand, operands, session.site()))
+    session.record(Local("bincount", out.operand, operands, session.site()))
     return out

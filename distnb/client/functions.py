@@ -69,10 +69,27 @@ def _signature(row: ops.Elementwise) -> inspect.Signature:
     return inspect.Signature([*inputs, out, *options])
 
 
+def _add_methods(function: Any, ufunc: np.ufunc) -> None:
+    """Give a function what its ufunc has: methods, and the number of operands."""
+    for name in ("reduce", "accumulate", "reduceat", "outer", "at"):
+        setattr(function, name, _method(ufunc, name))
+    for name in ("nin", "nout", "nargs", "identity"):
+        setattr(function, name, getattr(ufunc, name))
+
+
+def _method(ufunc: np.ufunc, name: str) -> _Function:
+    def method(x: Any, /, *others: Any, **options: Any) -> Any:
+        return getattr(ufunc, name)(*_first_array(x, *others), **options)
+
+    method.__name__, method.__qualname__ = name, f"{ufunc.__name__}.{name}"
+    method.__doc__ = f"Do as ``numpy.{ufunc.__name__}.{name}``, on the engines."
+    return method
+
+
 for _name in sorted(dir(np)):
     _row = ops.ELEMENTWISE.get(getattr(getattr(np, _name), "__name__", ""))
     if _row is not None and isinstance(getattr(np, _name), np.ufunc):
-        public(_name)(_make_elementwise(_row))
+        _add_methods(public(_name)(_make_elementwise(_row)), getattr(np, _name))
 
 # -- elementwise functions that are no ufuncs ---------------------------------------------------
 

@@ -72,3 +72,25 @@ def test_copies(session):
     for b in (copy.copy(a), copy.deepcopy(a[1:])):
         b[...] = 0
     same(a, x)
+
+
+def test_functions_have_the_methods_of_ufuncs(session):
+    x = np.arange(12.0).reshape(3, 4)[::-1]
+    a = dnb.array(x)
+    for module, y in ((dnb, a), (np, a)):
+        np.testing.assert_array_equal(module.add.reduce(y, axis=1), x.sum(axis=1))
+        np.testing.assert_array_equal(
+            module.maximum.accumulate(y, axis=1), np.maximum.accumulate(x, axis=1)
+        )
+        np.testing.assert_array_equal(
+            module.add.reduceat(y, [0, 2], axis=1), np.add.reduceat(x, [0, 2], axis=1)
+        )
+        found = module.multiply.outer(y[0], y[1])
+        assert isinstance(found, dnb.DistArray)
+        np.testing.assert_array_equal(found, np.multiply.outer(x[0], x[1]))
+        module.add.at(y, (slice(None), 1), 0.0)
+    np.testing.assert_array_equal(a, x)
+    assert isinstance(dnb.add.reduce([1, 2, 3]), dnb.DistArray)
+    assert (dnb.add.nin, dnb.add.nout, dnb.add.identity) == (2, 1, 0)
+    with pytest.raises(ValueError, match="binary"):
+        dnb.sqrt.reduce(a)

@@ -497,7 +497,7 @@ CASES = {
     "take along axis": Case(_taken_along, _collective("along")),
     "bincount": Case(lambda x, w: x.bincount(w.i[:, 2]), _local("bincount")),
     "bincount of weights": Case(lambda x, w: x.bincount(w.i[:, 2], w.a[:, 1]), _local("bincount")),
-    "bincount, looking": Case(lambda x, w: x.bincount(w.i[1:, 2]), _local("extent")),
+    "bincount of a view": Case(lambda x, w: x.bincount(w.i[1:, 2]), _local("bincount")),
     # Collective without messages, and what is brought into place for it
     "fft": Case(lambda x, w: x.fft.fft(w.b, axis=1), _collective("fft")),
     "fft of columns": Case(lambda x, w: x.fft.fft2(w.a), _collective("fft")),
