@@ -100,7 +100,7 @@ class TimeReport:
 
     def diff(self, other: Any) -> TimeComparison:
         """Return what changed since another report: ``after.diff(before)``."""
-        return TimeComparison(self._report.diff(getattr(other, "_report", other)))
+        return TimeComparison(self._report.diff(_bare(other)))
 
     def timeline(self, against: Any = None) -> Any:
         """Return what ran as a widget, in time; see :class:`~distnb.widgets.timeline.Timeline`."""
@@ -120,6 +120,13 @@ class TimeReport:
         title = "\n".join([_head(self._report), ladder.split(self._report)])
         ax.set_title(title, loc="left", fontsize=9, pad=24, parse_math=False)  # above the legend
         return ax
+
+
+def _bare(report: Any) -> Any:
+    """Return the report under all that shows it."""
+    while (inner := getattr(report, "_report", None)) is not None:
+        report = inner
+    return report
 
 
 def _kept(text: str, path: str | Path | None) -> str:
