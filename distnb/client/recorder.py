@@ -38,6 +38,7 @@ class Recorder:
         self.recorded = 0
         self._taken = 0
         self._size = size
+        self._timed = timed
         self._flush = flush
         self._commands: list[Command] = []
         self._buffers: list[list[np.ndarray]] = []
@@ -120,10 +121,13 @@ class Recorder:
         self._armed.set()
 
     def _delete(self) -> None:
-        """Record the deletions; what was made last and is not used need not be made."""
+        """Record the deletions; what was made last and is not used need not be made.
+
+        Under SPMD it is: there garbage may be collected at other times on other ranks.
+        """
         dead = {self._dead.popleft(): None for _ in range(len(self._dead))}
         last = self._commands[-1] if self._commands else None
-        if isinstance(last, Create) and last.base in dead and last.how[0] == "fill":
+        if self._timed and isinstance(last, Create) and last.base in dead and last.how[0] == "fill":
             del self._commands[-1], dead[last.base]
             self.recorded -= 1
         if dead:

@@ -9,10 +9,11 @@ import numpy as np
 from distnb import ops
 from distnb.client import notebook
 from distnb.client.bases import Base
-from distnb.client.handle import Handle, numeric
+from distnb.client.handle import Handle, create, numeric
 from distnb.client.indexing import some_axes
 from distnb.client.operations import assign, check_session, elementwise, outputs, settled
 from distnb.errors import explain
+from distnb.layout import Ints
 from distnb.protocol import Create, Reduce
 from distnb.views import View
 
@@ -55,6 +56,10 @@ def reduce(
     if not exact:
         return reduce(op, x.copy(), axis, dtype, out, keepdims, initial)
     shape = ops.reduced_shape(x.shape, axes, keepdims=False)
+    if initial is not None and not x.size:  # there is nothing to combine it with
+        value = np.asarray(initial).astype(result_dtype).item()
+        filled = create(x.session, shape, result_dtype, layout, ("fill", value))
+        return _shown(filled, axes, keepdims, op, out)
     source = x.operand
     base = Base(x.session, shape, result_dtype, layout)
     found = Handle.made(base, View.whole(shape))
@@ -66,6 +71,11 @@ def reduce(
         first = np.empty((), result_dtype)
         first[...] = initial
         elementwise(ufunc.__name__, found, first, out=found)  # type: ignore[union-attr]
+    return _shown(found, axes, keepdims, op, out)
+
+
+def _shown(found: Any, axes: Ints, keepdims: bool, op: str, out: Any) -> Any:
+    """Return a result with the axes that are to be kept, or put it into ``out``."""
     if keepdims:
         for d in axes:
             found = found._look(found._view.insert(d))

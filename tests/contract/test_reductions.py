@@ -369,3 +369,16 @@ def test_large_float_sums_are_accurate():
 
 def numbered_total():
     return dnb.array(numbered((317, 129))).sum()
+
+
+def test_what_is_combined_with_nothing_is_what_it_starts_with(session):
+    """Not with what was in the memory before, such as NaN."""
+    for shape, axis in (((0,), None), ((0, 3), 0), ((2, 0, 3), (1, 2)), ((3, 0), 0)):
+        spoiled = [dnb.full(n, np.nan) for n in (1, 2, 3)]
+        del spoiled
+        x = np.zeros(shape)
+        for name, start in (("max", 3.0), ("min", -1), ("sum", 2), ("prod", 5)):
+            for keepdims in (False, True):
+                options = {"axis": axis, "initial": start, "keepdims": keepdims}
+                f = getattr(np, name)
+                same(f(dnb.array(x), **options), f(x, **options))
