@@ -23,6 +23,8 @@ def test_an_element_is_the_value_of_its_time(session, dtype):
 
 
 def test_reading_an_element_moves_nothing_else(session):
+    if not session.transport.concurrent:
+        pytest.skip("ranks that record for themselves agree on every batch")
     a = dnb.arange(1000.0)
     session.flush()
     float(a[1])
