@@ -29,10 +29,10 @@ class Config:
     a NumPy array; 0 puts all of them on the engines."""
     alone: int = 1 << 26
     """Bytes of a matrix up to which one engine factors it alone, with all cores of its node."""
-    scalapack: int = 0
+    scalapack: int = 1
     """Whether engines factor large matrices with ScaLAPACK, if it is installed (extra
-    ``scalapack``): 0 never, 1 where it is quicker than distnb itself, and engines do not outnumber
-    the cores of their node, 2 for all it can do."""
+    ``scalapack``): 1 where it is quicker than distnb itself, and engines do not outnumber the cores
+    of their node, 2 for all it can do, 0 never."""
     flush_size: int = 512
     """Commands that may wait before a batch is sent."""
     flush_idle: float = 0.003
