@@ -253,9 +253,9 @@ def _several(
     kind = {"rfft": "fft", "irfft": "ifft"}.get(name, name)
     others = [step._replace(name=kind) for step in steps[:-1]]
     if name == "rfft":
-        return _delivered(run(run(x, steps[-1:]), others[::-1], fresh=True), out)
+        return _delivered(run(x, [steps[-1], *others[::-1]]), out)
     if name == "irfft":
-        return _delivered(run(run(x, others), steps[-1:]), out)
+        return _delivered(run(x, [*others, steps[-1]]), out)
     return _delivered(run(x, steps[::-1]) if steps else x.astype(complex), out)
 
 

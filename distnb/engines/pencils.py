@@ -1,0 +1,231 @@
+"""Fourier transforms along two axes, with a redistribution between them.
+
+The first transform writes its results into parcels for the ranks that are to have them, and the
+second takes its lanes from what came: tile by tile, in the cache, so the redistribution costs no
+pass of its own. Of real elements half of the result is computed; the other half is its conjugate,
+and goes where it belongs in a second redistribution, in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from distnb.boxes import Box, box_of, half_of, images, meet, reflected, sizes, within
+from distnb.engines.cells import tiles
+from distnb.engines.exchange import TAGS_PER_COMMAND, Exchange, Key
+from distnb.engines.fourier import TILE, length, transform
+from distnb.engines.parcels import Parcel, Post, Sent
+from distnb.engines.store import Base, Store
+from distnb.events import COMPUTE, Clock
+from distnb.layout import Ints
+from distnb.protocol import Collective
+
+__all__ = ["Pencils"]
+
+#: Strips are at least so wide: some lines of the cache.
+NARROWEST = 8
+
+
+class Pencils:
+    """Transform along an axis, redistribute, transform along another that is whole then.
+
+    ``args`` are the two transforms, as (name, axis, n, norm), the first of which may be None; the
+    dtype of what travels; and None, or for real elements the axis of which half is computed, and
+    the others along which indices of conjugates change sign. All bases lie in boxes.
+    """
+
+    def __init__(self, command: Collective, store: Store) -> None:
+        self.first, self.second, dtype, self.hermitian = command.args
+        self.store = store
+        self.source: Base = store.bases[command.ins[0].base]
+        self.out: Base = store.bases[command.outs[0].base]
+        self.between = _transformed(self.source.shape, self.first)
+        #: What this rank computes: the lanes that the second transform takes, and gives.
+        self.lanes = self._computed(self.between, store.rank)
+        longest = max(step[2] for step in (self.first, self.second) if step)
+        self.width = max(NARROWEST, TILE // (longest * self.out.dtype.itemsize))
+        lanes = partial(self._computed, self.between)
+        self.posts = [self._post(0, np.dtype(dtype), self._rows, lanes)]
+        if self.hermitian is not None:
+            out = partial(box_of, self.out.layout, self.out.shape)
+            self.posts.append(self._post(1, self.out.dtype, self._halves, out))
+
+    def _computed(self, shape: Ints, rank: int) -> Box | None:
+        """Return the lanes that the second transform takes or gives on a rank."""
+        if self.hermitian is None:
+            return box_of(self.out.layout, shape, rank)
+        return half_of(self.out.layout, shape, rank, self.hermitian[0])
+
+    def _rows(self, rank: int) -> list[Box]:
+        """Return what the first transform gives on a rank."""
+        box = box_of(self.source.layout, self.between, rank)
+        return [] if box is None else [box]
+
+    def _halves(self, rank: int) -> list[Box]:
+        """Return the boxes that a rank computes, and those of the conjugates."""
+        box = self._computed(_transformed(self.between, self.second), rank)
+        if box is None:
+            return []
+        half, others = self.hermitian
+        return [box, *images(box, self.out.shape, half, others, apart=False)]
+
+    def _post(
+        self,
+        first: int,
+        dtype: np.dtype,
+        filled: Callable[[int], list[Box]],
+        wanted: Callable[[int], Box | None],
+    ) -> Post:
+        """Return the parcels of ranks who fill boxes for those who want parts of them."""
+        rank = self.store.rank
+
+        def parcels(sender: int, receiver: int, peer: int) -> Iterator[Sent]:
+            room = wanted(receiver)
+            for tag, box in enumerate(filled(sender), first):
+                common = meet(box, room)
+                if common is not None:
+                    yield Sent(peer, tag, common)
+
+        ranks = sorted({*self.source.layout.grid.ranks(), *self.out.layout.grid.ranks()})
+        others = [r for r in ranks if r != rank]
+        outward = [sent for r in (others if first else ranks) for sent in parcels(rank, r, r)]
+        inward = [sent for r in others for sent in parcels(r, rank, r)]
+        back = TAGS_PER_COMMAND - 1 - first
+        return Post(self.store, dtype, self.width, outward, inward, back)
+
+    @property
+    def owed(self) -> list[Key]:
+        """Messages this rank sends."""
+        return [key for post in self.posts for key in post.owed]
+
+    @property
+    def expected(self) -> list[Key]:
+        """Messages this rank takes in."""
+        return [key for post in self.posts for key in post.expected]
+
+    def run(self, exchange: Exchange, clock: Clock) -> None:
+        """Transform, send, transform what came; send the conjugates, and take them in."""
+        before = clock.switch(COMPUTE)
+        self._transform_rows(self.posts[0].pack())
+        self.posts[0].send(exchange)
+        conjugates = self.posts[1].pack() if self.hermitian else []
+        self._transform_lanes(self.posts[0].open(exchange), [*self._own(), *conjugates])
+        self.posts[0].give_back(exchange)
+        for post in self.posts[1:]:
+            del conjugates
+            post.send(exchange)
+            self._fill(post.open(exchange))
+            post.give_back(exchange)
+        for post in self.posts:
+            post.close(exchange)
+        clock.switch(before)
+
+    def _own(self) -> list[Parcel]:
+        """Return this rank's part of the result as a parcel of one strip."""
+        box, block = box_of(self.out.layout, self.out.shape, self.store.rank), self.out.block
+        if box is None or block is None:
+            return []
+        return [Parcel(box, block.reshape(-1), sizes(box)[-1])]
+
+    def _tiles(self, box: Box, step: Any) -> Iterator[Box]:
+        """Cut a box into tiles of whole lanes; into one if there is nothing to transform."""
+        shape = sizes(box)
+        lengths = shape if step is None else self._tile(shape, step)
+        for tile in tiles(shape, lengths):
+            yield tuple(
+                [(low + s.start, low + s.stop) for (low, _), s in zip(box, tile, strict=True)]
+            )
+
+    def _tile(self, shape: Ints, step: Any) -> Ints:
+        """Return the lengths of a tile: a strip of several lanes, as long as it fits the cache."""
+        _, axis, n, _ = step
+        lengths, last = [1] * len(shape), len(shape) - 1
+        lengths[last] = min(self.width, shape[last])
+        lengths[axis] = shape[axis]
+        lane = max(n, shape[axis]) * self.out.dtype.itemsize
+        left = TILE // (lane if axis == last else lane * lengths[last])
+        for d in reversed(range(last)):
+            if d != axis:
+                lengths[d] = max(1, min(shape[d], left))
+                left //= lengths[d]
+        return tuple(lengths)
+
+    def _transform_rows(self, parcels: list[Parcel]) -> None:
+        """Transform what this rank holds."""
+        box = box_of(self.source.layout, self.source.shape, self.store.rank)
+        block = self.source.block
+        if box is None or block is None:
+            return
+        for region in self._tiles(box, self.first):
+            values = block[within(region, box)]
+            if self.first is not None:
+                values = transform(values, *self.first)
+            _put(_done(region, self.first), values, parcels)
+
+    def _transform_lanes(self, parcels: list[Parcel], rooms: list[Parcel]) -> None:
+        """Transform what came, a tile at a time."""
+        if self.lanes is None:
+            return
+        memory = np.empty(0, np.uint8)
+        dtype = self.posts[0].dtype
+        for region in self._tiles(self.lanes, self.second):
+            nbytes = prod(sizes(region)) * dtype.itemsize
+            if memory.nbytes < nbytes:
+                memory = np.empty(nbytes, np.uint8)
+            values = np.ndarray(sizes(region), dtype, memory)
+            for parcel in parcels:
+                common = meet(region, parcel.box)
+                if common is not None:
+                    parcel.get(common, values[within(common, region)])
+            name, axis, n, norm = self.second
+            found = transform(values, name, axis, n, norm, spare=True)
+            done = _done(region, self.second)
+            _put(done, found, rooms)
+            if self.hermitian is not None:
+                self._put_conjugates(done, found, rooms)
+
+    def _put_conjugates(self, region: Box, values: np.ndarray, rooms: list[Parcel]) -> None:
+        """Put the conjugates of a tile where they belong."""
+        how = self.out.shape, *self.hermitian
+        for image in images(region, *how):
+            for room in rooms:
+                common = meet(image, room.box)
+                if common is not None:
+                    room.put(common, values[reflected(common, region, *how)], _conjugate)
+
+    def _fill(self, parcels: list[Parcel]) -> None:
+        """Put what others computed into this rank's part of the result."""
+        own = self._own()
+        for parcel in parcels:
+            for region, values in parcel.regions():
+                _put(region, values, own)
+
+
+def _conjugate(into: np.ndarray, values: np.ndarray) -> None:
+    np.conjugate(values, out=into)
+
+
+def _put(region: Box, values: np.ndarray, rooms: list[Parcel]) -> None:
+    """Copy the values of a region to wherever there is room for parts of it."""
+    for room in rooms:
+        common = meet(region, room.box)
+        if common is not None:
+            room.put(common, values[within(common, region)])
+
+
+def _done(region: Box, step: Any) -> Box:
+    """Return the box of what a transform gives for a box of whole lanes."""
+    if step is None:
+        return region
+    name, axis, n, _ = step
+    return (*region[:axis], (0, length(name, n)), *region[axis + 1 :])
+
+
+def _transformed(shape: Ints, step: Any) -> Ints:
+    """Return the shape of what a transform gives."""
+    return tuple([end for _, end in _done(tuple((0, n) for n in shape), step)])
