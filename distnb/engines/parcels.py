@@ -101,7 +101,7 @@ class Post:
     dtype, width
         What the elements are, and how wide strips are.
     sends, receives : list of Sent
-        What goes out and what comes in; parcels to itself are in ``sends`` only.
+        What goes out and what comes in; parcels to itself are in ``sends`` only, and first.
     back : int
         Tag of the messages that give back what was lent.
 
@@ -195,5 +195,5 @@ class Post:
             exchange.drop(peer, tag)
         exchange.finish()
         self.packed.clear()
-        while self._memory:
-            self._store.release(self._memory.popitem()[1])
+        for key in list(self._memory):  # the first is the first that the pool lets go
+            self._store.release(self._memory.pop(key))
