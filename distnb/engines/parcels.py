@@ -3,7 +3,8 @@
 A *parcel* is dense memory for the elements of a box, cut into strips along its last axis: one strip
 after the other, each in C order. Who writes rows and who reads a few columns of all rows both walk
 along memory then, in long runs, which strides of a power of two and small pages make slow
-otherwise. Parcels for ranks of the same node are lent in place of sent.
+otherwise. Parcels for ranks of the same node are lent in place of sent. Or these ranks let each
+other write into their *rooms*: the blocks where the elements are to be in the end.
 """
 
 from __future__ import annotations
@@ -11,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from math import prod
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
-from distnb.boxes import Box, meet, sizes, within
+from distnb.boxes import Box, box_of, meet, sizes, within
 from distnb.engines.exchange import Exchange, Key
-from distnb.engines.store import Store
+from distnb.engines.store import Base, Store
 
-__all__ = ["Parcel", "Post", "Sent"]
+__all__ = ["Parcel", "Post", "Rooms", "Sent"]
 
 
 class Parcel:
@@ -197,3 +198,78 @@ class Post:
         self.packed.clear()
         for key in list(self._memory):  # the first is the first that the pool lets go
             self._store.release(self._memory.pop(key))
+
+
+class Rooms:
+    """The blocks of a base that ranks of a node let each other write to, in place of sending.
+
+    Parameters
+    ----------
+    store, base
+        Those of this rank. All of the base is written by the command.
+    sends, receives : list of Sent
+        What goes out and what comes in, of which pairs of ranks that are near need send nothing.
+    tag : int
+        That of the messages that tell where a block is; the next one is that of what is said when
+        all is written.
+
+    Attributes
+    ----------
+    owed, expected : list of (peer, tag)
+        The messages.
+    sends, receives : list of Sent
+        What must be sent even so.
+    """
+
+    def __init__(
+        self, store: Store, base: Base, sends: list[Sent], receives: list[Sent], tag: int
+    ) -> None:
+        self._store, self._base = store, base
+        self._tag = tag
+        #: rank -> bytes that this rank writes there, or that rank here
+        self._hosts, self._guests = self._near(sends), self._near(receives)
+        self.sends = [sent for sent in sends if sent.peer not in self._hosts]
+        self.receives = [sent for sent in receives if sent.peer not in self._guests]
+        self.owed = [(r, tag) for r in self._guests] + [(r, tag + 1) for r in self._hosts]
+        self.expected = [(r, tag) for r in self._hosts] + [(r, tag + 1) for r in self._guests]
+
+    def _near(self, several: list[Sent]) -> dict[int, int]:
+        """Return the ranks of the node that get, or give, enough."""
+        node, total = self._store.node, dict[int, int]()
+        for sent in several:
+            if node is not None and sent.peer in node.ranks:
+                nbytes = prod(sizes(sent.box)) * self._base.dtype.itemsize
+                total[sent.peer] = total.get(sent.peer, 0) + nbytes
+        return {r: n for r, n in total.items() if node is not None and n >= node.least}
+
+    def offer(self, exchange: Exchange) -> None:
+        """Tell others where this rank's block is."""
+        if not self._guests:
+            return
+        self._store.expose(self._base, ())
+        place = self._store.arena.offset(cast(np.ndarray, self._base.block))
+        for peer in self._guests:
+            exchange.tell(peer, self._tag, np.array([place], np.int64))
+
+    def open(self, exchange: Exchange) -> list[Parcel]:
+        """Wait until all hosts have said where their blocks are; return these to be filled."""
+        found, base, node = [], self._base, self._store.node
+        for peer in self._hosts:
+            place = np.empty(1, np.int64)
+            exchange.receive(peer, self._tag, place)
+            box = box_of(base.layout, base.shape, peer)
+            assert node is not None
+            assert box is not None
+            flat = node.block(peer, int(place[0]), prod(sizes(box)), base.dtype)
+            found.append(Parcel(box, flat, sizes(box)[-1]))
+        return found
+
+    def leave(self, exchange: Exchange) -> None:
+        """Tell hosts that all is written."""
+        for peer, nbytes in self._hosts.items():
+            exchange.send(peer, self._tag + 1, np.ones(1, np.uint8), nbytes)
+
+    def close(self, exchange: Exchange) -> None:
+        """Wait until all guests have written."""
+        for peer in self._guests:
+            exchange.receive(peer, self._tag + 1, np.empty(1, np.uint8))

@@ -18,7 +18,7 @@ from distnb.boxes import Box, box_of, half_of, images, meet, reflected, sizes, w
 from distnb.engines.cells import Scratch, tiles
 from distnb.engines.exchange import TAGS_PER_COMMAND, Exchange, Key
 from distnb.engines.fourier import length, transform
-from distnb.engines.parcels import Parcel, Post, Sent
+from distnb.engines.parcels import Parcel, Post, Rooms, Sent
 from distnb.engines.store import Base, Store
 from distnb.events import COMPUTE, Clock
 from distnb.layout import Ints
@@ -31,6 +31,10 @@ __all__ = ["Pencils"]
 TILE = 1 << 21
 #: Strips are at least so wide: some lines of the cache.
 NARROWEST = 8
+
+#: Tags of messages: parcels have the first ones.
+_BACK = TAGS_PER_COMMAND - 1
+_PLACE = TAGS_PER_COMMAND - 4
 
 
 class Pencils:
@@ -53,10 +57,13 @@ class Pencils:
         self.itemsize = np.result_type(self.out.dtype, np.complex64).itemsize
         self.width = max(NARROWEST, TILE // (longest * self.itemsize))
         lanes = partial(self._computed, self.between)
-        self.posts = [self._post(0, np.dtype(dtype), self._rows, lanes)]
-        if self.hermitian is not None:
-            out = partial(box_of, self.out.layout, self.out.shape)
-            self.posts.append(self._post(1, self.out.dtype, self._halves, out))
+        out = partial(box_of, self.out.layout, self.out.shape)
+        sends, receives = self._routes(0, self._rows, lanes)
+        self.parcels = Post(store, np.dtype(dtype), self.width, sends, receives, _BACK)
+        sends, receives = self._routes(1, self._halves, out) if self.hermitian else ([], [])
+        self.rooms = Rooms(store, self.out, sends, receives, _PLACE)
+        left = self.rooms.sends, self.rooms.receives
+        self.rest = Post(store, self.out.dtype, self.width, *left, _BACK - 1)
 
     def _computed(self, shape: Ints, rank: int) -> Box | None:
         """Return the lanes that the second transform takes or gives on a rank."""
@@ -77,17 +84,13 @@ class Pencils:
         half, others = self.hermitian
         return [box, *images(box, self.out.shape, half, others, apart=False)]
 
-    def _post(
-        self,
-        first: int,
-        dtype: np.dtype,
-        filled: Callable[[int], list[Box]],
-        wanted: Callable[[int], Box | None],
-    ) -> Post:
-        """Return the parcels of ranks who fill boxes for those who want parts of them."""
+    def _routes(
+        self, first: int, filled: Callable[[int], list[Box]], wanted: Callable[[int], Box | None]
+    ) -> tuple[list[Sent], list[Sent]]:
+        """Return what goes out and what comes in, if ranks fill boxes and want parts of them."""
         rank = self.store.rank
 
-        def parcels(sender: int, receiver: int, peer: int) -> Iterator[Sent]:
+        def between(sender: int, receiver: int, peer: int) -> Iterator[Sent]:
             room = wanted(receiver)
             for tag, box in enumerate(filled(sender), first):
                 common = meet(box, room)
@@ -96,37 +99,38 @@ class Pencils:
 
         ranks = {*self.source.layout.grid.ranks(), *self.out.layout.grid.ranks()}
         others = sorted(ranks - {rank})
-        mine = [] if first else [rank]  # conjugates go to their places at once
-        outward = [sent for r in mine + others for sent in parcels(rank, r, r)]
-        inward = [sent for r in others for sent in parcels(r, rank, r)]
-        back = TAGS_PER_COMMAND - 1 - first
-        return Post(self.store, dtype, self.width, outward, inward, back)
+        mine = [] if first else [rank]  # what is computed goes to its place at once
+        sends = [sent for r in mine + others for sent in between(rank, r, r)]
+        return sends, [sent for r in others for sent in between(r, rank, r)]
 
     @property
     def owed(self) -> list[Key]:
         """Messages this rank sends."""
-        return [key for post in self.posts for key in post.owed]
+        return self.parcels.owed + self.rooms.owed + self.rest.owed
 
     @property
     def expected(self) -> list[Key]:
         """Messages this rank takes in."""
-        return [key for post in self.posts for key in post.expected]
+        return self.parcels.expected + self.rooms.expected + self.rest.expected
 
     def run(self, exchange: Exchange, clock: Clock) -> None:
-        """Transform, send, transform what came; send the conjugates, and take them in."""
+        """Transform, send, transform what came, and bring it where it belongs."""
         before = clock.switch(COMPUTE)
-        self._transform_rows(self.posts[0].pack())
-        self.posts[0].send(exchange)
-        conjugates = self.posts[1].pack() if self.hermitian else []
-        self._transform_lanes(self.posts[0].open(exchange), [*self._own(), *conjugates])
-        self.posts[0].give_back(exchange)
-        for post in self.posts[1:]:
-            del conjugates
-            post.send(exchange)
-            self._fill(post.open(exchange))
-            post.give_back(exchange)
-        for post in self.posts:
-            post.close(exchange)
+        self.rooms.offer(exchange)
+        self._transform_rows(self.parcels.pack())
+        self.parcels.send(exchange)
+        self._transform_lanes(
+            self.parcels.open(exchange),
+            [*self._own(), *self.rooms.open(exchange), *self.rest.pack()],
+        )
+        self.parcels.give_back(exchange)
+        self.rooms.leave(exchange)
+        self.rest.send(exchange)
+        self._fill(self.rest.open(exchange))
+        self.rest.give_back(exchange)
+        self.rooms.close(exchange)
+        self.parcels.close(exchange)
+        self.rest.close(exchange)
         clock.switch(before)
 
     def _own(self) -> list[Parcel]:
@@ -176,7 +180,7 @@ class Pencils:
         """Transform what came, a tile at a time."""
         if self.lanes is None:
             return
-        scratch, dtype = Scratch(), self.posts[0].dtype
+        scratch, dtype = Scratch(), self.parcels.dtype
         for region in self._tiles(self.lanes, self.second):
             (values,) = scratch.take([dtype], sizes(region))
             for parcel in parcels:
