@@ -308,6 +308,37 @@ def test_lanes_of_one_axis_stay_in_blocks(session, engines_only):
         assert session.size == 1 or found._base.layout == a._base.layout
 
 
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_a_failure_amid_the_transforms(session, engines_only, monkeypatch, dtype):
+    """Nobody waits for ever, and nothing is left over."""
+    if hasattr(session.transport, "client"):
+        pytest.skip("engines are other processes")
+    if session.size == 1 and dtype is complex:
+        pytest.skip("nothing is redistributed")
+    x = data((24, 24), dtype=dtype)
+    a = dnb.array(x)
+    session.flush()
+    before = pencils.transform
+    spmd = session.transport.kind == "SPMD"
+    for calls in (0, 1) if spmd else (0, 1, 2 * session.size - 1):
+        left = [calls if not spmd or session.transport.rank == 0 else -1]
+
+        def fails(*args, left=left, **options):
+            left[0] -= 1
+            if left[0] == -1:
+                raise MemoryError("planted")
+            return before(*args, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(pencils, "transform", fails)
+            lost = dnb.fft.fft2(a)
+            with pytest.raises(MemoryError, match="planted"):
+                session.flush()
+        with pytest.raises(dnb.LostArrayError):
+            lost.to_numpy()
+        compare("fft2", a, x)
+
+
 # -- arguments -----------------------------------------------------------------------------------
 
 
