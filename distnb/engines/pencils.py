@@ -141,17 +141,16 @@ class Pencils:
         return [Parcel(box, block.reshape(-1), sizes(box)[-1])]
 
     def _tiles(self, box: Box, step: Any) -> Iterator[Box]:
-        """Cut a box into tiles of whole lanes; into one if there is nothing to transform."""
+        """Cut a box into tiles of whole lanes: of rows if there is nothing to transform."""
         shape = sizes(box)
-        lengths = shape if step is None else self._tile(shape, step)
-        for tile in tiles(shape, lengths):
+        _, axis, n, _ = step or (None, len(shape) - 1, 0, None)
+        for tile in tiles(shape, self._tile(shape, axis, n)):
             yield tuple(
                 [(low + s.start, low + s.stop) for (low, _), s in zip(box, tile, strict=True)]
             )
 
-    def _tile(self, shape: Ints, step: Any) -> Ints:
+    def _tile(self, shape: Ints, axis: int, n: int) -> Ints:
         """Return the lengths of a tile: a strip of several lanes, as long as it fits the cache."""
-        _, axis, n, _ = step
         lengths, last = [1] * len(shape), len(shape) - 1
         lengths[last] = min(self.width, shape[last])
         lengths[axis] = shape[axis]
