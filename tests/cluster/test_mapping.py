@@ -102,6 +102,7 @@ def test_a_compiled_function(session):
     x = dnb.array(N, session=session)
     check(dnb.map(steps, x), N)
     check(dnb.map(twice, x, x[::-1]), N + 2 * N[::-1])
+    check(twice(x, x[::-1]), N + 2 * N[::-1])
 
 
 def test_it_comes_before_the_batch_that_uses_it(session):
