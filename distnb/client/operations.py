@@ -212,10 +212,7 @@ def on_engines(
     options: dict[str, Any],
     dtypes: Sequence[np.dtype] | None = None,
 ) -> tuple[Any, ...]:
-    """Record an operation for the engines; ``dtypes`` are those of the results if NumPy cannot say.
-
-    Inputs are arrays, scalars and functions.
-    """
+    """Record an operation; ``dtypes`` are those of the results where NumPy cannot tell them."""
     for o in outs:
         if o is not None:
             check_session(o, session)

@@ -9,7 +9,7 @@ import pytest
 
 import distnb as dnb
 from distnb.client import defining
-from tests.contract.support import agree, measured, numbered, on_engines, same, special
+from tests.contract.support import agree, measured, numbered, on_engines, same, setting, special
 
 DISTS = {
     "block": "block",
@@ -156,8 +156,7 @@ def test_constants(session):
     table = np.array([3.0, 1, 4, 1, 5])
     look = lambda v, table, plus=0: table[v] + plus  # noqa: E731
     same(dnb.map(look, i, table=table, plus=2), table[X.astype(int) % 5] + 2)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dnb.config, "cutoff", 1 << 12)
+    with setting(cutoff=1 << 12):
         small = dnb.array(table)
         same(dnb.map(look, i, table=small), table[X.astype(int) % 5])
     same(dnb.map(partial(look, plus=1), i, table=table), table[X.astype(int) % 5] + 1)
@@ -187,6 +186,40 @@ def test_a_loop_with_other_functions(session):
         p = f(p) + 1
         x = dnb.map(f, x) + 1
     same(x, p)
+
+
+def test_small_arrays_stay_in_the_notebook(session):
+    threads = []
+
+    def f(x, y):
+        threads.append(threading.current_thread())  # which could not be pickled
+        return kinks(x, y)
+
+    with setting(cutoff=1 << 10):
+        x, k = dnb.array(X), dnb.array(Y)
+        found = dnb.map(f, x[::2], k[::2].T[0][:, None] * 0 + 3)
+        same(found, kinks(X[::2], np.full((5, 1), 3.0)))
+        assert found.here is not None
+        assert len(threads) == 2
+        assert dnb.map(np.sin, dnb.array(2.0)).here.shape == ()
+        same(dnb.map(np.sin, 2.0), np.sin(np.array(2.0)))
+        same(dnb.map(kinks, x, dnb.array(3.0)), kinks(X, 3.0))
+        several = dnb.vectorize(both)(dnb.array(N), 3)
+        assert all(one.here is not None for one in several)
+        large = dnb.map(np.add, dnb.arange(100.0)[:, None], dnb.arange(100))
+        assert large.here is None
+        same(large, np.add.outer(np.arange(100.0), np.arange(100)))
+        for wrong, kind in (
+            (lambda: dnb.map(lambda v: v.min(), x), TypeError),
+            (lambda: dnb.map(lambda v: v[:1], x, dtype=float), ValueError),
+            (lambda: dnb.map(lambda v: np.copyto(v, 0), x, dtype=float), ValueError),
+            (lambda: dnb.map(lambda v: v / 2, x, dtype=int), TypeError),
+            (lambda: dnb.map(kinks, x, dnb.array(X.T)), ValueError),
+        ):
+            with pytest.raises(kind):
+                wrong()
+        with pytest.warns(RuntimeWarning, match=r"invalid value encountered in map \(sqrt\)"):
+            dnb.map(np.sqrt, dnb.array([-1.0]))
 
 
 # -- together with other operations --------------------------------------------------------------
@@ -450,8 +483,7 @@ def test_signatures_only_in_the_notebook(session):
         TypeError, match=r"signature='\(n\)->\(\)', expected a function of scalars; use"
     ):
         lanes(x)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dnb.config, "cutoff", 1 << 12)
+    with setting(cutoff=1 << 12):
         same(lanes(dnb.array(N)), N.sum(axis=1))
 
 
