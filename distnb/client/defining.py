@@ -53,6 +53,7 @@ class Functions:
     def trim(self) -> None:
         """Drop those that were not used for longest, and any that is too large, after its use."""
         while self._bytes > _MOST_BYTES or len(self._known) > _MOST:
-            number, nbytes = self._known.popitem(last=False)[1]
+            newest = next(reversed(self._known.values()))
+            number, nbytes = self._known.popitem(last=newest[1] > _MOST_BYTES)[1]
             self._bytes -= nbytes
             self._delete(number)
