@@ -18,6 +18,7 @@ from distnb.layout import Grid, Ints, Layout
 from distnb.views import View
 
 __all__ = [
+    "FUNCTION",
     "PROTOCOL",
     "Apply",
     "Batch",
@@ -30,6 +31,7 @@ __all__ = [
     "Failure",
     "Fetch",
     "Free",
+    "Function",
     "InNotebook",
     "Local",
     "Operand",
@@ -43,12 +45,13 @@ __all__ = [
     "decode",
     "encode",
     "filled",
+    "title",
     "unpack",
     "written",
 ]
 
 #: Version of the messages; client and engines must agree.
-PROTOCOL = 5
+PROTOCOL = 6
 
 
 class Operand(NamedTuple):
@@ -74,6 +77,13 @@ class Typed(NamedTuple):
     value: Any
 
 
+class Function(NamedTuple):
+    """A function of the user's, which engines have under a number; only the number travels."""
+
+    number: int
+    name: str = ""
+
+
 class Create(NamedTuple):
     """Make a base. ``how`` is a row of ``ops.CREATIONS`` with its arguments.
 
@@ -93,8 +103,8 @@ class Create(NamedTuple):
 class Apply(NamedTuple):
     """Apply an elementwise operation to operands of one shape (already broadcast).
 
-    ``ins`` holds Operands, Typed scalars and Python scalars; ``where`` a mask or None; ``options``
-    the ufunc's ``casting`` and ``dtype``.
+    ``ins`` holds Operands, Typed scalars and Python scalars, and first of all the Function that
+    ``'map'`` calls; ``where`` a mask or None; ``options`` the ufunc's ``casting`` and ``dtype``.
     """
 
     op: str
@@ -152,7 +162,7 @@ class Fetch(NamedTuple):
 
 
 class Free(NamedTuple):
-    """Drop bases."""
+    """Drop bases, and functions, whose numbers are negative."""
 
     bases: Ints
 
@@ -201,6 +211,13 @@ def written(command: Command) -> Ints:
     return (command.out,) if isinstance(command, Reduce) else ()
 
 
+def title(command: Command) -> str:
+    """Return what a command does, as reports and messages name it."""
+    if isinstance(command, Apply) and command.op == "map":
+        return f"map ({command.ins[0].name})"
+    return str(getattr(command, "op", type(command).__name__.lower()))
+
+
 class Batch(NamedTuple):
     """The commands of one flush, in program order.
 
@@ -215,10 +232,15 @@ class Batch(NamedTuple):
     fuse: bool = True
 
 
+#: The kind of a Param that stands for the number of a function.
+FUNCTION = "function"
+
+
 class Param(NamedTuple):
     """Stands in a batch's text for its value ``index``.
 
-    ``kind`` tells what it is: the dtype of a NumPy scalar, the type of a Python scalar, or a field.
+    ``kind`` tells what it is: the dtype of a NumPy scalar, the type of a Python scalar, a field, or
+    FUNCTION.
     """
 
     kind: str
@@ -445,10 +467,14 @@ def _flat(command: Command, numbers: _Numbers, values: list[Any]) -> Any:
 
 
 def _param(x: Any, values: list[Any]) -> tuple[str, int]:
-    """Put a scalar aside; return what stands for it."""
-    typed = type(x) is Typed
-    values.append(x.value if typed else x)
-    return (x.dtype if typed else type(x).__name__, len(values) - 1)
+    """Put a scalar aside, or the number of a function; return what stands for it."""
+    kind, value = type(x).__name__, x
+    if type(x) is Typed:
+        kind, value = x
+    elif type(x) is Function:
+        kind, value = FUNCTION, x.number
+    values.append(value)
+    return (kind, len(values) - 1)
 
 
 def _round(command: Any) -> Command:
@@ -515,4 +541,6 @@ def _value(x: Any, values: tuple[Any, ...]) -> Any:
     if type(x) is not Param:
         return x
     value = values[x.index]
+    if x.kind == FUNCTION:
+        return Function(value)
     return value if x.kind in _PLAIN else Typed(x.kind, value)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.client.bases import Base, lost_error
+from distnb.client.defining import Functions
 from distnb.client.failures import exception_of
 from distnb.client.journal import Journal
 from distnb.client.live import look
@@ -44,6 +45,7 @@ from distnb.protocol import (
     Operand,
     Reply,
     encode,
+    title,
     written,
 )
 from distnb.transfer import at, plan_parts
@@ -129,6 +131,7 @@ class Session:
         self._dead = ""
         _SESSIONS.add(self)
         self._recorder = Recorder(self.size, self.send, transport.concurrent)
+        self.functions = Functions(transport.define, self._recorder.delete)
         self._share = share_of_node(transport.about)
         self._progress = Progress(self, None if transport.rank else surface())
 
@@ -366,7 +369,7 @@ class Session:
             self._warn(command, kind)
 
     def _warn(self, command: Command, kind: str) -> None:
-        what = getattr(command, "op", type(command).__name__.lower())
+        what = title(command)
         line = self.line(getattr(command, "site", 0))
         warnings.warn(f"{kind} encountered in {what} ({line})", RuntimeWarning, stacklevel=4)
 

@@ -22,6 +22,7 @@ from distnb.engines.compiler import Compiler, available
 from distnb.engines.elementwise import Task
 from distnb.engines.exchange import Exchange, wait_until
 from distnb.engines.executor import DEPENDENT, Executor
+from distnb.engines.functions import Function
 from distnb.engines.fusion import Specs
 from distnb.engines.local import LocalArray
 from distnb.engines.memory import survey
@@ -161,6 +162,10 @@ class Worker:
             name: LocalArray(name, self.store, operand, self.comm) for name, operand in names
         }
         user.update(self.bound)
+
+    def define(self, number: int, text: bytes) -> None:
+        """Keep a function of the user's, for later batches that name its number."""
+        self.store.functions[number] = Function(text)
 
     def warnings(self) -> list[tuple[int, str]]:
         """Return the floating point warnings since the last call, with the step of the group."""

@@ -22,6 +22,7 @@ from distnb.protocol import (
     Failure,
     Fetch,
     Free,
+    Function,
     InNotebook,
     Operand,
     Reduce,
@@ -69,7 +70,8 @@ def creates(draw):
 
 OPERANDS = operands()
 HERE = st.builds(InNotebook, SHAPES, DTYPES)
-INPUTS = st.lists(OPERANDS | NUMBERS | st.builds(Typed, DTYPES, NUMBERS), max_size=3).map(tuple)
+SCALARS = NUMBERS | st.builds(Typed, DTYPES, NUMBERS) | st.builds(Function, COUNT, st.just(""))
+INPUTS = st.lists(OPERANDS | SCALARS, max_size=3).map(tuple)
 OPTIONS = st.lists(st.tuples(NAMES, NAMES), max_size=2).map(tuple)
 APPLIES = st.builds(
     Apply,
