@@ -526,3 +526,34 @@ def test_copies(session):
     y = dnb.asarray(x, copy=True)
     y[0] = 5.0
     assert float(x[0]) == 1.0
+
+
+# -- linear algebra and Fourier transforms: dtypes and shapes, which the notebook knows --------------
+
+MATRICES = """cholesky det diagonal eigh eigvalsh inv matrix_norm matrix_rank matrix_transpose pinv qr
+    slogdet svd svdvals trace vector_norm""".split()
+TRANSFORMS = {
+    "complex": "fft ifft fftn ifftn irfft irfftn hfft fftshift ifftshift".split(),
+    "float": "rfft rfftn ihfft fftshift ifftshift".split(),
+}
+
+
+def specs(found):
+    """Return dtypes and shapes of what a call returns, and the names of its parts."""
+    if isinstance(found, tuple):
+        return getattr(found, "_fields", None), [specs(part) for part in found]
+    return str(found.dtype).rpartition(".")[-1], found.shape
+
+
+@pytest.mark.parametrize("dtype", REAL + COMPLEX)
+def test_specs_of_extensions(session, dtype):
+    for shape in ((2, 3, 3), (0, 3, 3)):
+        x = np.broadcast_to(np.eye(3, dtype=dtype) * 2, shape).copy()
+        ours, strictly = dnb.asarray(x), strict.asarray(x)
+        for name in MATRICES:
+            expected = specs(getattr(strict.linalg, name)(strictly))
+            assert specs(getattr(dnb.linalg, name)(ours)) == expected, (name, shape)
+        for name in TRANSFORMS[dtype.rstrip("0123456789")]:
+            if shape[0]:
+                expected = specs(getattr(strict.fft, name)(strictly))
+                assert specs(getattr(dnb.fft, name)(ours)) == expected, (name, shape)
