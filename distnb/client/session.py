@@ -27,6 +27,7 @@ from distnb.client.sites import Sites
 from distnb.client.transport import Transport, share_of_node
 from distnb.client.windows import Reading, Record, Window
 from distnb.config import config
+from distnb.encoding import encode
 from distnb.errors import EngineError, SessionError, explain
 from distnb.events import Report, bandwidth
 from distnb.interrupts import held, interruptible
@@ -44,7 +45,6 @@ from distnb.protocol import (
     InNotebook,
     Operand,
     Reply,
-    encode,
     title,
     written,
 )
