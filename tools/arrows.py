@@ -48,6 +48,7 @@ ROOT = (
     "distnb.matrices",
     "distnb.ops",
     "distnb.protocol",
+    "distnb.encoding",
     "distnb.forecast",
     "distnb.channel",
     "distnb.replay",

@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from distnb import ops
+from distnb.encoding import filled
 from distnb.engines.cells import Combiner, Scratch
 from distnb.engines.comm import Comm
 from distnb.engines.exchange import Exchange, PeerFailed
@@ -24,7 +25,7 @@ from distnb.engines.loops import Loop, scheme
 from distnb.engines.replicas import is_large
 from distnb.engines.store import Base, Lost, Store
 from distnb.events import COMPUTE, TRANSFER, Clock
-from distnb.protocol import FUNCTION, Apply, Operand, Param, Reduce, filled
+from distnb.protocol import FUNCTION, Apply, Operand, Param, Reduce
 from distnb.transfer import LOCAL, Message, Piece, at
 
 __all__ = ["Elementwise", "Task"]

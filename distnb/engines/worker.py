@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from distnb.config import config
+from distnb.encoding import filled, unpack
 from distnb.engines.comm import Comm
 from distnb.engines.compiler import Compiler, available
 from distnb.engines.elementwise import Task
@@ -50,8 +51,6 @@ from distnb.protocol import (
     Reduce,
     Reply,
     Survey,
-    filled,
-    unpack,
     written,
 )
 from distnb.records import AGREE, Log
