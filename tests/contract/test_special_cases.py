@@ -15,8 +15,9 @@ from tests.contract.support import no_warnings
 
 RTOL = {"float32": 1e-6, "float64": 1e-15, "complex64": 1e-6, "complex128": 1e-15}
 
-#: Facts that NumPy does not meet. It has the same list, but for those of ``sign``, in its own tests
-#: (tools/ci/array-api-xfails.txt). distnb computes what NumPy computes. A fact that is met must go.
+#: Facts that NumPy does not meet; distnb computes what NumPy computes. NumPy's own tests except the
+#: same ones of expm1 and tanh (tools/ci/array-api-xfails.txt); those of sign and tan are not tested
+#: there. A fact that is met must go.
 DEVIATIONS = {
     "expm1": {
         "zero 0: 0 0",  # of -0: -0 + 0j
