@@ -33,6 +33,7 @@ from distnb.client import (  # noqa: F401 - they fill the namespace
     joining,
     lanes,
     linalg,
+    mapping,
     methods,
     moving,
     nans,

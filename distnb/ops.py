@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from distnb import calling
 from distnb.axes import Block, Whole
 from distnb.layout import Grid, Ints, Layout, default_layout
 from distnb.views import Placed, follow
@@ -101,6 +102,8 @@ ELEMENTWISE: dict[str, Elementwise] = _ufuncs() | {
         Elementwise("imag", 1, 1, _imag),
         Elementwise("round", 2, 1, _round),
         Elementwise("clip", 3, 1, np.clip),
+        # a function of the user's, the first operand, of as many others and results as it has
+        Elementwise("map", 1, 1, calling.run),
     )
 }
 

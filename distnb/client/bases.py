@@ -70,7 +70,7 @@ class Base:
         if self.nbytes >= 0:
             self.session.release(self)
         self.handle = self.session.new_handle()
-        self.nbytes = self.session.reserve(self.shape, self.dtype, layout, need)
+        self.nbytes = self.session.budget.reserve(self.shape, self.dtype, layout, need)
         self.layout = layout
         #: No batch before this one has to do with the content.
         self.since = self.session.batches + 1

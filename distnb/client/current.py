@@ -7,6 +7,7 @@ import os
 import uuid
 from typing import Any
 
+from distnb.calling import check_side
 from distnb.client.session import Session
 from distnb.client.transport import InProcess, Spmd
 from distnb.config import config
@@ -160,6 +161,7 @@ def session() -> Session:
     With none chosen, the default ipyparallel cluster is used if one runs, else engines are
     started, one for each core; a line says which.
     """
+    check_side()
     while _CURRENT and _CURRENT[-1].closed:
         _CURRENT.pop()
     if _CURRENT:

@@ -29,6 +29,8 @@ __all__ = ["Direct"]
 
 #: Seconds that engines have to answer on a new road.
 _PATIENCE = 3.0
+#: Seconds to wait for a message of ipyparallel that engines may have answered soon.
+_SHORTLY = 0.01
 #: Seconds between two looks whether the engines live.
 _LOOK = 0.01
 
@@ -106,6 +108,12 @@ class Direct(IPyParallel):
             if not self.alive():
                 raise self._gone(ConnectionError("an engine died"))
             return self.road.send(self._session, message, buffers, self.size)
+
+    def define(self, number: int, text: bytes) -> None:
+        super().define(number, text)
+        road = self.road
+        if road is not None:  # idle engines answer at once, and the next batch takes the road again
+            poll(lambda: not self.client.outstanding - road.passed, _SHORTLY)
 
     def done(self, ticket: Any) -> bool:
         road = self._road_of(ticket)

@@ -31,6 +31,7 @@ from distnb.views import follow
 
 __all__ = [
     "LIBRARY",
+    "ON_NODE",
     "collective",
     "factored",
     "in_layout",
@@ -45,6 +46,9 @@ __all__ = [
 #: How much larger than ``config.alone`` a matrix is whose spectrum all engines find together: this
 #: takes about twenty times as many operations as LAPACK.
 SPECTRAL = 16
+#: The same for LU where all engines share a node, and so one of them has as many cores as all.
+#: (Cholesky and QR are faster there in panels, too.)
+ON_NODE = 16
 #: How the results of a matrix are found where it is split.
 Way = Callable[..., Sequence[DistArray]]
 #: Name of a function -> how a library finds its results, from what is given to the function; None
@@ -70,11 +74,13 @@ def factored(
     in_rows: Way | None = None,
     large: Way | None = None,
     patience: int = 1,
+    on_node: int | None = None,
 ) -> tuple[DistArray, ...]:
     """Return the results of a function of :mod:`distnb.matrices` for matrices or stacks of them.
 
     ``in_rows`` finds the results (in any dtype and layout) for a tall matrix, ``large`` for one
-    that is ``patience`` times larger than ``config.alone``.
+    that is ``patience`` times larger than ``config.alone``, or ``on_node`` times if all engines
+    share a node.
     """
     specs = matrices.specs(name, ins, args)
     session = ins[0].session
@@ -82,6 +88,8 @@ def factored(
         found = watched(name, matrices.call, name, [x.here for x in ins], args)
         return tuple(settled(session, np.array(f, order="C")) for f in found)
     ins = [as_dist(x, session) for x in ins]
+    if on_node is not None and _on_node(ins[0]):
+        patience = on_node
     stack = np.broadcast_shapes(*(x.shape[:-2] for x in ins))
     if prod(stack) != 1:
         return _stacked(name, ins, args, stack, specs)
@@ -111,6 +119,14 @@ def _by_library(
         return None
     found = LIBRARY[name](*ins, *args)
     return found and [in_layout(f, _spread(f)) if _is_whole(f) else f for f in found]
+
+
+def _on_node(x: DistArray) -> bool:
+    """Tell whether all engines share a node, and one of them can take a matrix and two copies."""
+    session = x.session
+    room = session.room()
+    one = len({a["host"] for a in session.transport.about}) == 1
+    return one and (room is None or room > 3 * x.size * matrices.work_dtype(x.dtype).itemsize)
 
 
 def too_large(x: DistArray, patience: int = 1) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from distnb.client import panels, polar, scalapack  # noqa: F401 - the last one fills LIBRARY
 from distnb.client.array import DistArray
 from distnb.client.creation import eye
-from distnb.client.factoring import SPECTRAL, factored, operands, triangles
+from distnb.client.factoring import ON_NODE, SPECTRAL, factored, operands, triangles
 from distnb.client.namespace import FUNCTIONS, stands_for
 from distnb.client.operations import elementwise, settled
 from distnb.client.products import matmul as _matmul
@@ -238,28 +238,30 @@ def solve(a: Any, b: Any) -> DistArray:
     """
     x, y = operands(a, b)
     if y.ndim != 1:
-        return factored("solve", (x, y), (), None, panels.solve)[0]
+        return factored("solve", (x, y), (), None, panels.solve, on_node=ON_NODE)[0]
     np.linalg.solve(np.empty((0, *x.shape[-2:]), x.dtype), np.empty(y.shape, y.dtype))
-    found = factored("solve", (x, y._look(y._view.insert(1))), (), None, panels.solve)[0]
+    found = factored(
+        "solve", (x, y._look(y._view.insert(1))), (), None, panels.solve, on_node=ON_NODE
+    )[0]
     return found._look(found._view.fix(found.ndim - 1, 0))
 
 
 @stands_for(np.linalg.inv)
 def inv(a: Any) -> DistArray:
     """Return the inverse of square matrices; LinAlgError comes from the engines."""
-    return factored("inv", operands(a), (), None, panels.inv)[0]
+    return factored("inv", operands(a), (), None, panels.inv, on_node=ON_NODE)[0]
 
 
 @stands_for(np.linalg.det)
 def det(a: Any) -> DistArray:
     """Return the determinant of square matrices."""
-    return factored("det", operands(a), (), None, panels.det)[0]
+    return factored("det", operands(a), (), None, panels.det, on_node=ON_NODE)[0]
 
 
 @stands_for(np.linalg.slogdet)
 def slogdet(a: Any) -> Any:
     """Return sign and logarithm of the absolute value of the determinant."""
-    return _SLOGDET(*factored("slogdet", operands(a), (), None, panels.slogdet))
+    return _SLOGDET(*factored("slogdet", operands(a), (), None, panels.slogdet, on_node=ON_NODE))
 
 
 @stands_for(np.linalg.lstsq)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from distnb.errors import EngineError
-from distnb.protocol import Command, Failure
+from distnb.protocol import Command, Failure, title
 
 __all__ = ["exception_of"]
 
@@ -22,7 +22,7 @@ def exception_of(
     same = sorted((f for f in failures if f.index == first), key=lambda f: f.rank)
     failure, command = same[0], commands[first]
     ranks = ", ".join(str(f.rank) for f in same)
-    what = getattr(command, "op", None) or type(command).__name__.lower()
+    what = title(command)
     shapes = "; ".join(f"rank {f.rank}: {list(f.shapes)}" for f in same)
     error = _exception(failure)
     error.add_note(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from distnb.live import Engine, Live, Sample
-from distnb.protocol import Command
+from distnb.protocol import Command, title
 
 if TYPE_CHECKING:
     from distnb.client.session import Session
@@ -49,10 +49,6 @@ def _running(session: Session, sent: dict[int, tuple[Command, ...]], sample: Sam
     if sample is None or not sample.running or sample.batch not in sent:
         return ""
     commands = [sent[sample.batch][i] for i in sample.running]
-    names = list(dict.fromkeys(_name(c) for c in commands))
+    names = list(dict.fromkeys(title(c) for c in commands))
     words = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
     return f"{words} ({session.line(getattr(commands[-1], 'site', 0))})"
-
-
-def _name(command: Command) -> str:
-    return str(getattr(command, "op", type(command).__name__.lower()))

@@ -15,7 +15,7 @@ from distnb.client.notebook import all_here, home, plain
 from distnb.client.session import Session
 from distnb.errors import SessionError, explain
 from distnb.layout import Ints, Layout, default_layout, make_layout
-from distnb.protocol import Apply, Operand, Typed
+from distnb.protocol import Apply, Function, Operand, Typed
 from distnb.transfer import at, part_of
 from distnb.views import Placed, View, follow
 
@@ -23,10 +23,12 @@ __all__ = [
     "as_dist",
     "assign",
     "broadcast",
+    "broadcast_shape",
     "by_template",
     "copied",
     "elementwise",
     "from_host",
+    "on_engines",
     "settled",
     "understood",
 ]
@@ -170,7 +172,7 @@ def elementwise(
     if all_here(arrays, session):
         found = _here(session, row, inputs, outs, where, options)
     if found is None:
-        found = _on_engines(session, row, inputs, outs, where, options)
+        found = on_engines(session, row, inputs, outs, where, options)
     return found[0] if row.nout == 1 else found
 
 
@@ -191,7 +193,7 @@ def _here(
 
     def prepare() -> tuple[Ints, Sequence[np.dtype]]:
         dtypes = _result_dtypes(row.name, ins, outs, options)
-        return _broadcast_shape([*ins, mask], outs), dtypes
+        return broadcast_shape([*ins, mask], outs), dtypes
 
     try:
         found = notebook.compute(row, ins, outs, mask, options, prepare)
@@ -201,15 +203,16 @@ def _here(
     return None if found is None else notebook.delivered(session, found, outs)
 
 
-def _on_engines(
+def on_engines(
     session: Session,
     row: ops.Elementwise,
     inputs: Sequence[Any],
     outs: Sequence[Any],
     where: Any,
     options: dict[str, Any],
+    dtypes: Sequence[np.dtype] | None = None,
 ) -> tuple[Any, ...]:
-    """Record an operation for the engines."""
+    """Record an operation; ``dtypes`` are those of the results where NumPy cannot tell them."""
     for o in outs:
         if o is not None:
             check_session(o, session)
@@ -220,8 +223,8 @@ def _on_engines(
     mask = where
     if where is not True:
         mask = notebook.boolean(as_dist(where, session, like))
-    dtypes = _result_dtypes(row.name, ins, outs, options)
-    shape = _broadcast_shape([*ins, mask], outs)
+    dtypes = dtypes or _result_dtypes(row.name, ins, outs, options)
+    shape = broadcast_shape([*ins, mask], outs)
     leaders = [
         found
         for x, found in zip(inputs, ins, strict=True)
@@ -251,7 +254,7 @@ def _first(op: str, key: Any, inputs: Sequence[Any], out: Handle | None) -> Any:
     arrays = [x for x in (*inputs, out) if isinstance(x, Handle)]
     session = arrays[0].session
     (dtype,) = _result_dtypes(op, inputs, (out,), {})
-    shape = _broadcast_shape(inputs, (out,))
+    shape = broadcast_shape(inputs, (out,))
     if out is None:
         views = tuple([(x.size, broadcast(x, shape).placed) for x in arrays])
         layout = ops.elementwise_layout(views, shape, session.size)
@@ -308,7 +311,7 @@ def _operand(x: Any, session: Session, like: Handle | None) -> Any:
         x = x.here
     if isinstance(x, np.generic) or (isinstance(x, np.ndarray) and x.ndim == 0):
         return Typed(numeric(x.dtype).str, x.item())
-    if isinstance(x, _SCALARS):
+    if isinstance(x, (*_SCALARS, Function)):
         return x
     return as_dist(x, session, like)
 
@@ -332,7 +335,8 @@ def _result_dtypes(
     return ops.result_dtypes(op, kinds, asked)
 
 
-def _broadcast_shape(operands: Sequence[Any], outs: Sequence[Any]) -> Ints:
+def broadcast_shape(operands: Sequence[Any], outs: Sequence[Any]) -> Ints:
+    """Return the shape of a result; raise ValueError if there is none."""
     shapes = [x.shape for x in operands if isinstance(x, _ARRAYS)]
     given = [o.shape for o in outs if o is not None]
     if shapes and not given and shapes.count(shapes[0]) == len(shapes):

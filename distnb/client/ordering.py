@@ -40,8 +40,9 @@ def argsort(
 ) -> DistArray:
     """Return the positions of the elements in sorted order, as ``numpy.argsort``.
 
-    On the engines equal elements always stay in order, whatever ``kind`` says. The result lies as
-    a sorted copy does (see ``sort``). A position travels with each element: 8 bytes more.
+    Equal elements stay in order, as the array API standard asks; only in the notebook ``kind`` and
+    ``stable`` can say otherwise. The result lies as a sorted copy does (see ``sort``). A position
+    travels with each element: 8 bytes more.
 
     Parameters
     ----------
@@ -70,7 +71,8 @@ def argsort(
         found = argsort(reverse(x, d), d, stable=True)
         return (x.shape[d] - 1) - reverse(found, d)
     if x.here is not None:
-        return settled(x.session, np.argsort(x.here, d, kind, stable=stable))
+        keep = True if kind is None and stable is None else stable
+        return settled(x.session, np.argsort(x.here, d, kind, stable=keep))
     return _positions_by([x], d)
 
 

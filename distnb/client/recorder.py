@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from itertools import islice
 
 import numpy as np
 
@@ -65,21 +66,29 @@ class Recorder:
                 self._armed.set()
 
     def last(self, n: int) -> tuple[Command, ...]:
-        """Return the last commands that are pending."""
-        return tuple(self._commands[-n:])
+        """Return the last commands that are pending, deletions left out."""
+        with self.lock:
+            return tuple([self._commands[i] for i in self._last(n)])
 
     def retract(self, commands: tuple[Command, ...]) -> bool:
         """Take commands back if they are still the last ones that are pending; tell whether."""
-        n = len(commands)
         with self.lock:
-            mine = n and len(self._commands) >= n
-            if not mine or any(
-                a is not b for a, b in zip(self._commands[-n:], commands, strict=True)
-            ):
+            places = self._last(len(commands))
+            if [id(self._commands[i]) for i in places] != [id(c) for c in commands]:
                 return False
-            del self._commands[-n:]
-            self.recorded -= n
+            for i in reversed(places):
+                del self._commands[i]
+            self.recorded -= len(commands)
             return True
+
+    def _last(self, n: int) -> list[int]:
+        """Return where the last commands are, which are the same on all ranks under SPMD.
+
+        Deletions are not: they come when each rank's garbage collector finds something.
+        """
+        commands = self._commands
+        back = (i for i in reversed(range(len(commands))) if not isinstance(commands[i], Free))
+        return list(islice(back, n))[::-1]
 
     def attach(self, parts: list[np.ndarray]) -> int:
         """Add a buffer for each rank to the pending message; return its slot."""

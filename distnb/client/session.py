@@ -10,13 +10,14 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
-from math import prod
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from distnb.client.bases import Base, lost_error
+from distnb.client.budget import Budget
+from distnb.client.defining import Functions
 from distnb.client.failures import exception_of
 from distnb.client.journal import Journal
 from distnb.client.live import look
@@ -26,10 +27,11 @@ from distnb.client.sites import Sites
 from distnb.client.transport import Transport, share_of_node
 from distnb.client.windows import Reading, Record, Window
 from distnb.config import config
+from distnb.encoding import encode
 from distnb.errors import EngineError, SessionError, explain
 from distnb.events import Report, bandwidth
 from distnb.interrupts import held, interruptible
-from distnb.layout import Ints, Layout
+from distnb.layout import Ints
 from distnb.live import Live
 from distnb.protocol import (
     Batch,
@@ -43,7 +45,7 @@ from distnb.protocol import (
     InNotebook,
     Operand,
     Reply,
-    encode,
+    title,
     written,
 )
 from distnb.transfer import at, plan_parts
@@ -51,8 +53,6 @@ from distnb.views import Placed
 
 __all__ = ["Session"]
 
-#: Bytes that an array can have.
-_ADDRESSABLE = int(np.iinfo(np.intp).max)
 #: In place of a value that a rank does not have.
 MISSING: Any = object()
 #: Batches that may be on their way before the client waits for the oldest.
@@ -99,9 +99,6 @@ class Session:
         #: The epoch that engines have begun.
         self._begun = 0
         self._slots = 0
-        self._reserved = 0
-        #: Bytes that were freed, by the garbage collector in any thread, and are still counted.
-        self._released: deque[int] = deque()
         self._values: dict[int, dict[int, Any]] = {}
         self._warnings: list[tuple[Command, str]] = []
         self._sent: deque[_Sent] = deque()
@@ -129,7 +126,9 @@ class Session:
         self._dead = ""
         _SESSIONS.add(self)
         self._recorder = Recorder(self.size, self.send, transport.concurrent)
-        self._share = share_of_node(transport.about)
+        self.functions = Functions(transport.define, self._recorder.delete)
+        self.budget = Budget(share_of_node(transport.about))
+        self.room = self.budget.room
         self._progress = Progress(self, None if transport.rank else surface())
 
     # -- recording ---------------------------------------------------------------------------
@@ -178,46 +177,9 @@ class Session:
         with self._recorder.lock:  # the idle timer must not send the one without the other
             self.record(make(self._recorder.attach(parts)))
 
-    # -- memory ------------------------------------------------------------------------------
-
-    def reserve(self, shape: Ints, dtype: np.dtype, layout: Layout, need: int | None = None) -> int:
-        """Count a base against the engines' memory; refuse what cannot fit.
-
-        ``need`` is what this returned for the like of it before.
-        """
-        if need is None:
-            need = self.need(shape, dtype, layout)
-        room = self.room()
-        if room is not None and need > room:
-            raise MemoryError(
-                explain(
-                    f"array of shape {shape} and {dtype}",
-                    f"{_mib(need)} on an engine",
-                    f"at most {_mib(room)}",
-                    "delete arrays, use more engines, or raise dnb.config.memory_share",
-                )
-            )
-        self._reserved += need
-        return need
-
-    @staticmethod
-    def need(shape: Ints, dtype: np.dtype, layout: Layout) -> int:
-        """Return the bytes that an engine needs for a base."""
-        if len(shape) > 32 or prod(n or 1 for n in shape) * dtype.itemsize > _ADDRESSABLE:
-            np.broadcast_to(np.empty((), dtype), shape)  # NumPy refuses what no array can be
-        return layout.largest_part(shape) * dtype.itemsize
-
-    def room(self) -> int | None:
-        """Return the bytes that another base may take on an engine (None if unknown)."""
-        if not self._share:
-            return None
-        while self._released:
-            self._reserved -= self._released.popleft()
-        return max(0, int(self._share * config.memory_share) - self._reserved)
-
     def release(self, base: Base) -> None:
         """Free a base whose last reference went."""
-        self._released.append(base.nbytes)
+        self.budget.release(base.nbytes)
         self._recorder.delete(base.handle)
         self._bases.pop(base.handle, None)
 
@@ -366,7 +328,7 @@ class Session:
             self._warn(command, kind)
 
     def _warn(self, command: Command, kind: str) -> None:
-        what = getattr(command, "op", type(command).__name__.lower())
+        what = title(command)
         line = self.line(getattr(command, "site", 0))
         warnings.warn(f"{kind} encountered in {what} ({line})", RuntimeWarning, stacklevel=4)
 
@@ -520,7 +482,3 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
-
-
-def _mib(n: int) -> str:
-    return f"{n / 2**20:,.1f} MiB"

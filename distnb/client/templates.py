@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from distnb.client import budget
 from distnb.client.bases import Base
 from distnb.client.handle import Handle
 from distnb.client.session import Session
@@ -102,7 +103,7 @@ def new(
     """Return the template of an operation that makes its result."""
     view = View.whole(shape)
     number = _number(session, (shape, layout, view, dtype.char))
-    need = session.need(shape, dtype, layout)
+    need = budget.need(shape, dtype, layout)
     made = Made(shape, dtype, dtype.str, layout, need, number)
     return Template(_views(inputs, shape), view, made, True)
 

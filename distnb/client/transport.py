@@ -83,6 +83,10 @@ class Transport:
         """Return the reply of each rank to the oldest ticket, once, after the wait for them."""
         raise NotImplementedError
 
+    def define(self, number: int, text: bytes) -> None:
+        """Give all engines a pickled function, before any batch that is submitted later."""
+        raise NotImplementedError
+
     def share(self, mine: Any) -> list[Any]:
         """Return what each client of the engines has: one, but for SPMD."""
         return [mine]
@@ -194,6 +198,10 @@ class InProcess(Transport):
                 raise EngineError(f"engines: got {reply!r}, expected a reply") from reply
         return replies
 
+    def define(self, number: int, text: bytes) -> None:
+        for worker in self.workers:
+            worker.define(number, text)
+
     def interrupt(self, ticket: int) -> None:
         while not self.done(ticket):
             for worker in self.workers:
@@ -244,6 +252,9 @@ class Spmd(Transport):
 
     def collect(self, ticket: list[Reply]) -> list[Reply]:
         return ticket
+
+    def define(self, number: int, text: bytes) -> None:
+        self.worker.define(number, text)
 
     def share(self, mine: Any) -> list[Any]:
         return cast(list[Any], self._share(mine))
@@ -338,6 +349,12 @@ class IPyParallel(Transport):
                     for view, mine in zip(self._one, buffers, strict=True)
                 ]
         except Exception as error:  # ids that are gone raise at once, with several types
+            raise self._gone(error) from error
+
+    def define(self, number: int, text: bytes) -> None:
+        try:
+            self._call(self._view, "define", self._session, number, text)
+        except Exception as error:  # as above
             raise self._gone(error) from error
 
     def done(self, ticket: list[Any]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from distnb.client.transport import Transport
 from distnb.events import IDLE, Account, Report, Step, clock_name
-from distnb.protocol import Bind, Clocks, Command, Create, Survey
+from distnb.protocol import Bind, Clocks, Command, Create, Survey, title
 from distnb.records import Sums, Times, clock_offset, steps
 
 __all__ = ["Reading", "Record", "Window"]
@@ -162,9 +162,7 @@ def _closed(account: Account, wall: int) -> Account:
 
 def _name(command: Command) -> tuple[str, int]:
     """Return the operation of a command, and the number of its source line (-1: none)."""
-    name = getattr(command, "op", type(command).__name__.lower())
-    if isinstance(command, Create):
-        name = f"create ({command.how[0]})"
+    name = f"create ({command.how[0]})" if isinstance(command, Create) else title(command)
     return name, getattr(command, "site", -1)
 
 

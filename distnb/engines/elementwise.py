@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from distnb import ops
+from distnb.encoding import filled
 from distnb.engines.cells import Combiner, Scratch
 from distnb.engines.comm import Comm
 from distnb.engines.exchange import Exchange, PeerFailed
@@ -24,7 +25,7 @@ from distnb.engines.loops import Loop, scheme
 from distnb.engines.replicas import is_large
 from distnb.engines.store import Base, Lost, Store
 from distnb.events import COMPUTE, TRANSFER, Clock
-from distnb.protocol import Apply, Operand, Param, Reduce, filled
+from distnb.protocol import FUNCTION, Apply, Operand, Param, Reduce
 from distnb.transfer import LOCAL, Message, Piece, at
 
 __all__ = ["Elementwise", "Task"]
@@ -62,12 +63,15 @@ class Task:
         self.large = any(is_large(store, specs[b]) for b in group.written)
         self.owed = [(m.peer, m.operand) for m in self.scheme.plan.sends]
         self.expected = [(m.peer, m.operand) for m in self.scheme.plan.receives]
-        #: Where each scalar is among the values of the batch, and the type that it gets.
-        self.scalars = [(x.index, None if x.kind in WEAK else _type(x)) for x in group.scalars]
+        #: Where each scalar is among the values of the batch, and what makes it of that.
+        self.scalars = [(x.index, _maker(x, store)) for x in group.scalars]
 
 
-def _type(x: Param) -> Any:
-    return np.dtype(x.kind).type
+def _maker(x: Param, store: Store) -> Any:
+    """Return what makes a scalar of its value, or finds a function by its number."""
+    if x.kind == FUNCTION:
+        return store.functions.get
+    return None if x.kind in WEAK else np.dtype(x.kind).type
 
 
 class Elementwise:
@@ -118,7 +122,7 @@ class Elementwise:
         #: step -> why it failed; operands whose data did not come
         self.failed: dict[int, BaseException] = {}
         self._missing: set[Operand] = set()
-        self._scalars = [values[i] if kind is None else kind(values[i]) for i, kind in task.scalars]
+        self._scalars = [values[i] if make is None else make(values[i]) for i, make in task.scalars]
         self._targets: list[Any] = []
         #: What takes in what the group's tail reduces, if that is not stored.
         self._tail = None if task.group.tail is None else self._end_with(task.group.tail)

@@ -30,6 +30,7 @@ __all__ = [
     "attach",
     "catch_up",
     "close_road",
+    "define",
     "detach",
     "inprocess",
     "open_road",
@@ -125,6 +126,11 @@ def catch_up(key: str, numbers: Sequence[int]) -> None:
     ``numbers`` has the last batch of each rank.
     """
     _ROADS[key].catch_up(numbers[world()[0]])
+
+
+def define(session: str, number: int, text: bytes) -> None:
+    """Keep a function of the user's for a session's later batches, which name its number."""
+    _WORKERS[session].define(number, text)
 
 
 def detach(session: str) -> None:

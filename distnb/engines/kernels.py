@@ -22,6 +22,7 @@ from distnb.engines.compiled import Call, Compiled, Segment, segments
 from distnb.engines.fusion import Recipe, Step
 from distnb.engines.loops import Loop, held, sources
 from distnb.layout import Ints, strides_of
+from distnb.protocol import FUNCTION
 from distnb.transfer import window
 
 __all__ = ["WEAK", "Job", "Program", "Watch", "Window", "dense", "look", "program"]
@@ -186,11 +187,11 @@ class Program:
         return Call(k, run, ins, outs, dict(step.options), mask, step.op, kinds, dtypes)
 
     def _kind(self, source: int) -> Any:
-        """Return the dtype of an input, or the class of a Python scalar."""
+        """Return the dtype of an input, or the class of what is no array and no NumPy scalar."""
         if source >= 0:
             return self.recipe.slots[source].dtype
         name = self.recipe.scalars[-1 - source]
-        return WEAK.get(name) or np.dtype(name)
+        return object if name == FUNCTION else WEAK.get(name) or np.dtype(name)
 
     def _ends(self, slot: int, k: int) -> bool:
         later = (st for j, st in self._steps.items() if j > k)

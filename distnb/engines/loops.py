@@ -134,7 +134,8 @@ def _scheme(rank: int, recipe: Recipe, node: tuple[frozenset[int], int] | None) 
     inputs = (lead, *(s for s in range(len(slots)) if s != lead and slots[s].kept))
     ins = tuple(slots[s].placed for s in inputs[1:])
     plan = plan_apply(rank, slots[lead].placed, ins, node and _lending(recipe, inputs, *node))
-    alone = len(recipe.steps) == 1 and slots[lead].kept
+    first = recipe.steps[0].op  # a function of the user's may make temporaries
+    alone = len(recipe.steps) == 1 and slots[lead].kept and first != "map"
     limit = max(1, prod(slots[lead].placed.view.shape)) if alone else TILE
     clashes = _clashes(recipe, inputs)
     if not clashes and recipe.tail is not None:

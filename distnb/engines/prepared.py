@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+from distnb.encoding import commands_of
 from distnb.engines.amounts import held
 from distnb.engines.elementwise import Task
 from distnb.engines.fusion import Group, Spec, Specs, schedule
 from distnb.engines.store import Base, Frame
 from distnb.layout import Ints
-from distnb.protocol import Command, Create, Free, commands_of, written
+from distnb.protocol import Command, Create, Free, written
 
 __all__ = ["Library", "Prepared", "Script"]
 

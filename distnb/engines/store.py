@@ -109,11 +109,13 @@ class Pool:
 
 
 class Store:
-    """Handle -> base, on one rank."""
+    """Handle -> base, and number -> function, on one rank."""
 
     def __init__(self, rank: int, pool_bytes: int, node: Node | None = None) -> None:
         self.rank = rank
         self.bases: dict[int, Base] = {}
+        #: Functions of the user's, under their numbers.
+        self.functions: dict[int, Any] = {}
         #: The ranks of the node, if they share memory.
         self.node = node
         self.pool = Pool(pool_bytes, None if node is None else node.arena)
@@ -258,8 +260,10 @@ class Store:
         self.release(memory)
 
     def free(self, handles: Ints) -> None:
-        """Drop bases."""
+        """Drop bases and functions."""
         for handle in handles:
+            if handle < 0:
+                self.functions.pop(handle, None)
             base = self.bases.pop(handle, None)
             if base is not None and base.memory is not None:
                 memory, base.memory, base.block = base.memory, None, None
@@ -268,6 +272,7 @@ class Store:
     def clear(self) -> None:
         """Drop everything."""
         self.bases.clear()
+        self.functions.clear()
         self._limbo.clear()
         self.pool.clear()
 

@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 
 from distnb.config import config
+from distnb.encoding import filled, unpack
 from distnb.engines.comm import Comm
 from distnb.engines.compiler import Compiler, available
 from distnb.engines.elementwise import Task
 from distnb.engines.exchange import Exchange, wait_until
 from distnb.engines.executor import DEPENDENT, Executor
+from distnb.engines.functions import Function
 from distnb.engines.fusion import Specs
 from distnb.engines.local import LocalArray
 from distnb.engines.memory import survey
@@ -49,8 +51,6 @@ from distnb.protocol import (
     Reduce,
     Reply,
     Survey,
-    filled,
-    unpack,
     written,
 )
 from distnb.records import AGREE, Log
@@ -161,6 +161,10 @@ class Worker:
             name: LocalArray(name, self.store, operand, self.comm) for name, operand in names
         }
         user.update(self.bound)
+
+    def define(self, number: int, text: bytes) -> None:
+        """Keep a function of the user's, for later batches that name its number."""
+        self.store.functions[number] = Function(text)
 
     def warnings(self) -> list[tuple[int, str]]:
         """Return the floating point warnings since the last call, with the step of the group."""

@@ -184,6 +184,26 @@ def test_panels(session, panels_of, n, width, dtype):
     assert dnb.linalg.slogdet(zero)[1].item() == -np.inf
 
 
+def test_one_engine_factors_larger_matrices_where_all_share_a_node(session, monkeypatch):
+    if session.size == 1:
+        pytest.skip("one engine holds the matrix whole")
+    x, bytes_ = dnb.array(positive(9, 9), dist="block"), 9 * 9 * 8
+
+    def operations(alone):
+        with setting(alone=alone, scalapack=0):
+            window = session.start_window()
+            dnb.linalg.solve(x, np.ones(9))
+            return {op.op for op in session.end_window(window).ops}
+
+    about = [a | {"host": "one"} for a in session.transport.about]
+    monkeypatch.setattr(session.transport, "about", about)
+    assert "solve" in operations(bytes_ // 16 + 1)
+    assert "solve" not in operations(bytes_ // 16 - 1)
+    about[0]["host"] = "other"
+    assert "solve" not in operations(bytes_ - 1)
+    assert "solve" in operations(bytes_)
+
+
 @pytest.mark.parametrize("shape", [(11, 11), (5, 12), (12, 8)])
 def test_reflections_in_panels(session, panels_of, shape):
     panels_of(3)

@@ -426,6 +426,11 @@ CASES = {
     "copy": Case(lambda x, w: w.b[::2].copy(), _apply("copy")),
     "astype": Case(lambda x, w: w.b.astype(np.float32), _apply("copy")),
     "transposed": Case(lambda x, w: w.square.T + w.square, _apply("add")),
+    "map": Case(
+        lambda x, w: x.map(np.hypot, w.a, w.b),
+        _apply("map"),
+        numpys=lambda x, w: np.hypot(w.a, w.b),
+    ),
     # redistribution
     "to cyclic": Case(
         lambda x, w: w.a.redistribute(("cyclic", "*")), _apply("copy"), numpys=lambda x, w: w.a

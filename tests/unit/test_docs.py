@@ -137,6 +137,14 @@ def test_map_of_the_code_names_every_module():
     assert {name.rpartition(".")[2] for name in MODULES} - words == set()
 
 
+def test_map_of_the_code_names_each_module_once():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for table in text[: text.index("### Import arrows")].split("\n\n"):
+        rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+        names = re.findall(r"`(.*?)`", " ".join(rows))
+        assert sorted(set(names)) == sorted(names)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
     text = page.read_text(encoding="utf-8")

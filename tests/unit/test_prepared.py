@@ -8,9 +8,10 @@ import pytest
 import distnb as dnb
 from distnb import testing
 from distnb.axes import Block
+from distnb.encoding import encode, unpack
 from distnb.engines import prepared, store
 from distnb.engines.prepared import Library
-from distnb.protocol import Apply, Batch, Create, Free, Operand, encode, unpack
+from distnb.protocol import Apply, Batch, Create, Free, Operand
 from distnb.views import View
 
 LAYOUT = testing.Layout(testing.Grid.of((1,)), (Block(),), (0,))

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distnb import axes, ops, protocol, testing
+from distnb import axes, encoding, ops, protocol, testing
+from distnb.encoding import decode, encode, unpack
 from distnb.protocol import (
     Apply,
     Batch,
@@ -22,14 +23,12 @@ from distnb.protocol import (
     Failure,
     Fetch,
     Free,
+    Function,
     InNotebook,
     Operand,
     Reduce,
     Survey,
     Typed,
-    decode,
-    encode,
-    unpack,
 )
 from distnb.views import View
 
@@ -69,7 +68,8 @@ def creates(draw):
 
 OPERANDS = operands()
 HERE = st.builds(InNotebook, SHAPES, DTYPES)
-INPUTS = st.lists(OPERANDS | NUMBERS | st.builds(Typed, DTYPES, NUMBERS), max_size=3).map(tuple)
+SCALARS = NUMBERS | st.builds(Typed, DTYPES, NUMBERS) | st.builds(Function, COUNT, st.just(""))
+INPUTS = st.lists(OPERANDS | SCALARS, max_size=3).map(tuple)
 OPTIONS = st.lists(st.tuples(NAMES, NAMES), max_size=2).map(tuple)
 APPLIES = st.builds(
     Apply,
@@ -375,7 +375,7 @@ def only_data(found):
     if isinstance(found, dict):
         return all(map(only_data, found)) and all(map(only_data, found.values()))
     plain = (int, float, complex, str, bytes, bytearray, type(None))
-    known = tuple(protocol._ALLOWED.values())
+    known = tuple(encoding._ALLOWED.values())
     helpers = ("_reconstructor", "__newobj__")
     named = isinstance(found, type) or getattr(found, "__name__", "") in helpers
     return isinstance(found, plain + known) or named
@@ -395,7 +395,7 @@ def test_what_is_sent_needs_no_code():
             if code.name == "STACK_GLOBAL":
                 used.add(tuple(strings[-2:]))
     assert len(used) >= 4
-    assert all(name in protocol._ALLOWED or name[0] == "copyreg" for name in used if "." in name[0])
+    assert all(name in encoding._ALLOWED or name[0] == "copyreg" for name in used if "." in name[0])
 
 
 def test_numbers_of_numpy_travel_as_pythons():
