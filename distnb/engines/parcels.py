@@ -132,7 +132,9 @@ class Post:
         self.expected: list[Key] = [(s.peer, s.tag) for s in receives] + self._backs
         self.packed: dict[Key, Parcel] = {}
         self.opened: dict[Key, Parcel] = {}
+        #: What was taken from the pool: for parcels that go out, by peer and tag, and that come in.
         self._memory: dict[Key, np.ndarray] = {}
+        self._received: list[np.ndarray] = []
 
     def _nbytes(self, sent: Sent) -> int:
         return prod(sizes(sent.box)) * self.dtype.itemsize
@@ -175,9 +177,10 @@ class Post:
     def _receive(self, sent: Sent, exchange: Exchange) -> np.ndarray:
         count = prod(sizes(sent.box))
         if not self._lent(sent):
-            flat = np.empty(count, self.dtype)
-            exchange.receive(sent.peer, sent.tag, flat)
-            return flat
+            memory = self._store.take(self._nbytes(sent))
+            self._received.append(memory)
+            exchange.receive(sent.peer, sent.tag, memory)
+            return memory.view(self.dtype)
         place = np.empty(1, np.int64)
         exchange.receive(sent.peer, sent.tag, place)
         node = self._store.node
@@ -187,6 +190,8 @@ class Post:
     def give_back(self, exchange: Exchange) -> None:
         """Tell lenders that what they lent is not needed any more."""
         self.opened.clear()
+        while self._received:
+            self._store.release(self._received.pop())
         for peer, tag in self._backs_owed:
             exchange.refuse(peer, tag)
 

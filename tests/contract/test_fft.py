@@ -13,7 +13,17 @@ from distnb import testing
 from distnb.client import fourier
 from distnb.engines import fourier as fourier_of_engines
 from distnb.engines import pencils
-from tests.contract.support import DTYPES, agree, examples, lent, measured, pair, same, thin
+from tests.contract.support import (
+    DTYPES,
+    agree,
+    examples,
+    lent,
+    measured,
+    on_engines,
+    pair,
+    same,
+    thin,
+)
 
 ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 SEVERAL = ("fftn", "ifftn", "rfftn", "irfftn", "fft2", "ifft2", "rfft2", "irfft2")
@@ -306,6 +316,19 @@ def test_lanes_of_one_axis_stay_in_blocks(session, engines_only):
         a = dnb.ones(n, complex)
         found = dnb.fft.fft(a)
         assert session.size == 1 or found._base.layout == a._base.layout
+
+
+def test_parcels_go_back_to_the_pool(session, engines_only):
+    a = dnb.array(data((96, 96), dtype=float))
+    held = []
+    for _ in range(3):
+        found = dnb.fft.fft2(a)
+        session.flush()
+        del found
+        held.append(on_engines(session, "worker.store.pool.held"))
+    assert held[1] == held[2]
+    most = 16 * 96 * 49 // session.size  # at least what was packed of the first transform
+    assert min(held[1]) >= most * 0.9
 
 
 @pytest.mark.parametrize("dtype", [float, complex])
