@@ -40,6 +40,7 @@ ROOT = (
     "distnb.filling",
     "distnb.axes",
     "distnb.layout",
+    "distnb.boxes",
     "distnb.views",
     "distnb.shares",
     "distnb.transfer",

@@ -178,7 +178,11 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = N
 
     Axes that are not split come first. Then each split axis is made whole in turn, and an axis that
     is done (or not asked for) is split in its place; on a grid of engines, each stays on its
-    dimension.
+    dimension. The transforms before and after a redistribution write and read what travels.
+
+    Of real elements half of the result is computed, by ``rfft`` along the last axis that is not
+    split; the rest are conjugates. (Not if the result is dealt in turns or held by several engines,
+    or if one lane is transformed by several.)
 
     Examples
     --------
@@ -253,9 +257,9 @@ def _several(
     kind = {"rfft": "fft", "irfft": "ifft"}.get(name, name)
     others = [step._replace(name=kind) for step in steps[:-1]]
     if name == "rfft":
-        return _delivered(run(run(x, steps[-1:]), others[::-1], fresh=True), out)
+        return _delivered(run(x, [steps[-1], *others[::-1]]), out)
     if name == "irfft":
-        return _delivered(run(run(x, others), steps[-1:]), out)
+        return _delivered(run(x, [*others, steps[-1]]), out)
     return _delivered(run(x, steps[::-1]) if steps else x.astype(complex), out)
 
 

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from distnb.axes import Block, BlockCyclic, Whole
+from distnb.boxes import is_boxes
 from distnb.client.array import DistArray
 from distnb.client.creation import arange, empty, zeros
 from distnb.client.handle import create
@@ -28,6 +29,7 @@ from distnb.client.operations import as_dist, copied, elementwise
 from distnb.client.placement import stay
 from distnb.layout import Grid, Ints, Layout, on_engine
 from distnb.protocol import Collective
+from distnb.views import Placed, follow
 
 __all__ = ["Step", "run", "together"]
 
@@ -35,6 +37,12 @@ __all__ = ["Step", "run", "together"]
 TOGETHER = 4096
 #: From so many engines on, a convolution by all is faster than one engine alone.
 CONVOLVE = 8
+
+#: The transforms that give the first half of what others give for real elements.
+_HALVES = {"fft": "rfft", "ifft": "ihfft"}
+_TAKE_REAL = frozenset(_HALVES.values())
+#: Along so many split axes may the indices of conjugates change sign: each doubles the messages.
+_SPLIT = 3
 
 
 class Step(NamedTuple):
@@ -48,39 +56,145 @@ class Step(NamedTuple):
     def of(self, shape: Ints, dtype: np.dtype) -> tuple[Ints, np.dtype]:
         """Return the shape and the dtype of the result."""
         kind = getattr(np.fft, self.name)(np.zeros(2, dtype)).dtype
-        n = self.n // 2 + 1 if self.name == "rfft" else self.n
+        n = self.n // 2 + 1 if self.name in _TAKE_REAL else self.n
         return (*shape[: self.axis], n, *shape[self.axis + 1 :]), kind
 
 
+class Hermitian(NamedTuple):
+    """Of which axis half is computed, its length, and the other axes that are transformed."""
+
+    half: int
+    n: int
+    others: Ints
+
+
+class Leg(NamedTuple):
+    """A step, the layout in which it is done, and whether several engines share a lane there."""
+
+    step: Step
+    layout: Layout
+    together: bool
+
+
 def run(x: DistArray, steps: list[Step], fresh: bool = False) -> DistArray:
-    """Return ``x`` transformed by steps that can be done in any order.
+    """Return ``x`` transformed by steps that can be done in any order, real ones excepted.
 
     ``fresh``: whether ``x`` is nobody else's, so that it may be overwritten.
     """
-    todo = list(steps)
     found = as_dist(x, x.session)
+    halved = _halved(found, steps)
+    if halved is not None:
+        return halved
+    legs = _course(found.shape, stay(found, found.dtype), found.session.size, steps)
+    return _follow(found, legs, fresh)
+
+
+def _course(shape: Ints, layout: Layout, size: int, steps: list[Step]) -> list[Leg]:
+    """Return in which order and in which layouts steps are done: whole axes first."""
+    found, todo = list[Leg](), list(steps)
     while todo:
-        layout = stay(found, found.dtype)
-        step = next((s for s in todo if layout.parts(s.axis) == 1), todo[0])
+        layout = follow(Placed.whole(shape, layout), size)[0]
+        step = _next(todo, layout)
         todo.remove(step)
+        freed: Layout | None = layout
         if layout.parts(step.axis) > 1:
-            freed = _freed(found.shape, layout, step.axis)
-            if freed is None:
-                found = _along(found, step, layout)
-                continue
-            layout = freed
-        found = _local(found, step, layout, fresh=fresh or found is not x)
+            freed = _freed(shape, layout, step.axis)
+        found.append(Leg(step, freed or layout, freed is None))
+        layout = freed or _in_blocks(layout, step.axis)
+        shape = step.of(shape, np.dtype(float))[0]
     return found
+
+
+def _next(todo: list[Step], layout: Layout) -> Step:
+    """Choose a step: first what takes real elements, last what gives them, and whole axes first."""
+    first = [s for s in todo if s.name in _TAKE_REAL]
+    those = first or [s for s in todo if s.name != "irfft"] or todo
+    return next((s for s in those if layout.parts(s.axis) == 1), those[0])
+
+
+def _follow(
+    x: DistArray, legs: list[Leg], fresh: bool, hermitian: Hermitian | None = None
+) -> DistArray:
+    """Do the steps of a course, two at a time where there is a redistribution between them.
+
+    ``hermitian``: where the first step gives half, the last one completes the result.
+    """
+    found = x
+    while legs:
+        leg, *legs = legs
+        ahead = legs[0] if legs else None
+        if leg.together:
+            found = _along(found, leg.step, leg.layout)
+        elif ahead is not None and _turns(found, leg, ahead, hermitian if not legs[1:] else None):
+            legs = legs[1:]
+            found = _brought(found, leg.layout)
+            found = _pencils(found, leg.step, ahead, None if legs else hermitian)
+        elif _is_whole(found) and _turns(found, leg._replace(layout=found._base.layout), leg):
+            found = _pencils(found, None, leg, None if legs else hermitian)
+        elif not legs and hermitian is not None:
+            found = _pencils(_brought(found, leg.layout), None, leg, hermitian)
+        else:
+            found = _local(found, leg.step, leg.layout, fresh=fresh or found is not x)
+    return found
+
+
+def _turns(x: DistArray, leg: Leg, ahead: Leg, always: object = None) -> bool:
+    """Tell whether a redistribution between two legs can be part of their transforms."""
+    moves = always is not None or leg.layout != ahead.layout
+    boxes = is_boxes(leg.layout) and is_boxes(ahead.layout)
+    return bool(moves and boxes and not ahead.together and x.size)
+
+
+def _halved(x: DistArray, steps: list[Step]) -> DistArray | None:
+    """Transform real elements along several axes by half; None if that is not possible."""
+    once = len({s.axis for s in steps}) == len(steps) > 1
+    both = {s.name for s in steps} <= {*_HALVES}
+    if x.dtype.kind == "c" or not (once and both and x.size):
+        return None
+    layout = stay(x, x.dtype)
+    half = next((s for s in steps if layout.parts(s.axis) == 1), steps[0])
+    rest = [s for s in steps if s is not half]
+    others = tuple(s.axis for s in rest)
+    legs = _course(x.shape, layout, x.session.size, [half, *rest])
+    last = legs[-1].layout
+    split = sum(last.parts(d) > 1 for d in others)
+    if any(leg.together for leg in legs) or not is_boxes(last) or split > _SPLIT:
+        return None
+    real = half._replace(name=_HALVES[half.name])
+    found = Hermitian(half.axis, half.n, others)
+    return _follow(x, [legs[0]._replace(step=real), *legs[1:]], False, found)
+
+
+def _is_whole(x: DistArray) -> bool:
+    return x._view.is_whole(x._base.shape)
+
+
+def _brought(x: DistArray, layout: Layout) -> DistArray:
+    """Return an array whose base lies in a layout."""
+    return x if _is_whole(x) and x._base.layout == layout else copied(x, x.dtype, layout)
 
 
 def _local(x: DistArray, step: Step, layout: Layout, fresh: bool = True) -> DistArray:
     """Transform lanes that are whole in a layout; in place if the array is nobody else's."""
-    lies = x._base.layout == layout and x._view.is_whole(x._base.shape)
-    source = x if lies else copied(x, x.dtype, layout)
+    source = _brought(x, layout)
     shape, dtype = step.of(x.shape, x.dtype)
-    in_place = (fresh or not lies) and (shape, dtype) == (x.shape, x.dtype)
+    in_place = (fresh or source is not x) and (shape, dtype) == (x.shape, x.dtype)
     out = source if in_place else create(x.session, shape, dtype, layout, ("empty",))
     _record("fft", out, source, tuple(step))
+    return out
+
+
+def _pencils(x: DistArray, first: Step | None, leg: Leg, hermitian: Hermitian | None) -> DistArray:
+    """Transform along an axis, if it is given, redistribute, and transform along another."""
+    shape, between = (x.shape, x.dtype) if first is None else first.of(x.shape, x.dtype)
+    found, dtype = leg.step.of(shape, between)
+    signs = None
+    if hermitian is not None:
+        half, n, others = hermitian
+        found, signs = (*found[:half], n, *found[half + 1 :]), (half, others)
+    out = create(x.session, found, dtype, leg.layout, ("empty",))
+    steps = first and tuple(first), tuple(leg.step)
+    _record("pencils", out, x, (*steps, between.str, signs))
     return out
 
 
@@ -124,8 +238,7 @@ def _split(grid: Grid, axis: int, ndim: int) -> Layout:
 def _along(x: DistArray, step: Step, layout: Layout) -> DistArray:
     """Transform along a split axis; the result is split along it, too, in blocks."""
     shape, dtype = step.of(x.shape, x.dtype)
-    axes = tuple(Block() if d == step.axis else kind for d, kind in enumerate(layout.axes))
-    lies = Layout(layout.grid, axes, layout.dims)
+    lies = _in_blocks(layout, step.axis)
     size = x.session.size
     if step.n < TOGETHER or (size < CONVOLVE and not _engines(step.n, size)):
         return copied(_local(x, step, _apart(x.shape, layout, step.axis)), dtype, lies)
@@ -134,6 +247,12 @@ def _along(x: DistArray, step: Step, layout: Layout) -> DistArray:
         lane = tuple(slice(None) if d == step.axis else i for d, i in enumerate(index))
         out[lane] = together(x[lane], step)
     return out
+
+
+def _in_blocks(layout: Layout, axis: int) -> Layout:
+    """Return the layout with blocks along an axis that is split."""
+    axes = tuple(Block() if d == axis else kind for d, kind in enumerate(layout.axes))
+    return Layout(layout.grid, axes, layout.dims)
 
 
 def _apart(shape: Ints, layout: Layout, axis: int) -> Layout:

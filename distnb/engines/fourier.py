@@ -14,7 +14,7 @@ import numpy as np
 
 from distnb.engines.alone import Alone
 
-__all__ = ["Transform", "Twiddle", "lanes", "twiddles"]
+__all__ = ["TILE", "Transform", "Twiddle", "lanes", "length", "transform", "twiddles"]
 
 #: Bytes of a tile, before and after the transform.
 TILE = 1 << 20
@@ -65,7 +65,6 @@ def lanes(
     source: np.ndarray, target: np.ndarray, name: str, axis: int, n: int, norm: str | None
 ) -> None:
     """Set ``target`` to the transforms of lanes, or to themselves if it is ``source``."""
-    transform = getattr(_library(), name)
     outer, inner = prod(source.shape[:axis]), prod(source.shape[axis + 1 :])
     a = source.reshape(outer, source.shape[axis], inner)
     # A transposed target cannot be reshaped; there its lanes are the last of two axes.
@@ -79,7 +78,26 @@ def lanes(
     for i in range(0, outer, deep):
         for j in range(0, inner, wide):
             tile = (slice(i, i + deep), slice(None), slice(j, j + wide))
-            b[tile] = transform(a[tile], n, 1, norm)
+            b[tile] = transform(a[tile], name, 1, n, norm)
+
+
+def transform(
+    x: np.ndarray, name: str, axis: int, n: int, norm: str | None, spare: bool = False
+) -> np.ndarray:
+    """Return the transforms of lanes; in the same memory if that can be spared."""
+    library = _library()
+    options = {"overwrite_x": spare} if library is not np.fft else {}
+    found: np.ndarray = getattr(library, name)(x, n, axis, norm, **options)
+    return found
+
+
+def length(name: str, n: int) -> int:
+    """Return the length of a transform.
+
+    >>> length("fft", 8), length("rfft", 8)
+    (8, 5)
+    """
+    return n // 2 + 1 if name in ("rfft", "ihfft") else n
 
 
 def _dense(x: np.ndarray) -> bool:

@@ -71,7 +71,7 @@ class Pool:
     limit: int
     arena: Arena | None = None
     held: int = 0
-    #: (bytes, whether in the arena) -> memory
+    #: (bytes, whether in the arena) -> memory; of which kind something was freed last comes last
     free: dict[tuple[int, bool], list[np.ndarray]] = field(default_factory=dict)
 
     def take(self, nbytes: int, shared: bool = False) -> np.ndarray:
@@ -86,11 +86,21 @@ class Pool:
         return np.empty(nbytes, np.uint8)
 
     def give(self, memory: np.ndarray) -> None:
-        """Keep memory for reuse, or let it go when the pool is full."""
-        if self.held + memory.nbytes <= self.limit:
+        """Keep memory for reuse; when the pool is full, let go what was not used for long."""
+        if memory.nbytes <= self.limit:
+            self._make_room(self.limit - memory.nbytes)
             shared = self.arena is not None and self.arena.offset(memory) is not None
-            self.free.setdefault((memory.nbytes, shared), []).append(memory)
+            kind = memory.nbytes, shared
+            waiting = self.free[kind] = self.free.pop(kind, [])  # the last of all kinds
+            waiting.append(memory)
             self.held += memory.nbytes
+
+    def _make_room(self, most: int) -> None:
+        """Let memory go until no more than ``most`` bytes are held: first of the oldest kind."""
+        for kind, waiting in self.free.items() if self.held > most else ():
+            while waiting and self.held > most:
+                waiting.pop()
+                self.held -= kind[0]
 
     def clear(self) -> None:
         """Let all kept memory go."""

@@ -11,7 +11,19 @@ from hypothesis import strategies as st
 import distnb as dnb
 from distnb import testing
 from distnb.client import fourier
-from tests.contract.support import DTYPES, agree, examples, lent, measured, pair, same, thin
+from distnb.engines import fourier as fourier_of_engines
+from distnb.engines import pencils
+from tests.contract.support import (
+    DTYPES,
+    agree,
+    examples,
+    lent,
+    measured,
+    on_engines,
+    pair,
+    same,
+    thin,
+)
 
 ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 SEVERAL = ("fftn", "ifftn", "rfftn", "irfftn", "fft2", "ifft2", "rfft2", "irfft2")
@@ -79,6 +91,82 @@ def test_norms(session, together, norm):
     for name in SEVERAL:
         z = y.real if name in REAL else y
         compare(name, dnb.array(z), z, norm=norm)
+
+
+# -- real elements: half is computed -------------------------------------------------------------
+
+REALS = [(6, 8), (9, 5), (3, 5, 7), (4, 4, 6), (2, 3, 4, 5)]
+
+
+@pytest.mark.parametrize("name", ["fftn", "ifftn"])
+def test_real_elements(session, name):
+    for shape in thin(REALS, 2):
+        x = data(shape, dtype=float)
+        for dist in thin(list(product(("*", "block", "cyclic"), repeat=len(shape)))[::2], 5):
+            compare(name, dnb.array(x, dist=dist), x)
+        for axes in ((0, 1), (-1, 0), (-2, -1)):
+            compare(name, dnb.array(x), x, axes=axes)
+            compare(name, dnb.array(x), x, (4, 9), axes, "ortho")
+            compare(name, dnb.array(x)[::-1].T, x[::-1].T, (3, -1), axes, "forward")
+
+
+@pytest.mark.parametrize("name", ["fft2", "ifft2"])
+def test_real_elements_of_any_length(session, name):
+    """Even and odd ones, and fewer lanes than engines."""
+    for shape in product((1, 2, 3, 4, 7, 8), (1, 2, 3, 5, 6)):
+        compare(name, dnb.array(data(shape, dtype=float)), data(shape, dtype=float))
+
+
+def test_real_elements_of_any_kind(session):
+    for dtype in DTYPES:
+        x = (np.arange(35) % 5).astype(dtype).reshape(5, 7)
+        for dist in ("block", ("irregular", even_cuts(5, session.size)), ("engine", 0)):
+            compare("fft2", dnb.array(x, dist=dist), x)
+            compare("ifft2", dnb.array(x, dist=dist), x)
+
+
+def test_real_elements_on_grids(session):
+    for shape, dist in (((6, 5, 8), ("block", "block")), ((3, 4, 5, 6), ("block", "*", "block"))):
+        x = data(shape, dtype=float)
+        a = dnb.array(x, dist=dist)
+        assert is_hermitian(dnb.fft.fftn(a).to_numpy())
+        compare("fftn", a, x)
+        compare("ifftn", a, x, axes=(0, -1))
+        compare("fftn", a, x, axes=(0, 1))
+
+
+def is_hermitian(x):
+    turned = x.conj()
+    for d in range(x.ndim):
+        turned = np.roll(np.flip(turned, d), 1, d)
+    return np.allclose(x, turned)
+
+
+def even_cuts(n, p):
+    return tuple(n * i // p for i in range(p + 1))
+
+
+@pytest.mark.parametrize("tile", [64, 1000])
+def test_tiles_and_strips(session, monkeypatch, tile):
+    """Where the cache holds a few lanes only, there are many tiles, and the last are shorter."""
+    for module in (fourier_of_engines, pencils):
+        monkeypatch.setattr(module, "TILE", tile)
+    monkeypatch.setattr(pencils, "NARROWEST", 3)
+    for shape in ((11, 16), (5, 6, 10)):
+        x = data(shape)
+        for dist in ("block", ("*", "block")):
+            for y in (x, x.real):
+                for name in ("fftn", "ifftn", "irfftn"):
+                    compare(name, dnb.array(y, dist=dist), y)
+            compare("rfftn", dnb.array(x.real, dist=dist), x.real)
+
+
+def test_an_array_that_is_transformed_keeps_its_elements(session):
+    for x in (data((6, 8)), data((6, 8), dtype=float)):
+        a = dnb.array(x)
+        for name in ("fft2", "ifft2", "irfft2"):
+            compare(name, a, x)
+            same(a, x)
 
 
 def test_lengths_and_axes(session):
@@ -200,6 +288,20 @@ def test_one_redistribution_for_each_split_axis(session, engines_only):
     assert sent(session, lambda: dnb.fft.fft(a))[1] == 0
 
 
+def test_real_elements_send_half_and_conjugates(session, engines_only):
+    """With the conjugates that is no more than complex elements would send on many engines."""
+    p, n = session.size, 24
+    x = data((n, n), dtype=float)
+    a = dnb.array(x)
+    b, there = sent(session, lambda: dnb.fft.fft2(a))
+    close(b, np.fft.fft2(x))
+    half = n // 2 + 1
+    moved = n * half * (p - 1) / p + n * n / 2
+    most = 16 * (moved + 2 * p * n)
+    assert 0 < there <= most or p == 1
+    assert b._base.layout == dnb.fft.fft2(a * 1j)._base.layout
+
+
 def test_pencils(session, engines_only):
     """On a grid, elements move along its dimensions only."""
     x = data((8, 8, 8))
@@ -214,6 +316,48 @@ def test_lanes_of_one_axis_stay_in_blocks(session, engines_only):
         a = dnb.ones(n, complex)
         found = dnb.fft.fft(a)
         assert session.size == 1 or found._base.layout == a._base.layout
+
+
+def test_parcels_go_back_to_the_pool(session, engines_only):
+    a = dnb.array(data((96, 96), dtype=float))
+    held = []
+    for _ in range(3):
+        found = dnb.fft.fft2(a)
+        session.flush()
+        del found
+        held.append(on_engines(session, "worker.store.pool.held"))
+    assert held[1] == held[2]
+    most = 16 * 96 * 49 // session.size  # at least what was packed of the first transform
+    assert min(held[1]) >= most * 0.9
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_a_failure_amid_the_transforms(session, engines_only, monkeypatch, dtype):
+    """Nobody waits for ever, and nothing is left over."""
+    if hasattr(session.transport, "client"):
+        pytest.skip("engines are other processes")
+    x = data((24, 24), dtype=float if session.size == 1 else dtype)  # one engine only halves
+    a = dnb.array(x)
+    session.flush()
+    before = pencils.transform
+    spmd = session.transport.kind == "SPMD"
+    for calls in (0, 1) if spmd else (0, 1, 2 * session.size - 1):
+        left = [calls if not spmd or session.transport.rank == 0 else -1]
+
+        def fails(*args, left=left, **options):
+            left[0] -= 1
+            if left[0] == -1:
+                raise MemoryError("planted")
+            return before(*args, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(pencils, "transform", fails)
+            lost = dnb.fft.fft2(a)
+            with pytest.raises(MemoryError, match="planted"):
+                session.flush()
+        with pytest.raises(dnb.LostArrayError):
+            lost.to_numpy()
+        compare("fft2", a, x)
 
 
 # -- arguments -----------------------------------------------------------------------------------

@@ -505,8 +505,9 @@ CASES = {
     "bincount of a view": Case(lambda x, w: x.bincount(w.i[1:, 2]), _local("bincount")),
     # Collective without messages, and what is brought into place for it
     "fft": Case(lambda x, w: x.fft.fft(w.b, axis=1), _collective("fft")),
-    "fft of columns": Case(lambda x, w: x.fft.fft2(w.a), _collective("fft")),
-    "fft, bringing": Case(lambda x, w: x.fft.fft(w.a, axis=0), _apply("copy")),
+    "fft of columns": Case(lambda x, w: x.fft.fft2(w.a * 1j), _collective("pencils")),
+    "fft of real elements": Case(lambda x, w: x.fft.fft2(w.a), _collective("pencils")),
+    "fft, bringing": Case(lambda x, w: x.fft.fft(w.b, axis=0), _apply("copy")),
     "fft of one lane": Case(lambda x, w: x.fft.rfft(w.row), _collective("fft")),
     "random numbers": Case(
         lambda x, w: dnb.random.default_rng(1).poisson(w.a),

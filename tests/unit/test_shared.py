@@ -9,7 +9,7 @@ import pytest
 
 from distnb.engines import shared
 from distnb.engines.shared import Arena, Card
-from distnb.engines.store import Store
+from distnb.engines.store import Pool, Store
 from distnb.layout import make_layout
 
 GRAIN = 1 << 16
@@ -150,3 +150,16 @@ def test_a_block_that_came_with_a_message_moves_too(store):
     assert store.place(base, move=True) is None
     del seen
     assert store.place(base, move=True) is not None
+
+
+def test_a_full_pool_lets_go_what_was_not_used_for_long():
+    pool = Pool(1000)
+    for nbytes in (300, 400, 300):
+        pool.give(np.empty(nbytes, np.uint8))
+    assert pool.held == 1000
+    pool.give(pool.take(400))  # used last now
+    pool.give(np.empty(500, np.uint8))
+    assert pool.held == 900
+    assert [len(waiting) for waiting in pool.free.values()] == [0, 1, 1]
+    pool.give(np.empty(1001, np.uint8))  # would not fit in any case
+    assert pool.held == 900
