@@ -30,13 +30,17 @@ def thin_parameters(tests, whole="inprocess:3", least=3):
     """Return a share of each test function's parameters, the same on all ranks.
 
     All of them run on three engines in this process (three finds what two and four hide); other
-    sessions differ in numbers, and in what carries messages.
+    numbers run ``least`` or more. Engines in other processes differ in what carries messages only,
+    and do everything once or more.
     """
     groups = {}
     for test in tests:
         kind = test.callspec.params.get("session") if hasattr(test, "callspec") else None
         groups.setdefault((kind, test.path, test.originalname), []).append(test)
-    keep = {test for key, group in groups.items() for test in _share(group, key[0] == whole, least)}
+    keep = set()
+    for (kind, *_), group in groups.items():
+        apart = kind is not None and not kind.startswith("inprocess")
+        keep.update(_share(group, kind == whole, 1 if apart else least))
     return [test for test in tests if test in keep]
 
 
