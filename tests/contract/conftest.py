@@ -1,6 +1,7 @@
 """One suite for all transports: ``DISTNB_TEST_SESSION`` says which session the tests run in.
 
-A word may end in ``:cutoff``: small arrays live in the notebook then, as users have it.
+A word may end in ``:cutoff``: small arrays live in the notebook then, as users have it; or in
+``:unfused``: every operation runs by itself.
 ``inprocess:N``, ``start:N`` (engines that are started), ``connect`` or ``connect:ID`` (engines of
 a running cluster), or ``spmd`` (this process is one rank of ``mpiexec``). By default the tests run
 in this process with 1, 2, 3 and 4 engines, two of them with the default cutoff.
@@ -16,7 +17,8 @@ from distnb.client import current
 from tests.contract import support
 
 KINDS = os.environ.get(
-    "DISTNB_TEST_SESSION", "inprocess:1 inprocess:2:cutoff inprocess:3 inprocess:4"
+    "DISTNB_TEST_SESSION",
+    "inprocess:1 inprocess:2:cutoff inprocess:2:unfused inprocess:3 inprocess:4",
 )
 
 # All ranks must run the same examples: nothing may depend on a clock, on chance or on a file.
@@ -56,8 +58,8 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session", params=KINDS.split())
 def session(request):
     """The session in which all tests run; it is the current one."""
-    cutoff = dnb.Config.cutoff if request.param.endswith(":cutoff") else dnb.config.cutoff
-    with support.setting(cutoff=cutoff), support.open_session(request.param) as found:
+    kind, how = support.parted(request.param)
+    with support.setting(**how), support.open_session(kind) as found:
         yield found
 
 

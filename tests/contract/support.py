@@ -57,9 +57,18 @@ def examples(n):
 # -- sessions ----------------------------------------------------------------------------------
 
 
+#: What the end of a word like ``inprocess:3:unfused`` sets.
+SETTINGS = {"cutoff": {"cutoff": dnb.Config.cutoff}, "unfused": {"fuse": 0}}
+
+
+def parted(word):
+    """Return the session that a word names, and what is to be set in it."""
+    kind, _, end = word.rpartition(":")
+    return (kind, SETTINGS[end]) if end in SETTINGS else (word, {})
+
+
 def open_session(kind):
     """Return the session that a word like ``inprocess:3`` names."""
-    kind = kind.removesuffix(":cutoff")
     name, _, more = kind.partition(":")
     if name == "inprocess":
         return dnb.inprocess(int(more))
