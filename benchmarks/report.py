@@ -293,8 +293,8 @@ As measured on the machine above, whose two cores share one memory:
 - *Power iteration (W6).* A step reads 512 MB, as fast as the memory gives them, and has two points
   where engines wait for each other. What the engines' own code adds, 0.4 ms a step in a loop,
   doubles because the matrix has driven it out of the caches.
-- *Reading an element (W11)* is one message there and one back: 0.6 ms in a quiet loop, more with the
-  processes of all others around.
+- *Reading an element (W11)* is one message there and one back: 0.6 ms in a quiet loop, more with
+  the processes of all others around.
 - *Tiny operations on engines (W10 out)* take 15 us of the notebook's core each, and 9 us of each
   engine's: at least 17 us where the three share two cores. Alone on the machine it took 20 to 24.
 """

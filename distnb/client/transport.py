@@ -41,6 +41,8 @@ __all__ = [
 _ENTRY = "distnb.engines.entry"
 #: ipyparallel client -> lock around what goes to several engines.
 _ORDERS: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
+#: Seconds that a signal may take to an engine on a busy machine.
+_DELIVERY = 5.0
 Buffers = Sequence[list[np.ndarray]]
 
 
@@ -409,7 +411,7 @@ class IPyParallel(Transport):
         while not (self.done(ticket) or (later is not None and later.ready())):
             with contextlib.suppress(Exception):  # engines that are gone
                 sent = self.client.send_signal(STOP, targets=self._alive(), block=False)
-                poll(sent.done, 1.0)  # or the signal could reach a later batch
+                poll(sent.done, _DELIVERY)  # or the signal could reach a later batch
             if not poll(lambda: self.done(ticket), 0.5) and later is None and self.alive():
                 later = self._call(self._view, "world")
 
