@@ -28,7 +28,8 @@ class Config:
     """Bytes up to which an array for which no layout was asked lives in the notebook's process, as
     a NumPy array; 0 puts all of them on the engines."""
     alone: int = 1 << 26
-    """Bytes of a matrix up to which one engine factors it alone, with all cores of its node."""
+    """Bytes of a matrix up to which one engine factors it alone, with all cores of its node; 16
+    times that for spectra, and for LU where all engines share a node."""
     scalapack: int = 1
     """Whether engines factor large matrices with ScaLAPACK, if it is installed (extra
     ``scalapack``): 1 where it is quicker than distnb itself, and engines do not outnumber the cores

@@ -5,8 +5,9 @@ There are three cases, told apart by specs alone:
 - stacks of matrices: the stack is split, every engine works on its matrices;
 - matrices that an engine (or every engine) holds whole: where they are;
 - other matrices: tall ones in blocks of rows, if there is a way; else one engine works alone, with
-  all cores of its node, as long as the matrix is not larger than ``config.alone``. For larger ones
-  there is ScaLAPACK, where it is installed, and else :mod:`distnb.client.panels`.
+  all cores of its node, as long as the matrix is not larger than ``config.alone`` (``ON_NODE``
+  times that for LU where all engines share a node). For larger ones there is ScaLAPACK, where it is
+  installed, and else :mod:`distnb.client.panels`.
 """
 
 from __future__ import annotations

@@ -281,7 +281,8 @@ def test_a_terminal_has_one_line(monkeypatch):
 # What keeps arrays
 
 
-def test_names_and_outputs_of_arrays_are_found_and_dropped(shell, session):
+def test_names_and_outputs_of_arrays_are_found_and_dropped(shell, session, monkeypatch):
+    monkeypatch.delattr("builtins._", raising=False)  # gettext's: IPython leaves its own out then
     run = shell.run_cell
     shell.user_ns["dnb"] = dnb
     run("a = dnb.ones((30, 4))", store_history=True)
@@ -289,7 +290,7 @@ def test_names_and_outputs_of_arrays_are_found_and_dropped(shell, session):
     run("a", store_history=True)
     first, second = arrays_of(session, shell)
     assert first.names == ("a", "b (view)")
-    assert "Out[3]" in first.others  # and _, if no other program has one
+    assert set(first.others) >= {"Out[3]", "_"}
     assert (first.shape, first.dtype, first.nbytes) == ((30, 4), "float64", 960)
     assert "a = dnb.ones((30, 4))" in first.line
     assert (second.names, second.others, second.label) == ((), ("c[0]",), "c[0]")
