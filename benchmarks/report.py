@@ -101,6 +101,21 @@ def cell(row: Row, name: str) -> str:
     return f"**{span(t)}**" if t == best else span(t)
 
 
+def rested(results: Row) -> str:
+    """Return the medians of first runs, after a rest, where others followed."""
+    rows = [
+        [row["name"], *(span(t) if (t := first(row, name)) else "-" for name in names(results))]
+        for row in results["cases"]
+        if any(len(turn) > 1 for turn in row["peers"].get(OURS, {}).get("times", []))
+    ]
+    return table(["first run, after a rest", *names(results)], rows)
+
+
+def first(row: Row, name: str) -> float | None:
+    found: float | None = row["peers"][name].get("rested")
+    return found if seconds(row, name) else None
+
+
 def speeds(results: Row) -> str:
     """Return distnb's speed against each of the others."""
     others = [name for name in names(results) if name != OURS]
@@ -199,6 +214,7 @@ def tables(results: Row) -> str:
     found = [
         ("Times", times(results)),
         ("How many times as fast distnb is", speeds(results)),
+        ("After a rest", rested(results)),
         *([("Goals", goal_table(results))] if results["scale"] == "full" else []),
         ("Who left out what", reasons(results)),
     ]
@@ -269,8 +285,9 @@ else you could use on the same machine. This page is made from its last publishe
 - distnb, mpi4py and dask.distributed use {ranks} processes; numexpr, Numba, dask threads, and BLAS
   under NumPy use threads on all cores.
 - Everyone runs in turn, {rounds} rounds (fewer where a run takes seconds); while one runs, the
-  others sleep. A time is the median, after a warm-up that includes compiling. Times of loops are
-  for one step.
+  others sleep. A turn begins after a rest of 50 ms and is one run, or as many as fit in 0.1 s. A
+  time is the median of all runs, after a warm-up that includes compiling; those of the first runs
+  of turns stand apart, under *After a rest*. Times of loops are for one step.
 - Making the data is not counted. Waiting for the engines is: a run ends when all is done.
   Results stay where they were computed, but for those that are a Python number.
 - Each result was compared with NumPy's; one that differs is *failed*.

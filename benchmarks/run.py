@@ -34,6 +34,8 @@ PATIENCE = 6.0
 #: Seconds for threads of the one before to fall asleep; and after the warm-up, for whatever is
 #: still being compiled.
 PAUSE, SETTLE = 0.05, 2.0
+#: Seconds of a turn: short cases run as often as fits, as in a loop of a user's.
+TURN = 0.1
 #: Further runs of the warm-up at most, while one takes less than this part of the one before.
 WARMER, BETTER = 4, 0.9
 
@@ -73,11 +75,19 @@ class Contest:
             self.rows[name] = {"without" if free else "error": reason}
             self.running.pop(name, None)
 
-    def once(self, name: str) -> float:
-        peer = self.running[name]
-        peer.prepare()
+    def turn(self, name: str) -> list[float]:
+        """Return the times of a peer's runs, one after the other; the first is after a rest."""
+        peer, steps = self.running[name], (self.case.steps(self.scale) or (1,))[0]
+        times: list[float] = []
         self.rest(PAUSE)
-        return peer.run() / (self.case.steps(self.scale) or (1,))[0]
+        end = time.perf_counter() + TURN * (self.scale == "full")
+        while not times or time.perf_counter() < end:
+            peer.prepare()
+            times.append(peer.run() / steps)
+        return times
+
+    def once(self, name: str) -> float:
+        return self.turn(name)[-1]
 
     def rest(self, pause: float) -> None:
         """Pause, where times are looked at."""
@@ -103,13 +113,13 @@ class Contest:
         self.rest(SETTLE)
 
     def measure(self) -> None:
-        for turn in range(self.rounds):
+        for number in range(self.rounds):
             for name in list(self.running):
                 row = self.rows[name]
-                if turn < row["rounds"]:
+                if number < row["rounds"]:
                     with self.failing(name):
-                        row["times"].append(self.once(name))
-                        if turn + 1 == row["rounds"]:
+                        row["times"].append(self.turn(name))
+                        if number + 1 == row["rounds"]:
                             self.check(name)
 
     def check(self, name: str) -> None:
@@ -117,7 +127,8 @@ class Contest:
         if self.expected is None:
             self.expected = self.reference()
         found, row = self.running[name].result(), self.rows[name]
-        row["seconds"] = statistics.median(row["times"])
+        row["seconds"] = statistics.median(t for turn in row["times"] for t in turn)
+        row["rested"] = statistics.median(turn[0] for turn in row["times"])
         row["equal"] = bool(np.array_equal(found, self.expected))
         t = self.case.tolerance
         if found.shape != self.expected.shape or not np.allclose(found, self.expected, t, t):

@@ -1,12 +1,13 @@
 """One suite for all transports: ``DISTNB_TEST_SESSION`` says which session the tests run in.
 
-A word may end in ``:cutoff``: small arrays live in the notebook then, as users have it; or in
-``:unfused``: every operation runs by itself.
+A word may end in ``:cutoff``: small arrays live in the notebook then, as users have it; in
+``:unfused``: every operation runs by itself; or in ``:compiled``: what can be compiled is, at once.
 ``inprocess:N``, ``start:N`` (engines that are started), ``connect`` or ``connect:ID`` (engines of
 a running cluster), or ``spmd`` (this process is one rank of ``mpiexec``). By default the tests run
-in this process with 1, 2, 3 and 4 engines, two of them with the default cutoff.
+in this process with 1, 2, 3 and 4 engines, two of them in all these ways.
 """
 
+import contextlib
 import os
 
 import pytest
@@ -14,11 +15,14 @@ from hypothesis import HealthCheck, Phase, settings
 
 import distnb as dnb
 from distnb.client import current
+from distnb.engines.compiler import Compiler, available
+from tests.compiling import at_once
 from tests.contract import support
 
 KINDS = os.environ.get(
     "DISTNB_TEST_SESSION",
-    "inprocess:1 inprocess:2:cutoff inprocess:2:unfused inprocess:3 inprocess:4",
+    "inprocess:1 inprocess:2:cutoff inprocess:2:unfused inprocess:2:compiled inprocess:3 "
+    "inprocess:4",
 )
 
 # All ranks must run the same examples: nothing may depend on a clock, on chance or on a file.
@@ -63,6 +67,14 @@ def session(request):
         yield found
 
 
+@pytest.fixture(scope="session")
+def compiler():
+    """What compiles for engines of this process."""
+    if not available():
+        pytest.skip("Numba is not installed")
+    return Compiler(wait=True)
+
+
 @pytest.fixture
 def engines_only():
     """All arrays are on engines, small ones too: for tests of what engines do."""
@@ -96,5 +108,10 @@ def quiet_engines(request):
     session = request.getfixturevalue("session")
     if dnb.session() is not session:  # other tests of this process may have had others
         current._become_current(session)
-    yield
-    session.flush()
+    if request.node.callspec.params["session"].endswith(":compiled"):
+        compiling = at_once(session, request.getfixturevalue("compiler"))
+    else:
+        compiling = contextlib.nullcontext()
+    with compiling:
+        yield
+        session.flush()

@@ -58,7 +58,7 @@ def examples(n):
 
 
 #: What the end of a word like ``inprocess:3:unfused`` sets.
-SETTINGS = {"cutoff": {"cutoff": dnb.Config.cutoff}, "unfused": {"fuse": 0}}
+SETTINGS = {"cutoff": {"cutoff": dnb.Config.cutoff}, "unfused": {"fuse": 0}, "compiled": {}}
 
 
 def parted(word):

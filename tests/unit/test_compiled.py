@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.engines import compiled, compiler, kernels, loops
+from distnb.engines import compiled, compiler
+from tests.compiling import at_once
 
 pytest.importorskip("numba")
 
@@ -18,23 +19,15 @@ SPECIAL = [0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 1e300, 1e-300, 3.0, 7.
 
 
 @pytest.fixture
-def session(monkeypatch):
+def session():
     """Two engines that compile at once whatever they can."""
-    monkeypatch.setattr(loops, "TILE", 16)
-    monkeypatch.setattr(kernels, "_COMES_BACK", 1)
-    loops.scheme.cache_clear()
-    kernels.program.cache_clear()
-    with dnb.inprocess(2) as found:
-        for worker in found.transport.workers:
-            worker.executor.watch.compiler = compiler.Compiler(wait=True)
+    with dnb.inprocess(2) as found, at_once(found):
         yield found
-    loops.scheme.cache_clear()
-    kernels.program.cache_clear()
 
 
 def made(session):
     """Return how many loops have been compiled."""
-    return sum(len(w.executor.watch.compiler._ready) for w in session.transport.workers)
+    return len(session.transport.workers[0].executor.watch.compiler._ready)
 
 
 def numbers(dtype, seed):

@@ -1,0 +1,33 @@
+"""Engines of this process that compile whatever they can, at once, for arrays of any size."""
+
+import contextlib
+
+from distnb.engines import compiler, kernels, loops
+
+#: Elements of a tile, so that small arrays have several.
+_TILE = 16
+
+
+@contextlib.contextmanager
+def at_once(session, made=None):
+    """Have the engines of an in-process session compile for a while; yield the compiler.
+
+    Nothing is left behind for tests that are run in between: what was found out of recipes holds
+    for tiles of one size only.
+    """
+    made = made or compiler.Compiler(wait=True)
+    watches = [worker.executor.watch for worker in session.transport.workers]
+    before = loops.TILE, kernels._COMES_BACK, [watch.compiler for watch in watches]
+    _set(_TILE, 1, [made] * len(watches), watches)
+    try:
+        yield made
+    finally:
+        _set(*before, watches)
+
+
+def _set(tile, comes_back, compilers, watches):
+    loops.TILE, kernels._COMES_BACK = tile, comes_back
+    for watch, made in zip(watches, compilers, strict=True):
+        watch.compiler = made
+    loops.scheme.cache_clear()
+    kernels.program.cache_clear()
