@@ -1,4 +1,4 @@
-"""One end of the sockets between a client and an engine: heads, and the arrays that go with them.
+"""One end of the socket between a client and an engine: heads, and the arrays that go with them.
 
 ZeroMQ hands out a message only when all of it is there. So what is large travels in chunks, each a
 message of its own: one is on its way while the one before is put in its place.
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["SMALL", "Channel"]
+__all__ = ["SMALL", "Channel", "raw"]
 
 #: Bytes up to which an array goes along with the head.
 SMALL = 1 << 16
@@ -21,23 +21,31 @@ _CHUNK = 1 << 22
 _READABLE = 1  # zmq.POLLIN
 
 
+def raw(array: np.ndarray) -> np.ndarray:
+    """Return the bytes of an array, which are not copied if they are one run of memory."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
 class Channel:
     """Sends and receives heads (bytes) with arrays (of bytes).
 
     Parameters
     ----------
-    small, large : zmq.Socket
-        Connected to the other end; ``large`` is for chunks, and may be the same as ``small``.
+    socket : zmq.Socket
+        Connected to the other end.
 
     Attributes
     ----------
     busy : bool
         Whether the last look found something.
+    closed : bool
+        Whether it was closed, here or at the other end: never, ZeroMQ connects again.
     """
 
-    def __init__(self, small: Any, large: Any) -> None:
-        self._small = small
-        self._large = large
+    closed = False
+
+    def __init__(self, socket: Any) -> None:
+        self._socket = socket
         self.busy = False
         self._head = b""
         self._arrays: list[np.ndarray] = []
@@ -48,24 +56,28 @@ class Channel:
     def descriptors(self) -> list[int]:
         """File descriptors that are readable when something may have come.
 
-        They tell of it once only, and any use of the sockets may use that up; so look first.
+        They tell of it once only, and any use of the socket may use that up; so look first.
         """
-        return [socket.FD for socket in {self._small, self._large}]
+        return [self._socket.FD]
+
+    def close(self) -> None:
+        """Close this end; what was not sent is dropped."""
+        self._socket.close(linger=0)
 
     def send(self, head: bytes, arrays: Sequence[np.ndarray] = ()) -> None:
         """Send a head and arrays. Their memory must not change any more: it is not copied."""
-        raw = [np.ascontiguousarray(a).reshape(-1).view(np.uint8) for a in arrays]
-        sizes = np.array([len(r) for r in raw], "<i8").tobytes()
-        small = [r for r in raw if len(r) <= SMALL]
-        self._small.send_multipart([head, sizes, *small], copy=False)
-        for r in raw:
-            if len(r) > SMALL:
-                for at in range(0, len(r), _CHUNK):
-                    self._large.send(r[at : at + _CHUNK], copy=False)
+        pieces = [raw(a) for a in arrays]
+        sizes = np.array([len(p) for p in pieces], "<i8").tobytes()
+        small = [p for p in pieces if len(p) <= SMALL]
+        self._socket.send_multipart([head, sizes, *small], copy=False)
+        for p in pieces:
+            if len(p) > SMALL:
+                for at in range(0, len(p), _CHUNK):
+                    self._socket.send(p[at : at + _CHUNK], copy=False)
 
     def ready(self, milliseconds: int = 0) -> bool:
         """Tell whether there is a message; wait a while for one."""
-        socket = self._large if self._missing else self._small
+        socket = self._socket
         self.busy = bool(socket.EVENTS & _READABLE or (milliseconds and socket.poll(milliseconds)))
         return self.busy
 
@@ -73,8 +85,7 @@ class Channel:
         """Take in one message, if there is one; return a head and its arrays once all are there."""
         if not self.ready():
             return None
-        socket = self._large if self._missing else self._small
-        frames = [frame.buffer for frame in socket.recv_multipart(copy=False)]
+        frames = [frame.buffer for frame in self._socket.recv_multipart(copy=False)]
         if len(frames) > 1:  # while chunks are missing, too: the connection broke, and is new
             self._start(*frames)
         elif self._missing:

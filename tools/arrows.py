@@ -52,6 +52,7 @@ ROOT = (
     "distnb.encoding",
     "distnb.forecast",
     "distnb.channel",
+    "distnb.stream",
     "distnb.replay",
     "distnb.comparison",
     "distnb.metrics",

@@ -10,6 +10,7 @@ import contextlib
 import os
 import pickle
 import select
+import socket
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from distnb.client.sideroad import SideRoad
 from distnb.errors import EngineError
 from distnb.interrupts import shielded
 from distnb.protocol import Reply
+from distnb.stream import Stream
 
 __all__ = ["Road"]
 
@@ -50,8 +52,8 @@ class Road:
     ids : list of int
         The engines, for ipyparallel.
     places : sequence of (str, str, str, str)
-        Address and public key of each engine's socket, the address of that for large arrays, and
-        that of the side road.
+        Address and public key of each engine's socket, the token for a local one, and the address
+        of the side road.
     keys : (bytes, bytes)
         The client's own public and secret key.
     lock : RLock
@@ -86,30 +88,35 @@ class Road:
         self._call = call
         self._owner = os.getpid()
         self._context = zmq.Context()
-        self._channels = [self._connect(*place[:3], keys) for place in places]
-        self.side = SideRoad(self._context, [(place[3], place[1]) for place in places], keys)
+        self._channels: list[Channel | Stream] = []
+        self.side = SideRoad(self._context, [(side, key) for _, key, _, side in places], keys)
         #: The last batch that was sent to each engine.
         self._last = [0] * len(places)
         #: Number of a batch -> what came of it.
         self._replies: dict[int, _Replies] = {}
-        self._descriptors = [fd for each in self._channels for fd in each.descriptors]
+        try:
+            for address, key, token, _ in places:
+                made = _local(address, token) if token else self._connect(address, key, keys)
+                self._channels.append(made)
+        except BaseException:
+            self.close()
+            raise
 
-    def _connect(self, address: str, key: str, large: str, keys: tuple[bytes, bytes]) -> Channel:
-        small = self._context.socket(zmq.DEALER)
-        small.curve_serverkey = key.encode()
-        small.curve_publickey, small.curve_secretkey = keys
-        other = self._context.socket(zmq.DEALER) if large else small
-        for made, place in ((small, address), (other, large)):
-            made.set_hwm(0)
-            if place:
-                made.connect(place)
-        return Channel(small, other)
+    def _connect(self, address: str, key: str, keys: tuple[bytes, bytes]) -> Channel:
+        made = self._context.socket(zmq.DEALER)
+        made.curve_serverkey = key.encode()
+        made.curve_publickey, made.curve_secretkey = keys
+        made.set_hwm(0)
+        made.connect(address)
+        return Channel(made)
 
     def close(self) -> None:
         """Close the sockets, but not in a forked child: they are its parent's."""
         if os.getpid() == self._owner:
             with self._lock:
                 self.side.close()
+                for each in self._channels:
+                    each.close()
                 self._context.destroy(linger=0)
 
     def answers(self, seconds: float) -> bool:
@@ -186,8 +193,9 @@ class Road:
         """Wait until something may have come."""
         if not any(each.busy for each in self._channels):
             poll = select.poll()  # a new one: several threads may wait
-            for descriptor in self._descriptors:
-                poll.register(descriptor, select.POLLIN)
+            for each in self._channels:
+                for descriptor in each.descriptors:
+                    poll.register(descriptor, select.POLLIN)
             poll.poll(seconds * 1000)
 
     def take(self, number: int) -> list[Reply]:
@@ -202,3 +210,16 @@ class Road:
             raise EngineError(f"engine {failed[0][0]}: {failed[0][1].decode()}")
         replies = [found[rank] for rank in range(size)]
         return [pickle.loads(content, buffers=arrays) for _, content, arrays in replies]
+
+
+def _local(address: str, token: str) -> Stream:
+    """Return an end of an engine's local socket, after showing the token."""
+    end = socket.socket(socket.AF_UNIX)
+    try:
+        end.connect(address)
+    except OSError:
+        end.close()
+        raise
+    made = Stream(end)
+    made.send(token.encode())
+    return made

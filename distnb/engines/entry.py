@@ -101,7 +101,7 @@ def run(session: str, message: bytes, buffers: list[np.ndarray]) -> list[Any]:
 
 
 def open_road(key: str, client_host: str) -> tuple[str, str, str, str]:
-    """Let the client with this key send batches to sockets; return what it needs to connect."""
+    """Let the client with this key send batches to a socket; return what it needs to connect."""
     from distnb.engines.road import Road  # other transports do without ZeroMQ
 
     def run(session: str, message: bytes, buffers: list[np.ndarray]) -> Reply:

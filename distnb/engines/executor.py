@@ -206,10 +206,10 @@ class Executor:
 
     def _reduce(self, number: int, command: Reduce) -> None:
         placed = self.store.placed(command.operand)
-        work = reductions.Work(command, placed, self.store.rank)
+        work = reductions.Work(command, reductions.plan(placed, command.axes, self.store.rank))
         # All ranks that would talk hold a copy of the result: where that is empty, nobody talks.
         silent = self.store.held(self.store.bases[command.out]) == 0
-        owed, expected = ([], []) if silent else (work.owed, work.expected)
+        owed, expected = ([], []) if silent else (work.plan.owed, work.plan.expected)
         self._with_messages(number, owed, expected, lambda x: self._reducing(x, work))
 
     def _reducing(self, exchange: Exchange, work: reductions.Work) -> None:
@@ -220,7 +220,7 @@ class Executor:
             raise base.taken
         block = base.block if base.taken is None else base.taken
         reductions.run(work, block, out.block, exchange, self.clock, self.results)
-        elements = work.elements if base.taken is None else 0
+        elements = work.plan.elements if base.taken is None else 0
         self.clock.touched += elements * base.dtype.itemsize + of_blocks([out])
         out.lost = False
 

@@ -10,8 +10,9 @@ all of an array.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from distnb.slices import Section
 from distnb.transfer import ReducePiece, group, plan_reduce, window
 from distnb.views import Placed
 
-__all__ = ["Tree", "Work", "run"]
+__all__ = ["Tree", "Work", "plan", "run"]
 
 _UP, _DOWN = 0, 1
 
@@ -44,15 +45,14 @@ class Tree:
         self.parent = members[i - (i & -i)] if i else None
 
 
-class Work:
-    """What one rank does in a reduction: its pieces, and its places in the two trees."""
+class Plan:
+    """What one rank does in a reduction along axes: its pieces, and its places in the two trees."""
 
-    def __init__(self, command: Reduce, placed: Placed, rank: int) -> None:
-        self.command = command
+    def __init__(self, placed: Placed, axes: Ints, rank: int) -> None:
         self.view_shape = placed.view.shape
         self.whole = placed.view.is_whole(placed.shape)
-        self.local = plan_reduce(rank, placed, command.axes)
-        members = group(placed, command.axes, rank)
+        self.local = plan_reduce(rank, placed, axes)
+        members = group(placed, axes, rank)
         holders = [r for r in members if placed.owned(r) is not None]
         rest = [r for r in members if r not in holders]
         # Where nobody holds anything each member has the identity, and nothing is sent.
@@ -62,23 +62,31 @@ class Work:
         #: Whether this rank has all there is to reduce.
         self.alone = len(holders) == 1 and not rest
 
-    @property
-    def elements(self) -> int:
-        """Number of the elements that this rank reduces."""
-        return sum(prod(p.shape) for p in self.local[1]) if self.local is not None else 0
+        #: Number of the elements that this rank reduces.
+        self.elements = sum(prod(p.shape) for p in self.local[1]) if self.local is not None else 0
+        #: Messages this rank sends: its partial result up, the result down.
+        self.owed = self._up() + [(r, _DOWN) for r in (self.down.children if self.down else [])]
+        #: Messages this rank takes in.
+        self.expected = [(r, _UP) for r in (self.up.children if self.up else [])] + self._down()
 
-    @property
-    def owed(self) -> list[tuple[int, int]]:
-        """Messages this rank sends: its partial result up, the result down."""
-        up = [(self.up.parent, _UP)] if self.up and self.up.parent is not None else []
-        return up + [(r, _DOWN) for r in (self.down.children if self.down else [])]
+    def _up(self) -> list[tuple[int, int]]:
+        return [(self.up.parent, _UP)] if self.up and self.up.parent is not None else []
 
-    @property
-    def expected(self) -> list[tuple[int, int]]:
-        """Messages this rank takes in."""
-        up = [(r, _UP) for r in (self.up.children if self.up else [])]
-        down = self.down.parent if self.down else None
-        return up + ([(down, _DOWN)] if down is not None else [])
+    def _down(self) -> list[tuple[int, int]]:
+        return [(self.down.parent, _DOWN)] if self.down and self.down.parent is not None else []
+
+
+@lru_cache(maxsize=1024)
+def plan(placed: Placed, axes: Ints, rank: int) -> Plan:
+    """Return the plan of a reduction (the same object every time)."""
+    return Plan(placed, axes, rank)
+
+
+class Work(NamedTuple):
+    """A reduction, and what one rank does in it."""
+
+    command: Reduce
+    plan: Plan
 
 
 def run(
@@ -93,27 +101,27 @@ def run(
 
     In place of the block there may be what has taken in all of its elements.
     """
-    if not work.member or out is None or out.size == 0:
+    if not work.plan.member or out is None or out.size == 0:
         return
     kind: Any = _Positions if ops.REDUCTIONS[work.command.op].ufunc is None else _Values
     kind = kind(work, scratch)
     before = clock.switch(COMPUTE)
     partial = kind.local(block, out.shape)
     clock.switch(before)
-    if work.up is not None:
+    if work.plan.up is not None:
         other = np.empty_like(partial)
-        for child in work.up.children:
+        for child in work.plan.up.children:
             exchange.receive(child, _UP, other)
             before = clock.switch(COMPUTE)
             kind.combine(partial, other)
             clock.switch(before)
-        if work.up.parent is not None:
-            exchange.send(work.up.parent, _UP, partial)
-    if work.down is not None:
-        if work.down.parent is not None:
+        if work.plan.up.parent is not None:
+            exchange.send(work.plan.up.parent, _UP, partial)
+    if work.plan.down is not None:
+        if work.plan.down.parent is not None:
             partial = np.empty_like(partial)
-            exchange.receive(work.down.parent, _DOWN, partial)
-        for child in work.down.children:
+            exchange.receive(work.plan.down.parent, _DOWN, partial)
+        for child in work.plan.down.children:
             exchange.send(child, _DOWN, partial)
     out[...] = kind.result(partial)
 
@@ -130,12 +138,12 @@ class _Values:
 
     def local(self, block: np.ndarray | Combiner | None, shape: Ints) -> np.ndarray:
         """Reduce what this rank holds."""
-        if self.work.local is None or block is None:
+        if self.work.plan.local is None or block is None:
             return self.identity(shape)
-        kept, pieces = self.work.local
+        kept, pieces = self.work.plan.local
         if isinstance(block, Combiner):
             return block.result(kept)
-        how = cells(block.shape, self.work.command.axes) if self.work.whole else None
+        how = cells(block.shape, self.work.command.axes) if self.work.plan.whole else None
         if how is None:
             return self._pieces(block, kept, pieces)
         combiner = Combiner(self.ufunc, self.dtype, how, self.scratch)
@@ -179,15 +187,15 @@ class _Positions:
         self.function = ops.REDUCTIONS[work.command.op].function
         self.better: Any = np.less if work.command.op == "argmin" else np.greater
         #: positions along the reduced axes count in C order
-        self.scale = _scales(work.view_shape, work.command.axes)
+        self.scale = _scales(work.plan.view_shape, work.command.axes)
 
     def local(self, block: np.ndarray | None, shape: Ints) -> np.ndarray:
         dtype = np.uint8 if block is None else block.dtype
         kind = np.dtype([("value", dtype), ("at", np.intp)])
-        if self.work.local is None or block is None:
+        if self.work.plan.local is None or block is None:
             return np.empty(shape, kind)
-        kept, pieces = self.work.local
-        if self.work.alone and len(pieces) == 1:  # there is nothing to compare with
+        kept, pieces = self.work.plan.local
+        if self.work.plan.alone and len(pieces) == 1:  # there is nothing to compare with
             return self._places(pieces[0], self._best(pieces[0], block)[1]).reshape(shape)
         found = np.empty(kept, kind)
         seen: set[int] = set()

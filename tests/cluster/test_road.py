@@ -1,6 +1,7 @@
 """Batches take sockets of their own, guarded, in order with ipyparallel's messages; or ipyparallel."""
 
 import contextlib
+import socket
 import time
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import zmq
 import distnb as dnb
 from distnb.client import direct, launch
 from distnb.client.road import Road
+from distnb.stream import Stream
 from distnb.widgets.status import Status
 
 pytestmark = pytest.mark.timeout(60)
@@ -97,21 +99,38 @@ def test_without_encryption_there_is_ipyparallel(newcomer, monkeypatch):
     check_fallback(newcomer, "not supported")
 
 
-@pytest.mark.parametrize("unreachable", [0, 2])
-def test_engines_that_cannot_be_reached(newcomer, monkeypatch, unreachable):
-    connect = Road._connect
+def moved(monkeypatch, nowhere, token):
+    """Let engines tell clients of another place."""
+    make = Road.__init__
 
-    def elsewhere(self, *place):
-        nowhere = ["tcp://127.0.0.1:9", "", "ipc:///nowhere/road"][unreachable]
-        keys = place[-1]
-        return connect(
-            self, *(nowhere if k == unreachable else p for k, p in enumerate(place[:3])), keys
-        )
+    def elsewhere(self, ids, places, *rest):
+        make(self, ids, [(nowhere, key, token, side) for _, key, _, side in places], *rest)
 
-    monkeypatch.setattr(Road, "_connect", elsewhere)
+    monkeypatch.setattr(Road, "__init__", elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("nowhere", "token", "reason"),
+    [
+        ("tcp://127.0.0.1:9", "", "no answer within 0.5 s"),
+        ("/nowhere/road", "x", "No such file"),
+    ],
+)
+def test_engines_that_cannot_be_reached(newcomer, monkeypatch, nowhere, token, reason):
+    moved(monkeypatch, nowhere, token)
     start = time.monotonic()
-    check_fallback(newcomer, "no answer within 0.5 s")
+    check_fallback(newcomer, reason)
     assert time.monotonic() - start < 10
+
+
+def test_a_wrong_token_gets_nowhere(newcomer, monkeypatch):
+    make = Road.__init__
+
+    def guessing(self, ids, places, *rest):
+        make(self, ids, [(place, key, "0" * 64, side) for place, key, _, side in places], *rest)
+
+    monkeypatch.setattr(Road, "__init__", guessing)
+    check_fallback(newcomer, "no answer within 0.5 s")
 
 
 def test_engines_of_another_host_get_everything_encrypted(newcomer, monkeypatch):
@@ -120,9 +139,10 @@ def test_engines_of_another_host_get_everything_encrypted(newcomer, monkeypatch)
     monkeypatch.setattr(direct, "_PATIENCE", 3.0)
     with another(newcomer) as session:
         assert session.transport.kind == "direct sockets"
-        assert [each._small is each._large for each in session.transport.road._channels] == [
-            True
-        ] * 2
+        for each in session.transport.road._channels:
+            place = each._socket.getsockopt_string(zmq.LAST_ENDPOINT)
+            assert place.startswith("tcp://127.0.0.1:")
+            assert each._socket.mechanism == zmq.CURVE
         assert works(session)
         data = np.arange(1_000_000.0)
         np.testing.assert_array_equal(dnb.asarray(data, session=session).to_numpy(), data)
@@ -143,39 +163,77 @@ def answer(context, place, keys=None, key=None):
         return bool(stranger.poll(400))
 
 
-def test_only_the_client_with_the_key_gets_in(engines, client):
+@contextlib.contextmanager
+def opened(client, host):
+    """A client's key, and what engines hand over to it when it comes from a host."""
     mine = zmq.curve_keypair()
-    code = """
+    code = f"""
 import distnb.engines.entry as e
-found = e.open_road({key!r}, "")
+found = e.open_road({mine[0].decode()!r}, {host!r})
 """
     context = zmq.Context()
     try:
-        place, key, large, side = on_engines(client, code.format(key=mine[0].decode()))[0]
+        yield context, mine, on_engines(client, code)[0]
+    finally:
+        context.destroy(linger=0)
+        client[:].execute(f"e.close_road({mine[0].decode()!r})", block=True)
+
+
+def test_only_the_client_with_the_key_gets_in_from_elsewhere(engines, client):
+    with opened(client, "127.0.0.1") as (context, mine, (place, key, token, side)):
         assert place.startswith("tcp://127.0.0.1:")
         assert side.startswith("tcp://127.0.0.1:")
-        folder = Path(large.removeprefix("ipc://")).parent
-        assert folder.stat().st_mode & 0o777 == 0o700
+        assert token == ""
         assert not answer(context, place)
         assert not answer(context, place, zmq.curve_keypair(), key)
         assert not answer(context, place, mine, zmq.curve_keypair()[0].decode())
         assert answer(context, place, mine, key)
-        assert not folder.exists()
-    finally:
-        context.destroy(linger=0)
-        client[:].execute(f"e.close_road({mine[0].decode()!r})", block=True)
     assert works(engines)
 
 
-def test_loopback_only(engines):
+def knock(place, *messages):
+    """Send messages to a local socket; return what it answers, None if it hangs up."""
+    with socket.socket(socket.AF_UNIX) as end:
+        end.connect(place)
+        stream = Stream(end)
+        for message in messages:
+            stream.send(message)
+        found = None
+        while found is None and not stream.closed and stream.ready(400):
+            found = stream.receive()
+        return found
+
+
+def test_only_the_client_with_the_token_gets_in(engines, client):
+    with opened(client, "") as (_, _, (place, _, token, side)):
+        assert side.startswith("tcp://127.0.0.1:")
+        folder = Path(place).parent
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert knock(place, b"1 \nhello") is None
+        assert knock(place, b"0" * 64, b"1 \nhello") is None
+        assert knock(place, b"", b"1 \nhello") is None
+        assert knock(place) is None
+        assert knock(place, token.encode(), b"1 \nhello") == (b"1 ok\nhello", [])
+        assert not folder.exists()
+    assert works(engines)
+
+
+def test_on_one_host_nothing_listens_to_others(engines):
     for each in engines.transport.road._channels:
-        places = {s.getsockopt_string(zmq.LAST_ENDPOINT) for s in (each._small, each._large)}
-        kinds = sorted(place.partition(":")[0] for place in places)
-        assert kinds == ["ipc", "tcp"]
-        assert any(place.startswith("tcp://127.0.0.1:") for place in places)
-        assert not any(
-            Path(p.removeprefix("ipc://")).parent.exists() for p in places if p[:3] == "ipc"
-        )
+        assert each._socket.family == socket.AF_UNIX
+        assert not Path(each._socket.getpeername()).parent.exists()
+
+
+def test_engines_outlive_a_client_that_is_gone(engines, client):
+    """They do not look for more from it, and the engine's loop sleeps."""
+    with opened(client, "") as (_, _, (place, _, token, _)):
+        assert knock(place, token.encode(), b"1 \nhello") == (b"1 ok\nhello", [])
+        code = "import time; t = time.process_time()"
+        client[:].execute(code, block=True)
+        time.sleep(0.5)
+        spent = on_engines(client, "found = time.process_time() - t")
+        assert max(spent) < 0.3
+    assert works(engines)
 
 
 # Order

@@ -1,30 +1,44 @@
 """Heads and arrays arrive as they were sent, whatever their sizes and whatever broke before."""
 
+import gc
+import socket
+import threading
+import time
+
 import numpy as np
 import pytest
 import zmq
 
 from distnb import channel
 from distnb.channel import SMALL, Channel
+from distnb.stream import Stream
 
 
-@pytest.fixture(params=["one socket", "two sockets"])
+def joined(context, name="x"):
+    """Return two ends of a ZeroMQ socket."""
+    ours, theirs = context.socket(zmq.PAIR), context.socket(zmq.PAIR)
+    ours.bind(f"inproc://{name}")
+    theirs.connect(f"inproc://{name}")
+    return ours, theirs
+
+
+@pytest.fixture(params=["ZeroMQ", "local"])
 def ends(request):
-    """Two ends of a channel, which has one socket for all or one for large arrays."""
+    """Two ends of a channel."""
     context = zmq.Context()
-    pairs = []
-    for k in range(1 + (request.param == "two sockets")):
-        ours, theirs = context.socket(zmq.PAIR), context.socket(zmq.PAIR)
-        ours.bind(f"inproc://{k}")
-        theirs.connect(f"inproc://{k}")
-        pairs.append((ours, theirs))
-    yield [Channel(pairs[0][side], pairs[-1][side]) for side in (0, 1)]
+    if request.param == "ZeroMQ":
+        made = [Channel(end) for end in joined(context)]
+    else:
+        made = [Stream(end) for end in socket.socketpair()]
+    yield made
+    for end in made:
+        end.close()
     context.destroy(linger=0)
 
 
 def receive(end):
-    """Return what comes next, which must be complete when nothing is left to take in."""
-    while (found := end.receive()) is None and end.busy:
+    """Return what comes next, if anything comes within a moment."""
+    while (found := end.receive()) is None and end.ready(200):
         pass
     return found
 
@@ -75,10 +89,8 @@ def test_the_wait_for_a_message_ends(ends):
 
 def test_chunks_that_nobody_announced_are_dropped():
     context = zmq.Context()
-    ours, theirs = context.socket(zmq.PAIR), context.socket(zmq.PAIR)
-    ours.bind("inproc://x")
-    theirs.connect("inproc://x")
-    here, there = Channel(ours, ours), Channel(theirs, theirs)
+    ours, theirs = joined(context)
+    here, there = Channel(ours), Channel(theirs)
     ours.send(b"chunk")
     here.send(b"first", [np.ones(SMALL + 1, np.uint8)])
     assert receive(there)[0] == b"first"
@@ -87,3 +99,105 @@ def test_chunks_that_nobody_announced_are_dropped():
     head, (found,) = receive(there)
     assert (head, len(found)) == (b"third", SMALL + 1)
     context.destroy(linger=0)
+
+
+# Local sockets
+
+
+@pytest.fixture
+def pair():
+    """Two ends of a local socket, and what it is called on each side."""
+    made = [Stream(end) for end in socket.socketpair()]
+    yield made
+    for end in made:
+        end.close()
+
+
+def senders():
+    return [t for t in threading.enumerate() if t.name == "distnb-send"]
+
+
+def gone(ready, seconds=5):
+    end = time.monotonic() + seconds
+    while not ready() and time.monotonic() < end:
+        time.sleep(0.01)
+    return ready()
+
+
+def test_sending_does_not_wait_for_the_other_end(pair):
+    """Both ends send more than the kernel takes, before either looks."""
+    data = np.random.default_rng(0).integers(0, 256, 30_000_000, np.uint8)
+    for end in pair:
+        for k in range(3):
+            end.send(b"%d" % k, [data[k:], data[:k]])
+        end.send(b"small")
+    for end in pair:
+        for k in range(3):
+            head, (found, rest) = receive(end)
+            assert head == b"%d" % k
+            np.testing.assert_array_equal(found, data[k:])
+            np.testing.assert_array_equal(rest, data[:k])
+        assert receive(end) == (b"small", [])
+    assert gone(lambda: not senders())
+
+
+def test_small_messages_need_no_thread(pair):
+    here, there = pair
+    for k in range(200):
+        here.send(b"%d" % k, [np.arange(k, dtype=np.uint8)])
+    assert not senders()
+    assert [receive(there)[0] for _ in range(200)] == [b"%d" % k for k in range(200)]
+
+
+def test_many_arrays_arrive(pair):
+    """More than the kernel takes in one call, and empty ones among them."""
+    here, there = pair
+    here.send(b"", [np.full(k % 3, k % 251, np.uint8) for k in range(3000)])
+    head, found = receive(there)
+    assert head == b""
+    assert [a.tolist() for a in found] == [[k % 251] * (k % 3) for k in range(3000)]
+
+
+@pytest.mark.parametrize("size", [0, 10, 50_000_000])
+def test_an_end_that_is_gone_is_noticed(pair, size):
+    here, there = pair
+    here.send(b"x", [np.zeros(size, np.uint8)])
+    there.close()
+    assert there.closed
+    assert not here.closed  # nobody has looked
+    assert receive(here) is None
+    assert here.closed
+    assert here.descriptors == []
+    assert not here.ready(1000)
+    here.send(b"y", [np.zeros(size, np.uint8)])  # to nobody
+    there.send(b"z")
+    assert gone(lambda: not senders())
+
+
+def test_an_end_that_goes_in_the_middle_of_a_message(pair):
+    here, there = pair
+    here._socket.send(b"\0" * 7)
+    assert there.receive() is None
+    assert not there.closed
+    here.close()
+    assert there.receive() is None
+    assert there.closed
+
+
+def test_what_was_sent_is_let_go(pair):
+    here, there = pair
+    data = np.zeros(40_000_000, np.uint8)
+    here.send(b"x", [data])
+    assert receive(there)[0] == b"x"
+    assert gone(lambda: not senders())
+    gc.collect()
+    data.resize(1)  # NumPy refuses if anything looks at it
+    assert data.size == 1
+
+
+def test_what_was_received_is_held_by_nobody(ends):
+    here, there = ends
+    here.send(b"x", [np.ones(100, np.uint8), np.ones(SMALL * 3, np.uint8)])
+    _, arrays = receive(there)
+    for k in range(2):
+        arrays[k].resize(1)
