@@ -38,7 +38,7 @@ def forget():
     for module in [m for name, m in sys.modules.items() if name.partition(".")[0] == "distnb"]:
         for holder in (module, *filter(inspect.isclass, vars(module).values())):
             for name in vars(holder):  # by name: a static method hides the cache it wraps
-                clear = getattr(getattr(holder, name), "cache_clear", None)
+                clear = getattr(getattr(holder, name, None), "cache_clear", None)
                 if clear is not None:
                     clear()
 

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import distnb as dnb
-from distnb.engines.reductions import Work
+from distnb.engines.reductions import Plan
 from distnb.layout import Grid, Layout, make_layout, replicated
-from distnb.protocol import Operand, Reduce
 from distnb.testing import layouts, placed, shapes
 from distnb.traffic import held, pairs, reduction, traffic
 from distnb.transfer import plan_apply
@@ -70,11 +69,10 @@ def test_reductions_send_what_their_trees_say(data, shape, size):
     axes = tuple(sorted(data.draw(st.sets(st.integers(0, max(0, len(shape) - 1))))))
     axes = axes if shape else ()
     found = reduction.__wrapped__(operand, axes, size)
-    command = Reduce("sum", 2, Operand(1, operand.view), axes, "<f8", 0)
-    works = [Work(command, operand, rank) for rank in range(size)]
+    plans = [Plan(operand, axes, rank) for rank in range(size)]
     kept = [n for d, n in enumerate(shape) if d not in axes]
     messages = 0
-    for rank, work in enumerate(works):
+    for rank, plan in enumerate(plans):
         part = 1
         for d, n in enumerate(shape):
             if d not in axes:
@@ -85,10 +83,10 @@ def test_reductions_send_what_their_trees_say(data, shape, size):
                     if m is None or at is None
                     else sum(s.block * s.count for s in m.owned(at[m.gdim]))
                 )
-        owed = work.owed if part else []
+        owed = plan.owed if part else []
         messages += len(owed)
         assert found.sent[rank] == part * len(owed), kept
-        assert found.received[rank] == part * len(work.expected) * bool(part)
+        assert found.received[rank] == part * len(plan.expected) * bool(part)
     assert found.messages == messages
 
 
