@@ -497,4 +497,4 @@ def group(placed: Placed, dropped: Ints, rank: int) -> tuple[int, ...]:
         return ()
     moving = {m.gdim for d, m in enumerate(placed.maps) if m and d in dropped}
     choices = [range(n) if g in moving else (coords[g],) for g, n in enumerate(grid.sizes)]
-    return tuple(grid.rank(c) for c in product(*choices))
+    return tuple(sorted(grid.rank(c) for c in product(*choices)))

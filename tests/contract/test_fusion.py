@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import distnb as dnb
 from distnb import testing
 from distnb.engines import loops
-from tests.contract.support import SCALE, no_warnings
+from tests.contract.support import SCALE, no_warnings, setting
 
 N = 11  # side of the arrays; what is computed on is a view of INNER elements a side
 INNER = 8
@@ -141,13 +141,10 @@ def test_fused_programs_are_numpys(session, data):
     with no_warnings():
         expected, refused = Machine(np, [x.copy() for x in starts]).run(program)
         for fuse in (1, 0):
-            dnb.config.fuse = fuse
-            try:
+            with setting(fuse=fuse):
                 arrays = [dnb.array(x, dist=d) for x, d in zip(starts, dists, strict=True)]
                 found, also = Machine(dnb, arrays).run(program)
                 values = [np.asarray(x) for x in found]
-            finally:
-                dnb.config.fuse = 1
             assert also == refused
             for x, y in zip(expected, values, strict=True):
                 assert (y.dtype, y.shape) == (x.dtype, x.shape)

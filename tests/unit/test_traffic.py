@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import distnb as dnb
+from distnb.axes import Block
 from distnb.engines.reductions import Plan
 from distnb.layout import Grid, Layout, make_layout, replicated
 from distnb.testing import layouts, placed, shapes
@@ -67,7 +68,17 @@ def test_what_is_held(data, shape, size):
 def test_reductions_send_what_their_trees_say(data, shape, size):
     operand = data.draw(placed(shape, size, broadcast=False))
     axes = tuple(sorted(data.draw(st.sets(st.integers(0, max(0, len(shape) - 1))))))
-    axes = axes if shape else ()
+    check_reduction(operand, axes if shape else (), size)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 9])
+def test_reductions_of_what_lies_backwards(n):
+    backwards = Layout(Grid(2, (3,), (-1,)), (Block(),), (0,))
+    check_reduction(Placed((n,), backwards, View.whole((n,))), (0,), 3)
+
+
+def check_reduction(operand, axes, size):
+    shape = operand.view.shape
     found = reduction.__wrapped__(operand, axes, size)
     plans = [Plan(operand, axes, rank) for rank in range(size)]
     kept = [n for d, n in enumerate(shape) if d not in axes]
