@@ -186,6 +186,7 @@ def test_who_has_nothing_to_send_is_missed_in_the_end(session, away):
 
 def test_a_slow_engine(session):
     x = dnb.arange(1000.0)
+    ((x + 1) * (x + 2)).to_numpy()  # compiled where that is done at once
     slow = session.size - 1
     take = "worker.executor.scratch"
     everywhere(
