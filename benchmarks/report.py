@@ -285,7 +285,7 @@ else you could use on the same machine. This page is made from its last publishe
 - distnb, mpi4py and dask.distributed use {ranks} processes; numexpr, Numba, dask threads, and BLAS
   under NumPy use threads on all cores.
 - Everyone runs in turn, {rounds} rounds (fewer where a run takes seconds); while one runs, the
-  others sleep. A turn begins after a rest of 50 ms and is one run, or as many as fit in 0.1 s. A
+  others sleep. A turn begins after a rest of 50 ms and is one run, or as many as fit in 0.5 s. A
   time is the median of all runs, after a warm-up that includes compiling; those of the first runs
   of turns stand apart, under *After a rest*. Times of loops are for one step.
 - Making the data is not counted. Waiting for the engines is: a run ends when all is done.
@@ -303,17 +303,19 @@ else you could use on the same machine. This page is made from its last publishe
 As measured on the machine above, whose two cores share one memory:
 
 - *Passes over memory (W2).* One core moves 28 of the 37 GB/s that two move together, so two
-  processes written by hand gain little as well. While a sum runs, each engine reads 18 GB/s, which
-  is that limit. The rest is the way to the engines and back: 0.6 ms in a loop, and 2.5 ms after a
-  rest of 50 ms, as every run here has. There a message between two processes takes 0.5 ms in place
-  of 0.1 ms, and Python runs at 0.6 of its speed.
+  processes written by hand gain little as well. While a sum runs, engines read 31 GB/s together.
+  The rest of its time, 1.0 to 1.8 ms, is the way there and back, and engines that agree on what
+  failed. A program by hand has neither: it is timed on its ranks, which wait at a barrier.
 - *Power iteration (W6).* A step reads 512 MB, as fast as the memory gives them, and has two points
   where engines wait for each other. What the engines' own code adds, 0.4 ms a step in a loop,
   doubles because the matrix has driven it out of the caches.
-- *Reading an element (W11)* is one message there and one back: 0.6 ms in a quiet loop, more with
+- *Reading an element (W11)* is one message there and one back: 0.5 ms in a quiet loop, more with
   the processes of all others around.
-- *Tiny operations on engines (W10 out)* take 15 us of the notebook's core each, and 9 us of each
-  engine's: at least 17 us where the three share two cores. Alone on the machine it took 20 to 24.
+- *Tiny operations on engines (W10 out)* take 11 us of the notebook's core each, and 9 us of each
+  engine's: at least 15 us where the three share two cores.
+- *The clock.* After a rest of a second the cores of this machine run Python at 0.6 of their speed
+  for 0.2 s, and at times for longer: NumPy's own tiny operation takes 0.50 us or 0.86 us (W10).
+  What is Python's own time, as in W10 and W11, is as much longer then.
 """
 
 

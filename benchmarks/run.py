@@ -34,8 +34,9 @@ PATIENCE = 6.0
 #: Seconds for threads of the one before to fall asleep; and after the warm-up, for whatever is
 #: still being compiled.
 PAUSE, SETTLE = 0.05, 2.0
-#: Seconds of a turn: short cases run as often as fits, as in a loop of a user's.
-TURN = 0.1
+#: Seconds of a turn: short cases run as often as fits, as in a loop of a user's. A core that rested
+#: may take 0.2 s to come back to its clock.
+TURN = 0.5
 #: Further runs of the warm-up at most, while one takes less than this part of the one before.
 WARMER, BETTER = 4, 0.9
 

@@ -7,6 +7,8 @@ they are (``persist``), as they do on engines.
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -145,17 +147,35 @@ class Threads(Peer):
             return np.asarray(self.found)
 
 
+#: Starts scheduler and workers, tells the address, and ends with its input. A process of its own:
+#: the scheduler's thread would take Python's lock from others in this one.
+CLUSTER = """
+import sys
+from distributed import LocalCluster
+if __name__ == "__main__":
+    n = int(sys.argv[1])
+    with LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=None) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+
+
 class Distributed(Threads):
     """Worker processes with a thread each; blocks of rows lie half on each, as those of ranks."""
 
     def __init__(self, ranks: int, scale: str) -> None:
-        from distributed import Client, LocalCluster
+        from distributed import Client
 
         super().__init__(ranks, scale)
-        self.cluster = LocalCluster(
-            n_workers=ranks, threads_per_worker=1, dashboard_address=None, silence_logs=40
+        self.cluster = subprocess.Popen(
+            [sys.executable, "-c", CLUSTER, str(ranks)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
-        self.client = Client(self.cluster)
+        assert self.cluster.stdout is not None
+        self.client = Client(self.cluster.stdout.readline().strip())
+        self.client.wait_for_workers(ranks)
         self.options = {"scheduler": self.client}
 
     def take(self, array: np.ndarray) -> da.Array:
@@ -192,7 +212,7 @@ class Distributed(Threads):
 
     def close(self) -> None:
         self.client.close()
-        self.cluster.close()
+        self.cluster.communicate(timeout=60)
 
 
 def _tasks(dask_scheduler: Any) -> int:
