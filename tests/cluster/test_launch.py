@@ -239,8 +239,9 @@ def test_nothing_outlives_the_owner(mark, scratch, end):
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("after", [0.2, 0.8])
 def test_nothing_outlives_an_owner_that_dies_while_starting(mark, scratch, after):
-    with subprocess.Popen(script(""), env=environment(), stdout=subprocess.DEVNULL) as owner:
-        assert eventually(lambda: len(marked(mark)) > 1, 10)
+    stays = script("time.sleep(50)")
+    with subprocess.Popen(stays, env=environment(), stdout=subprocess.DEVNULL) as owner:
+        assert eventually(lambda: len(marked(mark)) > 1, 30)
         time.sleep(after)
         owner.kill()
     assert eventually(lambda: not marked(mark), 5)
