@@ -52,13 +52,15 @@ class Contest:
         self.shape = self.arrays[0].shape
         self.rows: dict[str, Row] = {}
         self.running: dict[str, Peer] = {}
+        #: The times of each peer's turns.
+        self.turns: dict[str, list[list[float]]] = {}
         self.expected: Any = None
 
     def load(self, everyone: dict[str, Peer | str]) -> None:
         """Give the data to all who take part; note why others do not."""
         for name, peer in everyone.items():
             reason = peer if isinstance(peer, str) else peer.without(self.case)
-            self.rows[name] = {"without": reason} if reason else {"times": []}
+            self.rows[name] = {"without": reason} if reason else {}
             if not reason:
                 assert isinstance(peer, Peer)
                 self.running[name] = peer
@@ -119,7 +121,7 @@ class Contest:
                 row = self.rows[name]
                 if number < row["rounds"]:
                     with self.failing(name):
-                        row["times"].append(self.turn(name))
+                        self.turns.setdefault(name, []).append(self.turn(name))
                         if number + 1 == row["rounds"]:
                             self.check(name)
 
@@ -128,8 +130,11 @@ class Contest:
         if self.expected is None:
             self.expected = self.reference()
         found, row = self.running[name].result(), self.rows[name]
-        row["seconds"] = statistics.median(t for turn in row["times"] for t in turn)
-        row["rested"] = statistics.median(turn[0] for turn in row["times"])
+        turns = self.turns[name]
+        row["runs"] = sum(map(len, turns))
+        row["times"] = [statistics.median(turn) for turn in turns]
+        row["seconds"] = statistics.median(t for turn in turns for t in turn)
+        row["rested"] = statistics.median(turn[0] for turn in turns)
         row["equal"] = bool(np.array_equal(found, self.expected))
         t = self.case.tolerance
         if found.shape != self.expected.shape or not np.allclose(found, self.expected, t, t):

@@ -66,7 +66,6 @@ class Road:
         self._done = 0
         self._loop = asyncio.get_running_loop()
         self._context = zmq.Context()  # the guard must not judge ipykernel's sockets
-        self._guard = Guard(self._context, key)
         self._gate: Gate | None = None
         self._channel: Channel | Stream | None = None
         self._listening: list[int] = []
@@ -74,22 +73,23 @@ class Road:
         self._side = SideRoad(answer, key, client_host, secret)
         token = ""
         if client_host or not hasattr(socket, "AF_UNIX"):
-            address = self._open(client_host, secret)
+            address = self._open(key, client_host, secret)
         else:
             self._gate = Gate(self._loop, self._admit)
             address, token = self._gate.address, self._gate.token
         self.place = (address, public.decode(), token, self._side.place)
 
-    def _open(self, client_host: str, secret: bytes) -> str:
+    def _open(self, key: str, client_host: str, secret: bytes) -> str:
         """Listen for a client by TCP; return the address."""
+        guard = self._guard = Guard(self._context, key)
         made = self._context.socket(zmq.DEALER)
         made.set_hwm(0)
         made.sndtimeo = 0  # a client that is gone keeps nobody waiting
         made.curve_secretkey = secret
         made.curve_server = True
         made.bind(f"tcp://{interface(client_host)}:*")
-        self._listening = [self._guard.socket.FD]
-        self._loop.add_reader(self._guard.socket.FD, self._guard.admit)
+        self._listening = [guard.socket.FD]
+        self._loop.add_reader(guard.socket.FD, guard.admit)
         self._admit(Channel(made))
         return made.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
 
