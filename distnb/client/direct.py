@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import functools
 import socket
-import time
 from collections.abc import Callable
 from typing import Any
 
 import zmq
 
 from distnb.client.road import Road
-from distnb.client.transport import Buffers, IPyParallel, late, poll
+from distnb.client.transport import LOOK, Buffers, IPyParallel, poll
 from distnb.config import config
 from distnb.interrupts import held
 from distnb.live import Sample
@@ -31,8 +30,6 @@ __all__ = ["Direct"]
 _PATIENCE = 3.0
 #: Seconds to wait for a message of ipyparallel that engines may have answered soon.
 _SHORTLY = 0.01
-#: Seconds between two looks whether the engines live.
-_LOOK = 0.01
 
 
 class _Detour(list[Any]):
@@ -121,16 +118,12 @@ class Direct(IPyParallel):
             return super().done(ticket)
         return road.answered(ticket) or not self.alive()
 
-    def wait(self, ticket: Any) -> None:
+    def _pause(self, ticket: Any) -> None:
         road = self._road_of(ticket)
         if road is None:
-            super().wait(ticket)
-            return
-        end = time.monotonic() + (config.timeout or float("inf"))
-        while not self.done(ticket):
-            if time.monotonic() > end:
-                raise late()
-            road.pause(_LOOK)
+            super()._pause(ticket)
+        else:
+            road.pause(LOOK)
 
     def collect(self, ticket: Any) -> list[Reply]:
         road = self._road_of(ticket)
@@ -169,8 +162,7 @@ class Direct(IPyParallel):
             if road.users:
                 return
             road.close()
-        if self.alive():
-            self._call(self._everyone, "close_road", road.key).get(5)
+        self._farewell(self._everyone, "close_road", road.key)
 
 
 def _keep_order(client: Any, lock: Any) -> None:

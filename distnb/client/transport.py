@@ -28,6 +28,7 @@ from distnb.live import Sample
 from distnb.protocol import PROTOCOL, Reply
 
 __all__ = [
+    "LOOK",
     "Buffers",
     "IPyParallel",
     "InProcess",
@@ -43,6 +44,8 @@ _ENTRY = "distnb.engines.entry"
 _ORDERS: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
 #: Seconds that a signal may take to an engine on a busy machine.
 _DELIVERY = 5.0
+#: Seconds between two looks whether the engines live.
+LOOK = 0.01
 Buffers = Sequence[list[np.ndarray]]
 
 
@@ -298,7 +301,7 @@ class IPyParallel(Transport):
         for view in (self._everyone, self._view, *self._one):
             view.track = False
         settings = (config.pool_bytes, config.shared, engines or 0)
-        about = self._call(self._view, "attach", session, *settings).get()
+        about = self._answer(self._call(self._view, "attach", session, *settings))
         self.about = sorted(about, key=lambda a: int(a["rank"]))
         self._check()
 
@@ -312,6 +315,14 @@ class IPyParallel(Transport):
         with self._order:
             return view.apply_async(self._reference(name), *args)
 
+    def _answer(self, asked: Any) -> list[Any]:
+        """Return what engines answer to a call."""
+        self.wait([asked])
+        try:
+            return cast(list[Any], asked.get(0))
+        except TimeoutError as error:
+            raise self._gone(error) from error
+
     def _ranks(self, client: Any) -> list[int]:
         """Return the engine ids in the order of their ranks, after checking that MPI joins them."""
         ids = list(client.ids)
@@ -319,7 +330,8 @@ class IPyParallel(Transport):
             raise EngineError(
                 explain("engines", "none", "at least one", "run `ipcluster start --engines=MPI`")
             )
-        found = self._call(client[ids], "world").get()
+        self._ids, self.size = ids, len(ids)
+        found = self._answer(self._call(client[ids], "world"))
         if len(ids) > 1 and any(n != len(ids) for _, n, _ in found):
             raise SessionError(
                 explain(
@@ -359,14 +371,21 @@ class IPyParallel(Transport):
         except Exception as error:  # as above
             raise self._gone(error) from error
 
-    def done(self, ticket: list[Any]) -> bool:
-        return all(result.ready() for result in ticket)
+    def done(self, ticket: Any) -> bool:
+        # ipyparallel never answers for an engine whose death it was told of while it sent to it.
+        return all(result.ready() for result in ticket) or not self.alive()
 
-    def wait(self, ticket: list[Any]) -> None:
+    def wait(self, ticket: Any) -> None:
+        end = time.monotonic() + (config.timeout or float("inf"))
+        while not self.done(ticket):
+            if time.monotonic() > end:
+                raise late()
+            self._pause(ticket)
+
+    def _pause(self, ticket: Any) -> None:
+        """Wait until something may have come, but not for long."""
         for result in ticket:
-            result.wait(config.timeout or None)
-        if not self.done(ticket):
-            raise late()
+            result.wait(LOOK)
 
     def collect(self, ticket: list[Any]) -> list[Reply]:
         try:
@@ -419,8 +438,15 @@ class IPyParallel(Transport):
         return type(self)(self.client, uuid.uuid4().hex, engines)
 
     def close(self) -> None:
+        self._farewell(self._view, "detach", self._session)
+
+    def _farewell(self, view: Any, name: str, *args: Any) -> None:
+        """Call a function of engines on leaving them; those that die meanwhile need not hear it."""
         if self.alive():
-            self._call(self._view, "detach", self._session).get(5)
+            asked = self._call(view, name, *args)
+            poll(lambda: self.done([asked]), 5)
+            if self.alive():
+                asked.get(0)
 
 
 def _reply(parts: list[Any]) -> Reply:

@@ -118,6 +118,31 @@ def test_while_nobody_works(doomed):
         x.to_numpy()
 
 
+@pytest.mark.parametrize("what", ["a batch", "a function", "close"])
+def test_that_is_told_of_while_a_message_is_sent(doomed, monkeypatch, what):
+    """ipyparallel gives up what a dead engine was sent before it knew, but not what comes then."""
+    client = doomed.transport.client
+    with support.setting(road="ipyparallel"):
+        session = dnb.connect(client=client)
+    x = dnb.array(np.arange(9.0), session=session)
+    session.flush()
+    send = client.send_apply_request
+
+    def late(*args, **kwargs):
+        if doomed.transport.alive():
+            kill(doomed, 1)
+            while doomed.transport.alive():
+                time.sleep(0.001)
+        return send(*args, **kwargs)
+
+    monkeypatch.setattr(client, "send_apply_request", late)
+    with soon():
+        if what != "close":
+            with pytest.raises(dnb.EngineError, match=GONE):
+                (x + 1 if what == "a batch" else dnb.map(lambda v: v * 3, x)).to_numpy()
+        session.close()
+
+
 def test_with_ctrl_c_at_the_same_time_and_close_hears_of_it(doomed):
     x = dnb.ones(9)
     doomed.flush()
