@@ -74,6 +74,11 @@ SETTINGS: dict[str, dict[str, str]] = {
 #: Where Open MPI 5 and 4 keep what they may leave behind.
 SESSION_FOLDER = ("PRTE_MCA_prte_tmpdir_base", "OMPI_MCA_orte_tmpdir_base")
 
+#: The controller chooses ports that are free, and its processes take them some 0.1 s later. Until
+#: then another process may have one, and ipyparallel goes on without what should listen there.
+TAKEN = "Address already in use"
+ATTEMPTS = 3
+
 # Starting and stopping ------------------------------------------------------------------------
 
 
@@ -138,16 +143,27 @@ def start_engines(n: int, *, mpiexec: str | None = None, timeout: float = 60.0) 
     """
     _check_count(n)
     launcher = find_mpiexec(mpiexec)
-    environment = engine_environment(os.environ, mpi_family(launcher), int(n))
-    watchdog = _Watchdog.start(launcher, int(n), environment, timeout)
+    for _ in range(ATTEMPTS - 1):
+        with contextlib.suppress(_PortTakenError):
+            return _started(launcher, int(n), timeout)
+    return _started(launcher, int(n), timeout)
+
+
+def _started(launcher: str, n: int, timeout: float) -> Engines:
+    environment = engine_environment(os.environ, mpi_family(launcher), n)
+    watchdog = _Watchdog.start(launcher, n, environment, timeout)
     try:
-        client = _connect_engines(watchdog, int(n))
+        client = _connect_engines(watchdog, n)
     except BaseException:
         watchdog.stop()
         raise
-    engines = Engines(client, int(n), watchdog)
+    engines = Engines(client, n, watchdog)
     atexit.register(engines.stop)
     return engines
+
+
+class _PortTakenError(EngineError):
+    """Another process was given a port that the controller had chosen."""
 
 
 def _check_count(n: object) -> None:
@@ -191,6 +207,7 @@ class _Watchdog:
 
     def pause(self, progress: str) -> None:
         """Wait a moment; raise if the engines have ended, or are late."""
+        self.check_ports()
         ended = read_text(self.folder / "ended")
         if not ended and self.process.poll() is not None:
             ended = f"the watchdog ended with code {self.process.returncode}"
@@ -201,6 +218,13 @@ class _Watchdog:
             do = f"pass a longer timeout=, or see the last lines of output:\n{self.output()}"
             raise TimeoutError(explain("starting engines", progress, "all in time", do))
         time.sleep(0.01)
+
+    def check_ports(self) -> None:
+        """Raise if a part of the controller did not get its port."""
+        log = read_text(self.folder / "controller.log")
+        if TAKEN in log:
+            found = next(line for line in log.splitlines() if TAKEN in line)
+            raise _PortTakenError(explain("controller", found, "a free port", "try again"))
 
     def output(self) -> str:
         """Return the last lines that the engines and mpiexec wrote, else those of the others."""
@@ -278,6 +302,7 @@ def _check_world(watchdog: _Watchdog, client: ipyparallel.Client, n: int) -> Non
     asked = client[list(range(n))].pull(["mpi_rank", "mpi_size"], block=False)
     while not (asked.ready() and asked.successful()):
         watchdog.pause(f"{n} engines that do not answer")
+    watchdog.check_ports()
     places = [tuple(place) for place in asked.get()]
     if places != [(rank, n) for rank in range(n)]:
         do = (

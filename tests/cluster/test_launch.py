@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from distnb.client import launch, watchdog
+from distnb.errors import EngineError
 
 ROOT = Path(__file__).resolve().parents[2]
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
@@ -335,6 +336,57 @@ def fake(folder, body):
     path.write_text(f"#!/bin/sh\n{body}\n")
     path.chmod(0o755)
     return str(path)
+
+
+@LINUX
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("which", ["registration", "control", "heartbeat"])
+def test_a_port_that_was_taken_meanwhile(mark, scratch, monkeypatch, which):
+    """Another process took it after the controller had chosen it, and before it listened there."""
+    commands, tries = launch._commands, []
+
+    def unlucky(*args):
+        found = commands(*args)
+        tries.append(found)
+        if len(tries) == 1:
+            found["controller"].append(f"--IPController.engine_ports={ports}")
+        return found
+
+    monkeypatch.setattr(launch, "_commands", unlucky)
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(9)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        ports = ",".join(str(each.getsockname()[1]) for each in sockets)
+        for k, each in enumerate(sockets):
+            if k != {"registration": 0, "control": 1, "heartbeat": 6}[which]:
+                each.close()
+        running = launch.start_engines(2)
+    try:
+        assert len(tries) == 2
+        assert running.client[:].apply_sync(os.getpid) == running.client[:].apply_sync(os.getpid)
+    finally:
+        running.stop()
+    assert list((scratch / "t").iterdir()) == []
+
+
+@LINUX
+@pytest.mark.timeout(20)
+def test_ports_that_are_always_taken(mark, scratch, monkeypatch):
+    commands = launch._commands
+
+    def unlucky(*args):
+        found = commands(*args)
+        found["controller"].append(f"--IPController.engine_ports={port}")
+        return found
+
+    monkeypatch.setattr(launch, "_commands", unlucky)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        port = other.getsockname()[1]
+        with pytest.raises(EngineError, match=f"controller: got .*{port}.* expected a free"):
+            launch.start_engines(2)
+    assert list((scratch / "t").iterdir()) == []
 
 
 @LINUX
