@@ -7,7 +7,7 @@ new layouts by the same rule; where it was asked for, it stays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ import numpy as np
 from distnb import ops
 from distnb.layout import Ints, Layout
 from distnb.protocol import Apply, Collective, Command, Create, Free, Local, Operand, Reduce
+from distnb.temporaries import Life, lives_of, new_layout, reads
 from distnb.traffic import Traffic, reduction, traffic
 from distnb.views import Placed, View, follow
 
@@ -83,7 +84,7 @@ def forecast(
     Parameters
     ----------
     commands : iterable of Command
-        In program order.
+        In program order, batch by batch; each ends with what it deletes.
     specs : mapping of int to Spec
         The bases that were there before, and those that are made without a Create.
     size : int
@@ -92,26 +93,41 @@ def forecast(
         Bases and where they are to lie, from the beginning.
     """
     replay = _Replay(specs, size, dict(moved or {}))
-    for command in commands:
-        replay.step(command)
+    for batch in _batches(commands):
+        replay.run(batch)
     return replay.found
+
+
+def _batches(commands: Iterable[Command]) -> Iterator[list[Command]]:
+    batch: list[Command] = []
+    for command in commands:
+        batch.append(command)
+        if isinstance(command, Free):
+            yield batch
+            batch = []
+    yield batch
 
 
 class _Pass:
     """Elementwise commands that run in one pass: what they read through one view travels once."""
 
-    def __init__(self, lead: Placed) -> None:
+    def __init__(self, lead: Placed, position: int) -> None:
         self.lead = lead
+        self.first = position
         self.slots: set[Operand] = set()
         self.written: dict[int, View] = {}
+        #: What it takes in: site and placement of each operand, and the bytes of an element.
+        self.brought: list[tuple[int, Placed, int]] = []
         self.steps = 0
 
-    def takes(self, operands: Sequence[Operand], out: Placed, size: int) -> bool:
-        """Tell whether a command runs in this pass, too."""
-        if self.steps >= _STEPS or any(
-            self.written.get(x.base, x.view) != x.view for x in operands
-        ):
-            return False
+    def takes(self, operands: Sequence[Operand]) -> bool:
+        """Tell whether a command may run in this pass, too, if its result lies alike."""
+        return self.steps < _STEPS and all(
+            self.written.get(x.base, x.view) == x.view for x in operands
+        )
+
+    def lies(self, out: Placed, size: int) -> bool:
+        """Tell whether a result lies as those of this pass do."""
         same = out.view.shape == self.lead.view.shape and out.layout.grid == self.lead.layout.grid
         return same and not traffic(self.lead, out, size).received.any()
 
@@ -134,32 +150,46 @@ class _Replay:
         self.new: dict[int, Layout] = {}
         #: Bases that were made and not written yet, and the site that made them.
         self.fresh: dict[int, int] = {}
+        self.lives: Mapping[int, Life] = {}
         self.group: _Pass | None = None
         self.found = Forecast(np.zeros(size, np.int64))
 
-    def step(self, command: Command) -> None:
-        """Take in one command."""
+    def run(self, batch: Sequence[Command]) -> None:
+        """Take in the commands of a batch."""
+        self.lives = lives_of(batch)
+        for position, command in enumerate(batch):
+            self._step(position, command)
+        self._end_pass()
+
+    def _step(self, position: int, command: Command) -> None:
         if isinstance(command, Create):
             self.old[command.base] = Spec(command.shape, np.dtype(command.dtype), command.layout)
             if command.how == ("empty",):
                 self.fresh[command.base] = command.site
         elif isinstance(command, Apply | Reduce | Local | Collective):
             if not isinstance(command, Apply):
-                self.group = None
+                self._end_pass()
             try:
-                self._count(command)
+                self._count(position, command)
             except KeyError:
                 self.found.unknown += 1
         elif isinstance(command, Free):
             for base in command.bases:
                 self.fresh.pop(base, None)
 
-    def _count(self, command: Any) -> None:
+    def _end_pass(self) -> None:
+        """Count what a pass takes in, now that it is known where it runs."""
+        group, self.group = self.group, None
+        if group is not None:
+            for site, placed, itemsize in group.brought:
+                self.found.add(site, traffic(group.lead, placed, self.size), itemsize)
+
+    def _count(self, position: int, command: Any) -> None:
         if isinstance(command, Collective):
             self.found.unknown += 1
             return
         if isinstance(command, Apply):
-            self._apply(command)
+            self._apply(position, command)
         elif isinstance(command, Reduce):
             self._reduce(command)
         else:
@@ -184,17 +214,35 @@ class _Replay:
 
     # -- commands ----------------------------------------------------------------------------
 
-    def _apply(self, command: Apply) -> None:
-        ins = [x for x in (*command.ins, command.where) if isinstance(x, Operand)]
+    def _apply(self, position: int, command: Apply) -> None:
+        ins = reads(command)
         for made in command.outs:
             if self.fresh.pop(made.base, None) == command.site:
                 self._follow(made, [x for x in command.ins if isinstance(x, Operand)])
-        out = self._placed(command.outs[0])
-        if not (self.group and self.group.takes((*ins, *command.outs), out, self.size)):
-            self.group = _Pass(out)
-        for x in self.group.add(command, ins):
-            sent = traffic(out, self._placed(x), self.size)
-            self.found.add(command.site, sent, self._itemsize(x.base))
+        out, group = self._placed(command.outs[0]), self.group
+        if (
+            group is None
+            or not group.takes((*ins, *command.outs))
+            or not (group.lies(out, self.size) or self._led(group, out, position, command))
+        ):
+            self._end_pass()
+            group = self.group = _Pass(out, position)
+        group.brought += [
+            (command.site, self._placed(x), self._itemsize(x.base)) for x in group.add(command, ins)
+        ]
+
+    def _led(self, group: _Pass, out: Placed, position: int, command: Apply) -> bool:
+        """Let a pass run where a command's result lies, if engines do."""
+        span = range(group.first, position + 1)
+        brought = [placed for _, placed, _ in group.brought]
+        layout = None
+        if len(command.outs) == 1:
+            layout = new_layout(out, group.written, brought, self.lives, span)
+        if layout is None:
+            return False
+        self.new |= dict.fromkeys(group.written, layout)
+        group.lead = out
+        return True
 
     def _follow(self, out: Operand, ins: list[Operand]) -> None:
         """Let a new result lie where the rule says, if it did so before."""

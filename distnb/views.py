@@ -16,7 +16,7 @@ from typing import NamedTuple
 from distnb.axes import Axis, Block, Irregular, SlicedBlock, Whole
 from distnb.layout import Grid, Ints, Layout, default_layout
 from distnb.lazy import lazy
-from distnb.slices import Section, Sections, interval, preimage, total
+from distnb.slices import Section, Sections, intersect, interval, preimage, section, total
 
 __all__ = ["AxisMap", "Placed", "View", "follow", "follow_axis"]
 
@@ -86,6 +86,24 @@ class View(NamedTuple):
     def is_whole(self, shape: Ints) -> bool:
         """Tell whether this is the identity view of a base of ``shape``."""
         return self == View.whole(shape)
+
+    def meets(self, other: View) -> bool:
+        """Tell whether two views of one base have any element in common."""
+        if 0 in self.shape or 0 in other.shape:
+            return False
+        mine, others = self._reach(), other._reach()
+        return all(intersect(mine[a], others[a]) for a in mine)
+
+    def _reach(self) -> dict[int, Section]:
+        """Return what the view takes of each axis of its base: all combinations of these indices.
+
+        So two views are apart where they are along any axis.
+        """
+        found = {a: Section(i, 1, 1, 1) for a, i in self.fixed}
+        for n, (a, start, step) in zip(self.shape, self.dims, strict=True):
+            if a >= 0:
+                (found[a],) = section(min(start, start + step * (n - 1)), 1, abs(step), n)
+        return found
 
 
 class AxisMap(NamedTuple):

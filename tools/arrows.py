@@ -49,6 +49,7 @@ ROOT = (
     "distnb.matrices",
     "distnb.ops",
     "distnb.protocol",
+    "distnb.temporaries",
     "distnb.encoding",
     "distnb.forecast",
     "distnb.channel",

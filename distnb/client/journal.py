@@ -21,6 +21,7 @@ from distnb.protocol import (
     Collective,
     Command,
     Describe,
+    Free,
     Local,
     Reduce,
     Survey,
@@ -87,8 +88,8 @@ class Cell:
 
     @property
     def commands(self) -> Iterator[Command]:
-        """All commands that are kept, in order."""
-        return (c for batch in self.batches for c in batch.commands)
+        """All commands that are kept, in order; after those of each batch the deletions in it."""
+        return (c for b in self.batches for c in (*b.commands, Free(b.freed)))
 
     def add(self, batch: Done) -> None:
         """Keep a batch, if there is room."""

@@ -21,7 +21,16 @@ import numpy as np
 from distnb import ops
 from distnb.layout import Ints, strides_of
 
-__all__ = ["Call", "Compiled", "Kernel", "Segment", "Source", "raised_flags", "segments"]
+__all__ = [
+    "STRIDES",
+    "Call",
+    "Compiled",
+    "Kernel",
+    "Segment",
+    "Source",
+    "raised_flags",
+    "segments",
+]
 
 Kernel = Callable[..., None]
 
@@ -51,6 +60,8 @@ EXPRESSIONS: dict[str, tuple[str, str]] = {
     "where": ("({1} if {0} else {2})", "bif"),
 }
 
+#: Strides of the last axis that loops are made for, each in a text of its own.
+STRIDES = range(-4, 5)
 #: Dtypes that compiled loops work on: their arithmetic is the same everywhere.
 _DTYPES = {"bool", "int32", "int64", "float32", "float64"}
 #: Which warning of NumPy an operation can cause.
@@ -168,8 +179,8 @@ class Segment:
     def source(self, ndim: int, inner: dict[Any, str], rings: Ints = ()) -> Source:
         """Return its source for loops over ``ndim`` axes.
 
-        ``inner`` says for each of its arrays whether the stride of the last axis is ``"1"``,
-        ``"0"`` or another (``"s"``). The results in ``rings`` are held back in a ring of rows on
+        ``inner`` says for each of its arrays which of :data:`STRIDES` that of the last axis is, or
+        that it is another (``"s"``). The results in ``rings`` are held back in a ring of rows on
         their way to their targets, ``("t", register)`` in ``inner``.
         """
         key = ndim, tuple(inner.items()), rings
@@ -224,15 +235,9 @@ class _Body:
             moved = [f"b{x}_{axis} = {b} + i{axis} * s{x}_{axis}" for x, b in before.items()]
             inside = self._nest(axis + 1, {x: f"b{x}_{axis}" for x in before}, body)
             return [f"for i{axis} in range(n{axis}):", *_indented([*moved, *inside])]
-        # In a row no index can be negative, so LLVM can make vectors of its elements.
-        rows = {"1": "r{x} = p{x}[{b}:{b} + n{d}]", "0": "r{x} = p{x}[{b}]"}
-        steps = {"1": "r{x}[i{d}]", "0": "r{x}", "s": "p{x}[{b} + i{d} * s{x}_{d}]"}
-        first = [
-            rows[self.inner[x]].format(x=x, b=b, d=axis)
-            for x, b in before.items()
-            if self.inner[x] in rows
-        ]
-        at = {x: steps[self.inner[x]].format(x=x, d=axis, b=b) for x, b in before.items()}
+        pairs = {x: _row(x, self.inner[x], b, axis) for x, b in before.items()}
+        first = [row for row, _ in pairs.values() if row]
+        at = {x: element for x, (_, element) in pairs.items()}
         return [*first, f"for i{axis} in range(n{axis}):", *_indented(body(at))]
 
     def _with_rings(self) -> list[str]:
@@ -271,6 +276,21 @@ class _Body:
         value = EXPRESSIONS[call.op][0].format(*ins)
         rounded = value if result.kind == "b" else f"np.{result.name}({value})"
         return _cast(rounded, result, call.dtypes[0])
+
+
+def _row(x: str, kind: str, begin: str, axis: int) -> tuple[str, str]:
+    """Return how to prepare a row of an array, if at all, and how to get at element i of it.
+
+    Numba counts a negative index from the end. Where it cannot know that there is none it looks
+    each time, which took half of a loop over strided rows; an unsigned index is none for sure.
+    """
+    i, n = f"i{axis}", f"n{axis}"
+    if kind == "0":
+        return f"r{x} = p{x}[{begin}]", f"r{x}"
+    if kind == "1":  # as slices rows become vectors
+        return f"r{x} = p{x}[{begin}:{begin} + {n}]", f"r{x}[{i}]"
+    step = f"s{x}_{axis}" if kind == "s" else kind
+    return "", f"p{x}[np.uint64({begin} + {i} * {step})]"
 
 
 def _assignment(ring: str, at: dict[str, str]) -> list[str]:

@@ -9,17 +9,21 @@ What the group reads may be written at its end through another view, as in a ste
 assigned back; the kernel (:mod:`distnb.engines.kernels`) holds results back as long as they are
 still to be read.
 
+A temporary that is never stored may lie anywhere. Where what a group has made so far is such, and
+ends in a result that lies a little elsewhere, it is computed where that lies (owner computes):
+``a[1:-1] += a[:-2] + a[2:]`` is one pass, although the sum alone would follow ``a[:-2]``.
+
 Where a reduction follows that is all a group's result is made for, it becomes the group's *tail*:
 each tile goes into it while it is in the cache, and the result is not stored either.
 
 Groups follow from the commands and the specs of their arrays alone, so all ranks form the same.
-Deletions do not matter for that: under SPMD they may come at different places on different ranks.
+Deletions do not matter for that under SPMD, where they may come at different places on different
+ranks: there temporaries lie as the client said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,19 +31,8 @@ import numpy as np
 from distnb import ops
 from distnb.engines.exchange import TAGS_PER_COMMAND
 from distnb.layout import Ints, Layout
-from distnb.protocol import (
-    Apply,
-    Bind,
-    Collective,
-    Command,
-    Create,
-    Fetch,
-    Free,
-    Local,
-    Operand,
-    Param,
-    Reduce,
-)
+from distnb.protocol import Apply, Command, Create, Free, Operand, Param, Reduce
+from distnb.temporaries import Life, alike, lives_of, named, new_layout, reads
 from distnb.views import Placed, View
 
 __all__ = ["Group", "Recipe", "Slot", "Spec", "Step", "schedule"]
@@ -111,12 +104,14 @@ class Group:
         self.overwritten: set[int] = set()
         self._lead: Placed | None = None
 
-    def join(self, position: int, command: Apply, specs: Specs) -> bool:
-        """Add a command if it can run in the same pass."""
-        reads = _reads(command)
-        if self.commands and not self._fits(command, reads, specs):
+    def join(self, position: int, command: Apply, specs: Specs, lives: Mapping[int, Life]) -> bool:
+        """Add a command if it can run in the same pass; ``lives`` are those of temporaries."""
+        if self.commands and not (
+            self._fits(command)
+            and (self._lies_alike(command, specs) or self._follows(position, command, specs, lives))
+        ):
             return False
-        for operand in reads:
+        for operand in reads(command):
             self.slots.setdefault(operand, len(self.slots))
             if operand.base not in self.written:
                 self.read.setdefault(operand.base, set()).add(operand.view)
@@ -129,17 +124,35 @@ class Group:
         self.commands.append(command)
         return True
 
-    def _fits(self, command: Apply, reads: Sequence[Operand], specs: Specs) -> bool:
-        new = {x for x in (*reads, *command.outs) if x not in self.slots}
+    def _fits(self, command: Apply) -> bool:
+        used = (*reads(command), *command.outs)
+        new = {x for x in used if x not in self.slots}
         if len(self.commands) >= _MOST_STEPS or len(self.slots) + len(new) > TAGS_PER_COMMAND:
             return False
-        if any(self.written.get(x.base, x.view) != x.view for x in (*reads, *command.outs)):
-            return False
+        return all(self.written.get(x.base, x.view) == x.view for x in used)
+
+    def _lies_alike(self, command: Apply, specs: Specs) -> bool:
         assert self._lead is not None
         return all(
-            (o in self.slots and o.base in self.written) or _alike(self._lead, _placed(o, specs))
+            (o in self.slots and o.base in self.written) or alike(self._lead, _placed(o, specs))
             for o in command.outs
         )
+
+    def _follows(
+        self, position: int, command: Apply, specs: Specs, lives: Mapping[int, Life]
+    ) -> bool:
+        """Have what was made so far lie as a command's result does, if that is worth it."""
+        lead = _placed(command.outs[0], specs)
+        brought = [_placed(Operand(b, v), specs) for b, views in self.read.items() for v in views]
+        span = range(self.positions[0], position + 1)
+        layout = None
+        if len(command.outs) == 1 and self.written.keys().isdisjoint(self.read):
+            layout = new_layout(lead, self.written, brought, lives, span)
+        if layout is None:
+            return False
+        specs.update((base, specs[base]._replace(layout=layout)) for base in self.written)
+        self._lead = lead
+        return True
 
     def end_with(self, position: int, command: Reduce, specs: Specs) -> None:
         """Take a reduction as the tail if it reduces the whole of what the group writes."""
@@ -202,11 +215,6 @@ class Group:
         return [x for c in self.commands for x in c.ins if not isinstance(x, Operand)]
 
 
-def _reads(command: Apply) -> list[Operand]:
-    found = [x for x in command.ins if isinstance(x, Operand)]
-    return found if command.where is None else [*found, command.where]
-
-
 def _outs(command: Apply) -> set[int]:
     return {o.base for o in command.outs}
 
@@ -216,23 +224,6 @@ def _placed(operand: Operand, specs: Specs) -> Placed:
     if operand.view.is_whole(spec.shape):
         return Placed.whole(spec.shape, spec.layout)
     return Placed(spec.shape, spec.layout, operand.view)
-
-
-@lru_cache(maxsize=4096)
-def _alike(a: Placed, b: Placed) -> bool:
-    """Tell whether every rank holds the same elements of two views."""
-    if a.view.shape != b.view.shape:
-        return False
-    if a.layout.grid != b.layout.grid or a.pinned != b.pinned:
-        return False
-    return all(
-        x is y if x is None or y is None else x.gdim == y.gdim and _same_owners(x, y)
-        for x, y in zip(a.maps, b.maps, strict=True)
-    )
-
-
-def _same_owners(x: Any, y: Any) -> bool:
-    return x == y or (x.p == y.p and all(x.owned(c) == y.owned(c) for c in range(x.p)))
 
 
 class Schedule(NamedTuple):
@@ -246,12 +237,16 @@ class Schedule(NamedTuple):
     reduced: set[int]
 
 
-def schedule(commands: Sequence[Command], specs: Specs, fuse: bool) -> Schedule:
+def schedule(
+    commands: Sequence[Command], specs: Specs, fuse: bool, agreed: bool = True
+) -> Schedule:
     """Return in which order, and in which groups, the commands of a batch run.
 
     Creations inside a group come before it, and deletions after it. ``specs`` are those of the
-    bases that exist; those that the batch makes are added.
+    bases that exist; those that the batch makes are added. ``agreed``: whether all ranks see the
+    same deletions.
     """
+    lives = lives_of(commands) if agreed else {}
     items: list[int | Group] = []
     group: Group | None = None
     later: list[int] = []
@@ -260,7 +255,7 @@ def schedule(commands: Sequence[Command], specs: Specs, fuse: bool) -> Schedule:
             (items if group is None else later).append(position)
             continue
         if isinstance(command, Apply) and group is not None and fuse:
-            if group.join(position, command, specs):
+            if group.join(position, command, specs, lives):
                 continue
         elif isinstance(command, Create) and command.base not in specs:
             specs[command.base] = Spec(command.shape, np.dtype(command.dtype), command.layout)
@@ -272,7 +267,7 @@ def schedule(commands: Sequence[Command], specs: Specs, fuse: bool) -> Schedule:
         group = None
         if isinstance(command, Apply):
             group = Group()
-            group.join(position, command, specs)
+            group.join(position, command, specs, lives)
         else:
             items.append(position)
     _end(items, group, later)
@@ -290,7 +285,7 @@ def _overwrite(commands: Sequence[Command], items: list[int | Group], specs: Spe
         if not isinstance(item, Group):
             command = commands[item]
             again = {command.base} if isinstance(command, Create) else set()
-            following |= dict.fromkeys(_named(command) | again)
+            following |= dict.fromkeys(named(command) | again)
             continue
         for base in item.written:
             later = following.get(base)
@@ -315,7 +310,7 @@ def _schedule(commands: Sequence[Command], items: list[int | Group]) -> Schedule
     found = made & freed
     for number, item in enumerate(items):
         if not isinstance(item, Group):
-            also = _named(commands[item])
+            also = named(commands[item])
             found -= also - {x.tail.operand.base} if (x := tails.get(item)) and x.tail else also
             continue
         for handle in item.written.keys() | item.read.keys():
@@ -328,16 +323,3 @@ def _schedule(commands: Sequence[Command], items: list[int | Group]) -> Schedule
         else:
             group.tail = None
     return Schedule(items, found - reduced, reduced)
-
-
-def _named(command: Command) -> set[int]:
-    """Return the bases that a command outside of groups needs."""
-    if isinstance(command, Reduce | Fetch):
-        return {command.operand.base, *([command.out] if isinstance(command, Reduce) else [])}
-    if isinstance(command, Local):
-        return {x.base for x in (command.out, *command.ins)}
-    if isinstance(command, Collective):
-        return {x.base for x in (*command.outs, *command.ins)}
-    if isinstance(command, Bind):
-        return {x.base for _, x in command.names}
-    return set()

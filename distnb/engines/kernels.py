@@ -18,7 +18,7 @@ import numpy as np
 from distnb import ops
 from distnb.engines import loops
 from distnb.engines.cells import Combiner, Scratch
-from distnb.engines.compiled import Call, Compiled, Segment, segments
+from distnb.engines.compiled import STRIDES, Call, Compiled, Segment, segments
 from distnb.engines.fusion import Recipe, Step
 from distnb.engines.loops import Loop, held, sources
 from distnb.layout import Ints, strides_of
@@ -356,7 +356,7 @@ class Program:
 
 def _inner(strides: Ints) -> str:
     """Return the kind of the last axis' stride, which compiled loops are made for."""
-    return {1: "1", 0: "0"}.get(strides[-1], "s")
+    return str(strides[-1]) if strides[-1] in STRIDES else "s"
 
 
 def _fits(scalar: Any) -> bool:

@@ -173,10 +173,21 @@ def _lending(recipe: Recipe, inputs: Ints, ranks: frozenset[int], nbytes: int) -
 
 
 def held(recipe: Recipe) -> set[int]:
-    """Return the slots that are written while another view of their base is read."""
-    written, read = _written(recipe), _read(recipe)
-    bases = [s.base for s in recipe.slots]
-    return {s for s in written if any(r != s and bases[r] == bases[s] for r in read)}
+    """Return the slots that are written while other views of the same elements are read."""
+    return {written for written, _ in _clashing(recipe)}
+
+
+def _clashing(recipe: Recipe) -> list[tuple[int, int]]:
+    """Return the pairs (written, read) of slots that are different views of the same elements."""
+    slots, read = recipe.slots, _read(recipe)
+    return [
+        (w, r)
+        for w in _written(recipe)
+        for r in read
+        if r != w
+        and slots[r].base == slots[w].base
+        and slots[r].placed.view.meets(slots[w].placed.view)
+    ]
 
 
 def _written(recipe: Recipe) -> set[int]:
@@ -201,11 +212,9 @@ def sources(step: Step) -> Iterator[int]:
 
 
 def _clashes(recipe: Recipe, inputs: Ints) -> list[tuple[int, int]]:
-    """Return the pairs (written, read) of references to one base through different views."""
-    bases = [s.base for s in recipe.slots]
+    """Return the pairs (written, read) of references to the same elements."""
     at = {s: i for i, s in enumerate(inputs)}
-    read = _read(recipe)
-    return [(at[s], at[r]) for s in held(recipe) for r in read if r != s and bases[r] == bases[s]]
+    return [(at[w], at[r]) for w, r in _clashing(recipe)]
 
 
 def _holding(scheme: Scheme, clashes: list[tuple[int, int]]) -> Scheme:

@@ -50,14 +50,14 @@ class Script:
         self.writes = any(map(written, self.numbered))
         self._prepared: dict[tuple[Ints, bool], Prepared] = {}
 
-    def prepared(self, frame: Frame, fuse: bool) -> Prepared:
-        """Return how it runs where bases are what they are now."""
+    def prepared(self, frame: Frame, fuse: bool, agreed: bool) -> Prepared:
+        """Return how it runs where bases are what they are now; see :func:`schedule`."""
         key = (frame.specs, fuse)
         found = self._prepared.get(key)
         if found is None:
             if len(self._prepared) >= _MOST_SPECS:
                 self._prepared.clear()
-            found = self._prepared[key] = Prepared(self, frame, fuse)
+            found = self._prepared[key] = Prepared(self, frame, fuse, agreed)
         return found
 
 
@@ -82,10 +82,10 @@ class Prepared:
         The bases that are not stored when they are created.
     """
 
-    def __init__(self, script: Script, frame: Frame, fuse: bool) -> None:
+    def __init__(self, script: Script, frame: Frame, fuse: bool, agreed: bool) -> None:
         specs: Specs = {n: _spec(base) for n, base in frame.bases.items()}
         self.specs = specs
-        plan = schedule(script.commands, specs, fuse)
+        plan = schedule(script.commands, specs, fuse, agreed)
         self.dead = plan.dead | plan.reduced
         self.complex = any(x.dtype.kind == "c" for x in specs.values())
         self.items: list[tuple[Task | int, Ints, int]] = []

@@ -233,7 +233,7 @@ class _Run:
 
     def all(self) -> None:
         """Run all commands, then agree with the other ranks on what failed."""
-        plan = self.script.prepared(self.frame, bool(self.batch.fuse))
+        plan = self.script.prepared(self.frame, bool(self.batch.fuse), not self.worker.together)
         self.specs = plan.specs
         self.worker.executor.enter(self.frame, plan.specs)
         with _quiet_casts() if plan.complex else nullcontext():

@@ -137,6 +137,41 @@ def test_stencil_sends_one_row_per_neighbour_and_shift(session, shape):
     same(a, y)
 
 
+def test_a_temporary_lies_where_its_result_goes(session):
+    """Two terms that lie a row off, to either side: each border is crossed once in each direction."""
+    if session.transport.rank is not None:
+        pytest.skip("under SPMD ranks may delete a temporary at other times")
+    x = numbered((24 * session.size, 6))
+    a, borders, row = dnb.array(x, dist="block"), session.size - 1, lent(session, 6 * 8)
+
+    def add(m, one, other):
+        m[1:-1] += m[one] * 2 + m[other]
+
+    def add_up_first(m):
+        add(m, slice(None, -2), slice(2, None))
+
+    def add_down_first(m):
+        add(m, slice(2, None), slice(None, -2))
+
+    for cell in (add_up_first, add_down_first):
+        with setting(fuse=1), measured(session) as reports:
+            cell(a)
+        assert traffic(reports[0]) == (2 * borders, 2 * borders * row)
+        cell(x)
+        same(a, x)
+
+
+def test_a_temporary_that_is_far_from_its_result_is_what_moves(session):
+    p = session.size
+    n = 4 * p
+    x = numbered((n, n))
+    a, b = dnb.array(x, dist="block"), dnb.zeros((n, n), dist=("*", "block"))
+    with setting(fuse=1), measured(session) as reports:
+        b[...] = (a + 1) * a - a[::-1, ::-1][::-1, ::-1]
+    assert traffic(reports[0]) == (p * (p - 1), p * (p - 1) * lent(session, 16 * 8))
+    same(b, (x + 1) * x - x)
+
+
 def test_reductions_send_partial_results_only(session):
     a = dnb.array(numbered((40, 6)), dist="block")
     with measured(session) as reports:

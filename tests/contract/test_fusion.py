@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import distnb as dnb
-from distnb import testing
+from distnb import temporaries, testing
 from distnb.engines import loops
 from tests.contract.support import SCALE, no_warnings, setting
 
-N = 11  # side of the arrays; what is computed on is a view of INNER elements a side
-INNER = 8
+N = 12  # side of the arrays; what is computed on is a view of INNER elements a side
+INNER = 6
 OPS = [
     np.add,
     np.subtract,
@@ -27,22 +27,34 @@ DTYPES = ["f8", "f8", "f8", "f4", "i8", "u1", "c16", "?"]
 
 @pytest.fixture(params=[7, 1 << 15], autouse=True)
 def tile(request, monkeypatch):
-    """Tiles of a few elements (in engines of this process), so that there are many of them."""
+    """Tiles of a few elements (in engines of this process), so that there are many of them.
+
+    Then temporaries go where their result lies, however far that is.
+    """
     monkeypatch.setattr(loops, "TILE", request.param)
-    loops.scheme.cache_clear()
+    if request.param == 7:
+        monkeypatch.setattr(temporaries, "_FEW", 0)
+    forget()
     yield
+    forget()
+
+
+def forget():
     loops.scheme.cache_clear()
+    temporaries._close.cache_clear()
 
 
 @st.composite
 def keys(draw):
-    """Return an index that takes INNER elements of each axis, maybe backwards."""
+    """Return an index that takes INNER elements of each axis, maybe backwards, or every other."""
 
     def one():
-        at = draw(st.integers(0, N - INNER))
-        back = draw(st.sampled_from([False, False, False, True]))
-        found = slice(at, at + INNER)
-        return slice(found.stop - 1, at - 1 if at else None, -1) if back else found
+        step = draw(st.sampled_from([1, 1, 1, 2, -1]))
+        length = 1 + (INNER - 1) * abs(step)
+        at = draw(st.integers(0, N - length))
+        if step < 0:
+            return slice(at + length - 1, at - 1 if at else None, -1)
+        return slice(at, at + length, step)
 
     return one(), one(), draw(st.sampled_from([False, False, True]))
 

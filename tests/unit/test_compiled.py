@@ -89,6 +89,49 @@ def test_stencils_in_place_broadcasts_and_transposes(session):
     assert made(session) > 0
 
 
+STRIDED = [
+    slice(0, 15, 2),
+    slice(1, None, 2),
+    slice(None, None, -1),
+    slice(None, None, -2),
+    slice(2, None, 3),
+    slice(None, 0, -3),
+    slice(5, 6, 2),
+    slice(4, 4, 2),
+]
+
+
+@pytest.mark.parametrize("rows", STRIDED)
+@pytest.mark.parametrize("columns", STRIDED)
+def test_every_stride(session, rows, columns):
+    x = np.random.default_rng(0).random((16, 16))
+    a = dnb.array(x)
+    for m in (x, a):
+        for _ in range(3):
+            part = m[rows, columns]
+            part *= 0.5 + part
+            m[rows, columns] = m[rows, columns] + m[rows, columns] * m[rows][:, columns]
+            m[rows, ::2] = m[rows, ::2] * 0.5 + m[rows, 1::2]
+    np.testing.assert_array_equal(a.to_numpy(), x)
+
+
+def test_lattices_that_have_no_point_in_common_are_written_in_place(session, monkeypatch):
+    texts = set()
+    get = compiler.Compiler.get
+    monkeypatch.setattr(compiler.Compiler, "get", lambda c, s: (texts.add(s.text), get(c, s))[1])
+    x = np.random.default_rng(0).random((40, 40))
+    a = dnb.array(x)
+    for m in (x, a):
+        for _ in range(3):
+            for i, j in ((1, 1), (2, 2), (1, 2), (2, 1)):
+                point = m[i:-1:2, j:-1:2]
+                above, below = m[i - 1 : -2 : 2, j:-1:2], m[i + 1 :: 2, j:-1:2]
+                point += 1.5 * (0.5 * (above + below) - point)
+    np.testing.assert_array_equal(a.to_numpy(), x)
+    assert not any("% m" in text for text in texts)  # no ring of rows
+    assert any("i1 * 2)] = " in text for text in texts)
+
+
 def test_warnings_are_numpys(session):
     a = dnb.array(np.linspace(0, 1, 100))
     with pytest.warns(RuntimeWarning, match=r"divide by zero encountered in divide"):

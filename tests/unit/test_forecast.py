@@ -58,7 +58,23 @@ def in_place(a):
     return a.std(axis=1), a - a.mean(axis=1, keepdims=True), a[:, :1] * a[0]
 
 
-CELLS = [jacobi, sums, positions, chain, asked, twice, masked, in_place]
+def shifted(a):
+    b = a[2:] * 2 + a[:-2]
+    a[1:-1] -= 0.5 * b
+    b = a[1:] - a[:-1]
+    a[1:] += 0.5 * b
+    return b
+
+
+def lattices(a):
+    for i, j in ((1, 1), (2, 2), (1, 2), (2, 1)):
+        c = a[i:-1:2, j:-1:2]
+        around = a[i - 1 : -2 : 2, j:-1:2] + a[i + 1 :: 2, j:-1:2]
+        c += 1.5 * (0.5 * around - c)
+
+
+CELLS = [jacobi, sums, positions, chain, asked, twice, masked, in_place, shifted, lattices]
+LARGE = [jacobi, twice, in_place, shifted, lattices]
 DISTS = ["block", ("*", "block"), ("block", "block"), (("cyclic", 2), "*"), "replicated"]
 
 
@@ -77,7 +93,17 @@ def measured(session, cell, a):
 @pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.__name__)
 @pytest.mark.parametrize("dist", DISTS, ids=str)
 def test_a_forecast_is_what_is_sent(session, cell, dist):
-    a = dnb.random.default_rng(1).random((24, 24))
+    check_forecast(session, cell, dist, 24)
+
+
+@pytest.mark.parametrize("cell", LARGE, ids=lambda cell: cell.__name__)
+@pytest.mark.parametrize("dist", DISTS, ids=str)
+def test_where_a_row_is_little_of_a_block(session, cell, dist):
+    check_forecast(session, cell, dist, 96)
+
+
+def check_forecast(session, cell, dist, n):
+    a = dnb.random.default_rng(1).random((n, n))
     assert told(session).total == 0
     sent = measured(session, cell, a)
     assert told(session).total == sent

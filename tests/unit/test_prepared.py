@@ -67,9 +67,9 @@ def test_a_script_depends_on_what_bases_are():
             worker = store.Store(0, 0)
             worker.add(7, (4,), np.dtype(dtype), LAYOUT)
             frame = store.Frame(worker, (9, 7, 8))
-            found = script.prepared(frame, True)
-            assert script.prepared(frame, True) is found
-            assert script.prepared(frame, False) is not found
+            found = script.prepared(frame, True, True)
+            assert script.prepared(frame, True, True) is found
+            assert script.prepared(frame, False, True) is not found
             assert found.specs[1].dtype == dtype
             assert len(script._prepared) <= prepared._MOST_SPECS
             seen.add(id(found))

@@ -571,3 +571,38 @@ def test_only_ranks_at_the_fixed_index_combine():
 def test_ranks_that_hold_nothing_get_a_copy():
     operand = whole((2,), make_layout((2,), 4, "block"))
     assert [group(operand, (0,), rank) for rank in range(4)] == [(0, 1, 2, 3)] * 4
+
+
+# Views that have something in common
+
+
+@st.composite
+def taken(draw, shape):
+    """A view of a base of a shape."""
+    view = View.whole(shape)
+    for d in reversed(range(len(shape))):
+        first, *rest = draw(st.slices(shape[d])).indices(shape[d])
+        n = len(range(first, *rest))
+        kind = draw(st.sampled_from(("slice", "fix", "stretch") if shape[d] else ("slice",)))
+        if kind == "slice":
+            view = view.take(d, first, rest[1], n)
+        else:
+            view = view.fix(d, draw(st.integers(0, shape[d] - 1)))
+            if kind == "stretch":
+                view = view.insert(d).broadcast((*view.shape[:d], 3, *view.shape[d:]))
+    return view.transpose(draw(st.permutations(range(len(view.shape)))))
+
+
+@given(st.data(), shapes(3, 7))
+def test_views_meet_where_they_have_an_element_in_common(data, shape):
+    places = np.arange(prod(shape)).reshape(shape)
+    a, b = data.draw(taken(shape)), data.draw(taken(shape))
+    both = np.intersect1d(view_of(places, a), view_of(places, b))
+    assert a.meets(b) == b.meets(a) == bool(both.size)
+
+
+@pytest.mark.parametrize("n", range(1, 7))
+def test_views_meet_small(n):
+    line = np.arange(3 * n)
+    for a, b in product(views_small(n), repeat=2):
+        assert a.meets(b) == bool(np.intersect1d(view_of(line, a), view_of(line, b)).size)
