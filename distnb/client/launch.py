@@ -43,9 +43,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Engines", "connect_client", "running_default_cluster", "start_engines"]
 
-#: Engines register at the second beat, hence a short period (ms). Missing ones are given the 30 s
-#: they have by default: nannies tell of a death at once, and a lost engine never comes back.
-HEARTBEAT = ["--HeartMonitor.period=500", "--HeartMonitor.max_heartmonitor_misses=60"]
+#: Engines register at the second beat, hence a short period (ms; 100 would win another 0.1 s at the
+#: start, and take 2 % of a core for ever). Missing ones are given the 30 s they have by default:
+#: nannies tell of a death at once, and a lost engine never comes back. Engines look for the
+#: controller's beats every period + 500 ms, and give up after 60 s.
+HEARTBEAT = ["--HeartMonitor.period=200", "--HeartMonitor.max_heartmonitor_misses=150"]
+MISSED = "--IPEngine.max_heartbeat_misses=85"
 
 #: Environment variables of the owner that would mislead the engines: it may be a rank itself, or
 #: an engine. ``PMIX_MCA_`` are settings and stay.
@@ -255,7 +258,7 @@ def _commands(folder: Path, mpiexec: str, n: int, timeout: float) -> dict[str, l
     # The controller answers on loopback only; its name need not resolve to anything.
     controller = ["-m", "ipyparallel.controller", "--nodb", "--location=127.0.0.1", *HEARTBEAT]
     engine = ["-m", "ipyparallel.engine", "--mpi", f"--file={folder / 'engine.json'}"]
-    waits = [f"--timeout={timeout}", f"--IPEngine.wait_for_url_file={timeout}"]
+    waits = [f"--timeout={timeout}", f"--IPEngine.wait_for_url_file={timeout}", MISSED]
     return {
         "controller": [sys.executable, *controller, *common],
         "mpiexec": [mpiexec, "-n", str(n), sys.executable, *engine, *waits, *common],
