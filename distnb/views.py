@@ -356,6 +356,8 @@ def _cuts(m: AxisMap) -> list[int]:
 
 def _slice_of_blocks(m: AxisMap) -> Axis:
     """Return the axis of a slice: in blocks if that is the same."""
+    if m.extent == 0:
+        return Block()
     of, start, step = m.n, m.start, m.step
     if isinstance(m.axis, SlicedBlock):
         of, start, step = m.axis.of, m.axis.start + m.axis.step * start, m.axis.step * step

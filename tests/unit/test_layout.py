@@ -744,6 +744,12 @@ def check_follow_unbalanced(operand, size):
     return exact
 
 
+def test_follow_of_nothing_backwards():
+    layout = make_layout((1, 0), 2, ("*", "block"))
+    check_follow(Placed((1, 0), layout, View.whole((1, 0)).take(1, -1, -1, 0)), 2)
+
+
+
 @settings(max_examples=300)
 @given(st.data(), shapes(3, 7), SIZES)
 def test_follow(data, shape, size):
