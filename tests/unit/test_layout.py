@@ -749,7 +749,6 @@ def test_follow_of_nothing_backwards():
     check_follow(Placed((1, 0), layout, View.whole((1, 0)).take(1, -1, -1, 0)), 2)
 
 
-
 @settings(max_examples=300)
 @given(st.data(), shapes(3, 7), SIZES)
 def test_follow(data, shape, size):
