@@ -26,6 +26,7 @@ from distnb.engines.replicas import is_large
 from distnb.engines.store import Base, Lost, Store
 from distnb.events import COMPUTE, TRANSFER, Clock
 from distnb.protocol import FUNCTION, Apply, Operand, Param, Reduce
+from distnb.temporaries import reads
 from distnb.transfer import LOCAL, Message, Piece, at
 
 __all__ = ["Elementwise", "Task"]
@@ -169,8 +170,7 @@ class Elementwise:
 
     def _check(self, command: Apply, lost: dict[int, bool]) -> None:
         """Raise Lost if a command reads what is lost; ``lost`` tells of what the group writes."""
-        reads = [x for x in (*command.ins, command.where) if isinstance(x, Operand)]
-        for x in reads:
+        for x in reads(command):
             if lost.get(x.base, self._is_lost(x.base)):
                 raise Lost(f"array {x.base}")
             if x in self._missing and x.base not in lost:

@@ -54,6 +54,7 @@ from distnb.protocol import (
     written,
 )
 from distnb.records import AGREE, Log
+from distnb.temporaries import reads
 
 __all__ = ["Worker"]
 
@@ -387,9 +388,7 @@ class _Run:
 def _read(command: Command) -> set[int]:
     """Return the bases that a command reads (or writes in part)."""
     if isinstance(command, Apply):
-        found = {x.base for x in command.ins if isinstance(x, Operand)}
-        found |= {o.base for o in command.outs}
-        return found | ({command.where.base} if command.where else set())
+        return {x.base for x in (*reads(command), *command.outs)}
     if isinstance(command, Local):
         return {x.base for x in (command.out, *command.ins)}
     if isinstance(command, Collective):

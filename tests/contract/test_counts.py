@@ -139,8 +139,7 @@ def test_stencil_sends_one_row_per_neighbour_and_shift(session, shape):
 
 def test_a_temporary_lies_where_its_result_goes(session):
     """Two terms that lie a row off, to either side: each border is crossed once in each direction."""
-    if session.transport.rank is not None:
-        pytest.skip("under SPMD ranks may delete a temporary at other times")
+    agreed = session.transport.rank is None  # under SPMD ranks may delete it at other times
     x = numbered((24 * session.size, 6))
     a, borders = dnb.array(x, dist="block"), session.size - 1
     row = 6 * 8  # not lent, since it is written in the same pass
@@ -157,7 +156,8 @@ def test_a_temporary_lies_where_its_result_goes(session):
     for cell in (add_up_first, add_down_first):
         with setting(fuse=1), measured(session) as reports:
             cell(a)
-        assert traffic(reports[0]) == (2 * borders, 2 * borders * row)
+        crossed = traffic(reports[0]) == (2 * borders, 2 * borders * row)
+        assert crossed == (agreed or not borders)
         cell(x)
         same(a, x)
 
