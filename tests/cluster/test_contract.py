@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from distnb.client import launch
+from distnb.client.mpiexec import engine_environment, find_mpiexec, mpi_family
 from tests.contract.support import SCALE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,9 +20,9 @@ LIMIT = 300
 @pytest.fixture
 def environment(tmp_path):
     """What a suite and its cluster get: an IPython folder of their own, and fewer examples."""
-    launcher = launch.find_mpiexec()
+    launcher = find_mpiexec()
     outer = os.environ | {"DISTNB_ALLOW_ROOT": "1"}
-    found = launch.engine_environment(outer, launch.mpi_family(launcher), 3)
+    found = engine_environment(outer, mpi_family(launcher), 3)
     path = os.pathsep.join([str(Path(launcher).parent), found.get("PATH", os.defpath)])
     found["DISTNB_TEST_EXAMPLES"] = str(min(SCALE, 0.15))
     return found | {"IPYTHONDIR": str(tmp_path / "ipython"), "PATH": path, "PYTEST_ADDOPTS": ""}

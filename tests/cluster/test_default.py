@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from distnb.client.launch import engine_environment, find_mpiexec, mpi_family
+from distnb.client.mpiexec import engine_environment, find_mpiexec, mpi_family
 
 SCRIPT = """
 import distnb as dnb

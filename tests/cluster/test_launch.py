@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from distnb.client import launch, watchdog
+from distnb.client.mpiexec import ROOT_CONFIRMED, THREADS, engine_environment, find_mpiexec
 from distnb.errors import EngineError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -269,8 +270,8 @@ def test_an_interrupted_start_leaves_nothing(mark, scratch):
 @LINUX
 @pytest.mark.timeout(60)
 def test_an_owner_may_be_a_rank_itself(mark, monkeypatch):
-    mpiexec = launch.find_mpiexec()
-    for name in launch.ROOT_CONFIRMED:
+    mpiexec = find_mpiexec()
+    for name in ROOT_CONFIRMED:
         monkeypatch.setenv(name, "1")
     done = run(script("engines.stop()", mpiexec, "-n", "1"))
     assert (done.returncode, done.stdout) == (0, "ready\n")
@@ -439,11 +440,11 @@ def test_no_launcher(monkeypatch, tmp_path):
     monkeypatch.setattr("sysconfig.get_path", lambda *names: str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(FileNotFoundError, match=r"expected mpiexec; pip install distnb\[mpich\]"):
-        launch.find_mpiexec()
+        find_mpiexec()
     with pytest.raises(FileNotFoundError, match=r"got no executable 'mpirun_rsh', expected"):
-        launch.find_mpiexec("mpirun_rsh")
+        find_mpiexec("mpirun_rsh")
     fake(tmp_path, "")
-    assert launch.find_mpiexec() == str(tmp_path / "mpiexec")
+    assert find_mpiexec() == str(tmp_path / "mpiexec")
 
 
 # The environment of the engines
@@ -452,20 +453,20 @@ def test_no_launcher(monkeypatch, tmp_path):
 def test_root_is_refused_by_open_mpi(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     with pytest.raises(PermissionError, match=r"^user: got root .* DISTNB_ALLOW_ROOT=1"):
-        launch.engine_environment({}, "openmpi", 2)
-    allowed = launch.engine_environment({"DISTNB_ALLOW_ROOT": "1"}, "openmpi", 2)
-    confirmed = dict.fromkeys(launch.ROOT_CONFIRMED, "1")
+        engine_environment({}, "openmpi", 2)
+    allowed = engine_environment({"DISTNB_ALLOW_ROOT": "1"}, "openmpi", 2)
+    confirmed = dict.fromkeys(ROOT_CONFIRMED, "1")
     assert confirmed.items() <= allowed.items()
-    assert launch.engine_environment(confirmed, "openmpi", 2)
-    assert launch.engine_environment({}, "mpich", 2)
+    assert engine_environment(confirmed, "openmpi", 2)
+    assert engine_environment({}, "mpich", 2)
 
 
 def test_what_the_user_has_set_stays():
-    plain = launch.engine_environment({}, "mpich", 10**6)
+    plain = engine_environment({}, "mpich", 10**6)
     assert plain["UCX_TLS"] == "posix,self,cma"
-    assert {plain[name] for name in launch.THREADS} == {"1"}
+    assert {plain[name] for name in THREADS} == {"1"}
     outer = {"UCX_TLS": "all", "OMP_NUM_THREADS": "3", "MKL_NUM_THREADS": "2", "HOME": "/h"}
-    changed = launch.engine_environment(outer, "mpich", 10**6)
+    changed = engine_environment(outer, "mpich", 10**6)
     assert outer.items() <= changed.items()
     assert changed["OPENBLAS_NUM_THREADS"] == "3"  # it would win over OMP_NUM_THREADS
 
@@ -473,17 +474,17 @@ def test_what_the_user_has_set_stays():
 def test_an_outer_mpi_or_cluster_is_not_inherited():
     stays = {"PMIX_MCA_gds": "hash", "IPP_ENABLE_CURVE": "1", "OMPI_MCA_pml": "ob1"}
     goes = {"PMI_RANK": "1", "PMIX_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2", "IPP_CLUSTER_ID": "x"}
-    inner = launch.engine_environment(stays | goes, "mpich", 2)
+    inner = engine_environment(stays | goes, "mpich", 2)
     assert stays.items() <= inner.items()
     assert not goes.keys() & inner.keys()
 
 
 def test_python_path_starts_with_distnb(monkeypatch):
-    inner = launch.engine_environment({"PYTHONPATH": "/mine"}, "other", 2)
+    inner = engine_environment({"PYTHONPATH": "/mine"}, "other", 2)
     assert inner["PYTHONPATH"] == os.pathsep.join([str(ROOT), "/mine"])
     # As in an installed distnb: the engines find it there by themselves.
     monkeypatch.setattr("sysconfig.get_path", lambda *names: str(ROOT))
-    assert launch.engine_environment({"PYTHONPATH": "/mine"}, "other", 2)["PYTHONPATH"] == "/mine"
+    assert engine_environment({"PYTHONPATH": "/mine"}, "other", 2)["PYTHONPATH"] == "/mine"
 
 
 # Clusters that others started

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from distnb.client import launch
+from distnb.client.mpiexec import engine_environment, find_mpiexec, mpi_family
 from tests.contract.support import SCALE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,7 +21,7 @@ LIMIT = 600
 def environment(launcher, ranks):
     """Return what the ranks get: as engines do, and the same examples on all of them."""
     outer = os.environ | {"DISTNB_ALLOW_ROOT": "1"}
-    found = launch.engine_environment(outer, launch.mpi_family(launcher), ranks)
+    found = engine_environment(outer, mpi_family(launcher), ranks)
     # More ranks than cores take turns: fewer examples there.
     share = min(SCALE, 0.3 if ranks < 3 else 0.1)
     return found | {
@@ -36,7 +36,7 @@ def environment(launcher, ranks):
 
 def run(ranks, folder, *arguments, limit=LIMIT):
     """Run pytest on some ranks; return the exit code (None if it hung) and the ranks' outputs."""
-    launcher = launch.find_mpiexec()
+    launcher = find_mpiexec()
     # Each rank writes a file of its own: mpiexec would mix the lines.
     rank = "\n".join(
         (
