@@ -9,24 +9,29 @@ _TILE = 16
 
 
 @contextlib.contextmanager
-def at_once(session, made=None):
+def at_once(session, made=None, stream=1 << 25):
     """Have the engines of an in-process session compile for a while; yield the compiler.
 
+    Results of ``stream`` bytes or more go to memory past the caches.
     Nothing is left behind for tests that are run in between: what was found out of recipes holds
     for tiles of one size only.
     """
     made = made or compiler.Compiler(wait=True)
     watches = [worker.executor.watch for worker in session.transport.workers]
-    before = loops.TILE, kernels._COMES_BACK, [watch.compiler for watch in watches]
-    _set(_TILE, 1, [made] * len(watches), watches)
+    before = (
+        *(loops.TILE, kernels._COMES_BACK, kernels._STREAMED, kernels._ROW),
+        [watch.compiler for watch in watches],
+    )
+    _set(_TILE, 1, stream, 1, [made] * len(watches), watches)
     try:
         yield made
     finally:
         _set(*before, watches)
 
 
-def _set(tile, comes_back, compilers, watches):
+def _set(tile, comes_back, stream, row, compilers, watches):
     loops.TILE, kernels._COMES_BACK = tile, comes_back
+    kernels._STREAMED, kernels._ROW = stream, row
     for watch, made in zip(watches, compilers, strict=True):
         watch.compiler = made
     loops.scheme.cache_clear()

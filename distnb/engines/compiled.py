@@ -4,21 +4,22 @@ A *segment* is a run of steps whose compiled results equal NumPy's bit for bit: 
 IEEE 754 rounds correctly, comparisons, logic, choice and casts. Everything else, such as `exp`,
 stays with NumPy's own loops. The source of a segment depends on types, axes and unit strides only;
 it is compiled once, in another process (:mod:`distnb.engines.compiler`), and kept on disk.
+
+A store to what is not in a cache reads it first. So large results go to memory in whole lines past
+the caches (*streaming* stores), of which each byte is moved once in place of twice.
 """
 
 from __future__ import annotations
 
-import ctypes
-import ctypes.util
 import hashlib
-import platform
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from distnb import ops
+from distnb.engines.flags import raised_flags
 from distnb.layout import Ints, strides_of
 
 __all__ = [
@@ -28,7 +29,6 @@ __all__ = [
     "Kernel",
     "Segment",
     "Source",
-    "raised_flags",
     "segments",
 ]
 
@@ -66,6 +66,54 @@ STRIDES = range(-4, 5)
 _DTYPES = {"bool", "int32", "int64", "float32", "float64"}
 #: Which warning of NumPy an operation can cause.
 RAISES = {"divide": "divide by zero", "reciprocal": "divide by zero", "sqrt": "invalid value"}
+
+
+#: Bytes of a line of the caches, and elements that a loop computes before it stores their lines.
+_LINE, _CHUNK = 64, 64
+#: Where an array begins; a line that is stored past the caches; the wait until others see them all.
+_STREAM = """from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+LINE = ir.VectorType(ir.IntType(64), 8).as_pointer()
+
+
+def data(context, builder, kind, value):
+    return context.make_array(kind)(context, builder, value).data
+
+
+@intrinsic
+def address(typing, array):
+    def code(context, builder, signature, args):
+        return builder.ptrtoint(data(context, builder, signature.args[0], args[0]), ir.IntType(64))
+
+    return types.int64(array), code
+
+
+@intrinsic
+def line(typing, target, i, source, j):
+    def code(context, builder, signature, args):
+        into = data(context, builder, signature.args[0], args[0])
+        made = data(context, builder, signature.args[2], args[2])
+        value = builder.load(builder.bitcast(builder.gep(made, [args[3]]), LINE))
+        value.align = 4
+        stored = builder.store(value, builder.bitcast(builder.gep(into, [args[1]]), LINE))
+        stored.align = 64
+        once = builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)])
+        stored.set_metadata("nontemporal", once)
+        return context.get_dummy_value()
+
+    return types.void(target, i, source, j), code
+
+
+@intrinsic
+def fence(typing):
+    def code(context, builder, signature, args):
+        builder.fence("seq_cst")
+        return context.get_dummy_value()
+
+    return types.void(), code
+"""
 
 
 class Source(NamedTuple):
@@ -176,16 +224,20 @@ class Segment:
         self.scalars = tuple(dict.fromkeys(r for c in calls for r in c.ins if r in scalars))
         self._sources: dict[Any, Source] = {}
 
-    def source(self, ndim: int, inner: dict[Any, str], rings: Ints = ()) -> Source:
+    def source(
+        self, ndim: int, inner: dict[Any, str], rings: Ints = (), stream: int = -1
+    ) -> Source:
         """Return its source for loops over ``ndim`` axes.
 
         ``inner`` says for each of its arrays which of :data:`STRIDES` that of the last axis is, or
         that it is another (``"s"``). The results in ``rings`` are held back in a ring of rows on
-        their way to their targets, ``("t", register)`` in ``inner``.
+        their way to their targets, ``("t", register)`` in ``inner``. That of ``stream`` goes to
+        memory past the caches.
         """
-        key = ndim, tuple(inner.items()), rings
+        key = ndim, tuple(inner.items()), rings, stream
         if key not in self._sources:
-            text = _Body(self, ndim, {_name(r): kind for r, kind in inner.items()}, rings).text()
+            named = {_name(r): kind for r, kind in inner.items()}
+            text = _Body(self, ndim, named, rings, stream).text()
             name = hashlib.sha256(text.encode()).hexdigest()[:24]
             self._sources[key] = Source(f"k{name}", text)
         return self._sources[key]
@@ -203,9 +255,12 @@ class _Body:
     are the lengths of the axes, ``c`` scalars, and ``m`` is the number of rows of a ring.
     """
 
-    def __init__(self, segment: Segment, ndim: int, inner: dict[str, str], rings: Ints) -> None:
+    def __init__(
+        self, segment: Segment, ndim: int, inner: dict[str, str], rings: Ints, stream: int
+    ) -> None:
         self.segment, self.ndim, self.inner = segment, ndim, inner
         self.rings = [str(r) for r in rings]
+        self.stream = str(stream)
 
     def text(self) -> str:
         """Return all of it."""
@@ -218,8 +273,12 @@ class _Body:
         names += [f"c{r}" for r in self.segment.scalars]
         kinds += [_numba(self.segment.kinds[r]) for r in self.segment.scalars]
         body = self._with_rings() if self.rings else self._nest(0, self._origins(), self._element)
+        streams = self.stream in self.inner
+        if streams:
+            dtype = self.segment.kinds[int(self.stream)].name
+            body = [f"w = np.empty({_CHUNK}, np.{dtype})", *body, "fence()"]
         return (
-            "import numpy as np\nfrom numba import njit\n\n\n"
+            f"import numpy as np\nfrom numba import njit\n{_STREAM * streams}\n\n"
             f'@njit("void({", ".join(kinds)})", cache=True, nogil=True, error_model="numpy")\n'
             f"def kernel({', '.join(names)}):\n" + "\n".join(_indented(body)) + "\n"
         )
@@ -235,10 +294,50 @@ class _Body:
             moved = [f"b{x}_{axis} = {b} + i{axis} * s{x}_{axis}" for x, b in before.items()]
             inside = self._nest(axis + 1, {x: f"b{x}_{axis}" for x in before}, body)
             return [f"for i{axis} in range(n{axis}):", *_indented([*moved, *inside])]
-        pairs = {x: _row(x, self.inner[x], b, axis) for x, b in before.items()}
+        if self.stream in before:
+            return self._in_lines(axis, before, body)
+        return self._run(axis, before, f"n{axis}", body)
+
+    def _run(
+        self,
+        axis: int,
+        before: dict[str, str],
+        length: str,
+        body: Callable[[dict[str, str]], list[str]],
+        others: dict[str, str] | None = None,
+    ) -> list[str]:
+        """Return a loop along the last axis; ``others`` are elements that are not in memory."""
+        pairs = {x: _row(x, self.inner[x], b, axis, length) for x, b in before.items()}
         first = [row for row, _ in pairs.values() if row]
-        at = {x: element for x, (_, element) in pairs.items()}
-        return [*first, f"for i{axis} in range(n{axis}):", *_indented(body(at))]
+        at = {x: element for x, (_, element) in pairs.items()} | (others or {})
+        return [*first, f"for i{axis} in range({length}):", *_indented(body(at))]
+
+    def _in_lines(
+        self, axis: int, before: dict[str, str], body: Callable[[dict[str, str]], list[str]]
+    ) -> list[str]:
+        """Return a loop over chunks, whose lines are stored; the first ends where a line does."""
+        x, i, n = self.stream, f"i{axis}", f"n{axis}"
+        size = self.segment.kinds[int(x)].itemsize
+        moved = [f"k{y} = {b} + k * s{y}_{axis}" for y, b in before.items()]
+        near = {y: f"k{y}" for y in before if y != x}
+        computed = self._run(axis, near, "e", body, {x: f"w[{i}]"})
+        chunk = [
+            *moved,
+            *computed,
+            f"if e == {_CHUNK}:",
+            f"    for {i} in range(0, {_CHUNK}, {_LINE // size}):",
+            f"        line(p{x}, k{x} + {i}, w, {i})",
+            "else:",
+            f"    for {i} in range(e):",
+            f"        p{x}[np.uint64(k{x} + {i})] = w[{i}]",
+            f"k, e = k + e, min({_CHUNK}, {n} - k - e)",
+        ]
+        return [
+            f"e = (-(address(p{x}) + {before[x]} * {size}) & {_LINE - 1}) // {size}",
+            f"k, e = 0, min({n}, e if e else {_CHUNK})",
+            f"while k < {n}:",
+            *_indented(chunk),
+        ]
 
     def _with_rings(self) -> list[str]:
         """Return loops that compute a row into the rings, and store that which is m - 1 behind."""
@@ -278,17 +377,17 @@ class _Body:
         return _cast(rounded, result, call.dtypes[0])
 
 
-def _row(x: str, kind: str, begin: str, axis: int) -> tuple[str, str]:
+def _row(x: str, kind: str, begin: str, axis: int, length: str) -> tuple[str, str]:
     """Return how to prepare a row of an array, if at all, and how to get at element i of it.
 
     Numba counts a negative index from the end. Where it cannot know that there is none it looks
     each time, which took half of a loop over strided rows; an unsigned index is none for sure.
     """
-    i, n = f"i{axis}", f"n{axis}"
+    i = f"i{axis}"
     if kind == "0":
         return f"r{x} = p{x}[{begin}]", f"r{x}"
     if kind == "1":  # as slices rows become vectors
-        return f"r{x} = p{x}[{begin}:{begin} + {n}]", f"r{x}[{i}]"
+        return f"r{x} = p{x}[{begin}:{begin} + {length}]", f"r{x}[{i}]"
     step = f"s{x}_{axis}" if kind == "s" else kind
     return "", f"p{x}[np.uint64({begin} + {i} * {step})]"
 
@@ -384,24 +483,3 @@ def segments(calls: Sequence[Call], kept: Callable[[int], bool], scalars: range)
             found.append(call)
     end(len(calls))
     return found
-
-
-_FLAGS = (
-    {1: "invalid value", 4: "divide by zero", 8: "overflow"}
-    if platform.machine() in ("x86_64", "AMD64", "i686")
-    else {1: "invalid value", 2: "divide by zero", 4: "overflow"}
-)
-
-
-@cache
-def _libm() -> Any:
-    return ctypes.CDLL(ctypes.util.find_library("m"))
-
-
-def raised_flags() -> list[str]:
-    """Return the floating point errors since the last call, as NumPy names them; forget them."""
-    libm = _libm()
-    flags = libm.fetestexcept(sum(_FLAGS))
-    if flags:
-        libm.feclearexcept(sum(_FLAGS))
-    return [name for bit, name in _FLAGS.items() if flags & bit]

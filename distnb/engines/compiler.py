@@ -24,6 +24,8 @@ __all__ = ["Compiler", "folder"]
 _TAKES = 120.0
 #: Seconds between two looks for what is done.
 _LOOK = 0.1
+#: So often it is tried to load a loop.
+_TRIES = 3
 #: The process that compiles: imports each file that it reads the name of, and says that it is done.
 _SERVER = """
 import importlib.util, pathlib, sys
@@ -59,6 +61,8 @@ class Compiler:
         self.wait = wait
         self._ready: dict[str, Kernel | None] = {}
         self._asked: set[str] = set()
+        #: How often a loop could not be loaded; another thread may be importing what it imports.
+        self._tries: dict[str, int] = {}
         self._server: Any = None
         self._folder: Path | None = None
         #: What is being compiled, here or elsewhere; a thread loads it once it is done.
@@ -151,7 +155,9 @@ class Compiler:
             spec.loader.exec_module(module)
             self._ready[name] = module.kernel
         except Exception:  # a broken cache must not stop anyone
-            self._ready[name] = None
+            self._tries[name] = self._tries.get(name, 0) + 1
+            if self._tries[name] == _TRIES:
+                self._ready[name] = None
 
     def close(self) -> None:
         """End the compiling process, and stop to wait for what it makes."""

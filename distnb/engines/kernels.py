@@ -31,6 +31,10 @@ __all__ = ["WEAK", "Job", "Program", "Watch", "Window", "dense", "look", "progra
 WEAK: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 #: A program that runs for the second time is one that comes back.
 _COMES_BACK = 2
+#: Bytes of a result from which it goes to memory past the caches, and how long its rows are then.
+#: A store to what is not in a cache reads it first: of three bytes that a copy moves one is saved.
+_STREAMED = 1 << 25
+_ROW = 512
 
 
 def _touches(step: Step, slot: int) -> bool:
@@ -163,6 +167,8 @@ class Program:
         #: How often it ran on large pieces, and its calls in segments that can be compiled.
         self.runs = 0
         self.parts: Any = None
+        #: All of them as one, if they can be compiled.
+        self.only: Segment | None = None
         self._steps = _without_copies(recipe)
         self.calls = tuple(self._call(k) for k in self._steps)
         self.size = self.first_buffer + len(self.buffers)
@@ -281,11 +287,12 @@ class Program:
         if self.parts is None:
             scalar_registers = range(self.first_scalar, self.first_buffer)
             self.parts = segments(self.calls, self._is_kept, scalar_registers)
+            self.only = _as_one(self.parts, scalar_registers)
         looks = {i: job.windows[i] for i in self.memory}
-        if len(self.parts) == 1 and isinstance(self.parts[0], Segment):
-            segment = self.parts[0]
-            if self._can_be_whole(segment, job.loop):
-                whole = self._whole(segment, job, looks)
+        if self.only is not None and self._can_be_whole(self.only, job.loop):
+            stream = self._stream(self.only, job.loop, looks)
+            if stream >= 0 or self.only is self.parts[0]:
+                whole = self._whole(self.only, job, looks, stream)
                 return (self.calls, False) if whole is None else ([whole], True)
         found: list[Any] = []
         for part in self.parts:
@@ -307,7 +314,25 @@ class Program:
         buffers = {r for r in segment.arrays if r >= self.first_buffer}
         return buffers <= holds and not (holds and len(loop.shape) < 2)
 
-    def _whole(self, segment: Segment, job: Job, looks: dict[Any, Window]) -> Compiled | None:
+    def _stream(self, segment: Segment, loop: Loop, looks: dict[Any, Window]) -> int:
+        """Return the result that goes to memory past the caches, a large one that is not read."""
+        if self.held or loop.shape[-1] < _ROW:
+            return -1
+        if any(_inner(looks[r].strides) == "s" for r in segment.arrays):
+            return -1
+        found = (
+            r
+            for r in segment.stored
+            if r not in segment.loaded
+            and looks[r].strides[-1] == 1
+            and segment.kinds[r].itemsize in (4, 8)
+            and prod(loop.shape) * segment.kinds[r].itemsize >= _STREAMED
+        )
+        return next(found, -1)
+
+    def _whole(
+        self, segment: Segment, job: Job, looks: dict[Any, Window], stream: int
+    ) -> Compiled | None:
         """Return one compiled loop for all of a piece, if it is ready."""
         holds = {self.held[i][0]: i for i in self.held}
         looks |= {("t", r): job.targets[i] for r, i in holds.items()}
@@ -315,7 +340,7 @@ class Program:
             r: _inner(looks[r].strides) if r in looks else "1" for r in segment.arrays
         }
         inner |= {("t", r): _inner(looks["t", r].strides) for r in holds}
-        source = segment.source(len(job.loop.shape), inner, tuple(holds))
+        source = segment.source(len(job.loop.shape), inner, tuple(holds), stream)
         kernel = job.watch.compiler.get(source)
         if kernel is None:
             return None
@@ -352,6 +377,16 @@ class Program:
         for target, result in waiting:
             target[...] = result
         waiting.clear()
+
+
+def _as_one(parts: Sequence[Any], scalars: range) -> Segment | None:
+    """Return all calls as one segment, if they can be compiled."""
+    if len(parts) != 1:
+        return None
+    part = parts[0]
+    if isinstance(part, Segment):
+        return part
+    return Segment((part,), part.outs, scalars) if part.exact else None
 
 
 def _inner(strides: Ints) -> str:

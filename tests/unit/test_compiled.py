@@ -25,6 +25,23 @@ def session():
         yield found
 
 
+@pytest.fixture
+def streams(monkeypatch):
+    """An engine whose results all go past the caches; the texts of its loops that do so."""
+    texts = []
+    source = compiled.Segment.source
+
+    def spy(*args):
+        found = source(*args)
+        if "fence()" in found.text:
+            texts.append(found.text)
+        return found
+
+    monkeypatch.setattr(compiled.Segment, "source", spy)
+    with dnb.inprocess(1) as found, at_once(found, stream=1):
+        yield texts
+
+
 def made(session):
     """Return how many loops have been compiled."""
     return len(session.transport.workers[0].executor.watch.compiler._ready)
@@ -130,6 +147,44 @@ def test_lattices_that_have_no_point_in_common_are_written_in_place(session, mon
     np.testing.assert_array_equal(a.to_numpy(), x)
     assert not any("% m" in text for text in texts)  # no ring of rows
     assert any("i1 * 2)] = " in text for text in texts)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4"])
+def test_results_that_go_past_the_caches(streams, dtype):
+    """Chunks end anywhere; results begin anywhere; single operations are compiled for it, too."""
+    for n in (1, 511, 512, 513, 1300):
+        x = (np.arange(3 * n) % 97).reshape(3, n).astype(dtype)
+        a, y = dnb.array(x), np.zeros((4, n + 5), dtype)
+        b = dnb.array(y)
+        b[1:, 3:-2] = a
+        y[1:, 3:-2] = x
+        np.testing.assert_array_equal(b.to_numpy(), y)
+        for f in (
+            lambda z: z.copy(),
+            lambda z: z + 3,
+            lambda z: z[:, ::-2] * z[0, 0] + z[:, ::-2],
+            lambda z: z[1] - z,
+            lambda z: np.where(z > 40, z, -z),
+        ):
+            np.testing.assert_array_equal(f(a).to_numpy(), f(x), strict=True)
+    assert len(set(streams)) >= 5
+
+
+def test_what_is_read_or_held_does_not_go_past_the_caches(streams):
+    x = np.arange(2000.0).reshape(20, 100)
+    a = dnb.array(x)
+    a += a
+    a[1:] = a[:-1] + 1  # a stencil in place
+    a[:, ::2] = a[:, 1::2]  # not every element
+    dnb.array(x.T.copy())[:] = a.T  # across memory
+    assert not streams
+    flags = a > 3  # too small to be stored so
+    x += x
+    x[1:] = x[:-1] + 1
+    x[:, ::2] = x[:, 1::2]
+    np.testing.assert_array_equal(a.to_numpy(), x)
+    np.testing.assert_array_equal(flags.to_numpy(), x > 3)
+    assert not streams
 
 
 def test_warnings_are_numpys(session):
