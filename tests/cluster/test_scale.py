@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections import deque
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 import distnb as dnb
 from distnb.client import current
 from tests.failures.support import setting
+from tests.interrupting import CtrlC
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -137,15 +137,14 @@ def test_distmem_asks_the_engines(session, shell):
         assert 0 < engine.available <= engine.total
 
 
-# Python ignores what a signal raises in the callback of a weak reference; there are more signals.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_interrupt_leaves_nothing_behind(session, shell):
     """Neither arrays nor messages: the next session may get the same number from MPI."""
     before = workers(session)
     space = shell.user_ns
-    space |= {"A": dnb.ones((600, 600)), "interrupt": interrupt_soon}
+    space["A"] = dnb.ones((600, 600))
     for _ in range(3):
-        with pytest.raises(KeyboardInterrupt):
+        with CtrlC(within=10) as ctrl_c:
+            space["interrupt"] = ctrl_c.soon
             shell.run_cell_magic(
                 "distscale", "--engines 2", "interrupt()\nfor _ in range(100_000): A *= A\n"
             )
@@ -154,8 +153,3 @@ def test_an_interrupt_leaves_nothing_behind(session, shell):
         assert workers(session) == before
         assert current.session() is session
         assert float(space["A"].sum()) == 360_000
-
-
-def interrupt_soon():
-    signal.signal(signal.SIGALRM, lambda *args: signal.raise_signal(signal.SIGINT))
-    signal.setitimer(signal.ITIMER_REAL, 0.3)

@@ -13,7 +13,8 @@ from unittest import mock
 import numpy as np
 
 import distnb as dnb
-from distnb.client import grids, launch, panels, scalapack
+from distnb.client import grids, panels, scalapack
+from distnb.client.mpiexec import engine_environment, find_mpiexec, mpi_family
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -610,10 +611,10 @@ def check_notes(session, error, ranks):
 
 def spmd_command(part):
     """Return the command and the environment of ``mpiexec -n 3`` for a part of ``spmd.py``."""
-    mpiexec = launch.find_mpiexec()
-    family = launch.mpi_family(mpiexec)
+    mpiexec = find_mpiexec()
+    family = mpi_family(mpiexec)
     outer = {**os.environ, "DISTNB_ALLOW_ROOT": "1"}
-    environment = launch.engine_environment(outer, family, 3)
+    environment = engine_environment(outer, family, 3)
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), environment["PYTHONPATH"]])
     return [mpiexec, "-n", "3", sys.executable, "-m", "tests.failures.spmd", part], environment
 

@@ -1,8 +1,6 @@
 """Ctrl-C ends every wait within moments; what was written is lost, and all else is as before."""
 
-import contextlib
 import gc
-import os
 import random
 import signal
 import subprocess
@@ -18,47 +16,12 @@ from distnb import interrupts
 from tests.contract.support import closed
 from tests.failures import support
 from tests.failures.support import SLOWLY, World, plant, reading, setting
+from tests.interrupting import CtrlC
 
 pytestmark = [pytest.mark.timeout(60), pytest.mark.usefixtures("interruptible")]
 
 LONG = SLOWLY.format(n=3000)  # 30 s
 REDUCE = "name == 'Reduce'"
-
-
-def press(*delays):
-    """Press Ctrl-C after some seconds; return the timers."""
-    timers = [threading.Timer(s, os.kill, (os.getpid(), signal.SIGINT)) for s in delays]
-    for timer in timers:
-        timer.start()
-    return timers
-
-
-def raise_once():
-    """Return a handler that raises KeyboardInterrupt once: later ones would end the test run."""
-    raised = []
-
-    def handler(*_):
-        if not raised:
-            raised.append(True)
-            raise KeyboardInterrupt
-
-    return handler
-
-
-@contextlib.contextmanager
-def pressed(*delays, within=3.0):
-    """Ctrl-C comes while the block runs; it must end then, soon."""
-    before = signal.signal(signal.SIGINT, raise_once())
-    timers = press(*delays)
-    start = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        yield
-        timers[0].join()  # it was too fast
-    taken = time.monotonic() - start - delays[0]
-    for timer in timers:
-        timer.join()
-    signal.signal(signal.SIGINT, before)
-    assert taken < within, f"came out after {taken:.1f} s"
 
 
 def quiet(session):
@@ -78,7 +41,7 @@ def test_while_engines_wait_for_a_late_one(cluster, late):
         total = w.dist.b.sum()
         w.dist.c += 1
         after = w.dist.a * 2
-        with pressed(0.3):
+        with CtrlC(0.3):
             total.item()
         assert reading(total) is reading(after) is dnb.LostArrayError
         support.heal(cluster)
@@ -95,7 +58,7 @@ def test_while_engines_wait_for_a_late_one(cluster, late):
 def test_in_a_measured_window(cluster):
     w = World(cluster)
     plant(cluster, 1, REDUCE, LONG)
-    with pressed(0.3), dnb.profile() as report:
+    with CtrlC(0.3), dnb.profile() as report:
         w.dist.a + 1
         w.dist.b.sum().item()
     closed(report, cluster)
@@ -114,7 +77,7 @@ def test_while_engines_sort(cluster, late):
     plant(cluster, late, "name == 'Collective'", LONG)
     found = dnb.sort(w.dist.a[:, 0])
     w.dist.row.sort()
-    with pressed(0.3):
+    with CtrlC(0.3):
         found.to_numpy()
     assert reading(found) is dnb.LostArrayError
     support.heal(cluster)
@@ -131,7 +94,7 @@ def test_while_messages_of_an_exchange_are_awaited(cluster):
     big = dnb.array(support.numbers(600, 500), dist=("block", "*"))  # too large for one packet
     plant(cluster, 1, "op == 'multiply'", LONG)
     found = big * big.redistribute(("*", "block"))
-    with pressed(0.3):
+    with CtrlC(0.3):
         found.to_numpy()
     support.heal(cluster)
     assert reading(found) is dnb.LostArrayError
@@ -143,7 +106,7 @@ def test_within_a_long_call_into_numpy(cluster):
     w = World(cluster)
     plant(cluster, 1, REDUCE, "np.linalg.eigvals(np.random.default_rng(0).random((700, 700)))")
     total = w.dist.b.sum()
-    with pressed(0.2, within=20.0):
+    with CtrlC(0.2, within=20.0):
         total.item()
     support.heal(cluster)
     assert reading(total) is dnb.LostArrayError
@@ -155,7 +118,7 @@ def test_pressed_again_and_again(cluster):
     call = "np.linalg.eigvals(np.random.default_rng(0).random((700, 700)))"
     plant(cluster, 1, REDUCE, call)
     total = w.dist.b.sum()
-    with pressed(0.1, 0.15, 0.2, 0.5, 0.8, within=20.0):
+    with CtrlC(0.1, 0.15, 0.2, 0.5, 0.8, within=20.0):
         total.item()
     support.heal(cluster)
     assert reading(total) is dnb.LostArrayError
@@ -172,7 +135,7 @@ def test_engines_of_this_process(n):
                 plant(session, n - 1, REDUCE, SLOWLY.format(n=100))
                 total = w.dist.b.sum()
                 w.dist.c += 1
-                with pressed(0.2):
+                with CtrlC(0.2):
                     total.item()
                 support.heal(session)
             assert reading(total) is dnb.LostArrayError
@@ -193,7 +156,7 @@ def test_with_many_batches_on_their_way(cluster):
         w.dist.c += 1
         cluster.send()
     more = [w.dist.a.redistribute(("cyclic", "*")) for _ in range(5)]
-    with pressed(0.3):
+    with CtrlC(0.3):
         cluster.flush()
     support.heal(cluster)
     assert {reading(x) for x in (total, *more)} == {dnb.LostArrayError}
@@ -206,7 +169,7 @@ def test_arrays_that_never_came_to_be_can_be_written(cluster):
     plant(cluster, 1, REDUCE, LONG)
     total = dnb.ones(9).sum()
     never = dnb.zeros(9)
-    with pressed(0.3):
+    with CtrlC(0.3):
         total.item()
     support.heal(cluster)
     assert reading(never) is dnb.LostArrayError
@@ -220,7 +183,7 @@ def test_a_storm_of_interrupts(request, kind):
     w = World(session)
     chance = random.Random(3)
     for _ in range(15):
-        with pressed(chance.uniform(0.001, 0.06)):
+        with CtrlC(chance.uniform(0.001, 0.06)):
             while True:
                 found = (w.dist.a + w.dist.b).sum(axis=0).to_numpy()
                 np.testing.assert_array_equal(found, (w.np.a + w.np.b).sum(axis=0))
@@ -235,7 +198,7 @@ def test_no_recorded_command_gets_lost(request, kind):
     for _ in range(10):
         x, count = dnb.zeros(9), 0
         session.flush()
-        with setting(flush_size=7), pressed(chance.uniform(0.001, 0.05)):
+        with setting(flush_size=7), CtrlC(chance.uniform(0.001, 0.05)):
             while True:
                 x += 1
                 count += 1
@@ -253,7 +216,7 @@ def test_while_data_are_sent(cluster):
     data = np.arange(200_000.0)
     found = []
     for _ in range(4):
-        with pressed(chance.uniform(0.001, 0.1)):
+        with CtrlC(chance.uniform(0.001, 0.1)):
             while True:
                 found.append(dnb.array(data))
                 if len(found) > 5:
@@ -272,7 +235,7 @@ def test_while_large_arrays_come(cluster):
     x = dnb.array(data)
     cluster.flush()  # an interrupt would take what is still on its way
     for _ in range(6):
-        with pressed(chance.uniform(0.001, 0.1)):
+        with CtrlC(chance.uniform(0.001, 0.1)):
             while True:
                 found = x.to_numpy()
                 np.testing.assert_array_equal(found, data)
@@ -344,7 +307,7 @@ def test_an_engine_that_misses_a_batch(cluster):
     )
     total = w.dist.b.sum()
     w.dist.c += 1
-    with pressed(0.3):
+    with CtrlC(0.3):
         total.item()
     assert reading(total) is reading(w.dist.c) is dnb.LostArrayError
     w.dist.c[...] = w.np.c[...] = 1
@@ -365,7 +328,7 @@ def test_an_engine_whose_reply_gets_lost(cluster, monkeypatch):
 
     monkeypatch.setattr(road, "_keep", lose)
     total = w.dist.b.sum()
-    with pressed(0.3):
+    with CtrlC(0.3):
         total.item()
     assert lost == [1]
     assert reading(total) is dnb.LostArrayError

@@ -8,7 +8,8 @@ import pytest
 import distnb as dnb
 from tests.failures import support
 from tests.failures.support import SLOWLY, everywhere, on_rank, plant, reading, setting
-from tests.failures.test_interrupt import pressed, quiet
+from tests.failures.test_interrupt import quiet
+from tests.interrupting import CtrlC
 
 pytestmark = [pytest.mark.timeout(100), pytest.mark.usefixtures("interruptible")]
 
@@ -67,7 +68,7 @@ def test_ctrl_c_while_engines_wait_for_a_late_one(session, late):
     session.flush()
     plant(session, late, COMMAND, SLOWLY.format(n=3000))
     found = dnb.linalg.inv(x)
-    with pressed(0.5):
+    with CtrlC(0.5):
         found.to_numpy()
     support.heal_quietly(session, [KeyboardInterrupt])
     check(x)
@@ -91,7 +92,7 @@ def test_ctrl_c_inside(session, rank):
         """,
     )
     found = dnb.linalg.inv(x)
-    with pressed(0.3, within=10):
+    with CtrlC(0.3, within=10):
         found.to_numpy()
     check(x)
     assert everywhere(session, "found = len(worker.comm.contexts)") == [1] * 3
