@@ -60,6 +60,10 @@ class Axis:
         """Return the greatest number of indices that any coordinate owns."""
         return self.size(n, p, 0)
 
+    def at_most(self, n: int, p: int) -> int:
+        """Return a number that ``largest`` does not exceed, sooner."""
+        return self.largest(n, p)
+
     def owner(self, n: int, p: int, i: int) -> int:
         """Return the coordinate that owns global index ``i``."""
         raise NotImplementedError
@@ -124,6 +128,9 @@ class Block(Axis):
         q, r = divmod(n, p)
         return c * q + min(c, r), (c + 1) * q + min(c + 1, r)
 
+    def largest(self, n: int, p: int) -> int:
+        return -(-n // p)
+
     def owner(self, n: int, p: int, i: int) -> int:
         q, r = divmod(n, p)
         longer = r * (q + 1)
@@ -162,7 +169,7 @@ class SlicedBlock(Axis):
             return 0
         if self.step < 0:  # the same parts, the other way round
             return SlicedBlock(self.of, self.start + self.step * (n - 1), -self.step).largest(n, p)
-        most = min(n, -(-_BLOCK.largest(self.of, p) // self.step))
+        most = self.at_most(n, p)
         first = self.owner(n, p, 0)
         # Steps fall alike into every `step`-th block of a length; the first may be cut.
         found = 0
@@ -172,6 +179,9 @@ class SlicedBlock(Axis):
                 if found == most:
                     return found
         return found
+
+    def at_most(self, n: int, p: int) -> int:
+        return min(n, -(-_BLOCK.largest(self.of, p) // abs(self.step)))
 
     def check(self, n: int, p: int) -> None:
         low, high = sorted((self.start, self.start + self.step * max(0, n - 1)))

@@ -37,7 +37,8 @@ class Channel:
     Attributes
     ----------
     busy : bool
-        Whether the last look found something.
+        Whether the last look found something, or nobody looked since something was sent: to send
+        may use up what the descriptor tells.
     closed : bool
         Whether it was closed, here or at the other end: never, ZeroMQ connects again.
     """
@@ -66,6 +67,7 @@ class Channel:
 
     def send(self, head: bytes, arrays: Sequence[np.ndarray] = ()) -> None:
         """Send a head and arrays. Their memory must not change any more: it is not copied."""
+        self.busy = True
         pieces = [raw(a) for a in arrays]
         sizes = np.array([len(p) for p in pieces], "<i8").tobytes()
         small = [p for p in pieces if len(p) <= SMALL]

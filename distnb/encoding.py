@@ -181,28 +181,60 @@ class _Numbers(dict[int, int]):
 
 def _pack(batch: Batch) -> Packed:
     numbers, values = _Numbers(), list[Any]()
-    flat = [_flat(c, numbers, values) for c in batch.commands]
+    flat = [_FLAT.get(type(c), _flat)(c, numbers, values) for c in batch.commands]
     text = _dumps(flat)
     return Packed(batch.number, batch.epoch, text, tuple(numbers), tuple(values), batch.fuse)
 
 
+def _flat_apply(command: Apply, numbers: _Numbers, values: list[Any]) -> Any:
+    op, outs, ins, where, options, _ = command
+    targets, pairs = [], []
+    for handle, view in outs:
+        targets.append((numbers[handle], view))
+    for x in ins:
+        pairs.append((numbers[x[0]], x[1]) if type(x) is Operand else _param(x, values))
+    mask = None if where is None else (numbers[where[0]], where[1])
+    return ("a", op, targets, pairs, mask, options)
+
+
+def _flat_create(command: Create, numbers: _Numbers, values: list[Any]) -> Any:
+    base, shape, dtype, layout, how, _ = command
+    if len(how) > 1:
+        values.append(how[1:])
+        how = (how[0], len(values) - 1)
+    return ("c", numbers[base], shape, dtype, layout, how)
+
+
+def _flat_reduce(command: Reduce, numbers: _Numbers, values: list[Any]) -> Any:
+    op, out, (base, view), axes, dtype, _ = command
+    return ("r", op, numbers[out], (numbers[base], view), axes, dtype)
+
+
+def _flat_fetch(command: Fetch, numbers: _Numbers, values: list[Any]) -> Any:
+    slot, (base, view), _ = command
+    values.append(slot)
+    if not view.shape:  # loops read one element after the other
+        values.append(view)
+        return ("e", len(values) - 1, numbers[base])
+    return ("g", len(values) - 1, (numbers[base], view))
+
+
+def _flat_free(command: Free, numbers: _Numbers, values: list[Any]) -> Any:
+    return ("f", [numbers[h] for h in command[0]])
+
+
+_FLAT: dict[type, Any] = {
+    Apply: _flat_apply,
+    Create: _flat_create,
+    Reduce: _flat_reduce,
+    Fetch: _flat_fetch,
+    Free: _flat_free,
+}
+
+
 def _flat(command: Command, numbers: _Numbers, values: list[Any]) -> Any:
-    if type(command) is Apply:
-        op, outs, ins, where, options, _ = command
-        pairs = tuple(
-            [(numbers[x[0]], x[1]) if type(x) is Operand else _param(x, values) for x in ins]
-        )
-        mask = None if where is None else (numbers[where[0]], where[1])
-        return ("a", op, tuple([(numbers[h], v) for h, v in outs]), pairs, mask, options)
-    if type(command) is Create:
-        base, shape, dtype, layout, how, _ = command
-        if len(how) > 1:
-            values.append(how[1:])
-            how = (how[0], len(values) - 1)
-        return ("c", numbers[base], shape, dtype, layout, how)
-    if type(command) is Free:
-        return ("f", tuple([numbers[h] for h in command.bases]))
-    if isinstance(command, Fetch | Clocks | Survey | Describe):
+    """Return any other command: as it is, but for numbers and values."""
+    if isinstance(command, Clocks | Survey | Describe):
         values.append(command.slot)
         command = command._replace(slot=Param("slot", len(values) - 1))  # type: ignore[arg-type]
     if isinstance(command, Collective):
@@ -213,23 +245,25 @@ def _flat(command: Command, numbers: _Numbers, values: list[Any]) -> Any:
 
 def _param(x: Any, values: list[Any]) -> tuple[str, int]:
     """Put a scalar aside, or the number of a function; return what stands for it."""
-    kind, value = type(x).__name__, x
-    if type(x) is Typed:
-        kind, value = x
-    elif type(x) is Function:
-        kind, value = FUNCTION, x.number
-    values.append(value)
-    return (kind, len(values) - 1)
+    kind = type(x)
+    if kind is Typed:
+        name, x = x
+    elif kind is Function:
+        name, x = FUNCTION, x.number
+    else:
+        name = kind.__name__
+    values.append(x)
+    return (name, len(values) - 1)
 
 
 def _round(command: Any) -> Command:
-    """Undo :func:`_flat`, but for numbers and values."""
+    """Undo what made a command flat, but for numbers and values."""
     if type(command) is not tuple:
         return command
     kind, *fields = command
+    make = Operand._make
     if kind == "a":
         op, outs, pairs, mask, options = fields
-        make = Operand._make
         ins = tuple([Param(*x) if type(x[0]) is str else make(x) for x in pairs])
         where = None if mask is None else make(mask)
         return Apply(op, tuple([make(o) for o in outs]), ins, where, options, 0)
@@ -238,8 +272,18 @@ def _round(command: Any) -> Command:
         if len(how) > 1:
             how = (how[0], Param("how", how[1]))
         return Create(base, shape, dtype, layout, how, 0)
+    if kind == "r":
+        op, out, operand, axes, dtype = fields
+        return Reduce(op, out, make(operand), axes, dtype, 0)
+    if kind == "g":
+        index, operand = fields
+        return Fetch(Param("slot", index), make(operand), 0)  # type: ignore[arg-type]
+    if kind == "e":
+        index, base = fields
+        element: Any = Param("view", index)
+        return Fetch(Param("slot", index - 1), Operand(base, element), 0)  # type: ignore[arg-type]
     if kind == "f":
-        return Free(*fields)
+        return Free(tuple(fields[0]))
     raise ValueError(f"got a command {kind!r}")
 
 
@@ -278,6 +322,11 @@ def filled(command: Any, values: tuple[Any, ...]) -> Any:
     if isinstance(command, Collective):
         args: Any = command.args
         return command._replace(args=values[args.index])
+    if isinstance(command, Fetch):
+        slot: Any = command.slot
+        base, view = command.operand
+        view = values[view.index] if isinstance(view, Param) else view
+        return Fetch(values[slot.index], Operand(base, view), command.site)
     slot = getattr(command, "slot", None)
     return command if slot is None else command._replace(slot=values[slot.index])
 

@@ -251,7 +251,7 @@ class _Replay:
 
     def _rule(self, out: Operand, ins: list[Operand], before: bool) -> Layout:
         operands = tuple((_elements(x.view), self._placed(x, before)) for x in ins)
-        return ops.elementwise_layout(operands, out.view.shape, self.size)
+        return ops.kept_layout(operands, out.view.shape, self.size)
 
     def _reduce(self, command: Reduce) -> None:
         operand, site = self._placed(command.operand), command.site

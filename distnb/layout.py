@@ -171,6 +171,13 @@ class Layout:
             for a, (ax, n) in enumerate(zip(self.axes, shape, strict=True))
         )
 
+    def at_most(self, shape: Ints) -> int:
+        """Return a bound of that which is found at once."""
+        return prod(
+            ax.at_most(n, self.parts(a))
+            for a, (ax, n) in enumerate(zip(self.axes, shape, strict=True))
+        )
+
     def check(self, shape: Ints) -> None:
         """Raise LayoutError unless the layout fits the shape."""
         for a, (axis, n) in enumerate(zip(self.axes, shape, strict=True)):

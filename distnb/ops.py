@@ -28,6 +28,7 @@ __all__ = [
     "Elementwise",
     "Reduction",
     "elementwise_layout",
+    "kept_layout",
     "reduction_layout",
     "result_dtypes",
     "selected_layout",
@@ -298,7 +299,6 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-@lru_cache(maxsize=8192)
 def elementwise_layout(operands: tuple[tuple[int, Placed], ...], shape: Ints, size: int) -> Layout:
     """Return the layout of an elementwise result.
 
@@ -317,8 +317,12 @@ def elementwise_layout(operands: tuple[tuple[int, Placed], ...], shape: Ints, si
         n, placed = item
         return n, placed.layout.split, placed.layout.copies
 
-    leader = max(operands, key=weight)[1]
+    leader = operands[0][1] if len(operands) == 1 else max(operands, key=weight)[1]
     return follow(leader, size)[0]
+
+
+#: The same for those who keep no templates.
+kept_layout = lru_cache(maxsize=4096)(elementwise_layout)
 
 
 @lru_cache(maxsize=2048)

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 #: Version of the messages; client and engines must agree.
-PROTOCOL = 6
+PROTOCOL = 7
 
 
 class Operand(NamedTuple):

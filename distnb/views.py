@@ -301,10 +301,7 @@ def follow(
     default layout of the shape is used instead (not when ``balanced`` is False: the user asked for
     that very layout).
     """
-    grid = placed.layout.grid
-    keep = [g for g in range(len(grid.sizes)) if g not in placed.pinned]
-    first = grid.first + sum(c * grid.strides[g] for g, c in placed.pinned.items())
-    sub = Grid(first, tuple(grid.sizes[g] for g in keep), tuple(grid.strides[g] for g in keep))
+    keep, sub = _free_grid(placed)
     axes: list[Axis] = []
     dims: list[int] = []
     turned: list[int] = []
@@ -324,12 +321,24 @@ def follow(
                 turned.append(dims[-1])
     # What holds copies is counted from the lowest rank.
     turned += [g for g, stride in enumerate(sub.strides) if stride < 0 and g not in dims]
-    layout = Layout(sub.turned(turned), tuple(axes), tuple(dims))
+    layout = Layout(sub.turned(turned) if turned else sub, tuple(axes), tuple(dims))
     whole = View.whole(placed.view.shape)
     shape = tuple(n for d, n in enumerate(placed.view.shape) if d not in dropped)
     if balanced and not (dropped or layout.here) and _unbalanced(layout, whole.shape, size):
         return default_layout(shape, size), False
     return layout, exact
+
+
+def _free_grid(placed: Placed) -> tuple[Sequence[int], Grid]:
+    """Return the grid dimensions that a view's fixed indices do not determine, and their grid."""
+    grid, pinned = placed.layout.grid, placed.pinned
+    if not pinned:
+        return range(len(grid.sizes)), grid
+    keep = [g for g in range(len(grid.sizes)) if g not in pinned]
+    first = grid.first + sum(c * grid.strides[g] for g, c in pinned.items())
+    return keep, Grid(
+        first, tuple(grid.sizes[g] for g in keep), tuple(grid.strides[g] for g in keep)
+    )
 
 
 def follow_axis(m: AxisMap) -> tuple[Axis, bool]:
@@ -383,5 +392,6 @@ def _unbalanced(layout: Layout, shape: Ints, size: int) -> bool:
     n = prod(shape)
     if n < 2:
         return False
-    fair = -(-n // size) if layout.copies == 1 else n
-    return layout.largest_part(shape) > 2 * fair
+    most = 2 * (-(-n // size) if layout.copies == 1 else n)
+    # What is certain takes a fraction of the time, and most often it is enough.
+    return layout.at_most(shape) > most and layout.largest_part(shape) > most

@@ -60,6 +60,7 @@ ROOT = (
     "distnb.advice",
     "distnb.events",
     "distnb.records",
+    "distnb.replies",
     "distnb.live",
 )
 SHARED = ("numpy", *ROOT)

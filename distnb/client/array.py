@@ -19,9 +19,9 @@ from distnb.client.namespace import DEVICE, FUNCTIONS
 from distnb.client.notebook import NUMBERS, quick
 from distnb.client.operations import (
     assign,
-    by_template,
     copied,
     elementwise,
+    simple,
     understood,
 )
 from distnb.client.placement import Placement, layout_for, stay
@@ -457,7 +457,7 @@ def _operator(name: str, ufunc: np.ufunc, swap: bool = False, into: bool = False
                 return found
         if isinstance(other, DistArray) or type(other) in NUMBERS:
             inputs, out = (other, self) if swap else (self, other), self if into else None
-            found = by_template(op, inputs, out)[0]
+            found = simple(op, inputs, out)
             return elementwise(op, *inputs, out=out) if found is None else found
         return long(self, other)
 

@@ -20,12 +20,13 @@ class Base:
 
     On the engines it is known by its ``handle``; dropping the last reference frees it. In the
     notebook it is an ndarray in C order, ``host``, and ``copy`` may be a base on the engines with
-    the same elements, which every engine holds.
+    the same elements, which every engine holds. An element that was read is made on the engines
+    when something is done with it there; until then it is ``known``.
     """
 
     __slots__ = (
-        *("__weakref__", "copy", "dtype", "handle", "host", "layout", "lost", "nbytes", "session"),
-        *("shape", "since", "site", "turn"),
+        *("__weakref__", "copy", "dtype", "handle", "host", "known", "layout", "lost", "nbytes"),
+        *("session", "shape", "since", "site", "turn"),
     )
 
     def __init__(
@@ -42,6 +43,8 @@ class Base:
         self.dtype = dtype
         self.host: np.ndarray | None = None
         self.copy: Base | None = None
+        #: The elements, where they are known and engines have nothing of it yet.
+        self.known: np.ndarray | None = None
         self.lost = False
         #: The line that made it, as the session numbers them; -1 if that was not noted.
         self.site = -1
@@ -59,10 +62,27 @@ class Base:
         base.dtype = host.dtype
         base.layout = in_notebook(host.ndim)
         base.host = host
-        base.copy = None
+        base.copy = base.known = None
         base.site = -1
         base.lost = False
         base.turn = 0
+        return base
+
+    @classmethod
+    def to_come(cls, session: Session, shape: Ints, dtype: np.dtype, layout: Layout) -> Base:
+        """Return a base on the engines that does not count before :meth:`begin`."""
+        base = cls.__new__(cls)
+        base.session = session
+        base.handle = session.new_handle()
+        base.nbytes = -1
+        base.shape = shape
+        base.dtype = dtype
+        base.layout = layout
+        base.host = base.copy = base.known = None
+        base.site = -1
+        base.lost = False
+        base.turn = 0
+        base.since = session.batches + 1
         return base
 
     def move(self, layout: Layout, need: int | None = None) -> None:
@@ -70,6 +90,10 @@ class Base:
         if self.nbytes >= 0:
             self.session.release(self)
         self.handle = self.session.new_handle()
+        self.begin(layout, need)
+
+    def begin(self, layout: Layout, need: int | None = None) -> None:
+        """Count as a base on the engines from now on."""
         self.nbytes = self.session.budget.reserve(self.shape, self.dtype, layout, need)
         self.layout = layout
         #: No batch before this one has to do with the content.

@@ -118,6 +118,12 @@ class Direct(IPyParallel):
             return super().done(ticket)
         return road.answered(ticket) or not self.alive()
 
+    def wait(self, ticket: Any) -> None:
+        road = self._road_of(ticket)
+        if road is not None and not road.complete(ticket):
+            road.pause(LOOK)  # at once: engines want the cores, and have not answered yet
+        super().wait(ticket)
+
     def _pause(self, ticket: Any) -> None:
         road = self._road_of(ticket)
         if road is None:

@@ -12,7 +12,7 @@ from distnb.client.bases import Base, lost_error
 from distnb.client.session import Session
 from distnb.errors import explain
 from distnb.layout import Ints, Layout
-from distnb.protocol import Command, Create, InNotebook, Operand
+from distnb.protocol import Create, InNotebook, Operand
 from distnb.slices import interval
 from distnb.views import Placed, View
 
@@ -29,10 +29,7 @@ class Handle:
     that derives from this one, so they need not know it.
     """
 
-    __slots__ = (
-        *("__weakref__", "_base", "_origin", "_placed", "_spec", "_view", "_window"),
-        "_writeable",
-    )
+    __slots__ = ("__weakref__", "_base", "_placed", "_spec", "_view", "_window", "_writeable")
     #: The class of arrays.
     made: ClassVar[type[Any]]
 
@@ -45,8 +42,6 @@ class Handle:
         self._writeable = writeable
         self._placed: Placed | None = None
         self._window: np.ndarray | None = None
-        #: Of an element: where it was copied from, and the commands that do so.
-        self._origin: tuple[Handle, tuple[Command, ...]] | None = None
         #: Its number in ``session.specs``; 0 if it has none yet.
         self._spec = 0
 
@@ -116,6 +111,8 @@ class Handle:
             self._base.session.check_open()
         if self._base.lost:
             raise lost_error(self.shape)
+        if self._base.known is not None:
+            record_known(self._base)
         return Operand(self._base.handle, self._view)
 
     @property
@@ -187,6 +184,17 @@ def record_creation(base: Base, how: tuple[Any, ...]) -> None:
         session.attach(how[1], lambda slot: command._replace(how=("data", slot)))
     else:
         session.record(command)
+
+
+def record_known(base: Base) -> None:
+    """Record the creation of an element whose value is known."""
+    assert base.known is not None
+    how = ("fill", base.known.item())
+    base.begin(base.layout)
+    base.session.record(
+        Create(base.handle, base.shape, base.dtype.str, base.layout, how, base.site)
+    )
+    base.known = None
 
 
 def _filled(shape: Ints, dtype: np.dtype, how: tuple[Any, ...]) -> np.ndarray:

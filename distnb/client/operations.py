@@ -24,12 +24,12 @@ __all__ = [
     "assign",
     "broadcast",
     "broadcast_shape",
-    "by_template",
     "copied",
     "elementwise",
     "from_host",
     "on_engines",
     "settled",
+    "simple",
     "understood",
 ]
 
@@ -157,11 +157,9 @@ def elementwise(
     :func:`distnb.ops.elementwise_layout`.
     """
     if where is True and dtype is None and casting is None and not others:
-        found, key = by_template(op, inputs, out)
+        found = simple(op, inputs, out)
         if found is not None:
             return found
-        if key is not None:
-            return _first(op, key, inputs, out[0] if isinstance(out, tuple) else out)
     _check_others(op, others)
     row = ops.ELEMENTWISE[op]
     outs = outputs(out, row.nout)
@@ -237,31 +235,32 @@ def on_engines(
     return tuple(_deliver(r, o) for r, o in zip(results, outs, strict=True))
 
 
-def by_template(op: str, inputs: Sequence[Any], out: Any) -> tuple[Any, Any]:
-    """Record an operation that came before; return its result (or None), and its key."""
+def simple(op: str, inputs: Sequence[Any], out: Any) -> Any:
+    """Record an operation on scalars, and arrays on engines; return None if it is another one."""
     one = out[0] if isinstance(out, tuple) and len(out) == 1 else out
     if (one is not None and not isinstance(one, Handle)) or ops.ELEMENTWISE[op].nout > 1:
-        return None, None
+        return None
     session, key = templates.key_of(op, inputs, one)
-    template = None if session is None else session.templates.get(key)
+    if session is None:
+        return None
+    template = session.templates.get(key)
     if template is None:
-        return None, key
-    return templates.repeat(session, op, template, inputs, one), key
+        template = templates.add(session, key, _template(session, op, inputs, one))
+    return templates.repeat(session, op, template, inputs, one)
 
 
-def _first(op: str, key: Any, inputs: Sequence[Any], out: Handle | None) -> Any:
-    """Record an operation by a template made now; operands are scalars, or arrays on engines."""
-    arrays = [x for x in (*inputs, out) if isinstance(x, Handle)]
-    session = arrays[0].session
+def _template(
+    session: Session, op: str, inputs: Sequence[Any], out: Handle | None
+) -> templates.Template:
+    """Return the template of an operation, which NumPy is asked about."""
     (dtype,) = _result_dtypes(op, inputs, (out,), {})
     shape = broadcast_shape(inputs, (out,))
-    if out is None:
-        views = tuple([(x.size, broadcast(x, shape).placed) for x in arrays])
-        layout = ops.elementwise_layout(views, shape, session.size)
-        template = templates.new(session, inputs, shape, dtype, layout)
-    else:
-        template = templates.into(out, inputs)
-    return templates.repeat(session, op, templates.add(session, key, template), inputs, out)
+    if out is not None:
+        return templates.into(out, inputs)
+    arrays = [x for x in inputs if isinstance(x, Handle)]
+    views = tuple([(x.size, broadcast(x, shape).placed) for x in arrays])
+    layout = ops.elementwise_layout(views, shape, session.size)
+    return templates.new(session, inputs, shape, dtype, layout)
 
 
 def _leads(x: Any) -> bool:
@@ -376,7 +375,7 @@ def _results(
     if given and all(o is not None and o.placed == given[0].placed for o in outs):
         return tuple(outs)
     views = tuple((x.size, broadcast(x, shape).placed) for x in ins if isinstance(x, Handle))
-    layout = ops.elementwise_layout(views, shape, session.size)
+    layout = ops.kept_layout(views, shape, session.size)
     return tuple(create(session, shape, dt, layout, ("empty",)) for dt in dtypes)
 
 
@@ -443,13 +442,8 @@ def assign(target: Handle, value: Any, mask: Handle | None = None) -> None:
         move_out(target._base)
     session.check_open()
     if mask is None and isinstance(value, Handle):
-        found, key = by_template("copy", (value,), target)
-        if found is not None:
-            return
-        if key is not None:
-            source = _fit(value, target.shape)
-            template = templates.add(session, key, templates.into(target, (source,)))
-            templates.repeat(session, "copy", template, (source,), target)
+        source = _fit(value, target.shape)
+        if simple("copy", (source,), target) is not None:
             return
     source = _operand(value, session, target)
     if isinstance(source, Handle):
@@ -487,11 +481,8 @@ def _fit(source: Handle, shape: Ints) -> Any:
 def _check_fit(found: Ints, shape: Ints) -> None:
     """Raise ValueError unless an array can be assigned to one of ``shape``."""
     extra = max(0, len(found) - len(shape))
-    try:
-        good = found[:extra] == (1,) * extra
-        good = good and np.broadcast_shapes(found[extra:], shape) == shape
-    except ValueError:
-        good = False
+    pairs = zip(reversed(found), reversed(shape), strict=False)
+    good = found[:extra] == (1,) * extra and all(n in (1, m) for n, m in pairs)
     if not good:
         raise ValueError(
             explain("value to assign", f"shape {found}", f"{shape}", "slice or reshape it")

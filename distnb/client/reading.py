@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from distnb.client.handle import Handle, record_creation
+from distnb.client.ahead import Ahead
+from distnb.client.bases import Base
+from distnb.client.handle import Handle
 from distnb.client.operations import copied
 from distnb.client.placement import stay
-from distnb.protocol import Create
+from distnb.protocol import Apply, Create, Operand
+from distnb.views import View
 
 __all__ = ["read", "taken"]
+
+
+class _Copy(NamedTuple):
+    """Makes the array of an element: a copy of what another array has there."""
+
+    source: Handle
+    operand: Operand
+
+    def __call__(self, base: Base) -> None:
+        base.begin(base.layout)
+        shape, dtype, layout, site = base.shape, base.dtype.str, base.layout, base.site
+        out = Operand(base.handle, View.whole(shape))
+        base.session.record(
+            Create(base.handle, shape, dtype, layout, ("empty",), site),
+            Apply("copy", (out,), (self.operand,), None, (), site),
+        )
 
 
 def taken(x: Handle) -> Any:
@@ -19,23 +38,29 @@ def taken(x: Handle) -> Any:
 
     It is a copy. But if it is read before anything else happens, it is read where it lies.
     """
-    found = copied(x, x.dtype, stay(x, x.dtype))
-    if found._base.host is not None:
-        return found
-    made = x.session.last(2)
-    if len(made) == 2 and isinstance(made[0], Create) and made[0].base == found._base.handle:
-        found._origin = (x, made)
-    return found
+    if x._base.host is not None:
+        return copied(x, x.dtype, stay(x, x.dtype))
+    session, operand = x.session, x.operand
+    base = Base.to_come(session, (), x.dtype, stay(x, x.dtype))
+    base.site = session.site()
+    session.promise(base, _Copy(x, operand))
+    return Handle.made(base, View.whole(()))
 
 
 def read(x: Handle) -> np.ndarray:
     """Return the elements of an array on the engines."""
-    session, origin = x.session, x._origin
-    x._origin = None
-    if origin is None or not session.retract(origin[1]):
+    base, session = x._base, x.session
+    if base.known is not None:
+        session.check_open()
+        return base.known.copy()
+    promised = session.withdraw(base)
+    if promised is None:
         return session.gather(x.operand, x.placed, x.dtype)
-    x._base.lost = True  # until it is made from what is read
-    value = session.gather(origin[0].operand, origin[0].placed, x.dtype)
-    record_creation(x._base, ("fill", value.item()))
-    x._base.lost = False
-    return value
+    try:
+        session.ahead = session.ahead or Ahead(session)
+        base.known = session.ahead.element(promised.source)
+    except BaseException:
+        base.begin(base.layout)
+        base.lost = True
+        raise
+    return base.known.copy()

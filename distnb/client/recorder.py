@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from itertools import islice
 
 import numpy as np
 
@@ -39,7 +38,7 @@ class Recorder:
         self.recorded = 0
         self._taken = 0
         self._size = size
-        self._timed = timed
+        self.timed = timed
         self._flush = flush
         self._commands: list[Command] = []
         self._buffers: list[list[np.ndarray]] = []
@@ -64,31 +63,6 @@ class Recorder:
             with held():  # Ctrl-C could leave the event's lock locked
                 self._is_armed = True
                 self._armed.set()
-
-    def last(self, n: int) -> tuple[Command, ...]:
-        """Return the last commands that are pending, deletions left out."""
-        with self.lock:
-            return tuple([self._commands[i] for i in self._last(n)])
-
-    def retract(self, commands: tuple[Command, ...]) -> bool:
-        """Take commands back if they are still the last ones that are pending; tell whether."""
-        with self.lock:
-            places = self._last(len(commands))
-            if [id(self._commands[i]) for i in places] != [id(c) for c in commands]:
-                return False
-            for i in reversed(places):
-                del self._commands[i]
-            self.recorded -= len(commands)
-            return True
-
-    def _last(self, n: int) -> list[int]:
-        """Return where the last commands are, which are the same on all ranks under SPMD.
-
-        Deletions are not: they come when each rank's garbage collector finds something.
-        """
-        commands = self._commands
-        back = (i for i in reversed(range(len(commands))) if not isinstance(commands[i], Free))
-        return list(islice(back, n))[::-1]
 
     def attach(self, parts: list[np.ndarray]) -> int:
         """Add a buffer for each rank to the pending message; return its slot."""
@@ -134,13 +108,14 @@ class Recorder:
 
         Under SPMD it is: there garbage may be collected at other times on other ranks.
         """
-        dead = {self._dead.popleft(): None for _ in range(len(self._dead))}
-        last = self._commands[-1] if self._commands else None
-        if self._timed and isinstance(last, Create) and last.base in dead and last.how[0] == "fill":
-            del self._commands[-1], dead[last.base]
+        commands = self._commands
+        dead = [self._dead.popleft() for _ in range(len(self._dead))]
+        last = commands[-1] if commands else None
+        if type(last) is Create and self.timed and last.how[0] == "fill" and last.base in dead:
+            dead.remove(commands.pop().base)  # type: ignore[union-attr]
             self.recorded -= 1
         if dead:
-            self._commands.append(Free(tuple(dead)))
+            commands.append(Free(tuple(dead)))
 
     def _idle(self) -> None:
         """Send what was left alone for a while."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 import select
 import socket
 import time
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import zmq
 
+from distnb import replies
 from distnb.channel import SMALL, Channel
 from distnb.client.sideroad import SideRoad
 from distnb.errors import EngineError
@@ -168,11 +168,14 @@ class Road:
     # -- receiving -----------------------------------------------------------------------------
 
     def answered(self, number: int) -> bool:
-        """Tell whether all engines have answered a batch."""
-        replies = self._replies[number]
-        if not replies.complete:
+        """Look whether all engines have answered a batch by now."""
+        if not self.complete(number):
             shielded(self._receive)  # an interrupt here would lose what was received
-        return replies.complete
+        return self.complete(number)
+
+    def complete(self, number: int) -> bool:
+        """Tell whether all answers to a batch have been taken in."""
+        return self._replies[number].complete
 
     def _receive(self) -> None:
         """Take in one message of each engine that has sent some."""
@@ -185,9 +188,9 @@ class Road:
     def _keep(self, rank: int, head: bytes, arrays: list[np.ndarray]) -> None:
         intro, _, content = head.partition(b"\n")
         number, state = intro.split(b" ")
-        replies = self._replies.get(int(number))
-        if replies is not None:  # else nobody waits for it any more
-            replies.found[rank] = (state, content, arrays)
+        waiting = self._replies.get(int(number))
+        if waiting is not None:  # else nobody waits for it any more
+            waiting.found[rank] = (state, content, arrays)
 
     def pause(self, seconds: float) -> None:
         """Wait until something may have come."""
@@ -208,8 +211,7 @@ class Road:
         failed = [(rank, text) for rank, (state, text, _) in found.items() if state != b"ok"]
         if failed:
             raise EngineError(f"engine {failed[0][0]}: {failed[0][1].decode()}")
-        replies = [found[rank] for rank in range(size)]
-        return [pickle.loads(content, buffers=arrays) for _, content, arrays in replies]
+        return [replies.decode(*found[rank][1:]) for rank in range(size)]
 
 
 def _local(address: str, token: str) -> Stream:

@@ -121,6 +121,10 @@ class Session:
         self.bandwidth: float | None = None
         #: Gets each report (a dashboard sets it).
         self.reported: Callable[[Report], None] | None = None
+        #: What :mod:`distnb.client.ahead` knows of the elements that are read.
+        self.ahead: Any = None
+        #: The base that is to be made next, unless nobody wants it, and what makes it.
+        self._promised: tuple[Callable[[], Base | None], Any] | None = None
         self._error: BaseException | None = None
         #: Why the engines cannot be used any more.
         self._dead = ""
@@ -157,6 +161,8 @@ class Session:
         """Add commands to the pending batch."""
         if self.closed or self._error is not None or self._dead:
             self.check_open()
+        if self._promised is not None:
+            self._keep_promise()
         self._recorder.add(*commands)
 
     @property
@@ -164,13 +170,31 @@ class Session:
         """Number of commands so far."""
         return self._recorder.recorded
 
-    def last(self, n: int) -> tuple[Command, ...]:
-        """Return the last pending commands, for :meth:`retract`."""
-        return self._recorder.last(n)
+    def promise(self, base: Base, make: Any) -> None:
+        """Let ``make(base)`` record what makes a base, before anything else is recorded.
 
-    def retract(self, commands: tuple[Command, ...]) -> bool:
-        """Take back the last commands; tell whether nothing was sent or recorded since."""
-        return self._recorder.retract(commands)
+        If nobody has the base any more by then, nothing is. Under SPMD it is all the same: there
+        garbage may be collected at other times on other ranks.
+        """
+        if self._promised is not None:
+            self._keep_promise()
+        there = weakref.ref(base) if self.transport.concurrent else lambda: base
+        self._promised = (there, make)
+
+    def withdraw(self, base: Base) -> Any:
+        """Return what was to make a base, and forget it; None if it was called."""
+        with self._recorder.lock:
+            if self._promised is None or self._promised[0]() is not base:
+                return None
+            make, self._promised = self._promised[1], None
+            return make
+
+    def _keep_promise(self) -> None:
+        with self._recorder.lock:
+            promised, self._promised = self._promised, None
+        base = promised[0]() if promised is not None else None
+        if promised is not None and base is not None:
+            promised[1](base)
 
     def attach(self, parts: list[np.ndarray], make: Callable[[int], Command]) -> None:
         """Add a buffer for each rank to the pending batch, with the command of its slot."""
@@ -190,18 +214,20 @@ class Session:
 
         The idle timer never waits, nor does it take in replies: the main thread can be interrupted.
         """
+        if self._promised is not None and not (idle or self.closed or self._dead or self._error):
+            self._keep_promise()
         with self._recorder.lock, held():
             if idle and len(self._sent) >= _IN_FLIGHT:
                 return
             commands, buffers = self._recorder.take()
             if not commands or self.closed or self._dead:
                 return
-            numbered = tuple(c for c in commands if not isinstance(c, Free))
+            numbered = tuple([c for c in commands if type(c) is not Free])
             self.batches += 1
             self._leaving = (self.batches, numbered)
             message = encode(Batch(self.batches, self._epoch, commands, bool(config.fuse)))
             self.bytes_out += len(message)
-            freed = tuple(h for c in commands if isinstance(c, Free) for h in c.bases)
+            freed = tuple([h for c in commands if type(c) is Free for h in c.bases])
             self._progress.begin()
             at = perf_counter_ns()
             try:

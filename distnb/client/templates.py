@@ -57,7 +57,9 @@ def key_of(op: str, inputs: Sequence[Any], out: Handle | None) -> tuple[Any, Any
     for x in inputs if out is None else (*inputs, out):
         if isinstance(x, Handle):
             base = x._base
-            if base.host is not None or base.lost or base.session is not (session or base.session):
+            if base.host is not None or base.lost or base.known is not None:
+                return None, None
+            if base.session is not (session or base.session):
                 return None, None
             session = base.session
             key.append((x._spec or _spec(session, x)) + base.turn)

@@ -21,6 +21,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from distnb import replies
 from distnb.config import config
 from distnb.errors import EngineError, SessionError, explain
 from distnb.interrupts import STOP
@@ -113,6 +114,11 @@ class Transport:
         Any thread may ask. None is for a rank that cannot be asked; under SPMD others are left out.
         """
         return dict.fromkeys(range(self.size), (None, 0.0))
+
+    @property
+    def sent(self) -> int:
+        """Messages to the engines that are no batches, and may change arrays on them (``%px``)."""
+        return 0
 
     def subset(self, engines: int) -> Transport:
         """Return a transport to the first engines, on a communicator of their own."""
@@ -395,7 +401,11 @@ class IPyParallel(Transport):
         flat = answers[0] if len(ticket) == 1 and len(self._ids) > 1 else answers
         if len(ticket) == 1 and len(self._ids) == 1:
             flat = answers[0]
-        return [_reply(a) for a in flat]
+        return [replies.decode(content, arrays) for content, *arrays in flat]
+
+    @property
+    def sent(self) -> int:
+        return len(self.client.history)
 
     def alive(self) -> bool:
         return len(self._alive()) == self.size
@@ -447,13 +457,6 @@ class IPyParallel(Transport):
             poll(lambda: self.done([asked]), 5)
             if self.alive():
                 asked.get(0)
-
-
-def _reply(parts: list[Any]) -> Reply:
-    """Put a reply that travelled as a list (see ``entry.run``) together again."""
-    reply, shapes, *arrays = parts
-    values = {k: a.reshape(shape) for (k, shape), a in zip(shapes, arrays, strict=True)}
-    return reply._replace(values=reply.values | values)
 
 
 def poll(ready: Callable[[], bool], seconds: float) -> bool:

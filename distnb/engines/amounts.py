@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from distnb.layout import Ints
-from distnb.protocol import Collective, Command, Create, Fetch, Local, Operand, Reduce
+from distnb.protocol import Collective, Command, Create, Fetch, Local, Operand, Param, Reduce
 from distnb.transfer import Piece, Ref
 from distnb.views import Placed
 
@@ -23,7 +23,7 @@ def held(command: Command, specs: dict[int, Any], rank: int) -> int:
         local = command.layout.local_shape(command.shape, rank)
         return 0 if local is None else prod(local)
     operand = _of(command)
-    if operand is None:
+    if operand is None or isinstance(operand.view, Param):  # a single element somewhere
         return 0
     spec = specs[operand.base]
     return Placed(spec.shape, spec.layout, operand.view).held(rank)

@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from distnb import replies
 from distnb.engines import blacs
 from distnb.engines.comm import Comm, MPIComm, SoloComm, thread_comms
 from distnb.engines.live import available_memory, sample
@@ -92,12 +93,9 @@ def world() -> tuple[int, int, str]:
 
 
 def run(session: str, message: bytes, buffers: list[np.ndarray]) -> list[Any]:
-    """Run a batch; the arrays of the reply stand apart, so that they travel without a copy."""
-    reply = _WORKERS[session].run(message, buffers)
-    arrays = [(k, v) for k, v in reply.values.items() if isinstance(v, np.ndarray)]
-    rest = {k: v for k, v in reply.values.items() if not isinstance(v, np.ndarray)}
-    shapes = [(k, v.shape) for k, v in arrays]
-    return [reply._replace(values=rest), shapes, *(v.reshape(-1) for _, v in arrays)]
+    """Run a batch; return the reply as bytes, and after it those of its large arrays."""
+    content, arrays = replies.encode(_WORKERS[session].run(message, buffers))
+    return [content, *arrays]
 
 
 def open_road(key: str, client_host: str) -> tuple[str, str, str, str]:

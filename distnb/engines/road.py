@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import pickle
 import signal
 import socket
 from collections.abc import Callable
@@ -19,7 +18,8 @@ from typing import Any
 import numpy as np
 import zmq
 
-from distnb.channel import SMALL, Channel
+from distnb import replies
+from distnb.channel import Channel
 from distnb.engines.gate import Gate
 from distnb.engines.guard import Guard, interface
 from distnb.engines.sideroad import SideRoad
@@ -153,7 +153,7 @@ class Road:
         arrays = buffers
         try:
             if session:
-                content, arrays = _pickled(self._run(session, message, buffers))
+                content, arrays = replies.encode(self._run(session, message, buffers))
             else:  # a greeting; it goes back as it came
                 content = message
             state = "ok"
@@ -162,16 +162,3 @@ class Road:
         self._done = int(number)
         with contextlib.suppress(zmq.Again):  # the client is gone
             channel.send(f"{number} {state}\n".encode() + content, arrays)
-
-
-def _pickled(reply: Reply) -> tuple[bytes, list[np.ndarray]]:
-    """Return a reply as bytes, and apart from it its large arrays."""
-    arrays = []
-
-    def along(buffer: pickle.PickleBuffer) -> bool:
-        raw = np.frombuffer(buffer.raw(), np.uint8)
-        if len(raw) > SMALL:
-            arrays.append(raw)
-        return len(raw) <= SMALL
-
-    return pickle.dumps(reply, protocol=5, buffer_callback=along), arrays

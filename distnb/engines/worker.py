@@ -372,7 +372,8 @@ class _Run:
     def reply(self) -> Reply:
         """Return what the client gets to hear."""
         times = self.log.times()
-        self.values |= dict.fromkeys(self.clocks, self.worker.clock.read())
+        if self.clocks:
+            self.values |= dict.fromkeys(self.clocks, self.worker.clock.read())
         return Reply(
             self.worker.comm.rank,
             tuple(self.failures),

@@ -391,3 +391,13 @@ def test_sessions_of_a_client_share_a_road(engines, client):
 def test_engines_say_nothing(engines):
     log = engines._owner._watchdog.folder / "mpiexec.log"
     assert "ERROR" not in log.read_text(), log.read_text()
+
+
+def test_elements_read_ahead_show_what_px_did(engines, client):
+    """What was fetched ahead does not hold any more once anything went to the engines."""
+    a = dnb.zeros(100)
+    engines.bind([("looked_at", a.bound)])
+    for i in range(20):
+        assert float(a[i]) == 0
+    client[:].execute("looked_at.local[...] = 7", block=True)
+    assert [float(a[i]) for i in range(20, 40)] == [7.0] * 20

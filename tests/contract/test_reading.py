@@ -6,6 +6,13 @@ import pytest
 import distnb as dnb
 
 
+@pytest.fixture
+def notebook(session):
+    """One process that records for all engines."""
+    if not session.transport.concurrent:
+        pytest.skip("ranks that record for themselves agree on every batch")
+
+
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u8", "?", "c16"])
 def test_an_element_is_the_value_of_its_time(session, dtype):
     x = np.arange(12).reshape(3, 4).astype(dtype)
@@ -22,9 +29,8 @@ def test_an_element_is_the_value_of_its_time(session, dtype):
     assert early.dtype == x.dtype
 
 
+@pytest.mark.usefixtures("notebook")
 def test_reading_an_element_moves_nothing_else(session):
-    if not session.transport.concurrent:
-        pytest.skip("ranks that record for themselves agree on every batch")
     a = dnb.arange(1000.0)
     session.flush()
     float(a[1])
@@ -35,6 +41,117 @@ def test_reading_an_element_moves_nothing_else(session):
     if a.here is None:
         assert {op.op for op in report.ops} == {"fetch"}
         assert sum(e.messages for e in report.engines) == 0
+
+
+WALKS = {
+    "forward": [(i, j) for i in range(6) for j in range(30)],
+    "backward": [(i, -j) for i in range(6) for j in range(1, 30)],
+    "down": [(i, j) for j in range(5) for i in range(23)],
+    "up by threes": [(22 - i, j) for j in (1, 8) for i in range(0, 23, 3)],
+    "in steps": [(4, j) for j in range(0, 30, 7)] * 2,
+    "diagonal": [(i, i) for i in range(23)],
+    "in the same place": [(3, 4)] * 5,
+}
+
+
+@pytest.mark.parametrize("dist", [None, "replicated", ("*", ("cyclic", 3)), ("block", "cyclic")])
+@pytest.mark.parametrize("walk", WALKS)
+def test_elements_that_are_read_one_after_the_other(session, walk, dist):
+    x = np.arange(23 * 30).reshape(23, 30)
+    a = dnb.array(x, dist=dist)
+    assert [int(a[at]) for at in WALKS[walk]] == [x[at] for at in WALKS[walk]]
+
+
+@pytest.mark.parametrize("dtype", ["?", "i2", "f4", "c16"])
+def test_what_is_read_ahead_has_its_dtype_and_is_a_copy(session, dtype):
+    x = (np.arange(40) % 3).astype(dtype)
+    a = dnb.array(x)
+    view = a[::-1]
+    for i, one in enumerate(view):
+        found = one.to_numpy()
+        assert (found.dtype, found.shape, found) == (x.dtype, (), x[39 - i])
+        found[...] = 0
+        assert one.to_numpy() == x[39 - i]
+    np.testing.assert_array_equal(a.to_numpy(), x)
+
+
+def test_writes_show_in_what_is_read_next(session):
+    x = np.arange(60.0)
+    a = dnb.array(x)
+    for i in range(60):
+        if i % 7 == 5:
+            a[i - 1 :] += 100
+            x[i - 1 :] += 100
+        if i == 40:
+            a = a * 2
+            x = x * 2
+        assert float(a[i]) == x[i]
+    for i in range(1, 60):
+        a[i] = a[i - 1].item() + 1  # what comes next was written just now
+    np.testing.assert_array_equal(a.to_numpy(), x[0] + np.arange(60))
+
+
+def test_elements_that_were_read_are_operands_like_others(session):
+    a = dnb.arange(50.0)
+    read = [a[i] for i in range(20)]
+    values = [float(one) for one in read]
+    assert values == list(range(20))
+    last = [a[i] for i in (30, 31, 32, 33)]
+    for one in last:
+        float(one)
+    a[...] = 0
+    total = last[0] + last[1] * a[:3] + sum(read)
+    np.testing.assert_array_equal(total.to_numpy(), [220.0] * 3)
+    last[3][...] = 5
+    assert (last[3].item(), a[33].item()) == (5, 0)
+
+
+@pytest.mark.usefixtures("notebook")
+def test_reading_ahead_asks_seldom(session):
+    a = dnb.arange(5000.0)
+    session.flush()
+    before = session.batches
+    for i in range(2000):
+        assert float(a[i]) == i
+    if a.here is None:
+        # 1, 1, 2, 4 ... 1024: most in doubled portions, some more where the machine was slow
+        assert 10 <= session.batches - before < 200
+
+
+@pytest.mark.usefixtures("notebook")
+def test_an_element_that_nobody_wants_is_not_copied(session):
+    a = dnb.arange(1000.0)
+    session.flush()
+    before = session.recorded
+    for i in range(5):
+        a[i]
+    a += 1
+    assert session.recorded - before == (1 if a.here is None else 0)
+    one, two = a[7], a[8]
+    session.flush()  # two is the last one; it is made when a cell ends as well
+    assert session.recorded - before == (5 if a.here is None else 0)
+    assert (one.item(), two.item()) == (8, 9)
+
+
+def test_an_element_is_asked_for_once(session):
+    a = dnb.arange(1000.0)
+    one = a[3]
+    assert one.item() == 3
+    before = session.batches
+    assert one.item() == 3
+    one.to_numpy()[...] = 7
+    assert float(one) == 3
+    assert session.batches == before
+
+
+def test_an_element_keeps_its_array_only_until_it_is_copied(session):
+    a = dnb.zeros(1000)
+    one = a[3]
+    there = len(session.bases())
+    del a
+    session.flush()
+    assert len(session.bases()) <= there
+    assert one.item() == 0
 
 
 def test_an_element_of_a_lost_array_is_lost(session):

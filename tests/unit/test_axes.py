@@ -77,7 +77,7 @@ def check_sizes(axis, n, p):
     """A size is the number of indices, and ``largest`` that of the largest part."""
     sizes = [axis.size(n, p, c) for c in range(p)]
     assert sizes == [len(indices_of(axis.sections(n, p, c))) for c in range(p)]
-    assert axis.largest(n, p) == max(sizes)
+    assert axis.largest(n, p) == max(sizes) <= axis.at_most(n, p)
 
 
 def check_owners(axis, n, p):

@@ -1,6 +1,7 @@
 """Heads and arrays arrive as they were sent, whatever their sizes and whatever broke before."""
 
 import gc
+import select
 import socket
 import threading
 import time
@@ -202,3 +203,18 @@ def test_what_was_received_is_held_by_nobody(ends):
     _, arrays = receive(there)
     for k in range(2):
         arrays[k].resize(1)
+
+
+def test_what_came_before_one_sent_is_not_slept_through(ends):
+    """To send may use up what the descriptor tells: whoever sleeps until it tells looks first."""
+    here, there = ends
+    there.send(b"early")
+    time.sleep(0.05)
+    here.send(b"late")
+    poll = select.poll()
+    for descriptor in here.descriptors:
+        poll.register(descriptor, select.POLLIN)
+    assert here.busy or poll.poll(1000)
+    assert receive(here)[0] == b"early"
+    assert not here.receive()
+    assert not here.busy

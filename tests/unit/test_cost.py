@@ -201,14 +201,14 @@ def test_a_stencil_costs_the_same_on_any_square_grid(dist):
 def new_result(ins, size):
     """Return the operands of an operation with a new result: it follows the first input."""
     shape = ins[0].view.shape
-    layout = elementwise_layout.__wrapped__(tuple((1, x) for x in ins), shape, size)
+    layout = elementwise_layout(tuple((1, x) for x in ins), shape, size)
     return [Placed(shape, layout, View.whole(shape)), *ins]
 
 
 def cost_on_client(ins, size):
     """Return the steps to find the layout of a result, with nothing remembered."""
     fresh = tuple((1, anew(x)) for x in ins)
-    return steps(lambda: elementwise_layout.__wrapped__(fresh, ins[0].view.shape, size))
+    return steps(lambda: elementwise_layout(fresh, ins[0].view.shape, size))
 
 
 DISTS = ["block", ("cyclic", 1), ("cyclic", 8)]
