@@ -302,17 +302,25 @@ else you could use on the same machine. This page is made from its last publishe
 
 As measured on the machine above, whose two cores share one memory:
 
-- *Passes over memory (W2).* One core moves 28 of the 37 GB/s that two move together, so two
-  processes written by hand gain little as well. While a sum runs, engines read 31 GB/s together.
-  The rest of its time, 1.0 to 1.8 ms, is the way there and back, and engines that agree on what
-  failed. A program by hand has neither: it is timed on its ranks, which wait at a barrier.
-- *Power iteration (W6).* A step reads 512 MB, as fast as the memory gives them, and has two points
-  where engines wait for each other. What the engines' own code adds, 0.4 ms a step in a loop,
-  doubles because the matrix has driven it out of the caches.
-- *Reading an element (W11)* is one message there and one back: 0.5 ms in a quiet loop, more with
-  the processes of all others around.
-- *Tiny operations on engines (W10 out)* take 11 us of the notebook's core each, and 9 us of each
-  engine's: at least 15 us where the three share two cores.
+- *Passes over memory (W2).* What is written goes past the caches, so copies and sums of arrays
+  move two bytes where NumPy and programs by hand move three. What is only read cannot be read
+  faster: one core moves 28 to 33 GB/s, both together 35 to 37. While a sum runs, engines read 35
+  GB/s together. The rest of its time, 0.6 to 1 ms, is the way there and back, and engines that
+  agree on what failed. A program by hand has neither: it is timed on its ranks, which wait at a
+  barrier.
+- *Power iteration (W6).* A step reads 512 MB, as fast as the memory gives them, and has two
+  points where engines wait for each other. What the engines' own code adds, 0.4 ms a step in a
+  loop, doubles because the matrix has driven it out of the caches.
+- *Reading an element (W11)* is one message there and one back: 0.4 ms in a quiet loop, more with
+  the processes of all others around. With nothing to do at either end it would be 0.07 ms; the
+  rest is Python, right after a process woke up, when nothing is in its caches. Elements that a
+  loop reads one after the other along an axis take 0.02 ms each; those of W11 are on a diagonal.
+- *Tiny operations on engines (W10 out)* take 11 us of the notebook's core each, 3 to 4 us of it
+  for Python's garbage collector, and 9 us of each engine's: at least 15 us where the three share
+  two cores.
+- *Recording* an operation makes three commands and encodes them: 7 and 4 us. On a view that was
+  never seen it finds the layout of the result as well, about 40 us; and what is kept of it makes
+  the garbage collector run more often, about 20 us.
 - *The clock.* After a rest of a second the cores of this machine run Python at 0.6 of their speed
   for 0.2 s, and at times for longer: NumPy's own tiny operation takes 0.50 us or 0.86 us (W10).
   What is Python's own time, as in W10 and W11, is as much longer then.
