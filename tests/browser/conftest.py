@@ -44,9 +44,13 @@ def chromium():
     return pytest.skip("no Chromium: apt-get install chromium")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(chromium, tmp_path_factory):
-    """A browser with an empty profile."""
+    """A browser with an empty profile.
+
+    It does not stay for the other tests of this process: its driver has a running event loop and
+    a stack of its own.
+    """
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

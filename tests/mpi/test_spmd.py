@@ -23,7 +23,7 @@ def environment(launcher, ranks):
     outer = os.environ | {"DISTNB_ALLOW_ROOT": "1"}
     found = engine_environment(outer, mpi_family(launcher), ranks)
     # More ranks than cores take turns: fewer examples there.
-    share = min(SCALE, 0.3 if ranks < 3 else 0.1)
+    share = min(SCALE, 0.15 if ranks < 3 else 0.1)
     return found | {
         "DISTNB_TEST_EXAMPLES": str(share),
         "DISTNB_TEST_SESSION": "spmd",
