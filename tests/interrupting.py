@@ -24,14 +24,16 @@ class CtrlC:
     *delays : float
         Seconds; after the first that comes through, all that come are ignored.
     within : float
-        Seconds after the last of them in which the block must end.
+        Seconds after Ctrl-C was pressed first in which the block must end.
     """
 
     def __init__(self, *delays, within=3.0):
-        self.delays, self.within = delays, within
+        self.within = within
         self.timers = [threading.Timer(s, self._send) for s in delays]
-        #: Whether the block runs; when Ctrl-C was pressed last; whether it came through.
-        self.open, self.at, self.came = False, time.monotonic(), False
+        #: Whether the block runs, and whether Ctrl-C came through.
+        self.open = self.came = False
+        #: When it was pressed first, those left out that are sent once more.
+        self.at = None
 
     def __enter__(self):
         self.before = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGALRM)}
@@ -45,7 +47,7 @@ class CtrlC:
 
     def __exit__(self, kind, error, traceback):
         self.open = False
-        taken = time.monotonic() - self.at
+        end = time.monotonic()
         for timer in self.timers:
             timer.join()
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -56,6 +58,7 @@ class CtrlC:
             pytest.fail("Ctrl-C did not come out of the block")
         if kind is not KeyboardInterrupt:
             return False
+        taken = end - self.at
         assert taken < self.within, f"came out after {taken:.1f} s"
         return True
 
@@ -64,8 +67,12 @@ class CtrlC:
         signal.setitimer(signal.ITIMER_REAL, delay)
 
     def _send(self):
-        self.at = time.monotonic()
+        self.at = self.at or time.monotonic()
         os.kill(os.getpid(), signal.SIGINT)  # so that it ends a wait of the main thread
+
+    def _again(self):
+        self.at = None
+        self.soon(_AGAIN)
 
     def _come(self, number, frame):
         if self.came:
@@ -73,7 +80,7 @@ class CtrlC:
         while frame and frame.f_code not in _OURS:
             frame = frame.f_back
         if frame or not self.open:
-            self.soon(_AGAIN)
+            self._again()
         else:
             self.came = True
             raise KeyboardInterrupt
@@ -81,7 +88,7 @@ class CtrlC:
     def _dropped(self, unraisable):
         if unraisable.exc_type is KeyboardInterrupt:
             self.came = False
-            self.soon(_AGAIN)
+            self._again()
         else:
             self.hook(unraisable)
 
