@@ -4,6 +4,7 @@ Small arrays are on engines in the tests, for these are small and about engines.
 set it.
 """
 
+import gc
 import os
 
 os.environ.setdefault("DISTNB_CUTOFF", "0")  # before distnb is imported, here and by engines
@@ -13,8 +14,20 @@ os.environ.setdefault("DISTNB_JIT", "0")
 # All that engines of one node have for each other is lent, small as it is.
 os.environ.setdefault("DISTNB_SHARED", "1")
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+# A full collection goes through all that pytest and Numba keep: a second, in which no engine that is
+# a thread gets on. There is one after each module instead.
+gc.set_threshold(700, 10, 1000)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def collect():
+    """Collect what the module before this one has left; what stays stays to the end."""
+    gc.collect()
+    gc.freeze()

@@ -81,9 +81,12 @@ def test_who_is_late_and_where(session):
     nap = f"lambda c: __import__('time').sleep({AWAY}) if getattr(c, 'op', '') == 'add' else None"
     plant(session, nap, 0)
     try:
-        with dnb.profile() as report:
-            b = a[1:] + a[:-1]
-            b.to_numpy()
+        for _ in range(8):  # a machine may keep others from coming earlier
+            with dnb.profile() as report:
+                b = a[1:] + a[:-1]
+                b.to_numpy()
+            if report.waits[1, 0] >= ENOUGH and report.waited_for(1) == 0:
+                break
     finally:
         plant(session, "None", 0)
     assert report.waits[1, 0] >= ENOUGH

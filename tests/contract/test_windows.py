@@ -194,14 +194,17 @@ def test_a_slow_engine(session):
         f"setattr({take}, 'take', (lambda *a, do={take}.take: "
         f"(__import__('time').sleep({AWAY}), do(*a))[1])) if rank == {slow} else None",
     )
+    spent = []
     try:
-        with dnb.profile() as report:
-            y = (x + 1) * (x + 2)
-            y.to_numpy()
+        for _ in range(5):
+            with dnb.profile() as report:
+                y = (x + 1) * (x + 2)
+                y.to_numpy()
+            closed(report, session)
+            spent.append([engine.spent[COMPUTE] for engine in report.engines])
     finally:
         everywhere(session, f"{take}.__dict__.pop('take', None)")
-    closed(report, session)
-    compute = [engine.spent[COMPUTE] for engine in report.engines]
+    compute = np.min(spent, axis=0)  # the machine may keep any engine from its work once
     assert compute[slow] == max(compute) >= ENOUGH
     (step,) = of(report, "multiply")
     assert step.held == tuple(x.placed.held(rank) for rank in range(session.size))

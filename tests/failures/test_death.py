@@ -65,12 +65,12 @@ def check_dead(session, array):
         *(array.to_numpy, array.sum, lambda: array + 1, lambda: dnb.zeros(3), array.copy),
         *(lambda: array.__setitem__(0, 1), session.start_window, lambda: dnb.array([1, 2])),
     ):
-        with soon(1), pytest.raises(dnb.EngineError, match="alive, expected 3"):
+        with soon(), pytest.raises(dnb.EngineError, match="alive, expected 3"):
             use()
     assert "engines gone" in repr(session)
     assert "content" not in repr(array)
     session.flush()
-    with soon(5):
+    with soon():
         session.close()
     with pytest.raises(dnb.SessionError):
         array.to_numpy()

@@ -102,14 +102,18 @@ def test_the_classes_add_up_to_the_wall_time(first, second):
 
 def test_the_identity_holds_for_real_time():
     clock = Clock()
-    before, at = clock.read(), time.perf_counter_ns()
+    at = [time.perf_counter_ns()]
+    before = clock.read()
+    at.append(time.perf_counter_ns())
     for n in range(200):
         clock.switch(n % 5)
         sum(range(n))
-    after, end = clock.read(), time.perf_counter_ns()
+    at.append(time.perf_counter_ns())
+    after = clock.read()
+    at.append(time.perf_counter_ns())
     window = after.since(before)
     assert sum(window.spent) == window.now
-    assert abs(window.now - (end - at)) < 5_000_000
+    assert at[2] - at[1] <= window.now <= at[3] - at[0]
     assert min(window.spent) > 0
 
 
@@ -156,12 +160,15 @@ def test_processes_of_a_host_name_the_same_clock():
     assert found.stdout.strip() == clock_name() != ""
 
 
-def test_switching_is_cheap():
+def test_switching_is_one_look_at_the_time_and_keeps_nothing(monkeypatch):
+    looks = iter(range(10_000))
     clock = Clock()
-    start = time.perf_counter()
+    monkeypatch.setattr(events, "perf_counter_ns", looks.__next__)
+    blocks = sys.getallocatedblocks()
     for _ in range(10_000):
         clock.switch(COMPUTE)
-    assert time.perf_counter() - start < 0.2  # 20 us each, on the slowest machine
+    assert list(looks) == []
+    assert sys.getallocatedblocks() - blocks < 100
 
 
 # -- sums --------------------------------------------------------------------------------------
