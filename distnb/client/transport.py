@@ -425,7 +425,8 @@ class IPyParallel(Transport):
                     "engines",
                     f"{len(self._alive())} alive",
                     f"{self.size}",
-                    "close the session and call dnb.start(); its arrays are lost",
+                    "close the session and call dnb.start(): where one engine ends MPI ends "
+                    "all, and arrays are lost",
                 )
             )
         return EngineError(f"engines: got {error!r}, expected a reply; see the engines' logs")
