@@ -4,6 +4,7 @@ Small arrays are on engines in the tests, for these are small and about engines.
 set it.
 """
 
+import faulthandler
 import gc
 import os
 
@@ -31,3 +32,25 @@ def collect():
     """Collect what the module before this one has left; what stays stays to the end."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_configure(config):
+    """Keep the real standard error: that of a test is captured."""
+    config.stash[_STDERR] = os.dup(2)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_timeout_set_timer(item, settings):
+    """Show where a test hangs, just before its watchdog: xdist does not pass on what that tells."""
+    faulthandler.dump_traceback_later(0.98 * settings.timeout, file=item.config.stash[_STDERR])
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_timeout_cancel_timer():
+    """Its watchdog sleeps."""
+    faulthandler.cancel_dump_traceback_later()
+    return (yield)
+
+
+_STDERR = pytest.StashKey[int]()
