@@ -22,8 +22,10 @@ settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
+_STDERR = pytest.StashKey[int]()
+
 # A full collection goes through all that pytest and Numba keep: a second, in which no engine that is
-# a thread gets on. There is one after each module instead.
+# a thread gets on. There is one between two modules instead.
 gc.set_threshold(700, 10, 1000)
 
 
@@ -51,6 +53,3 @@ def pytest_timeout_cancel_timer():
     """Its watchdog sleeps."""
     faulthandler.cancel_dump_traceback_later()
     return (yield)
-
-
-_STDERR = pytest.StashKey[int]()

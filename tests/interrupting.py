@@ -46,7 +46,7 @@ class CtrlC:
         return self
 
     def __exit__(self, kind, error, traceback):
-        self.open = False
+        self.open, self.came = False, True  # what comes now is too late: sent again, it could kill
         end = time.monotonic()
         for timer in self.timers:
             timer.join()

@@ -43,7 +43,7 @@ def taken(x: Handle) -> Any:
     session, operand = x.session, x.operand
     base = Base.to_come(session, (), x.dtype, stay(x, x.dtype))
     base.site = session.site()
-    session.promise(base, _Copy(x, operand))
+    session.promise.give(base, _Copy(x, operand))
     return Handle.made(base, View.whole(()))
 
 
@@ -53,7 +53,7 @@ def read(x: Handle) -> np.ndarray:
     if base.known is not None:
         session.check_open()
         return base.known.copy()
-    promised = session.withdraw(base)
+    promised = session.promise.withdraw(base)
     if promised is None:
         return session.gather(x.operand, x.placed, x.dtype)
     try:

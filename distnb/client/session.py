@@ -22,6 +22,7 @@ from distnb.client.failures import exception_of
 from distnb.client.journal import Journal
 from distnb.client.live import look
 from distnb.client.progress import Progress, surface
+from distnb.client.promises import Promise
 from distnb.client.recorder import Recorder
 from distnb.client.sites import Sites
 from distnb.client.transport import Transport, share_of_node
@@ -123,13 +124,12 @@ class Session:
         self.reported: Callable[[Report], None] | None = None
         #: What :mod:`distnb.client.ahead` knows of the elements that are read.
         self.ahead: Any = None
-        #: The base that is to be made next, unless nobody wants it, and what makes it.
-        self._promised: tuple[Callable[[], Base | None], Any] | None = None
         self._error: BaseException | None = None
         #: Why the engines cannot be used any more.
         self._dead = ""
         _SESSIONS.add(self)
         self._recorder = Recorder(self.size, self.send, transport.concurrent)
+        self.promise = Promise(self._recorder.lock, weak=transport.concurrent)
         self.functions = Functions(transport.define, self._recorder.delete)
         self.budget = Budget(share_of_node(transport.about))
         self.room = self.budget.room
@@ -161,40 +161,14 @@ class Session:
         """Add commands to the pending batch."""
         if self.closed or self._error is not None or self._dead:
             self.check_open()
-        if self._promised is not None:
-            self._keep_promise()
+        if self.promise.given is not None:
+            self.promise.keep()
         self._recorder.add(*commands)
 
     @property
     def recorded(self) -> int:
         """Number of commands so far."""
         return self._recorder.recorded
-
-    def promise(self, base: Base, make: Any) -> None:
-        """Let ``make(base)`` record what makes a base, before anything else is recorded.
-
-        If nobody has the base any more by then, nothing is. Under SPMD it is all the same: there
-        garbage may be collected at other times on other ranks.
-        """
-        if self._promised is not None:
-            self._keep_promise()
-        there = weakref.ref(base) if self.transport.concurrent else lambda: base
-        self._promised = (there, make)
-
-    def withdraw(self, base: Base) -> Any:
-        """Return what was to make a base, and forget it; None if it was called."""
-        with self._recorder.lock:
-            if self._promised is None or self._promised[0]() is not base:
-                return None
-            make, self._promised = self._promised[1], None
-            return make
-
-    def _keep_promise(self) -> None:
-        with self._recorder.lock:
-            promised, self._promised = self._promised, None
-        base = promised[0]() if promised is not None else None
-        if promised is not None and base is not None:
-            promised[1](base)
 
     def attach(self, parts: list[np.ndarray], make: Callable[[int], Command]) -> None:
         """Add a buffer for each rank to the pending batch, with the command of its slot."""
@@ -214,8 +188,8 @@ class Session:
 
         The idle timer never waits, nor does it take in replies: the main thread can be interrupted.
         """
-        if self._promised is not None and not (idle or self.closed or self._dead or self._error):
-            self._keep_promise()
+        if not (idle or self.closed or self._dead or self._error):
+            self.promise.keep()
         with self._recorder.lock, held():
             if idle and len(self._sent) >= _IN_FLIGHT:
                 return

@@ -21,6 +21,7 @@ import pytest
 from distnb.client import launch, watchdog
 from distnb.client.mpiexec import ROOT_CONFIRMED, THREADS, engine_environment, find_mpiexec
 from distnb.errors import EngineError
+from tests.quickness import quickly
 
 ROOT = Path(__file__).resolve().parents[2]
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
@@ -395,9 +396,13 @@ def test_ports_that_are_always_taken(mark, scratch, monkeypatch):
 @pytest.mark.parametrize("code", [0, 3])
 def test_a_launcher_that_ends_tells_why(mark, scratch, code):
     mpiexec = fake(scratch, f"echo 'no slots on this moon' >&2; exit {code}")
-    with pytest.raises(RuntimeError, match="no slots on this moon") as raised:
-        launch.start_engines(2, mpiexec=mpiexec)  # it would wait for a minute
-    assert f"got mpiexec ended with code {code}, expected" in str(raised.value)
+
+    def start():
+        with pytest.raises(RuntimeError, match="no slots on this moon") as raised:
+            launch.start_engines(2, mpiexec=mpiexec)
+        assert f"got mpiexec ended with code {code}, expected" in str(raised.value)
+
+    quickly(start, 5)
     assert marked(mark) == {}
     assert list((scratch / "t").iterdir()) == []
 
@@ -499,14 +504,7 @@ def connection_file(folder, port):
 
 
 def quickly_running():
-    """Tell whether a cluster runs; it takes no longer than 0.3 s, if the machine lets it."""
-    taken = []
-    while not taken or (min(taken) >= 0.3 and len(taken) < 5):
-        begin = time.perf_counter()
-        running = launch.running_default_cluster()
-        taken.append(time.perf_counter() - begin)
-    assert min(taken) < 0.3
-    return running
+    return quickly(launch.running_default_cluster, 0.3)
 
 
 @pytest.mark.timeout(10)

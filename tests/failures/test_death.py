@@ -13,6 +13,7 @@ import pytest
 import distnb as dnb
 from tests.failures import support
 from tests.failures.support import SLOWLY, plant, reading
+from tests.quickness import quickly
 
 pytestmark = [pytest.mark.timeout(60), pytest.mark.usefixtures("interruptible")]
 
@@ -59,14 +60,18 @@ def soon(seconds=5.0):
     assert time.monotonic() - start < seconds
 
 
+def refused(use):
+    with pytest.raises(dnb.EngineError, match="alive, expected 3"):
+        use()
+
+
 def check_dead(session, array):
     """Whatever is done with the session says so."""
     for use in (
         *(array.to_numpy, array.sum, lambda: array + 1, lambda: dnb.zeros(3), array.copy),
         *(lambda: array.__setitem__(0, 1), session.start_window, lambda: dnb.array([1, 2])),
     ):
-        with soon(), pytest.raises(dnb.EngineError, match="alive, expected 3"):
-            use()
+        quickly(lambda use=use: refused(use), 1)
     assert "engines gone" in repr(session)
     assert "content" not in repr(array)
     session.flush()

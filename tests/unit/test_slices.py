@@ -295,8 +295,8 @@ def test_preimage_under_a_long_view_holds_what_maps_into_the_section(data, s, of
     for f in found:
         first = f.start + data.draw(st.integers(0, f.count - 1)) * f.period
         wanted.append(first + data.draw(st.integers(0, f.block - 1)))
-        ends = (end + i for end in (first, first + f.block) for i in range(-2, 2))
-        wanted.extend(i for i in ends if 0 <= i < n)
+        near = range(max(0, first - 2), min(first + f.block + 2, n))
+        wanted.extend((*near[:500], *near[-500:]))
     for i in wanted:
         assert sum(holds(f, i) for f in found) == holds(s, offset + step * i)
 
