@@ -104,7 +104,7 @@ def test_while_messages_of_an_exchange_are_awaited(cluster):
 
 def test_within_a_long_call_into_numpy(cluster):
     w = World(cluster)
-    plant(cluster, 1, REDUCE, "np.linalg.eigvals(np.random.default_rng(0).random((700, 700)))")
+    plant(cluster, 1, REDUCE, "np.linalg.eigvals(np.random.default_rng(0).random((1200, 1200)))")
     total = w.dist.b.sum()
     with CtrlC(0.2, within=20.0):
         total.item()
@@ -115,7 +115,7 @@ def test_within_a_long_call_into_numpy(cluster):
 
 def test_pressed_again_and_again(cluster):
     w = World(cluster)
-    call = "np.linalg.eigvals(np.random.default_rng(0).random((700, 700)))"
+    call = "np.linalg.eigvals(np.random.default_rng(0).random((1200, 1200)))"
     plant(cluster, 1, REDUCE, call)
     total = w.dist.b.sum()
     with CtrlC(0.1, 0.15, 0.2, 0.5, 0.8, within=20.0):
