@@ -21,10 +21,10 @@ import numpy as np
 
 import distnb as dnb
 from benchmarks.workloads import jacobi
-from distnb.client.session import Session
-from distnb.events import COMPUTE, WAITING, Clock
-from distnb.records import Log
-from distnb.transfer import plan_apply
+from distnb.client.session.session import Session
+from distnb.measure.events import COMPUTE, WAITING, Clock
+from distnb.measure.records import Log
+from distnb.plans.transfer import plan_apply
 
 Row = dict[str, Any]
 

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from math import isqrt
 from typing import NamedTuple
 
-from distnb.layout import Layout, make_layout
-from distnb.ops import elementwise_layout
-from distnb.transfer import plan_apply
-from distnb.views import Placed, View
+from distnb.geometry.layout import Layout, make_layout
+from distnb.geometry.views import Placed, View
+from distnb.ops.table import elementwise_layout
+from distnb.plans.transfer import plan_apply
 
 #: Engines, with 100 blocks of a cyclic axis on each; and blocks, on the most engines.
 ENGINES = [4, 16, 64, 256, 1024, 4096]

@@ -17,56 +17,74 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client import (  # noqa: F401 - they fill the namespace
-    averages,
+from distnb import fft, linalg, random
+from distnb.client.array import (  # noqa: F401 - they fill the namespace
+    array_api,
+    methods,
+    migration,
+    printing,
+)
+from distnb.client.array.distarray import DistArray
+from distnb.client.linalg import (  # noqa: F401 - they fill the namespace
     contractions,
+    diagonals,
+    einsum,
+    products,
+)
+from distnb.client.math import (  # noqa: F401 - they fill the namespace
+    along_axis,
+    composed,
+    differences,
+    mapping,
+    padding,
+    reductions,
+    scans,
+    ufuncs,
+)
+from distnb.client.record import creation  # noqa: F401 - they fill the namespace
+from distnb.client.record.creation import *  # noqa: F403
+from distnb.client.record.namespace import NAMESPACE
+from distnb.client.record.placement import Placement
+from distnb.client.reports.profiling import Profile, profile
+from distnb.client.select import (  # noqa: F401 - they fill the namespace
     coordinates,
     counting,
-    creation,
-    diagonals,
-    differences,
-    einsum,
-    elementary,
-    fft,
-    functions,
-    histograms,
-    joining,
-    lanes,
-    linalg,
-    mapping,
-    methods,
-    moving,
-    nans,
     ordering,
-    padding,
     placing,
-    polynomials,
-    printing,
-    products,
-    quantiles,
-    random,
-    repeating,
-    reshaping,
-    sampling,
-    scanning,
     searching,
     sets,
     sorting,
-    spacing,
-    standard,
-    statistics,
     taking,
+)
+from distnb.client.session.current import (
+    connect,
+    inprocess,
+    need,
+    session,
+    spmd,
+    start,
+    subset,
+)
+from distnb.client.session.session import Session
+from distnb.client.shape import (  # noqa: F401 - they fill the namespace
+    joining,
+    repeating,
+    reshaping,
     viewing,
 )
-from distnb.client.array import DistArray
-from distnb.client.creation import *  # noqa: F403
-from distnb.client.current import connect, inprocess, need, session, spmd, start, subset
-from distnb.client.namespace import NAMESPACE
-from distnb.client.placement import Placement
-from distnb.client.profiling import Profile, profile
-from distnb.client.session import Session
-from distnb.config import Config, config
-from distnb.errors import (
+from distnb.client.signal import (  # noqa: F401 - they fill the namespace
+    convolution,
+    polynomials,
+    spacing,
+)
+from distnb.client.stats import (  # noqa: F401 - they fill the namespace
+    histograms,
+    nans,
+    quantiles,
+    statistics,
+)
+from distnb.common.config import Config, config
+from distnb.common.errors import (
     DistnbError,
     EngineError,
     GatherError,
@@ -81,7 +99,7 @@ _DTYPES = (
 )
 
 __version__ = "0.1.0.dev0"
-__array_api_version__ = standard.VERSION
+__array_api_version__ = array_api.VERSION
 #: What there is and is not: all dtypes of the standard, one device, data-dependent shapes.
 __array_namespace_info__ = np.__array_namespace_info__
 
@@ -114,7 +132,6 @@ __all__ = [  # noqa: PLE0604 - names from the table
 ]
 
 
-sys.modules[f"{__name__}.linalg"] = linalg  # so that it can be imported
 globals().update(NAMESPACE)
 DistArray.namespace = sys.modules[__name__]
 globals().update(
@@ -131,7 +148,7 @@ class _Views:
 
 Placement.views = _Views()
 Profile.shown = staticmethod(
-    lambda report: importlib.import_module("distnb.widgets.timing").TimeReport(report)
+    lambda report: importlib.import_module("distnb.widgets.times.timing").TimeReport(report)
 )
 
 
@@ -149,7 +166,7 @@ def dashboard(session: Session | None = None) -> Any:
 
     Returns
     -------
-    distnb.widgets.dashboard.Dashboard
+    distnb.widgets.status.dashboard.Dashboard
         Shows itself in a notebook.
 
     Examples
@@ -161,7 +178,7 @@ def dashboard(session: Session | None = None) -> Any:
     >>> print(board)
     2 engines by in this process; ...
     """
-    return importlib.import_module("distnb.widgets.dashboard").Dashboard(need(session))
+    return importlib.import_module("distnb.widgets.status.dashboard").Dashboard(need(session))
 
 
 def choose_layout(array: DistArray, name: str | None = None) -> Any:
@@ -178,7 +195,7 @@ def choose_layout(array: DistArray, name: str | None = None) -> Any:
     name : str, optional
         Its name in the line of code that does the same; by default the one you use.
     """
-    return importlib.import_module("distnb.widgets.chooser").LayoutChooser(array, name)
+    return importlib.import_module("distnb.widgets.layouts.chooser").LayoutChooser(array, name)
 
 
 def load_ipython_extension(shell: Any) -> None:

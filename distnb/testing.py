@@ -18,11 +18,32 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from distnb.axes import Axis, Block, BlockCyclic, Cyclic, Irregular, SlicedBlock, Whole
-from distnb.layout import Grid, Ints, Layout, strides_of
-from distnb.slices import Sections, elements
-from distnb.transfer import LOCAL, Lending, Message, Piece, Plan, Ref, plan_apply
-from distnb.views import Placed, View
+from distnb.geometry.axes import (
+    Axis,
+    Block,
+    BlockCyclic,
+    Cyclic,
+    Irregular,
+    SlicedBlock,
+    Whole,
+)
+from distnb.geometry.layout import (
+    Grid,
+    Ints,
+    Layout,
+    strides_of,
+)
+from distnb.geometry.slices import Sections, elements
+from distnb.geometry.views import Placed, View
+from distnb.plans.transfer import (
+    LOCAL,
+    Lending,
+    Message,
+    Piece,
+    Plan,
+    Ref,
+    plan_apply,
+)
 
 __all__ = [
     "arrays",
@@ -279,7 +300,7 @@ def local_parts(array: np.ndarray, placed: Placed, size: int) -> list[LocalPart]
 
     Examples
     --------
-    >>> from distnb.layout import make_layout
+    >>> from distnb.geometry.layout import make_layout
     >>> base = Placed((5,), make_layout((5,), 2, "cyclic"), View.whole((5,)))
     >>> local_parts(np.arange(5), base, 2)
     [array([0, 2, 4]), array([1, 3])]

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 import distnb as dnb
-from distnb import ops
-from distnb.client.namespace import FUNCTIONS, NAMESPACE
+from distnb.client.record.namespace import FUNCTIONS, NAMESPACE
+from distnb.ops import table
 
 PAGE = Path(__file__).parent / "ops.md"
 
@@ -83,7 +83,7 @@ def _prose(function: Callable[..., Any]) -> str:
 
 def _is_elementwise(name: str, function: Any) -> bool:
     numpys = getattr(getattr(np, name, None), "__name__", None)
-    return function.__module__.endswith(".functions") and numpys in ops.ELEMENTWISE
+    return function.__module__.endswith(".functions") and numpys in table.ELEMENTWISE
 
 
 def _sections(namespace: dict[str, Any]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import contextlib
 
-from distnb.engines import compiler, kernels, loops
+from distnb.engines.fusion import compiler, kernels, loops
 
 #: Elements of a tile, so that small arrays have several.
 _TILE = 16

@@ -5,7 +5,15 @@ from itertools import accumulate
 
 import numpy as np
 
-from distnb.events import OVERHEAD, Account, CommandTime, OpTime, Report, Span, Step
+from distnb.measure.events import (
+    OVERHEAD,
+    Account,
+    CommandTime,
+    OpTime,
+    Report,
+    Span,
+    Step,
+)
 
 NAMES = [
     ("add", "In[3] line 2: t[:] = 0.2 * (a[1:-1] + a[:-2])"),

@@ -1,8 +1,10 @@
 """Check that imports inside the package point one way only.
 
 ``python tools/arrows.py [package folder]`` reads every file with ``ast``, imports inside functions
-and under ``TYPE_CHECKING`` included, prints each import that no rule allows, and exits with 1 if
-there is one. To allow an arrow, edit the table below, and say why in the review.
+and under ``TYPE_CHECKING`` included, prints each import that goes against the order of its folder,
+and exits with 1 if there is one. The order of a folder is a line of the table below: as long as no
+import goes against it, there is no circle either. To turn an arrow, edit the table, and say why in
+the review.
 """
 
 from __future__ import annotations
@@ -15,84 +17,109 @@ from typing import NamedTuple
 
 PACKAGE = "distnb"
 
-
-class Rule(NamedTuple):
-    """What a module, and the modules below it, may import.
-
-    ``anywhere`` are names of modules (those below them included); ``inside`` are optional packages
-    that may be imported inside functions only. The standard library is always allowed.
-    """
-
-    anywhere: tuple[str, ...]
-    inside: tuple[str, ...] = ()
-
-
-#: Root modules, in order: each may import those before it.
-ROOT = (
-    "distnb.errors",
-    "distnb.config",
-    "distnb.interrupts",
-    "distnb.lazy",
-    "distnb.calling",
-    "distnb.slices",
-    "distnb.philox",
-    "distnb.samplers",
-    "distnb.filling",
-    "distnb.axes",
-    "distnb.layout",
-    "distnb.boxes",
-    "distnb.views",
-    "distnb.shares",
-    "distnb.transfer",
-    "distnb.traffic",
-    "distnb.picks",
-    "distnb.matrices",
-    "distnb.ops",
-    "distnb.protocol",
-    "distnb.temporaries",
-    "distnb.encoding",
-    "distnb.forecast",
-    "distnb.channel",
-    "distnb.stream",
-    "distnb.replay",
-    "distnb.comparison",
-    "distnb.metrics",
-    "distnb.advice",
-    "distnb.events",
-    "distnb.records",
-    "distnb.replies",
-    "distnb.live",
-)
-SHARED = ("numpy", *ROOT)
-ANYTHING = ("*",)
-
-#: Module -> rule. The rule of the longest matching name holds; a module without a rule is an error.
-RULES: dict[str, Rule] = {
-    **{name: Rule(("numpy", *ROOT[:i])) for i, name in enumerate(ROOT)},
-    "distnb.engines": Rule(
-        (*SHARED, "distnb.engines", "mpi4py"), inside=("numba", "scipy", "threadpoolctl")
-    ),
-    **{
-        f"distnb.engines.{name}": Rule((*SHARED, "distnb.engines", "zmq"))
-        for name in ("guard", "road", "sideroad")
-    },
-    "distnb.client": Rule((*SHARED, "distnb.client")),
-    "distnb.client.direct": Rule((*SHARED, "distnb.client", "zmq")),
-    "distnb.client.launch": Rule((*SHARED, "distnb.client", "ipyparallel")),
-    "distnb.client.pickling": Rule((*SHARED, "distnb.client", "cloudpickle")),
-    "distnb.client.road": Rule((*SHARED, "distnb.client", "zmq")),
-    "distnb.client.sideroad": Rule((*SHARED, "distnb.client", "zmq")),
-    "distnb.client.transport": Rule((*SHARED, "distnb.client", "ipyparallel")),
-    "distnb.magics": Rule((*SHARED, "distnb.client", "distnb.magics", "distnb.widgets", "IPython")),
-    "distnb.widgets": Rule(
-        (*SHARED, "distnb.client", "distnb.widgets", "ipywidgets", "matplotlib"),
-        inside=("IPython",),
-    ),
-    "distnb.widgets.timeline": Rule((*SHARED, "distnb.widgets", "anywidget", "traitlets")),
-    "distnb.testing": Rule(ANYTHING),
+#: Folder -> its modules and packages, in order: each may import those before it, and what is in
+#: them. What is not listed is an error, and so is what is listed and not there.
+ORDER: dict[str, str] = {
+    "distnb": """
+        common geometry ops measure wire plans engines client widgets magics
+        fft linalg random testing
+    """,
+    "distnb.common": "errors config interrupts lazy calling",
+    "distnb.geometry": "slices axes layout boxes views overlaps",
+    "distnb.ops": "philox samplers filling matrix_functions table",
+    "distnb.measure": "replay comparison metrics advice events records snapshot",
+    "distnb.wire": "protocol encoding channel replies stream",
+    "distnb.plans": "transfer traffic gather_scatter temporaries forecast",
+    "distnb.engines": "runtime fusion collectives linalg worker server",
+    "distnb.engines.runtime": """
+        comm exchange shared_segments store zero_copy creation threads user_functions
+    """,
+    "distnb.engines.fusion": """
+        reduction_blocks groups amounts loops fp_flags compiled_loops compiler kernels replicas
+        elementwise
+    """,
+    "distnb.engines.collectives": """
+        single_engine reductions scans segmented splitters sorting selecting searching
+        gather_scatter fourier packing pencils
+    """,
+    "distnb.engines.linalg": "whole_matrices triangular tsqr summa panels blacs scalapack",
+    "distnb.engines.worker": "plan_cache local survey executor worker",
+    "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
+    "distnb.client": """
+        transport session record array shape select math linalg stats signal reports
+    """,
+    "distnb.client.transport": """
+        contract monitor socket_client sockets mpiexec watchdog launch
+    """,
+    "distnb.client.session": """
+        call_sites failures journal windows user_functions recorder session bases budget deferred
+        progress observing current
+    """,
+    "distnb.client.record": """
+        array indexing host_arrays operation_cache operations eager placement reducing namespace
+        gather_scatter advanced_indexing creation
+    """,
+    "distnb.client.array": """
+        prefetch reading distarray migration methods printing array_api
+    """,
+    "distnb.client.shape": "viewing reshaping joining repeating",
+    "distnb.client.select": "taking placing coordinates sorting ordering searching sets counting",
+    "distnb.client.math": """
+        ufuncs reductions composed differences scans along_axis pickling mapping padding
+    """,
+    "distnb.client.linalg": """
+        factorization_commands contraction_commands contractions einsum grid_products products
+        panel_commands scalapack_commands qdwh factorizations norms chains diagonals
+    """,
+    "distnb.client.stats": """
+        statistics nans weighted quantiles histograms drawing shuffling random
+    """,
+    "distnb.client.signal": "fft_commands fft convolution polynomials spacing",
+    "distnb.client.reports": """
+        cell_trace doctor subset_copies scaling memory_bandwidth profiling memory_report referrers
+    """,
+    "distnb.widgets": "drawing layouts times status",
+    "distnb.widgets.drawing": "text bars matrices page",
+    "distnb.widgets.layouts": """
+        engine_memory picture layout_svg layout_view halo migration several proposal chooser
+    """,
+    "distnb.widgets.times": """
+        columns account ladder operations changes trace timing timeline scaling
+    """,
+    "distnb.widgets.status": "status usage doctor dashboard_view dashboard",
+    "distnb.magics": """
+        arguments completion expressions cells engines disttime distmem distscale distdoctor
+    """,
 }
-#: ``distnb/__init__.py`` itself.
-TOP = Rule((*SHARED, "distnb.client", "distnb.magics", "distnb.widgets"))
+
+#: Sides that never meet, whatever the order says.
+APART = {
+    "distnb.client": "distnb.engines",
+    "distnb.magics": "distnb.engines",
+    "distnb.widgets": "distnb.engines",
+}
+#: What ``distnb/__init__.py`` does not import, though it comes after everything.
+TOP_APART = ("distnb.engines", "distnb.testing")
+
+#: A folder or module -> the other packages that it may import; those in brackets inside functions
+#: only. What holds for a folder holds for all in it. The standard library is always allowed.
+OTHERS: dict[str, str] = {
+    "distnb": "numpy",
+    "distnb.engines": "mpi4py [numba] [scipy] [threadpoolctl]",
+    "distnb.engines.server.batch_server": "zmq",
+    "distnb.engines.server.curve": "zmq",
+    "distnb.engines.server.monitor": "zmq",
+    "distnb.client.math.pickling": "cloudpickle",
+    "distnb.client.transport.contract": "ipyparallel",
+    "distnb.client.transport.launch": "ipyparallel",
+    "distnb.client.transport.monitor": "zmq",
+    "distnb.client.transport.socket_client": "zmq",
+    "distnb.client.transport.sockets": "zmq",
+    "distnb.magics": "IPython",
+    "distnb.widgets": "ipywidgets matplotlib [IPython]",
+    "distnb.widgets.times.timeline": "anywidget traitlets",
+    "distnb.testing": "*",
+}
 
 
 class Import(NamedTuple):
@@ -104,21 +131,32 @@ class Import(NamedTuple):
 
 
 def violations(folder: Path) -> list[str]:
-    """Return ``path:line: message`` for each import below ``folder`` that no rule allows."""
+    """Return ``path:line: message`` for each import below ``folder`` that the tables do not allow.
+
+    And for each module that the order does not list.
+    """
     files = {module_name(path, folder): path for path in sorted(folder.rglob("*.py"))}
     modules = set(files) | {name.rpartition(".")[0] for name in files}
-    found = []
+    found = unlisted(files, folder)
     for name, path in files.items():
-        rule = rule_of(name)
-        if rule is None:
-            found.append(f"{path}:1: {name} has no rule; add it to tools/arrows.py")
-            continue
         is_package = path.name == "__init__.py"
         for item in imports(ast.parse(path.read_bytes(), str(path)), name, is_package, modules):
-            if not allowed(rule, item):
+            why = against(name, item)
+            if why:
                 where = " inside a function" if item.in_function else ""
-                found.append(f"{path}:{item.line}: {name} imports {item.target}{where}")
+                found.append(f"{path}:{item.line}: {name} imports {item.target}{where}: {why}")
     return found
+
+
+def unlisted(files: dict[str, Path], folder: Path) -> list[str]:
+    """Return what the order does not list, or lists and is not there."""
+    there = {name for name in files if name != PACKAGE}
+    listed = {f"{above}.{name}" for above, names in ORDER.items() for name in names.split()}
+    unknown = [
+        f"{files[name]}:1: {name} has no place in the order; add it to tools/arrows.py"
+        for name in sorted(there - listed)
+    ]
+    return unknown + [f"{folder}:1: there is no {name}" for name in sorted(listed - there)]
 
 
 def module_name(path: Path, folder: Path) -> str:
@@ -127,25 +165,40 @@ def module_name(path: Path, folder: Path) -> str:
     return ".".join((PACKAGE, *parts)).removesuffix(".__init__")
 
 
-def rule_of(name: str) -> Rule | None:
-    """Return the rule of a module, or None."""
+def against(name: str, item: Import) -> str:
+    """Return why the tables do not allow an import; nothing if they do."""
+    if not within(item.target, PACKAGE):
+        return "" if other_allowed(name, item) else "no package that it may import"
+    if name == "distnb.testing":
+        return ""
     if name == PACKAGE:
-        return TOP
-    matching = [key for key in RULES if within(name, key)]
-    return RULES[max(matching, key=len)] if matching else None
+        never = any(within(item.target, side) for side in TOP_APART)
+        return "nothing that a user imports needs it" if never else ""
+    if any(within(name, one) and within(item.target, other) for one, other in APART.items()):
+        return "the two sides never meet"
+    mine, its = name.split("."), item.target.split(".")
+    common = next((i for i, (a, b) in enumerate(zip(mine, its, strict=False)) if a != b), None)
+    if common is None:  # one is the other, or below it: a package may import what it holds
+        return "" if len(mine) <= len(its) else "its own package comes after it"
+    order = ORDER.get(".".join(mine[:common]), "").split()
+    if its[common] not in order or mine[common] not in order:
+        return ""  # told as unlisted
+    return "" if order.index(its[common]) < order.index(mine[common]) else "against the order"
+
+
+def other_allowed(name: str, item: Import) -> bool:
+    """Tell whether a module may import a module of another package."""
+    package = item.target.partition(".")[0]
+    if package in sys.stdlib_module_names:
+        return True
+    allowed = " ".join(names for key, names in OTHERS.items() if within(name, key)).split()
+    inside = f"[{package}]" in allowed and item.in_function
+    return package in allowed or "*" in allowed or inside
 
 
 def within(name: str, above: str) -> bool:
     """Tell whether module ``name`` is ``above`` or below it."""
     return name == above or name.startswith(above + ".")
-
-
-def allowed(rule: Rule, item: Import) -> bool:
-    """Tell whether a rule allows an import."""
-    if rule.anywhere == ANYTHING or item.target.partition(".")[0] in sys.stdlib_module_names:
-        return True
-    names = rule.anywhere + (rule.inside if item.in_function else ())
-    return any(within(item.target, name) for name in names)
 
 
 def imports(
@@ -206,7 +259,7 @@ def main(arguments: list[str]) -> int:
         return 1
     found = violations(folder)
     print(*found, sep="\n", end="\n" if found else "")
-    print(f"arrows: {count} modules, {len(found)} imports that no rule allows")
+    print(f"arrows: {count} modules, {len(found)} imports against the order")
     return bool(found)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.peers import CALLS, Peer
 from benchmarks.workloads import Arrays, Case
-from distnb.client.mpiexec import engine_environment, find_mpiexec, mpi_family
+from distnb.client.transport.mpiexec import engine_environment, find_mpiexec, mpi_family
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Seconds that ranks may take to start, and for one order.

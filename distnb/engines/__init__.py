@@ -1,1 +1,4 @@
-"""What runs on the engines: local blocks, kernels, and the messages between ranks."""
+"""The engines' side: holds blocks, sends messages, computes.
+
+Never imports ``client``, ipyparallel or IPython. The client names it by string only.
+"""

@@ -6,11 +6,11 @@ from typing import Any
 
 from distnb.magics.cells import Cells
 from distnb.magics.completion import Completion
-from distnb.magics.doctor import DoctorMagics
+from distnb.magics.distdoctor import DoctorMagics
+from distnb.magics.distmem import MemoryMagics
+from distnb.magics.distscale import ScaleMagics
+from distnb.magics.disttime import TimingMagics
 from distnb.magics.engines import EngineMagics
-from distnb.magics.memory import MemoryMagics
-from distnb.magics.scale import ScaleMagics
-from distnb.magics.timing import TimingMagics
 
 __all__ = ["load", "unload"]
 

@@ -10,10 +10,10 @@ from typing import Any
 from IPython.core.error import UsageError
 from IPython.core.magic_arguments import argument, parse_argstring
 
-from distnb.client import current
-from distnb.client.array import DistArray
-from distnb.client.session import Session
-from distnb.errors import DistnbError
+from distnb.client.array.distarray import DistArray
+from distnb.client.session import current
+from distnb.client.session.session import Session
+from distnb.common.errors import DistnbError
 
 __all__ = ["arrays_of", "deliver", "identifier", "parse", "plain_errors", "session_of", "storing"]
 

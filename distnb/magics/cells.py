@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from distnb.client import current
-from distnb.client.session import Session
+from distnb.client.session import current
+from distnb.client.session.session import Session
 from distnb.magics.arguments import arrays_of
 
 __all__ = ["Cells", "follow_cells", "nested"]

@@ -13,7 +13,7 @@ from IPython.core.completer import (
     context_matcher,
 )
 
-from distnb.client.array import DistArray
+from distnb.client.array.distarray import DistArray
 
 __all__ = ["Completion"]
 

@@ -8,14 +8,19 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_magic, magics_class, output_can_be_silenced
 from IPython.core.magic_arguments import argument, magic_arguments
 
-from distnb.client import current
-from distnb.client.array import DistArray
-from distnb.client.placement import Placement
-from distnb.magics.arguments import deliver, parse, plain_errors, storing
+from distnb.client.array.distarray import DistArray
+from distnb.client.record.placement import Placement
+from distnb.client.session import current
+from distnb.magics.arguments import (
+    deliver,
+    parse,
+    plain_errors,
+    storing,
+)
 from distnb.magics.cells import follow_cells
 from distnb.magics.expressions import axes_of, expressions
-from distnb.widgets.several import Several
-from distnb.widgets.status import Status
+from distnb.widgets.layouts.several import Several
+from distnb.widgets.status.status import Status
 
 __all__ = ["EngineMagics"]
 

@@ -18,7 +18,7 @@ CELLS = (
     "%distlayout a[10:50:2]",
     "%%disttime -o report\nb = dnb.ones((60, 80))\nfor _ in range(3):\n    b = b + a",
     "report",
-    "from distnb.widgets.timeline import Timeline\nTimeline(report)",
+    "from distnb.widgets.times.timeline import Timeline\nTimeline(report)",
     "dnb.choose_layout(b)",
     "session.close()",
 )

@@ -10,7 +10,9 @@ pytestmark = [pytest.mark.mpich_only, pytest.mark.timeout(200)]
 
 
 REPORT = "from tests.reports import synthetic\nreport = synthetic(4, 60)"
-TIMELINE = "from distnb.widgets.timeline import Timeline\ntimeline = Timeline(report)\ntimeline"
+TIMELINE = (
+    "from distnb.widgets.times.timeline import Timeline\ntimeline = Timeline(report)\ntimeline"
+)
 
 
 @pytest.fixture(scope="module")

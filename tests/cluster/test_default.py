@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from distnb.client.mpiexec import engine_environment, find_mpiexec, mpi_family
+from distnb.client.transport.mpiexec import engine_environment, find_mpiexec, mpi_family
 
 SCRIPT = """
 import distnb as dnb

@@ -18,9 +18,14 @@ from pathlib import Path
 
 import pytest
 
-from distnb.client import launch, watchdog
-from distnb.client.mpiexec import ROOT_CONFIRMED, THREADS, engine_environment, find_mpiexec
-from distnb.errors import EngineError
+from distnb.client.transport import launch, watchdog
+from distnb.client.transport.mpiexec import (
+    ROOT_CONFIRMED,
+    THREADS,
+    engine_environment,
+    find_mpiexec,
+)
+from distnb.common.errors import EngineError
 from tests.quickness import quickly
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -115,17 +120,16 @@ def place():
     import os
     import sys
 
+    import distnb.errors
     from mpi4py import MPI
 
-    import distnb.errors
-
     world = MPI.COMM_WORLD
-    return world.rank, world.size, sys.executable, os.getcwd(), distnb.errors.__file__
+    return world.rank, world.size, sys.executable, os.getcwd(), distnb.common.errors.__file__
 
 
 @pytest.mark.timeout(60)
 def test_engine_ids_are_ranks_of_one_world(engines):
-    from distnb import errors
+    from distnb.common import errors
 
     assert engines.client.ids == [0, 1]
     same = sys.executable, os.getcwd(), errors.__file__

@@ -9,8 +9,8 @@ from collections import Counter
 import pytest
 
 import distnb as dnb
-from distnb.client import launch
-from distnb.widgets.dashboard import Dashboard
+from distnb.client.transport import launch
+from distnb.widgets.status.dashboard import Dashboard
 from tests.failures import support
 
 pytestmark = pytest.mark.timeout(90)

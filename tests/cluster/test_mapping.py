@@ -155,7 +155,7 @@ def test_sessions_one_after_the_other(engines):
         with dnb.connect(client=engines.transport.client) as one:
             check(dnb.map(f, dnb.array(N, session=one)), N * 2)
             numbers.append(next(iter(one.functions._known.values()))[0])
-        code = "import distnb.engines.entry as e; found = len(e._WORKERS)"
+        code = "import distnb.engines.server.entry as e; found = len(e._WORKERS)"
         engines.transport.client[:].execute(code, block=True)
         assert engines.transport.client[:].pull("found", block=True) == [1, 1]
     assert numbers == [-1, -1]

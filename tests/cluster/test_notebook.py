@@ -103,7 +103,7 @@ def test_an_error_on_an_engine_names_the_line_of_the_cell(tmp_path):
         "def fail(command):\n    raise FloatingPointError('on purpose')\n"
         "name = session.transport._session\n"
         "session.transport.client[1].execute(\n"
-        "    'import distnb.engines.entry as e\\ndef fail(command):\\n'\n"
+        "    'import distnb.engines.server.entry as e\\ndef fail(command):\\n'\n"
         "    '    raise FloatingPointError(\"on purpose\")\\n'\n"
         "    f'e.worker({name!r}).executor.fault = fail', block=True)",
         "B = A * 2\nfloat(B.sum())",

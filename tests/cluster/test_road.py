@@ -11,10 +11,10 @@ import pytest
 import zmq
 
 import distnb as dnb
-from distnb.client import direct, launch
-from distnb.client.road import Road
-from distnb.stream import Stream
-from distnb.widgets.status import Status
+from distnb.client.transport import launch, sockets
+from distnb.client.transport.socket_client import Road
+from distnb.widgets.status.status import Status
+from distnb.wire.stream import Stream
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -78,7 +78,7 @@ def test_a_setting_refuses_other_words():
 def newcomer(engines, monkeypatch):
     """Another client of the engines, without a road that could be shared."""
     folder = engines._owner._watchdog.folder
-    monkeypatch.setattr(direct, "_PATIENCE", 0.5)
+    monkeypatch.setattr(sockets, "_PATIENCE", 0.5)
     with ipyparallel.Client(launch._connection_file(folder, folder.name)) as made:
         yield made
 
@@ -88,7 +88,10 @@ def check_fallback(client, reason):
         assert session.transport.kind.startswith("ipyparallel (no direct sockets: ")
         assert reason in session.transport.kind
         assert works(session)
-    assert on_engines(client, "import distnb.engines.entry as e; found = len(e._ROADS)") == [1, 1]
+    assert on_engines(client, "import distnb.engines.server.entry as e; found = len(e._ROADS)") == [
+        1,
+        1,
+    ]
 
 
 def test_without_encryption_there_is_ipyparallel(newcomer, monkeypatch):
@@ -135,8 +138,8 @@ def test_a_wrong_token_gets_nowhere(newcomer, monkeypatch):
 
 def test_engines_of_another_host_get_everything_encrypted(newcomer, monkeypatch):
     # as far as the client can tell
-    monkeypatch.setattr(direct.socket, "gethostname", lambda: "localhost")
-    monkeypatch.setattr(direct, "_PATIENCE", 3.0)
+    monkeypatch.setattr(sockets.socket, "gethostname", lambda: "localhost")
+    monkeypatch.setattr(sockets, "_PATIENCE", 3.0)
     with another(newcomer) as session:
         assert session.transport.kind == "direct sockets"
         for each in session.transport.road._channels:
@@ -247,7 +250,7 @@ class Numbers:
         self.view = session.transport.client[:]
         self.array = dnb.zeros(4, session=session)
         session.flush()
-        worker = f"import time, distnb.engines.entry as e\nw = e.worker({session.transport._session!r})\n"
+        worker = f"import time, distnb.engines.server.entry as e\nw = e.worker({session.transport._session!r})\n"
         self.block = worker + f"block = w.store.bases[{self.array._base.handle}].block\n"
 
     def by_distnb(self, factor):
@@ -365,7 +368,7 @@ def test_what_was_sent_is_a_snapshot(engines):
 def test_nothing_is_left(engines, client, newcomer):
     def state():
         engines.flush()
-        code = "import gc, os, distnb.engines.entry as e; gc.collect()\n"  # mapped memory has an fd
+        code = "import gc, os, distnb.engines.server.entry as e; gc.collect()\n"  # mapped memory has an fd
         code += "found = len(e._ROADS), len(e._WORKERS), len(os.listdir('/proc/self/fd'))"
         return on_engines(client, code), len(list(Path("/proc/self/fd").iterdir()))
 

@@ -10,7 +10,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import distnb as dnb
-from distnb.client import current
+from distnb.client.session import current
 from tests.failures.support import setting
 from tests.interrupting import CtrlC
 
@@ -48,7 +48,7 @@ def on_engines(session, code):
 
 
 def _evaluate(code):
-    from distnb.engines import entry
+    from distnb.engines.server import entry
 
     return eval(code, {"entry": entry})
 

@@ -265,9 +265,9 @@ def test_what_px_sees_of_the_one_copy_cannot_be_written(session):
     handle = a._base.handle
     session.flush()
     local = (
-        "__import__('distnb.engines.local', fromlist=['x']).LocalArray('a', worker.store, "
-        "__import__('distnb.protocol', fromlist=['x']).Operand("
-        f"{handle}, __import__('distnb.views', fromlist=['x']).View.whole((30, 30))), "
+        "__import__('distnb.engines.worker.local', fromlist=['x']).LocalArray('a', worker.store, "
+        "__import__('distnb.wire.protocol', fromlist=['x']).Operand("
+        f"{handle}, __import__('distnb.geometry.views', fromlist=['x']).View.whole((30, 30))), "
         "worker.comm).local"
     )
     assert on_engines(session, f"{local}.flags.writeable") == [not lends(session)] * 3

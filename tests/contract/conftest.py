@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 import distnb as dnb
-from distnb.client import current
-from distnb.engines.compiler import Compiler, available
+from distnb.client.session import current
+from distnb.engines.fusion.compiler import Compiler, available
 from tests.compiling import at_once
 from tests.contract import support
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
-from distnb.events import IDLE, OVERHEAD, WAITING
+from distnb.measure.events import IDLE, OVERHEAD, WAITING
 
 #: Scale of the number of hypothesis examples and of the sizes of the tables.
 SCALE = float(os.environ.get("DISTNB_TEST_EXAMPLES", "1"))
@@ -101,7 +101,7 @@ def on_engines(session, expression):
     if hasattr(transport, "client"):
         import ipyparallel
 
-        entry = "__import__('importlib').import_module('distnb.engines.entry')"
+        entry = "__import__('importlib').import_module('distnb.engines.server.entry')"
         call = f"(lambda worker: lambda: {expression})({entry}.worker({transport._session!r}))"
         return transport._view.apply_sync(ipyparallel.Reference(call))
     return [eval(expression, {"worker": w}) for w in transport.workers]

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import distnb as dnb
-from distnb import philox as engine_random
 from distnb import testing
+from distnb.ops import philox as engine_random
 from tests.contract.support import (
     DTYPES,
     agree,

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import distnb as dnb
-from distnb import ops, testing
+from distnb import testing
+from distnb.ops import table
 from tests.contract.support import (
     DTYPES,
     INTEGERS,
@@ -27,7 +28,7 @@ from tests.contract.support import (
 )
 
 N = 13
-UFUNCS = {row.name: row.run for row in ops.ELEMENTWISE.values() if isinstance(row.run, np.ufunc)}
+UFUNCS = {row.name: row.run for row in table.ELEMENTWISE.values() if isinstance(row.run, np.ufunc)}
 UNARY = sorted(name for name, f in UFUNCS.items() if f.nin == 1)
 BINARY = sorted(name for name, f in UFUNCS.items() if f.nin == 2)
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
-from distnb.client import fourier
-from distnb.engines import fourier as fourier_of_engines
-from distnb.engines import pencils
+from distnb.client.signal import fft_commands
+from distnb.engines.collectives import fourier as fourier_of_engines
+from distnb.engines.collectives import pencils
 from tests.contract.support import (
     DTYPES,
     agree,
@@ -34,8 +34,8 @@ SHAPES = [(6, 8), (3, 5, 7), (2, 2, 70), (9, 2)]
 @pytest.fixture
 def together(monkeypatch):
     """Even short lanes are transformed by all engines together."""
-    monkeypatch.setattr(fourier, "TOGETHER", 8)
-    monkeypatch.setattr(fourier, "CONVOLVE", 2)
+    monkeypatch.setattr(fft_commands, "TOGETHER", 8)
+    monkeypatch.setattr(fft_commands, "CONVOLVE", 2)
 
 
 def data(shape, name="", dtype=complex):
@@ -231,7 +231,7 @@ def test_primes_are_convolutions_of_many_engines(session, engines_only, monkeypa
     """With few engines, one transforms the lane alone."""
     a = dnb.array(data((4099,)))
     for engines in (8, 2):
-        monkeypatch.setattr(fourier, "CONVOLVE", engines)
+        monkeypatch.setattr(fft_commands, "CONVOLVE", engines)
         with measured(session) as reports:
             dnb.fft.fft(a)
         together = any(row.op == "twiddle" for row in reports[0].ops)

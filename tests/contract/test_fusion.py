@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import distnb as dnb
-from distnb import temporaries, testing
-from distnb.engines import loops
+from distnb import testing
+from distnb.engines.fusion import loops
+from distnb.plans import temporaries
 from tests.contract.support import SCALE, no_warnings, setting
 
 N = 12  # side of the arrays; what is computed on is a view of INNER elements a side

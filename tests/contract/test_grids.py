@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 import distnb as dnb
-from distnb.client import grids
+from distnb.client.linalg import grid_products
 from tests.contract.support import measured
 from tests.contract.test_products import same, sample
 
@@ -16,12 +16,12 @@ LEFT = [GRID, ("cyclic", ("cyclic", 2)), ("block", "*"), "replicated"]
 @pytest.fixture(autouse=True)
 def narrow(monkeypatch):
     """Panels of few columns: there are several of them."""
-    monkeypatch.setattr(grids, "WIDTH", 3)
+    monkeypatch.setattr(grid_products, "WIDTH", 3)
 
 
 def way(session, x, y):
     """Return which of the ways on the grid of ``x`` or ``y`` moves the least."""
-    moved = [w.moved for w in grids.ways(x, y, x.dtype)]
+    moved = [w.moved for w in grid_products.ways(x, y, x.dtype)]
     return ["grid", "left", "right"][moved.index(min(moved))]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client import panels
+from distnb.client.linalg import panel_commands
 from tests.contract.support import agree, outcome, setting
 
 DISTS = [
@@ -162,7 +162,7 @@ def test_a_view(session):
 def panels_of(monkeypatch):
     """Return a function that sets the columns of a panel; all matrices count as large."""
     with setting(alone=0, scalapack=0):
-        yield lambda width: monkeypatch.setattr(panels, "WIDTH", width)
+        yield lambda width: monkeypatch.setattr(panel_commands, "WIDTH", width)
 
 
 @pytest.mark.parametrize("dtype", ["f8", "c8"])

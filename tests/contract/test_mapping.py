@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client import defining
+from distnb.client.session import user_functions
 from tests.contract.support import agree, measured, numbered, on_engines, same, setting, special
 
 DISTS = {
@@ -387,7 +387,7 @@ def test_a_function_is_sent_once(session, engines_only, monkeypatch):
 
 def test_those_used_last_are_kept(session, engines_only, monkeypatch):
     x = dnb.arange(9.0, dist="block")
-    monkeypatch.setattr(defining, "_MOST", 3)
+    monkeypatch.setattr(user_functions, "_MOST", 3)
     found = [dnb.map(lambda v, n: v * n, x, n=n) for n in (0, 1, 2, 1, 3, 4, 1)]
     assert kept(session) == [3] * session.size
     for n, one in zip((0, 1, 2, 1, 3, 4, 1), found, strict=True):
@@ -396,7 +396,7 @@ def test_those_used_last_are_kept(session, engines_only, monkeypatch):
 
 def test_large_ones_are_dropped_after_use(session, engines_only, monkeypatch):
     x = dnb.arange(9, dist="block")
-    monkeypatch.setattr(defining, "_MOST_BYTES", 5000)
+    monkeypatch.setattr(user_functions, "_MOST_BYTES", 5000)
     table = np.arange(9000.0)
     dnb.map(np.abs, x)
     found = [dnb.map(lambda v, t: t[v], x, t=table) for _ in range(2)]

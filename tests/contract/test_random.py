@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb import samplers
+from distnb.ops import samplers
 from tests.contract.support import measured, outcome, public, same
 
 #: Every distribution, with numbers and with arrays for its parameters.

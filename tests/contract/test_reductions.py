@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import distnb as dnb
-from distnb import ops, testing
+from distnb import testing
+from distnb.ops import table
 from tests.contract.support import (
     DTYPES,
     agree,
@@ -114,7 +115,7 @@ def test_special_values(books):
 def test_ufunc_reduce(books):
     """``ufunc.reduce`` for all ufuncs of the table; its default axis is 0."""
     some = [{}, {"axis": 1}, {"axis": None}, {"axis": 0, "keepdims": True}, {"axis": (1, 0)}]
-    for name, row in ops.UFUNC_REDUCTIONS.items():
+    for name, row in table.UFUNC_REDUCTIONS.items():
         f = getattr(np, name)
         assert row.ufunc is f
         for dtype in ("?", "u1", "i8", "f4", "f8"):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client import copying
+from distnb.client.reports import memory_bandwidth
 from distnb.widgets import TimeReport
 from tests.contract.support import on_engines
 
@@ -125,9 +125,9 @@ def test_what_a_layout_costs(session):
 @pytest.fixture
 def unmeasured(session, monkeypatch):
     """A session of which the speed of copying is not known, and quick to measure."""
-    monkeypatch.setattr(copying, "_KNOWN", {})
-    monkeypatch.setattr(copying, "SIZE", 1 << 16)
-    monkeypatch.setattr(copying, "WORTH", 1)
+    monkeypatch.setattr(memory_bandwidth, "_KNOWN", {})
+    monkeypatch.setattr(memory_bandwidth, "SIZE", 1 << 16)
+    monkeypatch.setattr(memory_bandwidth, "WORTH", 1)
 
 
 def test_the_speed_of_copying_is_measured_once(session, unmeasured):
@@ -145,13 +145,16 @@ def test_the_speed_of_copying_is_measured_once(session, unmeasured):
         y = x + 1
     batches = session.batches
     assert again.copy_speed == outer.copy_speed
-    assert copying.with_copy_speed(session, again._report._report).copy_speed == outer.copy_speed
+    assert (
+        memory_bandwidth.with_copy_speed(session, again._report._report).copy_speed
+        == outer.copy_speed
+    )
     assert session.batches == batches
     del y
 
 
 def test_little_is_not_worth_measuring(session, monkeypatch):
-    monkeypatch.setattr(copying, "_KNOWN", {})
+    monkeypatch.setattr(memory_bandwidth, "_KNOWN", {})
     with dnb.profile() as report:
         dnb.ones(10) + 1
     assert report.copy_speed is None

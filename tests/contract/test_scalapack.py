@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client import scalapack
+from distnb.client.linalg import scalapack_commands
 from tests.contract.support import setting
 from tests.contract.test_linalg import close, identity, positive, random
 
@@ -17,7 +17,7 @@ def blocks_of(session, monkeypatch):
     if not all(about.get("scalapack") for about in session.transport.about):
         pytest.skip("these engines do not have ScaLAPACK (extra 'scalapack', two engines and more)")
     with setting(alone=0, scalapack=2):
-        yield lambda width: monkeypatch.setattr(scalapack, "WIDTH", width)
+        yield lambda width: monkeypatch.setattr(scalapack_commands, "WIDTH", width)
 
 
 @pytest.fixture(params=[(1, 2), (5, 3), (11, 2), (24, 4)], ids=str)

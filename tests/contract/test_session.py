@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.axes import Whole
-from distnb.layout import Grid, Layout
+from distnb.geometry.axes import Whole
+from distnb.geometry.layout import Grid, Layout
 from tests.contract.support import agree, another, no_warnings, numbered, on_engines, same, setting
 
 FORM = re.compile(r"^.+: got .+, expected .+; .+$", re.DOTALL)

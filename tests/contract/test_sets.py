@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
-from distnb.client import searching
+from distnb.client.select import searching
 from tests.contract.support import DTYPES, agree, check, examples, pair, same, thin
 
 FLAGS = [

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
-from distnb.engines import cells, loops
+from distnb.engines.fusion import loops, reduction_blocks
 from tests.contract.support import examples, no_warnings, on_engines, setting
 
 EXPRESSIONS = {
@@ -40,7 +40,7 @@ REDUCTIONS = {
 
 def forget(session):
     """Let engines plan anew, with the sizes of now."""
-    for f in (loops.scheme, cells.cells):
+    for f in (loops.scheme, reduction_blocks.cells):
         f.cache_clear()
     on_engines(session, "setattr(worker, 'library', type(worker.library)())")
 
@@ -50,9 +50,9 @@ def sizes(request, session, monkeypatch):
     """Cells and tiles of a few elements (in engines of this process), so that there are many."""
     if not request.param:
         monkeypatch.setattr(loops, "TILE", 20)
-        monkeypatch.setattr(cells, "_ELEMENTS", 8)
-        monkeypatch.setattr(cells, "_ROWS", 4)
-        monkeypatch.setattr(cells, "_FEWEST", 2)
+        monkeypatch.setattr(reduction_blocks, "_ELEMENTS", 8)
+        monkeypatch.setattr(reduction_blocks, "_ROWS", 4)
+        monkeypatch.setattr(reduction_blocks, "_FEWEST", 2)
     forget(session)
     yield
     forget(session)

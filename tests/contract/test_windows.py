@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import distnb as dnb
-from distnb.client import windows
-from distnb.events import COMPUTE, TRANSFER
+from distnb.client.session import windows
+from distnb.measure.events import COMPUTE, TRANSFER
 from tests.contract.support import closed, examples, lent, on_engines, setting
 
 pytestmark = pytest.mark.usefixtures("engines_only")

@@ -32,7 +32,7 @@ def engines():
 @pytest.fixture
 def cluster(engines):
     """The session with three MPI engines, without faults before and after."""
-    from distnb.client import current
+    from distnb.client.session import current
 
     current._become_current(engines)
     support.heal(engines)

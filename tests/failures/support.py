@@ -13,8 +13,8 @@ from unittest import mock
 import numpy as np
 
 import distnb as dnb
-from distnb.client import grids, panels, scalapack
-from distnb.client.mpiexec import engine_environment, find_mpiexec, mpi_family
+from distnb.client.linalg import grid_products, panel_commands, scalapack_commands
+from distnb.client.transport.mpiexec import engine_environment, find_mpiexec, mpi_family
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,7 +35,7 @@ def on_rank(session, rank, code):
     here = "__import__('importlib').import_module"
     call = f"""
         lambda code: {here}('tests.failures.support').run_with(
-            {here}('distnb.engines.entry').worker({session.transport._session!r}), code)
+            {here}('distnb.engines.server.entry').worker({session.transport._session!r}), code)
     """
     transport = session.transport
     return transport._one[rank].apply_sync(ipyparallel.Reference(f"({call.strip()})"), code)
@@ -336,13 +336,13 @@ def _nothing(x, w):
 
 def _in_panels(x, w, function):
     """Factor a matrix of which no engine gets all."""
-    with setting(alone=0, scalapack=0), mock.patch.object(panels, "WIDTH", 2):
+    with setting(alone=0, scalapack=0), mock.patch.object(panel_commands, "WIDTH", 2):
         return function(x, w.square @ w.square.T + 9 * x.eye(7))
 
 
 def _by_scalapack(x, w, function):
     """Factor a matrix of which no engine gets all; in panels where there is no ScaLAPACK."""
-    with setting(alone=0, scalapack=2), mock.patch.object(scalapack, "WIDTH", 2):
+    with setting(alone=0, scalapack=2), mock.patch.object(scalapack_commands, "WIDTH", 2):
         return function(x, w.square @ w.square.T + 9 * x.eye(7))
 
 
@@ -350,7 +350,7 @@ def _on_a_grid(x, w):
     """Multiply matrices of which both axes are dealt, in several panels."""
     if x is np:
         return w.square @ w.square
-    with mock.patch.object(grids, "WIDTH", 3):
+    with mock.patch.object(grid_products, "WIDTH", 3):
         a = w.square.redistribute(("block", "block"))
         return a @ a
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.engines import creation, reductions, sorting, splitters
-from distnb.engines.elementwise import Elementwise
+from distnb.engines.collectives import reductions, sorting, splitters
+from distnb.engines.fusion.elementwise import Elementwise
+from distnb.engines.runtime import creation
 from tests.failures import support
 from tests.failures.support import CASES, ERRORS, SLOWLY, World, plant, planted, reading
 

@@ -239,12 +239,14 @@ def test_two_sessions_on_the_same_engines(cluster):
 
 def test_sessions_come_and_go_on_the_same_engines(cluster):
     before = support.everywhere(
-        cluster, "import distnb.engines.entry as e; found = len(e._WORKERS)"
+        cluster, "import distnb.engines.server.entry as e; found = len(e._WORKERS)"
     )
     for _ in range(3):
         with dnb.connect(client=cluster.transport.client) as session:
             assert dnb.arange(9, session=session).sum().item() == 36
-    after = support.everywhere(cluster, "import distnb.engines.entry as e; found = len(e._WORKERS)")
+    after = support.everywhere(
+        cluster, "import distnb.engines.server.entry as e; found = len(e._WORKERS)"
+    )
     assert after == before
     support.work(cluster)
 
@@ -284,7 +286,7 @@ ENDS = {
         x = dnb.zeros(9)
         x.sum().item()
         import time
-        code = "import time, distnb.engines.entry as e; "
+        code = "import time, distnb.engines.server.entry as e; "
         code += "e.worker('%s').executor.fault = lambda c: time.sleep(30)"
         session.transport.client[0].execute(code % session.transport._session).get()
         y = x.sum()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb import interrupts
+from distnb.common import interrupts
 from tests.contract.support import closed
 from tests.failures import support
 from tests.failures.support import SLOWLY, World, plant, reading, setting

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from distnb.client.mpiexec import engine_environment, find_mpiexec, mpi_family
+from distnb.client.transport.mpiexec import engine_environment, find_mpiexec, mpi_family
 from tests.contract.support import SCALE
 
 ROOT = Path(__file__).resolve().parents[2]

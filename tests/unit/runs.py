@@ -5,7 +5,14 @@ from itertools import chain
 import numpy as np
 from hypothesis import strategies as st
 
-from distnb.events import Account, CommandTime, OpTime, Report, Span, Step
+from distnb.measure.events import (
+    Account,
+    CommandTime,
+    OpTime,
+    Report,
+    Span,
+    Step,
+)
 
 MS = 1_000_000
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import find, given
 from hypothesis import strategies as st
 
-from distnb import axes
-from distnb.axes import (
+from distnb.common.errors import LayoutError
+from distnb.geometry import axes
+from distnb.geometry.axes import (
     KINDS,
     Axis,
     Block,
@@ -21,7 +22,6 @@ from distnb.axes import (
     Whole,
     parse_axis,
 )
-from distnb.errors import LayoutError
 from distnb.testing import axis_kinds, indices_of
 
 BIG = 10**12

@@ -7,9 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distnb.boxes import box_of, half_of, images, is_boxes, meet, reflected, sizes, within
-from distnb.engines.parcels import Parcel
-from distnb.layout import make_layout
+from distnb.engines.collectives.packing import Parcel
+from distnb.geometry.boxes import (
+    box_of,
+    half_of,
+    images,
+    is_boxes,
+    meet,
+    reflected,
+    sizes,
+    within,
+)
+from distnb.geometry.layout import make_layout
 
 
 def whole(shape):

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import zmq
 
-from distnb import channel
-from distnb.channel import SMALL, Channel
-from distnb.stream import Stream
+from distnb.wire import channel
+from distnb.wire.channel import SMALL, Channel
+from distnb.wire.stream import Stream
 
 
 def joined(context, name="x"):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.engines import compiled, compiler
+from distnb.engines.fusion import compiled_loops, compiler
 from tests.compiling import at_once
 
 pytest.importorskip("numba")
@@ -29,7 +29,7 @@ def session():
 def streams(monkeypatch):
     """An engine whose results all go past the caches; the texts of its loops that do so."""
     texts = []
-    source = compiled.Segment.source
+    source = compiled_loops.Segment.source
 
     def spy(*args):
         found = source(*args)
@@ -37,7 +37,7 @@ def streams(monkeypatch):
             texts.append(found.text)
         return found
 
-    monkeypatch.setattr(compiled.Segment, "source", spy)
+    monkeypatch.setattr(compiled_loops.Segment, "source", spy)
     with dnb.inprocess(1) as found, at_once(found, stream=1):
         yield texts
 
@@ -63,7 +63,7 @@ def test_every_operation_equals_numpys(session, dtype):
     wanted, found, done = {}, {}, 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for op in sorted(set(compiled.EXPRESSIONS) - {"copy", "where"}):
+        for op in sorted(set(compiled_loops.EXPRESSIONS) - {"copy", "where"}):
             f = getattr(np, op)
             kinds = [np.dtype(dtype)] * f.nin
             try:
@@ -71,7 +71,7 @@ def test_every_operation_equals_numpys(session, dtype):
             except TypeError:
                 continue
             found[op] = f(*(a, b)[: f.nin])
-            done += compiled.can_compile(op, kinds, [wanted[op].dtype], True)
+            done += compiled_loops.can_compile(op, kinds, [wanted[op].dtype], True)
         found = {op: value.to_numpy() for op, value in found.items()}
     for op, value in wanted.items():
         assert found[op].dtype == value.dtype
@@ -249,7 +249,7 @@ def test_no_folder_no_compiled_loops(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("DISTNB_CACHE", str(tmp_path / "file"))
     made = compiler.Compiler()
-    source = compiled.Source("k0", "")
+    source = compiled_loops.Source("k0", "")
     assert made.get(source) is None
     assert made.get(source) is None
     assert made._ready == {"k0": None}
@@ -258,7 +258,7 @@ def test_no_folder_no_compiled_loops(tmp_path, monkeypatch):
 def test_an_abandoned_compilation_is_taken_up(tmp_path, monkeypatch):
     monkeypatch.setenv("DISTNB_CACHE", str(tmp_path))
     made = compiler.Compiler()
-    source = compiled.Source("k1", "kernel = print\n")
+    source = compiled_loops.Source("k1", "kernel = print\n")
     path = made._path(source)
     path.write_text("")
     os.utime(path, (0, time.time() - 1000))

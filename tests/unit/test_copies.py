@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client import current
-from distnb.client.copies import Copies, names_in
-from distnb.client.transport import Transport
+from distnb.client.reports.subset_copies import Copies, names_in
+from distnb.client.session import current
+from distnb.client.transport.contract import Transport
 
 LAYOUTS = [
     {"dist": "block"},

@@ -11,8 +11,13 @@ import sys
 
 import pytest
 
-from distnb.axes import Block, BlockCyclic, Cyclic, SlicedBlock
-from distnb.layout import (
+from distnb.geometry.axes import (
+    Block,
+    BlockCyclic,
+    Cyclic,
+    SlicedBlock,
+)
+from distnb.geometry.layout import (
     Grid,
     Layout,
     default_layout,
@@ -21,10 +26,20 @@ from distnb.layout import (
     on_engine,
     replicated,
 )
-from distnb.ops import elementwise_layout
-from distnb.slices import Section, clip, intersect, preimage
-from distnb.transfer import group, plan_apply, plan_parts, plan_reduce
-from distnb.views import Placed, View
+from distnb.geometry.slices import (
+    Section,
+    clip,
+    intersect,
+    preimage,
+)
+from distnb.geometry.views import Placed, View
+from distnb.ops.table import elementwise_layout
+from distnb.plans.transfer import (
+    group,
+    plan_apply,
+    plan_parts,
+    plan_reduce,
+)
 
 FEW, MANY = 8, 4096
 ENGINES = [FEW, 64, MANY]

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client.doctor import diagnose
-from distnb.client.journal import MOST
-from distnb.widgets.doctor import DoctorReport
+from distnb.client.reports.doctor import diagnose
+from distnb.client.session.journal import MOST
+from distnb.widgets.status.doctor import DoctorReport
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distnb import events
-from distnb.events import (
+from distnb.measure import events
+from distnb.measure.events import (
     CLASSES,
     COMPUTE,
     IDLE,
@@ -155,7 +155,7 @@ def test_peers_are_those_since_they_were_forgotten():
 
 
 def test_processes_of_a_host_name_the_same_clock():
-    code = "from distnb.events import clock_name; print(clock_name())"
+    code = "from distnb.measure.events import clock_name; print(clock_name())"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == clock_name() != ""
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.forecast import Spec, forecast
-from distnb.layout import make_layout
-from distnb.protocol import Apply, Operand
-from distnb.views import View
+from distnb.geometry.layout import make_layout
+from distnb.geometry.views import View
+from distnb.plans.forecast import Spec, forecast
+from distnb.wire.protocol import Apply, Operand
 
 
 @pytest.fixture

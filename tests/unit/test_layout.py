@@ -9,9 +9,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from distnb.axes import Block, BlockCyclic, Cyclic, Irregular, SlicedBlock, Whole
-from distnb.errors import LayoutError
-from distnb.layout import (
+from distnb.common.errors import LayoutError
+from distnb.geometry.axes import (
+    Block,
+    BlockCyclic,
+    Cyclic,
+    Irregular,
+    SlicedBlock,
+    Whole,
+)
+from distnb.geometry.layout import (
     Grid,
     Layout,
     default_layout,
@@ -21,7 +28,13 @@ from distnb.layout import (
     replicated,
     strides_of,
 )
-from distnb.slices import intersect, interval, section
+from distnb.geometry.slices import intersect, interval, section
+from distnb.geometry.views import (
+    AxisMap,
+    Placed,
+    View,
+    follow,
+)
 from distnb.testing import (
     assemble,
     axis_kinds,
@@ -34,7 +47,6 @@ from distnb.testing import (
     view_of,
     views,
 )
-from distnb.views import AxisMap, Placed, View, follow
 
 SIZES = st.integers(1, 7)
 

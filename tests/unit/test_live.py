@@ -13,15 +13,26 @@ from hypothesis import strategies as st
 from IPython.core.interactiveshell import InteractiveShell
 
 import distnb as dnb
-from distnb.client import progress
-from distnb.client.holders import Kept, arrays_of, drop
-from distnb.client.sideroad import SideRoad as Asking
-from distnb.engines.sideroad import SideRoad as Answering
-from distnb.events import CLASSES, COMPUTE, IDLE, Account, Clock
-from distnb.live import SILENT, Engine, Live, Sample
-from distnb.widgets import live as pictures
-from distnb.widgets.dashboard import Dashboard
-from distnb.widgets.live import Cell, Scene
+from distnb.client.reports.referrers import Kept, arrays_of, drop
+from distnb.client.session import progress
+from distnb.client.transport.monitor import SideRoad as Asking
+from distnb.engines.server.monitor import SideRoad as Answering
+from distnb.measure.events import (
+    CLASSES,
+    COMPUTE,
+    IDLE,
+    Account,
+    Clock,
+)
+from distnb.measure.snapshot import (
+    SILENT,
+    Engine,
+    Live,
+    Sample,
+)
+from distnb.widgets.status import dashboard_view as pictures
+from distnb.widgets.status.dashboard import Dashboard
+from distnb.widgets.status.dashboard_view import Cell, Scene
 
 NAME = "distnb"
 
@@ -181,7 +192,7 @@ def test_a_stranger_gets_no_answer(keys):
 
 
 def test_a_silent_engine_is_not_waited_for_again(keys, monkeypatch):
-    monkeypatch.setattr("distnb.client.sideroad.SILENT", 0.1)
+    monkeypatch.setattr("distnb.client.transport.monitor.SILENT", 0.1)
     free = threading.Event()
 
     def answer(session):

@@ -15,9 +15,10 @@ from IPython.core.interactiveshell import InteractiveShell
 from matplotlib import pyplot
 
 import distnb as dnb
-from distnb.client import copying, current, doctor
-from distnb.events import COMPUTE
-from distnb.widgets.several import Several
+from distnb.client.reports import doctor, memory_bandwidth
+from distnb.client.session import current
+from distnb.measure.events import COMPUTE
+from distnb.widgets.layouts.several import Several
 
 
 @pytest.fixture
@@ -354,8 +355,8 @@ def test_the_doctor_examines_a_cell(shell, session, monkeypatch):
 
 
 def test_the_doctor_does_not_look_at_the_speed_of_copying(shell, session, monkeypatch):
-    monkeypatch.setattr(copying, "WORTH", 1)
-    monkeypatch.setattr(copying, "SIZE", 1 << 12)
+    monkeypatch.setattr(memory_bandwidth, "WORTH", 1)
+    monkeypatch.setattr(memory_bandwidth, "SIZE", 1 << 12)
     monkeypatch.setattr(doctor, "LEAST", 0.0)
     monkeypatch.setattr(doctor, "WORTH", 0.0)
     shell.user_ns["A"] = dnb.ones((90, 90))

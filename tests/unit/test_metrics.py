@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from distnb.advice import assigned, duration
-from distnb.events import Account, Report
+from distnb.measure.advice import assigned, duration
+from distnb.measure.events import Account, Report
 from tests.unit.runs import MS, report, reports, span, step
 
 LAW = pytest.approx

@@ -8,10 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import distnb as dnb
-from distnb import ops, testing
-from distnb.layout import default_layout, make_layout, on_engine, replicated
-from distnb.protocol import Typed
-from distnb.views import Placed, View
+from distnb import testing
+from distnb.geometry.layout import (
+    default_layout,
+    make_layout,
+    on_engine,
+    replicated,
+)
+from distnb.geometry.views import Placed, View
+from distnb.ops import table
+from distnb.wire.protocol import Typed
 
 DTYPES = [np.dtype(d) for d in testing.DTYPES]
 UFUNCS = {
@@ -27,13 +33,13 @@ OTHERS = {"copy", "where", "real", "imag", "round", "clip", "map"}
 
 
 def test_every_elementwise_ufunc_has_a_row():
-    assert set(ops.ELEMENTWISE) == set(UFUNCS) | OTHERS
+    assert set(table.ELEMENTWISE) == set(UFUNCS) | OTHERS
     for name, f in UFUNCS.items():
-        assert ops.ELEMENTWISE[name] == (name, f.nin, f.nout, f)
+        assert table.ELEMENTWISE[name] == (name, f.nin, f.nout, f)
 
 
 def test_rows_say_what_their_functions_take():
-    for name, row in ops.ELEMENTWISE.items():
+    for name, row in table.ELEMENTWISE.items():
         assert row.name == name
         assert row.nin >= 1
         assert row.nout >= 1
@@ -51,12 +57,12 @@ def test_every_ufunc_of_numpy_has_a_function_in_the_namespace():
 
 def test_every_reduction_has_a_row():
     for name in "sum prod min max any all argmin argmax".split():
-        assert ops.REDUCTIONS[name].function is getattr(np, name)
-    for name, row in ops.REDUCTIONS.items():
+        assert table.REDUCTIONS[name].function is getattr(np, name)
+    for name, row in table.REDUCTIONS.items():
         assert row.name == name
         positions = name in ("argmin", "argmax")
         assert (row.ufunc is None) == positions
-    for name, row in ops.UFUNC_REDUCTIONS.items():
+    for name, row in table.UFUNC_REDUCTIONS.items():
         assert row.ufunc is getattr(np, name)
     # Those of NumPy's ufuncs whose result does not depend on where the data is cut in two.
     associative = {
@@ -64,7 +70,7 @@ def test_every_reduction_has_a_row():
         for name, f in UFUNCS.items()
         if f.nin == 2 and f.nout == 1 and (f.identity is not None or name in NO_IDENTITY)
     }
-    assert set(ops.UFUNC_REDUCTIONS) == associative - NOT_ASSOCIATIVE
+    assert set(table.UFUNC_REDUCTIONS) == associative - NOT_ASSOCIATIVE
 
 
 NO_IDENTITY = {"maximum", "minimum", "fmax", "fmin", "lcm"}
@@ -81,7 +87,7 @@ def test_reductions_are_methods_and_functions():
 
 
 def test_names_of_operations_travel():
-    for name in (*ops.ELEMENTWISE, *ops.REDUCTIONS, *ops.CREATIONS):
+    for name in (*table.ELEMENTWISE, *table.REDUCTIONS, *table.CREATIONS):
         assert pickle.loads(pickle.dumps(name)) == name
 
 
@@ -107,7 +113,7 @@ def test_the_oracle_for_arrays(name):
     for kinds in [(d,) for d in DTYPES] if nin == 1 else [(a, b) for a in DTYPES for b in DTYPES]:
         arrays = [np.ones(1, d) for d in kinds]
         wanted, error = outcome(lambda a=arrays: expected_dtypes(name, *a))
-        found, other = outcome(lambda k=kinds: ops.result_dtypes(name, list(k), {}))
+        found, other = outcome(lambda k=kinds: table.result_dtypes(name, list(k), {}))
         assert found == wanted
         assert type(other) is type(error)
 
@@ -124,7 +130,7 @@ def test_the_oracle_for_scalars(name):
             for args in ([x, scalar], [scalar, x]):
                 kinds = [a.dtype if a is x else a for a in args]
                 wanted, error = outcome(lambda a=args: expected_dtypes(name, *a))
-                found, other = outcome(lambda k=kinds: ops.result_dtypes(name, k, {}))
+                found, other = outcome(lambda k=kinds: table.result_dtypes(name, k, {}))
                 if isinstance(error, ValueError):
                     continue  # of the values, which the oracle does not see
                 assert found == wanted, (name, d, scalar)
@@ -141,7 +147,7 @@ def test_the_oracle_for_options(name, a, to, casting):
     arrays = [np.ones(1, a)] * UFUNCS[name].nin
     options = {"dtype": to.str, "casting": casting}
     wanted, error = outcome(lambda: expected_dtypes(name, *arrays, **options))
-    found, other = outcome(lambda: ops.result_dtypes(name, [a] * len(arrays), options))
+    found, other = outcome(lambda: table.result_dtypes(name, [a] * len(arrays), options))
     assert found == wanted
     assert type(other) is type(error)
 
@@ -153,20 +159,20 @@ def test_the_oracle_for_outputs(name, a, b, out):
     wanted, error = outcome(
         lambda: expected_dtypes(name, np.ones(1, a), np.ones(1, b), out=np.ones(1, out))
     )
-    found, other = outcome(lambda: ops.result_dtypes_into(name, (a, b), (("out", (out,)),)))
+    found, other = outcome(lambda: table.result_dtypes_into(name, (a, b), (("out", (out,)),)))
     assert found == wanted
     assert type(other) is type(error)
 
 
 def test_rows_that_are_no_ufuncs():
     f4, i2, c8, flag = (np.dtype(d) for d in ("f4", "i2", "c8", "?"))
-    assert ops.result_dtypes("where", [flag, f4, i2], {}) == (f4,)
-    assert ops.result_dtypes("where", [flag, i2, 1], {}) == (i2,)
-    assert ops.result_dtypes("real", [c8], {}) == (f4,)
-    assert ops.result_dtypes("imag", [i2], {}) == (i2,)
-    assert ops.result_dtypes("round", [f4, 2], {}) == (f4,)
-    assert ops.result_dtypes("clip", [i2, 0, 5], {}) == (i2,)
-    assert ops.result_dtypes("copy", [c8], {}) == (c8,)
+    assert table.result_dtypes("where", [flag, f4, i2], {}) == (f4,)
+    assert table.result_dtypes("where", [flag, i2, 1], {}) == (i2,)
+    assert table.result_dtypes("real", [c8], {}) == (f4,)
+    assert table.result_dtypes("imag", [i2], {}) == (i2,)
+    assert table.result_dtypes("round", [f4, 2], {}) == (f4,)
+    assert table.result_dtypes("clip", [i2, 0, 5], {}) == (i2,)
+    assert table.result_dtypes("copy", [c8], {}) == (c8,)
 
 
 @pytest.mark.parametrize("name", sorted(OTHERS - {"round", "map"}))
@@ -175,16 +181,16 @@ def test_they_write_into_outputs_where_a_mask_is_true(name):
     args = {"where": (np.array([1, 0, 2]), x, -x), "clip": (x, -1, 2)}.get(name, (x,))
     wanted = {"copy": np.copy}.get(name, getattr(np, name))(*args)
     whole, part = np.full(3, 9.0), np.full(3, 9.0)
-    ops.ELEMENTWISE[name].run(*args, out=(whole,))
+    table.ELEMENTWISE[name].run(*args, out=(whole,))
     np.testing.assert_array_equal(whole, wanted)
     mask = np.array([True, False, True])
-    ops.ELEMENTWISE[name].run(*args, out=(part,), where=mask)
+    table.ELEMENTWISE[name].run(*args, out=(part,), where=mask)
     np.testing.assert_array_equal(part, np.where(mask, wanted, 9.0))
 
 
 def test_standins_are_empty():
-    assert ops.standin(np.dtype("f4")).shape == (0,)
-    assert ops.standin(3) == 3
+    assert table.standin(np.dtype("f4")).shape == (0,)
+    assert table.standin(3) == 3
     assert isinstance(Typed("<f4", 1.0), tuple)
 
 
@@ -200,7 +206,7 @@ def test_a_result_lies_where_the_largest_operand_does():
     rows = whole(shape, make_layout(shape, 4, "block"))
     columns = whole(shape, make_layout(shape, 4, ("*", "cyclic")))
     one, copies = whole(shape, on_engine(2, 1)), whole(shape, replicated(2, 4))
-    layout = ops.elementwise_layout
+    layout = table.elementwise_layout
     assert layout(((48, rows), (48, columns)), shape, 4) == rows.layout
     assert layout(((48, columns), (48, rows)), shape, 4) == columns.layout
     assert layout(((6, rows), (48, columns)), shape, 4) == columns.layout
@@ -213,11 +219,11 @@ def test_a_result_lies_where_the_largest_operand_does():
 def test_a_reduction_keeps_the_kept_axes():
     shape = (8, 6)
     x = whole(shape, make_layout(shape, 4, ("block", "block"), (2, 2)))
-    layout, exact = ops.reduction_layout(x, (1,), 4)
+    layout, exact = table.reduction_layout(x, (1,), 4)
     assert exact
     assert layout.split == 2
     assert layout.copies == 2
-    assert ops.reduction_layout(x, (0, 1), 4)[0].copies == 4
+    assert table.reduction_layout(x, (0, 1), 4)[0].copies == 4
 
 
 @given(testing.shapes(), st.data())
@@ -226,4 +232,4 @@ def test_shapes_of_reductions(shape, data):
     x = np.zeros(shape)
     for keep in (False, True):
         wanted = x.sum(axis=tuple(axes), keepdims=keep).shape
-        assert ops.reduced_shape(shape, tuple(axes), keep) == wanted
+        assert table.reduced_shape(shape, tuple(axes), keep) == wanted

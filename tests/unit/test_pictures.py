@@ -12,20 +12,25 @@ from hypothesis import strategies as st
 from IPython.core.error import UsageError
 
 import distnb as dnb
-from distnb.client.placement import Placement
-from distnb.errors import LayoutError
-from distnb.layout import make_layout
+from distnb.client.record.placement import Placement
+from distnb.common.errors import LayoutError
+from distnb.geometry.layout import make_layout
+from distnb.geometry.views import Placed, View
 from distnb.magics.expressions import axes_of, expressions
 from distnb.testing import placed, shapes
-from distnb.views import Placed, View
 from distnb.widgets import Memory, Several, to_html
-from distnb.widgets.choices import Choice, Outlook, cuts_by, grids_of
-from distnb.widgets.chooser import LayoutChooser
-from distnb.widgets.halo import halo
-from distnb.widgets.memory import all_bytes, bars, room_of
-from distnb.widgets.picture import picture
-from distnb.widgets.several import common_frames
-from distnb.widgets.svg import VERMILLION
+from distnb.widgets.layouts.chooser import LayoutChooser
+from distnb.widgets.layouts.engine_memory import all_bytes, bars, room_of
+from distnb.widgets.layouts.halo import halo
+from distnb.widgets.layouts.layout_svg import VERMILLION
+from distnb.widgets.layouts.picture import picture
+from distnb.widgets.layouts.proposal import (
+    Choice,
+    Outlook,
+    cuts_by,
+    grids_of,
+)
+from distnb.widgets.layouts.several import common_frames
 from tests.unit.test_widgets import LARGE, contrast, rgb
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -7,12 +7,19 @@ import pytest
 
 import distnb as dnb
 from distnb import testing
-from distnb.axes import Block
-from distnb.encoding import encode, unpack
-from distnb.engines import prepared, store
-from distnb.engines.prepared import Library
-from distnb.protocol import Apply, Batch, Create, Free, Operand
-from distnb.views import View
+from distnb.engines.runtime import store
+from distnb.engines.worker import plan_cache
+from distnb.engines.worker.plan_cache import Library
+from distnb.geometry.axes import Block
+from distnb.geometry.views import View
+from distnb.wire.encoding import encode, unpack
+from distnb.wire.protocol import (
+    Apply,
+    Batch,
+    Create,
+    Free,
+    Operand,
+)
 
 LAYOUT = testing.Layout(testing.Grid.of((1,)), (Block(),), (0,))
 
@@ -38,7 +45,7 @@ def test_equal_texts_have_one_script():
 
 
 def test_the_library_is_limited(monkeypatch):
-    monkeypatch.setattr(prepared, "_MOST", 40)
+    monkeypatch.setattr(plan_cache, "_MOST", 40)
     library = Library()
     kept = library.script(text(2))
     for n in range(3, 30):
@@ -49,7 +56,7 @@ def test_the_library_is_limited(monkeypatch):
 
 
 def test_what_was_used_last_is_kept(monkeypatch):
-    monkeypatch.setattr(prepared, "_MOST", 30)
+    monkeypatch.setattr(plan_cache, "_MOST", 30)
     library = Library()
     kept = library.script(text(2))
     for n in (3, 4, 5):
@@ -71,7 +78,7 @@ def test_a_script_depends_on_what_bases_are():
             assert script.prepared(frame, True, True) is found
             assert script.prepared(frame, False, True) is not found
             assert found.specs[1].dtype == dtype
-            assert len(script._prepared) <= prepared._MOST_SPECS
+            assert len(script._prepared) <= plan_cache._MOST_SPECS
             seen.add(id(found))
     assert len(seen) > 6
 

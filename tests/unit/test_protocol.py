@@ -10,9 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distnb import axes, encoding, ops, protocol, testing
-from distnb.encoding import decode, encode, unpack
-from distnb.protocol import (
+from distnb import testing
+from distnb.geometry import axes
+from distnb.geometry.views import View
+from distnb.ops import table
+from distnb.wire import encoding, protocol
+from distnb.wire.encoding import decode, encode, unpack
+from distnb.wire.protocol import (
     Apply,
     Batch,
     Bind,
@@ -30,7 +34,6 @@ from distnb.protocol import (
     Survey,
     Typed,
 )
-from distnb.views import View
 
 COUNT = st.integers(0, 1 << 40)
 SITE = st.just(0)  # engines need none
@@ -73,7 +76,7 @@ INPUTS = st.lists(OPERANDS | SCALARS, max_size=3).map(tuple)
 OPTIONS = st.lists(st.tuples(NAMES, NAMES), max_size=2).map(tuple)
 APPLIES = st.builds(
     Apply,
-    st.sampled_from(sorted(ops.ELEMENTWISE)),
+    st.sampled_from(sorted(table.ELEMENTWISE)),
     st.lists(OPERANDS, min_size=1, max_size=2).map(tuple),
     INPUTS,
     st.none() | OPERANDS,
@@ -81,7 +84,7 @@ APPLIES = st.builds(
     SITE,
 )
 REDUCES = st.builds(
-    Reduce, st.sampled_from(sorted(ops.REDUCTIONS)), COUNT, OPERANDS, SHAPES, DTYPES, SITE
+    Reduce, st.sampled_from(sorted(table.REDUCTIONS)), COUNT, OPERANDS, SHAPES, DTYPES, SITE
 )
 OTHERS = [
     st.builds(
@@ -304,13 +307,13 @@ def test_tuples_that_are_no_batch_are_refused(message):
 def test_classes_are_named_by_the_message_as_they_are():
     """No detour over attributes of what is allowed reaches anything else."""
     for module, name in [
-        ("distnb.protocol", "pickle.loads"),
-        ("distnb.protocol", "io"),
-        ("distnb.views", "View.whole"),
-        ("distnb.views", "View.__init_subclass__"),
-        ("distnb.views", "dataclass"),
+        ("distnb.wire.protocol", "pickle.loads"),
+        ("distnb.wire.protocol", "io"),
+        ("distnb.geometry.views", "View.whole"),
+        ("distnb.geometry.views", "View.__init_subclass__"),
+        ("distnb.geometry.views", "dataclass"),
         ("builtins", "complex.__class__"),
-        ("distnb.axes", "__builtins__"),
+        ("distnb.geometry.axes", "__builtins__"),
         ("copyreg", "add_extension"),
         ("copyreg", "pickle"),
         ("copyreg", "constructor"),

@@ -9,10 +9,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from distnb import philox as random
-from distnb.axes import BlockCyclic
-from distnb.philox import DISTRIBUTIONS, TILE, fill, runs_of, words_of
-from distnb.slices import Section, interval
+from distnb.geometry.axes import BlockCyclic
+from distnb.geometry.slices import Section, interval
+from distnb.ops import philox as random
+from distnb.ops.philox import (
+    DISTRIBUTIONS,
+    TILE,
+    fill,
+    runs_of,
+    words_of,
+)
 from distnb.testing import axis_kinds, indices_of
 
 LOW = 2**32 - 1

@@ -2,9 +2,9 @@
 
 import pytest
 
-from distnb.client.recorder import Recorder
-from distnb.layout import default_layout
-from distnb.protocol import Create, Describe, Free
+from distnb.client.session.recorder import Recorder
+from distnb.geometry.layout import default_layout
+from distnb.wire.protocol import Create, Describe, Free
 
 
 @pytest.fixture(params=[False, True], ids=["untimed", "timed"])

@@ -8,9 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distnb import events
-from distnb.events import COMPUTE, IDLE, OVERHEAD, TRANSFER, WAITING, Clock, CommandTime, OpTime
-from distnb.records import AGREE, DECODE, Log, Sums, clock_offset, steps
+from distnb.measure import events
+from distnb.measure.events import (
+    COMPUTE,
+    IDLE,
+    OVERHEAD,
+    TRANSFER,
+    WAITING,
+    Clock,
+    CommandTime,
+    OpTime,
+)
+from distnb.measure.records import (
+    AGREE,
+    DECODE,
+    Log,
+    Sums,
+    clock_offset,
+    steps,
+)
 
 
 class Rank:

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from distnb.channel import SMALL
-from distnb.protocol import Failure, Reply
-from distnb.records import Times
-from distnb.replies import decode, encode
+from distnb.measure.records import Times
+from distnb.wire.channel import SMALL
+from distnb.wire.protocol import Failure, Reply
+from distnb.wire.replies import decode, encode
 
 TIMES = Times(12, ((-1,), (0, 1)), b"marks", b"", b"sent")
 

@@ -11,8 +11,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from distnb.events import CLASSES, COMPUTE, IDLE, Account, CommandTime, OpTime, Report
-from distnb.widgets import TimeReport, account, matrices
+from distnb.measure.events import (
+    CLASSES,
+    COMPUTE,
+    IDLE,
+    Account,
+    CommandTime,
+    OpTime,
+    Report,
+)
+from distnb.widgets import TimeReport
+from distnb.widgets.drawing import matrices
+from distnb.widgets.times import account
 from tests.unit.pages import SVG, check_svg, contrast, marks, parse, rgb, table, text_rows
 from tests.unit.runs import MS, reports, span, step
 from tests.unit.runs import report as made

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from distnb import samplers
-from distnb.samplers import Draws, fill, log_factorial
+from distnb.ops import samplers
+from distnb.ops.samplers import Draws, fill, log_factorial
 
 #: Each sampler where it takes another way: inversion, rejection, large and small parameters.
 CASES = [

@@ -5,11 +5,11 @@ import signal
 import numpy as np
 import pytest
 
-from distnb import interrupts
-from distnb.engines.scalapack import Matrix
-from distnb.engines.store import Base
-from distnb.interrupts import held, interruptible, shielded
-from distnb.layout import make_layout
+from distnb.common import interrupts
+from distnb.common.interrupts import held, interruptible, shielded
+from distnb.engines.linalg.scalapack import Matrix
+from distnb.engines.runtime.store import Base
+from distnb.geometry.layout import make_layout
 
 
 @pytest.mark.parametrize("grid", [(1, 1), (3, 1), (1, 2), (2, 3)])

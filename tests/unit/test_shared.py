@@ -7,10 +7,10 @@ import random
 import numpy as np
 import pytest
 
-from distnb.engines import shared
-from distnb.engines.shared import Arena, Card
-from distnb.engines.store import Pool, Store
-from distnb.layout import make_layout
+from distnb.engines.runtime import shared_segments
+from distnb.engines.runtime.shared_segments import Arena, Card
+from distnb.engines.runtime.store import Pool, Store
+from distnb.geometry.layout import make_layout
 
 GRAIN = 1 << 16
 pytestmark = pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="needs memfd_create")
@@ -79,20 +79,22 @@ def test_no_more_than_there_is(arena):
 
 def test_another_process_file_is_refused(arena, tmp_path):
     card = Card(("node", 1), os.getpid(), arena.fd, arena.nbytes, arena.secret)
-    pages = shared._map(card)
+    pages = shared_segments._map(card)
     arena.take(8)[...] = 7
     assert pages[:16] == arena.secret
-    assert shared._map(card._replace(secret=bytes(16))) is None
-    assert shared._map(card._replace(fd=9999)) is None
+    assert shared_segments._map(card._replace(secret=bytes(16))) is None
+    assert shared_segments._map(card._replace(fd=9999)) is None
     with open(tmp_path / "file", "wb+") as file:
         file.write(arena.secret)
         file.flush()
-        assert shared._map(card._replace(fd=file.fileno())) is None
+        assert shared_segments._map(card._replace(fd=file.fileno())) is None
 
 
 def test_peers_see_the_same_memory(arena):
-    pages = shared._map(Card(("node", 1), os.getpid(), arena.fd, arena.nbytes, arena.secret))
-    node = shared.Node(frozenset({0, 1}), 1, arena, {1: pages})
+    pages = shared_segments._map(
+        Card(("node", 1), os.getpid(), arena.fd, arena.nbytes, arena.secret)
+    )
+    node = shared_segments.Node(frozenset({0, 1}), 1, arena, {1: pages})
     memory = arena.take(80)
     memory.view(float)[...] = np.arange(10.0)
     look = node.block(1, arena.offset(memory), 10, np.dtype(float))
@@ -106,7 +108,7 @@ def test_peers_see_the_same_memory(arena):
 
 @pytest.fixture
 def store(arena):
-    made = Store(0, 1 << 20, shared.Node(frozenset({0, 1}), 1, arena, {}))
+    made = Store(0, 1 << 20, shared_segments.Node(frozenset({0, 1}), 1, arena, {}))
     yield made
     made.clear()
 

@@ -3,10 +3,15 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distnb.shares import Along, by_coord, divide, split
-from distnb.slices import total
+from distnb.geometry.overlaps import (
+    Along,
+    by_coord,
+    divide,
+    split,
+)
+from distnb.geometry.slices import total
+from distnb.geometry.views import AxisMap
 from distnb.testing import axis_kinds, indices_of
-from distnb.views import AxisMap
 
 
 @st.composite

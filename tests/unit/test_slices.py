@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from distnb.slices import (
+from distnb.geometry.slices import (
     Section,
     clip,
     elements,

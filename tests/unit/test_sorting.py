@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distnb.engines import splitters as sorting
-from distnb.engines.exchange import TAGS_PER_COMMAND
+from distnb.engines.collectives import splitters as sorting
+from distnb.engines.runtime.exchange import TAGS_PER_COMMAND
 
 VALUES = {
     "numbers": st.integers(-50, 50).map(float),

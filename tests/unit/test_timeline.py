@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from distnb.events import CLASSES
-from distnb.widgets import columns as sent
-from distnb.widgets.columns import BOOKED, columns, summary
-from distnb.widgets.timeline import Timeline
+from distnb.measure.events import CLASSES
+from distnb.widgets.times import columns as sent
+from distnb.widgets.times.columns import BOOKED, columns, summary
+from distnb.widgets.times.timeline import Timeline
 from tests.reports import CASES, overlaps, synthetic
 
 SCRIPT = Path(sent.__file__).with_name("timeline.js")

@@ -8,13 +8,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import distnb as dnb
-from distnb.axes import Block
-from distnb.engines.reductions import Plan
-from distnb.layout import Grid, Layout, make_layout, replicated
+from distnb.engines.collectives.reductions import Plan
+from distnb.geometry.axes import Block
+from distnb.geometry.layout import (
+    Grid,
+    Layout,
+    make_layout,
+    replicated,
+)
+from distnb.geometry.views import Placed, View
+from distnb.plans.traffic import (
+    held,
+    pairs,
+    reduction,
+    traffic,
+)
+from distnb.plans.transfer import plan_apply
 from distnb.testing import layouts, placed, shapes
-from distnb.traffic import held, pairs, reduction, traffic
-from distnb.transfer import plan_apply
-from distnb.views import Placed, View
 from distnb.widgets import Cost
 
 SIZES = st.integers(1, 6)
@@ -124,7 +134,7 @@ def test_many_engines_are_quick(dists):
 @given(st.data(), st.sampled_from(["block", "cyclic", ("cyclic", 3)]))
 def test_bounds_of_messages_are_bounds(data, dist):
     """As if there were many engines: never less than what is sent, never more than all pairs."""
-    from distnb import traffic as module
+    from distnb.plans import traffic as module
 
     size, n = data.draw(st.integers(2, 6)), data.draw(st.integers(1, 60))
     operand = Placed.whole((n,), data.draw(layouts((n,), size)))

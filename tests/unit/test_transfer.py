@@ -8,8 +8,31 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from distnb.axes import Block, BlockCyclic, Cyclic, Irregular, SlicedBlock, Whole
-from distnb.layout import Grid, Layout, make_layout, on_engine, replicated
+from distnb.geometry.axes import (
+    Block,
+    BlockCyclic,
+    Cyclic,
+    Irregular,
+    SlicedBlock,
+    Whole,
+)
+from distnb.geometry.layout import (
+    Grid,
+    Layout,
+    make_layout,
+    on_engine,
+    replicated,
+)
+from distnb.geometry.views import Placed, View, follow
+from distnb.plans.transfer import (
+    LOCAL,
+    Lending,
+    group,
+    part_of,
+    plan_apply,
+    plan_parts,
+    plan_reduce,
+)
 from distnb.testing import (
     assert_same_as_numpy,
     indices_of,
@@ -20,8 +43,6 @@ from distnb.testing import (
     simulate_apply,
     view_of,
 )
-from distnb.transfer import LOCAL, Lending, group, part_of, plan_apply, plan_parts, plan_reduce
-from distnb.views import Placed, View, follow
 
 SIZES = range(1, 8)
 

@@ -11,15 +11,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distnb.axes import Block, BlockCyclic, Cyclic, Irregular, SlicedBlock
-from distnb.errors import LayoutError
-from distnb.layout import Grid, Layout, make_layout, on_engine, replicated
-from distnb.slices import elements
-from distnb.views import Placed, View
-from distnb.widgets import blocks, describe, picture, plot, to_html
-from distnb.widgets import layout as drawing
-from distnb.widgets.picture import spans
-from distnb.widgets.text import spell_view
+from distnb.common.errors import LayoutError
+from distnb.geometry.axes import (
+    Block,
+    BlockCyclic,
+    Cyclic,
+    Irregular,
+    SlicedBlock,
+)
+from distnb.geometry.layout import (
+    Grid,
+    Layout,
+    make_layout,
+    on_engine,
+    replicated,
+)
+from distnb.geometry.slices import elements
+from distnb.geometry.views import Placed, View
+from distnb.widgets import (
+    blocks,
+    describe,
+    plot,
+    to_html,
+)
+from distnb.widgets.drawing.text import spell_view
+from distnb.widgets.layouts import layout_view as drawing
+from distnb.widgets.layouts.picture import picture, spans
 from tests.unit.pages import SVG, check_svg, contrast, marks, parse, rgb, table, text_rows
 
 MARKS = 420  # 400 blocks, and what marks a view

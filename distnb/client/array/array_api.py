@@ -1,0 +1,93 @@
+"""What the Python array API standard asks for besides operations: dtypes, devices, exchange.
+
+Consortium for Python Data API Standards, "Python array API standard", 2024.12.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.record.creation import asarray
+from distnb.client.record.namespace import check_device, public
+
+__all__ = ["VERSION"]
+
+#: The version of the standard.
+VERSION = "2024.12"
+
+
+def _kind(x: Any) -> Any:
+    """Return the dtype of an array, and anything else as it is."""
+    return x.dtype if isinstance(x, DistArray) else x
+
+
+@public("result_type", np.result_type)
+def result_type(*arrays_and_dtypes: Any) -> np.dtype:
+    """Return the dtype that arrays, dtypes and Python numbers are promoted to, as NumPy's."""
+    return np.result_type(*map(_kind, arrays_and_dtypes))
+
+
+@public("can_cast", np.can_cast)
+def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
+    """Tell whether a dtype can be cast to another, as NumPy's; only the array's dtype counts."""
+    return np.can_cast(_kind(from_), _kind(to), casting)  # type: ignore[arg-type]
+
+
+@public("isdtype")
+def isdtype(dtype: Any, kind: Any) -> bool:
+    """Tell whether a dtype is of a kind, such as ``'real floating'``, as NumPy's."""
+    return np.isdtype(dtype, kind)
+
+
+@public("astype", np.astype)
+def astype(x: DistArray, dtype: Any, /, *, copy: bool = True, device: Any = None) -> DistArray:
+    """Return a copy with another dtype; the elements stay where they are."""
+    check_device(device)
+    return asarray(x).astype(dtype, copy=copy)
+
+
+@public("iinfo")
+def iinfo(type: Any, /) -> np.iinfo:
+    """Return the limits of an integer dtype, or of that of an array."""
+    return np.iinfo(_kind(type))
+
+
+@public("finfo")
+class Finfo:
+    """The limits of a floating point dtype, as Python numbers; the rest is NumPy's.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> dnb.finfo(dnb.float32).eps
+    1.1920928955078125e-07
+    """
+
+    def __init__(self, type: Any, /) -> None:
+        self._numpys = np.finfo(_kind(type))
+        self.bits = self._numpys.bits
+        self.dtype = self._numpys.dtype
+        for name in ("eps", "max", "min", "smallest_normal", "tiny", "resolution"):
+            setattr(self, name, float(getattr(self._numpys, name)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._numpys, name)
+
+    def __repr__(self) -> str:
+        return f"finfo(min={self.min}, max={self.max}, eps={self.eps}, dtype={self.dtype})"
+
+
+@public("from_dlpack", np.from_dlpack)
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> DistArray:
+    """Make a distributed array of another library's; a DistArray is returned as it is.
+
+    Raises
+    ------
+    ValueError
+        For another device, or if a copy would be needed and ``copy`` is False.
+    """
+    check_device(device)
+    return asarray(x if isinstance(x, DistArray) else np.from_dlpack(x), copy=copy)

@@ -1,0 +1,122 @@
+"""Elements that are read one after the other are fetched several at a time.
+
+A loop that reads element by element waits for the engines each time. When it has gone on evenly for
+a while, along one axis, the next elements come along with the one that is asked for: twice as many
+each time, as operating systems read files ahead. They hold as long as nothing is recorded and
+nothing is sent to the engines in any other way, and for a few milliseconds at most.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from distnb.client.record.array import Handle
+from distnb.geometry.layout import Ints
+from distnb.geometry.views import Placed, View
+from distnb.wire.protocol import Operand
+
+if TYPE_CHECKING:
+    from distnb.client.session.session import Session
+
+__all__ = ["Ahead"]
+
+#: Elements that are fetched at a time, at most.
+_MOST = 4096
+#: Seconds for which they hold: what others do on the engines is not known here.
+_FRESH = 0.01
+
+
+class _Page(NamedTuple):
+    """Elements at ``start + k*step`` along an axis, and how long they hold."""
+
+    handle: int
+    axis: int
+    start: Ints
+    step: int
+    values: np.ndarray
+    state: tuple[int, int]
+    until: float
+
+    def find(self, handle: int, at: Ints) -> np.ndarray | None:
+        """Return an element, None if it is not among these."""
+        axis = self.axis
+        if handle != self.handle or (at[:axis], at[axis + 1 :]) != (
+            self.start[:axis],
+            self.start[axis + 1 :],
+        ):
+            return None
+        k, rest = divmod(at[axis] - self.start[axis], self.step)
+        good = rest == 0 and 0 <= k < len(self.values)
+        return self.values[k : k + 1].reshape(()).copy() if good else None
+
+
+class Ahead:
+    """The element that was read last, how reading went on, and what was fetched ahead.
+
+    Under SPMD nothing is: ranks that measure time would come to different ends.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._handle = 0
+        self._last: Ints = ()
+        #: (axis, distance) from the element before to the last one.
+        self._step = (-1, 0)
+        #: Whether that was the distance before, too.
+        self._even = False
+        self._page: _Page | None = None
+        #: Elements that were read since engines were asked.
+        self._used = 1
+
+    def element(self, x: Handle) -> np.ndarray:
+        """Return an element of an array on the engines, as it is now."""
+        operand, base = x.operand, x._base
+        at = tuple([i for _, i in x._view.fixed])
+        self._note(base.handle, at)
+        found = self._kept(base.handle, at)
+        if found is not None:
+            self._used += 1
+            return found
+        n = self._count(base.shape, at)
+        self._page, self._used = None, 1
+        if n < 2:
+            return self._session.gather(operand, x.placed, x.dtype)
+        axis, step = self._step
+        others = tuple([pair for pair in x._view.fixed if pair[0] != axis])
+        view = View((n,), ((axis, at[axis], step),), others)
+        placed = Placed(base.shape, base.layout, view)
+        values = self._session.gather(Operand(base.handle, view), placed, x.dtype)
+        until = monotonic() + _FRESH
+        self._page = _Page(base.handle, axis, at, step, values, self._now(), until)
+        return values[0:1].reshape(()).copy()
+
+    def _note(self, handle: int, at: Ints) -> None:
+        """Take note of what is read."""
+        moved = [a for a, (i, j) in enumerate(zip(at, self._last, strict=False)) if i != j]
+        step = (-1, 0)
+        if handle == self._handle and len(moved) == 1:
+            step = (moved[0], at[moved[0]] - self._last[moved[0]])
+        self._even = step == self._step and step[1] != 0
+        self._handle, self._last, self._step = handle, at, step
+
+    def _kept(self, handle: int, at: Ints) -> np.ndarray | None:
+        """Return an element that was fetched ahead, if that still holds."""
+        page = self._page
+        if page is None or page.state != self._now() or monotonic() > page.until:
+            return None
+        return page.find(handle, at)
+
+    def _count(self, shape: Ints, at: Ints) -> int:
+        """Return how many elements to fetch, from this one on."""
+        if not self._even or not self._session.transport.concurrent:
+            return 1
+        axis, step = self._step
+        left = (shape[axis] - 1 - at[axis]) // step if step > 0 else at[axis] // -step
+        return min(2 * self._used, _MOST, left + 1)
+
+    def _now(self) -> tuple[int, int]:
+        """Return what changes when anything is done that could change elements."""
+        return self._session.recorded, self._session.transport.sent

@@ -1,0 +1,66 @@
+"""Reading arrays, and single elements, which are read where they lie if nothing came between."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distnb.client.array.prefetch import Ahead
+from distnb.client.record.array import Handle
+from distnb.client.record.operations import copied
+from distnb.client.record.placement import stay
+from distnb.client.session.bases import Base
+from distnb.geometry.views import View
+from distnb.wire.protocol import Apply, Create, Operand
+
+__all__ = ["read", "taken"]
+
+
+class _Copy(NamedTuple):
+    """Makes the array of an element: a copy of what another array has there."""
+
+    source: Handle
+    operand: Operand
+
+    def __call__(self, base: Base) -> None:
+        base.begin(base.layout)
+        shape, dtype, layout, site = base.shape, base.dtype.str, base.layout, base.site
+        out = Operand(base.handle, View.whole(shape))
+        base.session.record(
+            Create(base.handle, shape, dtype, layout, ("empty",), site),
+            Apply("copy", (out,), (self.operand,), None, (), site),
+        )
+
+
+def taken(x: Handle) -> Any:
+    """Return an element as it is now, which later writes do not change.
+
+    It is a copy. But if it is read before anything else happens, it is read where it lies.
+    """
+    if x._base.host is not None:
+        return copied(x, x.dtype, stay(x, x.dtype))
+    session, operand = x.session, x.operand
+    base = Base.to_come(session, (), x.dtype, stay(x, x.dtype))
+    base.site = session.site()
+    session.promise.give(base, _Copy(x, operand))
+    return Handle.made(base, View.whole(()))
+
+
+def read(x: Handle) -> np.ndarray:
+    """Return the elements of an array on the engines."""
+    base, session = x._base, x.session
+    if base.known is not None:
+        session.check_open()
+        return base.known.copy()
+    promised = session.promise.withdraw(base)
+    if promised is None:
+        return session.gather(x.operand, x.placed, x.dtype)
+    try:
+        session.ahead = session.ahead or Ahead(session)
+        base.known = session.ahead.element(promised.source)
+    except BaseException:
+        base.begin(base.layout)
+        base.lost = True
+        raise
+    return base.known.copy()

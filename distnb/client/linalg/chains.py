@@ -1,0 +1,241 @@
+"""Products made of others: ``cross``, ``multi_dot``, and the names of ``numpy.linalg``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.linalg import contractions, factorizations, products
+from distnb.client.linalg.factorization_commands import operands
+from distnb.client.record.array import create
+from distnb.client.record.indexing import one_axis
+from distnb.client.record.namespace import FUNCTIONS, public, stands_for
+from distnb.client.record.operations import assign
+from distnb.client.shape.reshaping import reshape
+from distnb.common.errors import explain
+from distnb.geometry.axes import Whole
+from distnb.geometry.layout import Layout
+from distnb.geometry.views import follow
+
+__all__ = [
+    "cross",
+    "diagonal",
+    "matmul",
+    "matrix_transpose",
+    "multi_dot",
+    "outer",
+    "tensordot",
+    "tensorinv",
+    "tensorsolve",
+    "trace",
+    "vecdot",
+]
+
+
+# -- chains of matrices --------------------------------------------------------------------------
+
+
+@stands_for(np.linalg.multi_dot)
+def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> DistArray:
+    """Multiply several matrices in the order that needs the fewest multiplications.
+
+    The first and the last may be vectors.
+    """
+    found = list(operands(*arrays))
+    if len(found) < 2:
+        raise ValueError("Expecting at least two arrays.")
+    for k, x in enumerate(found):
+        if x.ndim != 2 and not (x.ndim == 1 and k in (0, len(found) - 1)):
+            raise np.linalg.LinAlgError(
+                explain(f"array {k}", f"{x.ndim} axes", "2", "only the ends may be vectors")
+            )
+    lengths = [x.shape[0] if x.ndim == 2 else 1 for x in found[:1]]
+    lengths += [x.shape[0] for x in found[1:]]
+    lengths.append(found[-1].shape[1] if found[-1].ndim == 2 else 1)
+    result = _multiply(found, _splits(lengths), 0, len(found) - 1)
+    if out is None:
+        return result
+    assign(out, result)
+    return out
+
+
+def _splits(n: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Return for each run of matrices where to split it (matrix i is n[i] x n[i + 1])."""
+    count = len(n) - 1
+    cost = {(i, i): 0 for i in range(count)}
+    best = {}
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            ways = {
+                k: cost[i, k] + cost[k + 1, j] + n[i] * n[k + 1] * n[j + 1] for k in range(i, j)
+            }
+            best[i, j] = min(ways, key=ways.__getitem__)
+            cost[i, j] = ways[best[i, j]]
+    return best
+
+
+def _multiply(
+    arrays: Sequence[DistArray], best: dict[tuple[int, int], int], i: int, j: int
+) -> DistArray:
+    if i == j:
+        return arrays[i]
+    k = best[i, j]
+    return products.dot(_multiply(arrays, best, i, k), _multiply(arrays, best, k + 1, j))
+
+
+# -- equations of more axes ----------------------------------------------------------------------
+
+
+@stands_for(np.linalg.tensorinv)
+def tensorinv(a: Any, ind: int = 2) -> DistArray:
+    """Return the inverse with respect to ``tensordot`` over ``ind`` axes."""
+    (x,) = operands(a)
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    shape = x.shape[ind:] + x.shape[:ind]
+    found = factorizations.inv(reshape(x, (prod(x.shape[:ind]), prod(x.shape[ind:]))))
+    return reshape(found, shape)
+
+
+@stands_for(np.linalg.tensorsolve)
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> DistArray:
+    """Solve ``tensordot(a, x, x.ndim) == b``; ``axes`` of ``a`` are moved to its end first."""
+    x, y = operands(a, b)
+    moved = [one_axis(d, x.ndim) for d in axes or ()]
+    x = x.transpose([*(d for d in range(x.ndim) if d not in moved), *moved])
+    shape = x.shape[-(x.ndim - y.ndim) :]
+    n = prod(shape)
+    if x.size != n**2:
+        raise np.linalg.LinAlgError(
+            explain("tensorsolve", f"{x.shape}", "as many rows as columns", "see axes=")
+        )
+    return reshape(factorizations.solve(reshape(x, (n, n)), reshape(y, -1)), shape)
+
+
+# -- vectors of three numbers --------------------------------------------------------------------
+
+
+@public("cross", np.cross)
+def _cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
+) -> DistArray:
+    """Return the cross product of vectors of three numbers, as ``numpy.cross``."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = operands(a, b)
+    if 0 in (x.ndim, y.ndim):
+        raise ValueError("At least one array has zero dimension")
+    dtype = np.promote_types(x.dtype, y.dtype)
+    (a0, a1, a2), (b0, b1, b2) = (
+        _components(z if z.dtype == dtype else z.astype(dtype), d)
+        for z, d in ((x, axisa), (y, axisb))
+    )
+    last = _minor(a0, b1, a1, b0)
+    if a2 is None or b2 is None:
+        warnings.warn(
+            "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors "
+            "instead. (deprecated in NumPy 2.0)",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        if a2 is None and b2 is None:
+            return last
+    return _stacked((_minor(a1, b2, a2, b1), _minor(a2, b0, a0, b2), last), axisc)
+
+
+def _components(x: DistArray, axis: int) -> list[Any]:
+    d = one_axis(axis, x.ndim)
+    if x.shape[d] not in (2, 3):
+        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
+    found = [x._look(x._view.fix(d, i)) for i in range(x.shape[d])]
+    return found if len(found) == 3 else [*found, None]
+
+
+def _minor(p: Any, q: Any, r: Any, s: Any) -> DistArray:
+    """Return ``p * q - r * s``; None is 0."""
+    if p is None or q is None:
+        return -(r * s)
+    return p * q if r is None or s is None else p * q - r * s
+
+
+def _stacked(parts: Sequence[DistArray], axis: int) -> DistArray:
+    """Return arrays along a new axis, which is not split."""
+    like = parts[0]
+    d = one_axis(axis, like.ndim + 1)
+    layout = follow(like.placed, like.session.size)[0]
+    longer = Layout(layout.grid, (*layout.axes, Whole()), (*layout.dims, -1))
+    found = create(like.session, (*like.shape, len(parts)), like.dtype, longer, ("empty",))
+    for i, part in enumerate(parts):
+        found[..., i] = part
+    return FUNCTIONS[np.moveaxis](found, -1, d)
+
+
+# -- the names of numpy.linalg -------------------------------------------------------------------
+
+
+@stands_for(np.linalg.cross)
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> DistArray:
+    """Return the cross product of vectors of three numbers along an axis."""
+    x, y = operands(x1, x2)
+    if x.shape[axis] != 3 or y.shape[axis] != 3:
+        raise ValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
+            f"{x.shape[axis]} and {y.shape[axis]} dimensional instead."
+        )
+    return _cross(x, y, axis=axis)
+
+
+@stands_for(np.linalg.diagonal)
+def diagonal(x: Any, /, *, offset: int = 0) -> DistArray:
+    """Return a copy of the diagonals of the matrices in the last two axes."""
+    return contractions.diagonal(x, offset, -2, -1)
+
+
+@stands_for(np.linalg.trace)
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> DistArray:
+    """Sum the diagonals of the matrices in the last two axes."""
+    return contractions.trace(x, offset, -2, -1, dtype)
+
+
+@stands_for(np.linalg.matmul)
+def matmul(x1: Any, x2: Any, /) -> DistArray:
+    """Multiply matrices, as :func:`distnb.matmul`."""
+    return products.matmul(x1, x2)
+
+
+@stands_for(np.linalg.outer)
+def outer(x1: Any, x2: Any, /) -> DistArray:
+    """Multiply each element of one vector with each of another."""
+    x, y = operands(x1, x2)
+    if x.ndim != 1 or y.ndim != 1:
+        raise ValueError(
+            "Input arrays must be one-dimensional, but they are "
+            f"x1.ndim={x.ndim} and x2.ndim={y.ndim}."
+        )
+    return contractions.outer(x, y)
+
+
+@stands_for(np.linalg.tensordot)
+def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> DistArray:
+    """Sum products over axes of two arrays, as :func:`distnb.tensordot`."""
+    return contractions.tensordot(x1, x2, axes)
+
+
+@stands_for(np.linalg.vecdot)
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> DistArray:
+    """Sum the products of (the conjugate of) vectors along an axis."""
+    return products.vecdot(x1, x2, axis=axis)
+
+
+@public("matrix_transpose", np.matrix_transpose)
+@stands_for(np.linalg.matrix_transpose)
+def matrix_transpose(x: Any, /) -> DistArray:
+    """Return the view with the last two axes exchanged."""
+    (found,) = operands(x)
+    return found.mT

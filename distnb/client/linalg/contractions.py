@@ -1,0 +1,217 @@
+"""Products of arrays that sum over axes: ``tensordot``, ``einsum`` and their like, and diagonals.
+
+All are made of one operation on two arrays (:mod:`distnb.client.linalg.contraction_commands`). The
+result is split along the axis for which the least travels; if that is a summed one, every engine
+gets the result.
+"""
+
+from __future__ import annotations
+
+import operator
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.linalg.contraction_commands import contract
+from distnb.client.linalg.factorization_commands import in_layout, local, operands
+from distnb.client.record.creation import arange
+from distnb.client.record.host_arrays import all_here, fits, watched
+from distnb.client.record.indexing import one_axis
+from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.operations import (
+    as_dist,
+    assign,
+    elementwise,
+    settled,
+)
+from distnb.common.errors import explain
+from distnb.geometry.axes import (
+    Axis,
+    Block,
+    Irregular,
+    Whole,
+)
+from distnb.geometry.layout import (
+    Grid,
+    Ints,
+    Layout,
+    replicated,
+)
+from distnb.geometry.views import follow
+
+__all__ = ["diagonal", "inner", "kron", "outer", "tensordot", "trace", "vdot"]
+
+
+@public("tensordot", np.tensordot)
+def tensordot(a: Any, b: Any, axes: Any = 2) -> DistArray:
+    """Sum products over axes of two arrays, as ``numpy.tensordot``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     a = dnb.ones((4, 5, 6))
+    ...     dnb.tensordot(a, a, axes=([0, 2], [0, 2])).shape
+    (5, 5)
+    """
+    x, y = operands(a, b)
+    left, right = _summed(axes)
+    good = len(left) == len(right) and max(len(left), len(right)) <= min(x.ndim, y.ndim)
+    pairs = [(_axis(i, x), _axis(j, y)) for i, j in zip(left, right, strict=False)] if good else []
+    if not good or any(x.shape[i] != y.shape[j] for i, j in pairs):
+        raise ValueError(
+            explain(
+                "tensordot", f"{x.shape} and {y.shape}", "pairs of axes of one length", "see axes="
+            )
+        )
+    ia = tuple(range(x.ndim))
+    of = {j: i for i, j in pairs}
+    ib = tuple(of.get(d, x.ndim + d) for d in range(y.ndim))
+    return _contract(x, ia, y, ib, tuple(i for i in ia + ib if (i in ia) != (i in ib)))
+
+
+def _summed(axes: Any) -> tuple[list[int], list[int]]:
+    """Return the axes of either operand that are summed."""
+    if not np.iterable(axes):
+        n = operator.index(axes)
+        return list(range(-n, 0)), list(range(n))
+    left, right = axes
+    return ([*left] if np.iterable(left) else [left]), ([*right] if np.iterable(right) else [right])
+
+
+def _axis(d: Any, x: DistArray) -> int:
+    d = operator.index(d)
+    if not -x.ndim <= d < x.ndim:
+        raise IndexError(explain("axis", d, f"one of an array with {x.ndim}", "see axes="))
+    return d % x.ndim
+
+
+def _contract(x: DistArray, ia: Ints, y: DistArray, ib: Ints, io: Ints) -> DistArray:
+    if len(set(ia)) < len(ia) or len(set(ib)) < len(ib):
+        raise ValueError(explain("axes", "one twice", "each once", "sum over other axes"))
+    return contract(x, ia, y, ib, io)
+
+
+@public("inner", np.inner)
+def inner(a: Any, b: Any, /) -> DistArray:
+    """Sum products over the last axes of two arrays, as ``numpy.inner``."""
+    x, y = operands(a, b)
+    if 0 in (x.ndim, y.ndim):
+        return elementwise("multiply", x, y)
+    return tensordot(x, y, (-1, -1))
+
+
+@public("vdot", np.vdot)
+def vdot(a: Any, b: Any, /) -> DistArray:
+    """Sum the products of the conjugate of all elements with those of another array."""
+    x, y = operands(a, b)
+    if x.size != y.size:
+        raise ValueError("cannot reshape array: operands of vdot must have as many elements")
+    if x.shape != y.shape:
+        x, y = (FUNCTIONS[np.reshape](z, -1) for z in (x, y))
+    left = x.conj() if x.dtype.kind == "c" else x
+    axes = tuple(range(x.ndim))
+    return _contract(left, axes, y, axes, ())
+
+
+@public("outer", np.outer)
+def outer(a: Any, b: Any, out: Any = None) -> DistArray:
+    """Multiply each element of one array with each of another, as ``numpy.outer``.
+
+    The result is split as the first operand, in rows; every engine gets the second.
+    """
+    x, y = (z if z.ndim == 1 else FUNCTIONS[np.reshape](z, -1) for z in operands(a, b))
+    found = contract(x, (0,), y, (1,), (0, 1))
+    if out is None:
+        return found
+    assign(out, found)
+    return out
+
+
+@public("kron", np.kron)
+def kron(a: Any, b: Any) -> DistArray:
+    """Return the Kronecker product: blocks of the second operand scaled by the first.
+
+    It is split as the first operand, along its first axis; every engine gets the second.
+    """
+    x, y = operands(a, b)
+    if 0 in (x.ndim, y.ndim):
+        return elementwise("multiply", x, y)
+    n = max(x.ndim, y.ndim)
+    x, y = (_with_axes(z, n) for z in (x, y))
+    shape = tuple(i * j for i, j in zip(x.shape, y.shape, strict=True))
+    dtype = np.multiply(np.empty(0, x.dtype), np.empty(0, y.dtype)).dtype
+    if all_here((x, y), x.session) and fits(prod(shape) * dtype.itemsize):
+        return settled(x.session, watched("kron", np.kron, x.here, y.here))
+    size = x.session.size
+    d = max(range(n), key=lambda i: min(x.shape[i], size))
+    where = _along(d, n, Block(), size)
+    cuts = [y.shape[d] * where.axes[d].bounds(x.shape[d], size, c)[0] for c in range(size)]
+    last = _along(d, n, Irregular((*cuts, shape[d])), size)
+    x, y = as_dist(x, x.session), as_dist(y, x.session)
+    brought = [in_layout(x, where), in_layout(y, replicated(n, size))]
+    return local("kron", brought, (), None, [last], [(shape, dtype)])[0]
+
+
+def _with_axes(x: DistArray, n: int) -> DistArray:
+    """Return a view with leading axes of length 1, up to ``n`` axes."""
+    while x.ndim < n:
+        x = x._look(x._view.insert(0))
+    return x
+
+
+def _along(d: int, n: int, axis: Axis, size: int) -> Layout:
+    """Return the layout that splits axis ``d`` of ``n`` in a way."""
+    axes = tuple(axis if i == d else Whole() for i in range(n))
+    return Layout(Grid.of((size,)), axes, tuple(0 if i == d else -1 for i in range(n)))
+
+
+# -- diagonals ---------------------------------------------------------------------------------
+
+
+@public("diagonal", np.diagonal)
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DistArray:
+    """Return a copy of diagonals, as ``numpy.diagonal``: each element lies where its row does.
+
+    A matrix of which both axes are split is brought into blocks of rows first.
+    """
+    (x,) = operands(a)
+    if x.ndim < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    d, e = one_axis(axis1, x.ndim), one_axis(axis2, x.ndim)
+    if d == e:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    if x.here is not None:
+        return settled(x.session, np.array(np.diagonal(x.here, offset, d, e), order="C"))
+    rest = [i for i in range(x.ndim) if i not in (d, e)]
+    x = x.transpose([*rest, d, e])
+    x = x[..., max(0, -offset) :, max(0, offset) :]
+    k = min(x.shape[-2:])
+    return _main_diagonal(x[..., :k, :k], k)
+
+
+def _main_diagonal(x: DistArray, k: int) -> DistArray:
+    """Return the diagonals of square matrices."""
+    n = x.ndim - 2
+    layout = follow(x.placed, x.session.size)[0]
+    if layout.parts(n) == 1:
+        x = x.mT
+        layout = follow(x.placed, x.session.size)[0]
+    if layout.parts(n) > 1 and layout.parts(n + 1) > 1:
+        layout = _along(n, n + 2, Block(), x.session.size)
+    vector = Layout(layout.grid, layout.axes[:-1], layout.dims[:-1])
+    where = Layout(layout.grid, layout.axes[n : n + 1], layout.dims[n : n + 1])
+    rows = arange(k, dist=where, session=x.session)
+    spec = x.shape[:-1], x.dtype
+    return local("diagonal", [in_layout(x, layout), rows], (), None, [vector], [spec])[0]
+
+
+@public("trace", np.trace)
+def trace(
+    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+) -> DistArray:
+    """Sum diagonals, as ``numpy.trace``."""
+    found: DistArray = FUNCTIONS[np.sum](diagonal(a, offset, axis1, axis2), -1, dtype, out)
+    return found

@@ -1,0 +1,228 @@
+"""Triangles of matrices, matrices made of a diagonal, and of powers."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.linalg.contractions import diagonal, trace
+from distnb.client.record.array import create, numeric
+from distnb.client.record.creation import (
+    arange,
+    asarray,
+    empty,
+    empty_like,
+    ones,
+    ones_like,
+)
+from distnb.client.record.host_arrays import home
+from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.operations import (
+    assign,
+    broadcast,
+    elementwise,
+    settled,
+)
+from distnb.client.session.session import Session
+from distnb.client.shape.joining import concatenate
+from distnb.client.shape.reshaping import adopted, ravel, rows_of
+from distnb.geometry.layout import default_layout
+
+__all__ = ["diag", "tril", "triu"]
+
+
+# -- triangles -------------------------------------------------------------------------------------
+
+
+def _below(mask: DistArray, k: Any) -> DistArray:
+    """Fill an array of matrices: what is on or below a diagonal is true."""
+    n, m = mask.shape[-2:]
+    row, column = (arange(size, dist="replicated", session=mask.session) for size in (n, m))
+    elementwise("greater_equal", row[:, None], column - k, out=mask)
+    return mask
+
+
+def _triangle(m: Any, k: Any, upper: bool) -> DistArray:
+    """Return a copy with zeros on one side of a diagonal; the mask is never stored."""
+    x = asarray(m)
+    if not x.ndim:
+        raise TypeError("tri() missing 1 required positional argument: 'N'")
+    if x.here is not None:
+        return settled(x.session, (np.triu if upper else np.tril)(x.here, k))
+    x = broadcast(x, x.shape * 2) if x.ndim == 1 else x
+    mask, zero = _below(empty_like(x, bool), k - upper), x.dtype.type(0)
+    return elementwise("where", mask, *((zero, x) if upper else (x, zero)))
+
+
+@public("tril", np.tril)
+def tril(m: Any, k: int = 0) -> DistArray:
+    """Return a copy with zeros above a diagonal, as ``numpy.tril``; it lies as the array."""
+    return _triangle(m, k, False)
+
+
+@public("triu", np.triu)
+def triu(m: Any, k: int = 0) -> DistArray:
+    """Return a copy with zeros below a diagonal, as ``numpy.triu``; it lies as the array."""
+    return _triangle(m, k, True)
+
+
+@public("tri", np.tri)
+def tri(
+    N: int,  # noqa: N803 - NumPy's name
+    M: int | None = None,  # noqa: N803
+    k: int = 0,
+    dtype: Any = float,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+) -> DistArray:
+    """Make a matrix with ones on and below a diagonal, as ``numpy.tri``."""
+    shape = (max(0, N), max(0, N if M is None else M))
+    mask = empty(shape, bool, dist=dist, grid=grid, session=session)
+    if mask.here is not None:
+        return settled(mask.session, np.tri(N, M, k, numeric(dtype)))
+    return _below(mask, k).astype(numeric(dtype), copy=False)
+
+
+# -- diagonals -------------------------------------------------------------------------------------
+
+
+@public("diag", np.diag)
+def diag(v: Any, k: int = 0) -> DistArray:
+    """Return a diagonal of a matrix (a copy), or a matrix with a diagonal, as ``numpy.diag``."""
+    x = asarray(v)
+    if x.ndim == 2:
+        return diagonal(x, k)
+    if x.ndim != 1:
+        raise ValueError("Input must be 1- or 2-d.")
+    return _with_diagonal(x, operator.index(k))
+
+
+def _with_diagonal(x: DistArray, k: int) -> DistArray:
+    """Return a matrix of zeros but for a diagonal: in its memory, one strided view."""
+    n = x.size + abs(k)
+    layout, size = home((n, n), x.dtype, x.session.size), x.session.size
+    if layout.here and x.here is not None:
+        return settled(x.session, np.diag(x.here, k))
+    layout = default_layout((n, n), size)
+    shape, rows = rows_of((n, n), layout)
+    flat = create(x.session, shape, x.dtype, rows, ("fill", 0))
+    start = k if k > 0 else -k * n
+    assign(flat[0, start : start + x.size * (n + 1) : n + 1], x)
+    return adopted(flat, (n, n), layout)
+
+
+@public("diagflat", np.diagflat)
+def diagflat(v: Any, k: int = 0) -> DistArray:
+    """Return a matrix with all elements of an array on a diagonal, as ``numpy.diagflat``."""
+    return _with_diagonal(ravel(asarray(v)), operator.index(k))
+
+
+@public("fill_diagonal", np.fill_diagonal)
+def fill_diagonal(a: DistArray, val: Any, wrap: bool = False) -> None:
+    """Assign to the diagonal of an array in place, as ``numpy.fill_diagonal``.
+
+    A mask tells where it is, which is never stored; a diagonal of values meets the rows it is for.
+    """
+    if a.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    if a.ndim > 2 and len(set(a.shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    columns = a.shape[1]
+    blocks = range(0, a.shape[0], columns + 1) if wrap and a.ndim == 2 and columns else (0,)
+    n = sum(min(columns, a.shape[0] - low) for low in blocks)
+    values = val if np.ndim(val) == 0 else FUNCTIONS[np.resize](asarray(val, session=a.session), n)
+    done = 0
+    for low in blocks:
+        part = a[low : low + columns]
+        few = min(part.shape[:2])
+        part = part[:few, :few]
+        _fill(part, values if np.ndim(val) == 0 else values[done : done + few])
+        done += few
+
+
+def _fill(x: DistArray, values: Any) -> None:
+    """Assign a number, or a number for each row, to the diagonal of a square."""
+    if not x.size:
+        return
+    here = x.here is not None
+    at = arange(x.shape[0], dist=None if here else "replicated", session=x.session)
+    mask = empty_like(x, bool)
+    mask[...] = True
+    for d in range(1, x.ndim):
+        rows, columns = (at[(slice(None), *(None,) * (x.ndim - e - 1))] for e in (0, d))
+        elementwise("logical_and", mask, elementwise("equal", rows, columns), out=mask)
+    one = isinstance(values, DistArray)
+    assign(x, values[(slice(None), *(None,) * (x.ndim - 1))] if one else values, mask)
+
+
+# -- indices ---------------------------------------------------------------------------------------
+
+
+@public("diag_indices")
+def diag_indices(n: int, ndim: int = 2) -> tuple[DistArray, ...]:
+    """Return the indices of the diagonal of an array of equal lengths, as NumPy's."""
+    return (arange(n),) * ndim
+
+
+@public("diag_indices_from", np.diag_indices_from)
+def diag_indices_from(arr: Any) -> tuple[DistArray, ...]:
+    """Return the indices of the diagonal of an array, as NumPy's."""
+    x = asarray(arr)
+    if x.ndim < 2:
+        raise ValueError("input array must be at least 2-d")
+    if len(set(x.shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    return (arange(x.shape[0], session=x.session),) * x.ndim
+
+
+def _make_indices(name: str, upper: bool) -> None:
+    """Make what returns the indices of a triangle, and the same for a given matrix."""
+
+    def function(n: int, k: int = 0, m: int | None = None) -> Any:
+        below = tri(n, m, k - upper, bool)
+        return FUNCTIONS[np.nonzero](elementwise("logical_not", below) if upper else below)
+
+    def of_array(arr: Any, k: int = 0) -> Any:
+        if arr.ndim != 2:
+            raise ValueError("input array must be 2-d")
+        return function(arr.shape[-2], k, arr.shape[-1])
+
+    function.__doc__ = f"Return the indices of a triangle of a matrix, as ``numpy.{name}``."
+    of_array.__doc__ = f"Return the indices of a triangle, as ``numpy.{name}_from``."
+    public(name)(function)
+    public(f"{name}_from", getattr(np, f"{name}_from"))(of_array)
+
+
+_make_indices("tril_indices", False)
+_make_indices("triu_indices", True)
+
+
+# -- powers ----------------------------------------------------------------------------------------
+
+
+@public("vander", np.vander)
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> DistArray:  # noqa: N803
+    """Return the matrix of powers of numbers, as ``numpy.vander``; rows lie as the numbers do."""
+    numbers = asarray(x)
+    if numbers.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    n = numbers.size if N is None else operator.index(N)
+    dtype = np.promote_types(numbers.dtype, int)
+    column = numbers[:, None].astype(dtype)
+    if n < 0:
+        raise ValueError("negative dimensions are not allowed")
+    if n < 2:
+        return ones((numbers.size, n), dtype, session=numbers.session)
+    wide = broadcast(column, (numbers.size, n - 1))
+    powers = FUNCTIONS["accumulate"](np.multiply, wide, 1, dtype)
+    found = concatenate((ones_like(column), powers), 1)
+    return found if increasing else found[:, ::-1]
+
+
+for _name, _f in {"diagonal": diagonal, "trace": trace}.items():
+    setattr(DistArray, _name, _f)

@@ -1,0 +1,174 @@
+"""``einsum``: two operands at a time, in the order that NumPy's path says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.linalg.contraction_commands import add_up, contract
+from distnb.client.linalg.contractions import diagonal
+from distnb.client.linalg.factorization_commands import operands
+from distnb.client.record.host_arrays import all_here, watched
+from distnb.client.record.namespace import public
+from distnb.client.record.operations import assign, elementwise, settled
+from distnb.common.errors import explain
+
+__all__ = ["einsum", "einsum_path"]
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@public("einsum", np.einsum)
+def einsum(
+    *operands_: Any,
+    out: Any = None,
+    dtype: Any = None,
+    order: Any = "K",
+    casting: str = "safe",
+    optimize: Any = True,
+) -> DistArray:
+    """Sum products over axes that have letters, as ``numpy.einsum``.
+
+    NumPy finds in which order to take the operands. Two of them are multiplied as in ``tensordot``,
+    so the result lies as there. ``order`` changes nothing.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     a = dnb.ones((4, 5))
+    ...     dnb.einsum("ij,kj->ik", a, a).shape, float(dnb.einsum("ij,ij->", a, a))
+    ((4, 4), 20.0)
+    """
+    text, arrays = _given(operands_)
+    kind = np.result_type(*(x.dtype for x in arrays)) if dtype is None else np.dtype(dtype)
+    for x in arrays:
+        if not np.can_cast(x.dtype, kind, casting):  # type: ignore[arg-type]
+            raise TypeError(
+                explain("einsum", f"{x.dtype} to {kind}", f"a {casting!r} cast", "see casting=")
+            )
+    if all_here(arrays, arrays[0].session):
+        values = [x.here for x in arrays]
+        found = watched("einsum", np.einsum, text, *values, dtype=kind, casting=casting)
+        result = settled(arrays[0].session, np.array(found, order="C"))
+    else:
+        result = _on_engines(text, arrays, kind, optimize)
+    if out is None:
+        return result
+    assign(out, result)
+    return out
+
+
+@public("einsum_path", np.einsum_path)
+def einsum_path(*operands_: Any, optimize: Any = "greedy", **options: Any) -> tuple[Any, str]:
+    """Return NumPy's order of contraction for shapes, and a text about it."""
+    text, arrays = _given(operands_)
+    return np.einsum_path(text, *map(_stand_in, arrays), optimize=optimize, **options)
+
+
+def _given(given: Sequence[Any]) -> tuple[str, tuple[DistArray, ...]]:
+    """Return subscripts as a text, and the operands."""
+    if not given:
+        raise ValueError("No input operands")
+    if isinstance(given[0], str):
+        if len(given) == 1:
+            raise ValueError("must provide at least an operand and a subscripts list to einsum")
+        return given[0].replace(" ", ""), operands(*given[1:])
+    arrays, lists = given[:-1:2], given[1::2]
+    parts = [_spelled(subscripts) for subscripts in lists]
+    text = ",".join(parts) + (f"->{_spelled(given[-1])}" if len(given) % 2 else "")
+    return text, operands(*arrays)
+
+
+def _spelled(subscripts: Sequence[Any]) -> str:
+    return "".join("..." if i is Ellipsis else _LETTERS[i] for i in subscripts)
+
+
+def _stand_in(x: DistArray) -> np.ndarray:
+    return np.broadcast_to(np.empty((), x.dtype), x.shape)
+
+
+class _Term(NamedTuple):
+    """An operand and the letters of its axes."""
+
+    x: DistArray
+    labels: str
+
+
+def _on_engines(
+    text: str, arrays: Sequence[DistArray], dtype: np.dtype, optimize: Any
+) -> DistArray:
+    path = np.einsum_path(text, *map(_stand_in, arrays), optimize=optimize or "greedy")[0]
+    ins, out = _letters(text, arrays)
+    terms = [
+        _Term(x if x.dtype == dtype else x.astype(dtype), labels)
+        for x, labels in zip(arrays, ins, strict=True)
+    ]
+    for step in path[1:]:
+        group = [terms.pop(i) for i in sorted(step, reverse=True)][::-1]
+        while len(group) > 1:
+            wanted = set(out).union(*(t.labels for t in (*terms, *group[2:])))
+            group[:2] = [_pair(group[0], group[1], wanted)]
+        terms.append(group[0])
+    last = _alone(terms[0], set(out))
+    return last.x.transpose([last.labels.index(c) for c in out])
+
+
+def _letters(text: str, arrays: Sequence[DistArray]) -> tuple[list[str], str]:
+    """Return the letters of each operand and of the result, an ellipsis being written out."""
+    left, arrow, out = text.partition("->")
+    ins = left.split(",")
+    free = [c for c in _LETTERS if c not in text]
+    pairs = list(zip(arrays, ins, strict=True))
+    most = max((x.ndim - len(p) + 3 for x, p in pairs if "..." in p), default=0)
+    spare = "".join(free[:most])
+    if not arrow:
+        once = [c for c in sorted(set(left) - set(".,")) if left.count(c) == 1]
+        out = ("..." if "..." in left else "") + "".join(once)
+    full = [
+        p.replace("...", spare[most - (x.ndim - len(p) + 3) :] if "..." in p else "")
+        for x, p in pairs
+    ]
+    return full, out.replace("...", spare)
+
+
+def _alone(term: _Term, wanted: set[str]) -> _Term:
+    """Take diagonals of letters that come twice, and sum over those that nobody wants."""
+    x, labels = term
+    for c in sorted(set(labels)):
+        while labels.count(c) > 1:
+            i = labels.index(c)
+            j = labels.index(c, i + 1)
+            x = diagonal(x, 0, i, j)
+            labels = labels[:i] + labels[i + 1 : j] + labels[j + 1 :] + c
+    axes = tuple(i for i, c in enumerate(labels) if c not in wanted)
+    if axes:
+        x = add_up(x, axes)
+        labels = "".join(c for c in labels if c in wanted)
+    return _Term(x, labels)
+
+
+def _pair(a: _Term, b: _Term, wanted: set[str]) -> _Term:
+    """Multiply two operands, and sum over what nobody wants any more."""
+    a, b = _alone(a, wanted | set(b.labels)), _alone(b, wanted | set(a.labels))
+    a, b = _narrow(a, b), _narrow(b, a)
+    a, b = _alone(a, wanted | set(b.labels)), _alone(b, wanted | set(a.labels))
+    out = "".join(dict.fromkeys(c for c in a.labels + b.labels if c in wanted))
+    if set(a.labels) == set(b.labels) == set(out):
+        order = [b.labels.index(c) for c in a.labels]
+        return _Term(elementwise("multiply", a.x, b.x.transpose(order)), a.labels)
+    ia, ib, io = (tuple(map(ord, s)) for s in (a.labels, b.labels, out))
+    return _Term(contract(a.x, ia, b.x, ib, io), out)
+
+
+def _narrow(a: _Term, b: _Term) -> _Term:
+    """Leave out axes of length 1 that are longer in the other operand: these are stretched."""
+    x, labels = a
+    for c in a.labels:
+        i = labels.index(c)
+        if x.shape[i] == 1 and c in b.labels and b.x.shape[b.labels.index(c)] != 1:
+            x, labels = x._look(x._view.fix(i, 0)), labels[:i] + labels[i + 1 :]
+    return _Term(x, labels)

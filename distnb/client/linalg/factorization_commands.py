@@ -1,0 +1,287 @@
+"""Where matrices are factored: which engine does what, and in which layout the results lie.
+
+There are three cases, told apart by specs alone:
+
+- stacks of matrices: the stack is split, every engine works on its matrices;
+- matrices that an engine (or every engine) holds whole: where they are;
+- other matrices: tall ones in blocks of rows, if there is a way; else one engine works alone, with
+  all cores of its node, as long as the matrix is not larger than ``config.alone`` (``ON_NODE``
+  times that for LU where all engines share a node). For larger ones there is ScaLAPACK, where it is
+  installed, and else :mod:`distnb.client.linalg.panel_commands`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.record.array import create
+from distnb.client.record.creation import asarray
+from distnb.client.record.host_arrays import all_here, watched
+from distnb.client.record.operations import (
+    as_dist,
+    broadcast,
+    check_session,
+    copied,
+    settled,
+)
+from distnb.common.config import config
+from distnb.geometry.axes import Block, Whole
+from distnb.geometry.layout import (
+    Grid,
+    Ints,
+    Layout,
+    default_layout,
+    on_engine,
+    replicated,
+)
+from distnb.geometry.views import follow
+from distnb.ops import matrix_functions
+from distnb.wire.protocol import Collective
+
+__all__ = [
+    "LIBRARY",
+    "ON_NODE",
+    "collective",
+    "factored",
+    "in_layout",
+    "local",
+    "operands",
+    "rows",
+    "tall",
+    "too_large",
+    "triangles",
+]
+
+#: How much larger than ``config.alone`` a matrix is whose spectrum all engines find together: this
+#: takes about twenty times as many operations as LAPACK.
+SPECTRAL = 16
+#: The same for LU where all engines share a node, and so one of them has as many cores as all.
+#: (Cholesky and QR are faster there in panels, too.)
+ON_NODE = 16
+#: How the results of a matrix are found where it is split.
+Way = Callable[..., Sequence[DistArray]]
+#: Name of a function -> how a library finds its results, from what is given to the function; None
+#: where it has no way. (:mod:`distnb.client.linalg.scalapack_commands` fills it.)
+LIBRARY: dict[str, Callable[..., Sequence[DistArray] | None]] = {}
+#: Elements of an engine's part up to which the library can count in a workspace.
+_COUNTED = 1 << 29
+
+
+def operands(*given: Any) -> tuple[DistArray, ...]:
+    """Return array-likes as arrays of one session."""
+    known = [x for x in given if isinstance(x, DistArray)]
+    session = known[0].session if known else asarray(given[0]).session
+    for x in known:
+        check_session(x, session)
+    return tuple(asarray(x, session=session) for x in given)
+
+
+def factored(
+    name: str,
+    ins: Sequence[DistArray],
+    args: tuple[Any, ...] = (),
+    in_rows: Way | None = None,
+    large: Way | None = None,
+    patience: int = 1,
+    on_node: int | None = None,
+) -> tuple[DistArray, ...]:
+    """Return the results of a function of ``matrix_functions`` for matrices or stacks of them.
+
+    ``in_rows`` finds the results (in any dtype and layout) for a tall matrix, ``large`` for one
+    that is ``patience`` times larger than ``config.alone``, or ``on_node`` times if all engines
+    share a node.
+    """
+    specs = matrix_functions.specs(name, ins, args)
+    session = ins[0].session
+    if all_here(ins, session):
+        found = watched(name, matrix_functions.call, name, [x.here for x in ins], args)
+        return tuple(settled(session, np.array(f, order="C")) for f in found)
+    ins = [as_dist(x, session) for x in ins]
+    if on_node is not None and _on_node(ins[0]):
+        patience = on_node
+    stack = np.broadcast_shapes(*(x.shape[:-2] for x in ins))
+    if prod(stack) != 1:
+        return _stacked(name, ins, args, stack, specs)
+    ins = [_without(x, len(x.shape) - 2) for x in ins]
+    layout = follow(ins[0].placed, session.size)[0]
+    if layout.split == 1:
+        found = local(name, ins, args, layout, [layout_like(layout, s) for s, _ in specs], specs)
+    elif in_rows is not None and tall(ins[0]):
+        found = in_rows(*ins)
+    elif (ready := _by_library(name, ins, args)) is not None:
+        found = ready
+    elif large is not None and too_large(ins[0], patience):
+        found = large(*ins)
+    else:
+        found = _alone(name, ins, args, specs)
+    return tuple(_finished(f, s, len(stack)) for f, s in zip(found, specs, strict=True))
+
+
+def _by_library(
+    name: str, ins: Sequence[DistArray], args: tuple[Any, ...]
+) -> Sequence[DistArray] | None:
+    """Return the results that a library finds, if the engines have it and it pays."""
+    session = ins[0].session
+    served = all(0 < a.get("scalapack", 0) <= config.scalapack for a in session.transport.about)
+    counted = max(x.size for x in ins) <= _COUNTED * session.size
+    if not (served and counted and name in LIBRARY and too_large(ins[0])):
+        return None
+    found = LIBRARY[name](*ins, *args)
+    return found and [in_layout(f, _spread(f)) if _is_whole(f) else f for f in found]
+
+
+def _on_node(x: DistArray) -> bool:
+    """Tell whether all engines share a node, and one of them can take a matrix and two copies."""
+    session = x.session
+    room = session.room()
+    one = len({a["host"] for a in session.transport.about}) == 1
+    return one and (
+        room is None or room > 3 * x.size * matrix_functions.work_dtype(x.dtype).itemsize
+    )
+
+
+def too_large(x: DistArray, patience: int = 1) -> bool:
+    """Tell whether a matrix is too large for one engine to factor it alone."""
+    return x.size * matrix_functions.work_dtype(x.dtype).itemsize > patience * config.alone
+
+
+def _without(x: DistArray, n: int) -> DistArray:
+    """Return a view without ``n`` leading axes of length 1."""
+    for _ in range(n):
+        x = x._look(x._view.fix(0, 0))
+    return x
+
+
+def _finished(x: DistArray, spec: matrix_functions.Spec, n: int) -> DistArray:
+    """Return a result in its dtype, with ``n`` leading axes of length 1."""
+    if not _is_whole(x):
+        x = copied(x, spec[1], _spread(x))
+    x = x if x.dtype == spec[1] else x.astype(spec[1])
+    for _ in range(n):
+        x = x._look(x._view.insert(0))
+    return x
+
+
+def _is_whole(x: DistArray) -> bool:
+    return x._view.is_whole(x._base.shape)
+
+
+def layout_like(layout: Layout, shape: Ints) -> Layout:
+    """Return the layout of an array that the engines of an unsplit one hold whole."""
+    return Layout(layout.grid, (Whole(),) * len(shape), (-1,) * len(shape))
+
+
+def local(
+    name: str,
+    ins: Sequence[DistArray],
+    args: tuple[Any, ...],
+    layout: Layout | None,
+    outs: Sequence[Layout],
+    specs: Sequence[matrix_functions.Spec],
+) -> tuple[DistArray, ...]:
+    """Record a function of what each engine holds of operands that are brought into a layout.
+
+    None: they are in place.
+    """
+    session = ins[0].session
+    made = tuple(
+        create(session, shape, dtype, where, ("empty",))
+        for (shape, dtype), where in zip(specs, outs, strict=True)
+    )
+    brought = ins if layout is None else [in_layout(x, layout) for x in ins]
+    collective(name, made, brought, args)
+    return made
+
+
+def collective(
+    op: str, outs: Sequence[DistArray], ins: Sequence[DistArray], args: tuple[Any, ...]
+) -> None:
+    """Record a command on whole bases."""
+    session = outs[0].session
+    written, read = (tuple(x.operand for x in xs) for xs in (outs, ins))
+    session.record(Collective(op, written, read, args, session.site()))
+
+
+def in_layout(x: DistArray, layout: Layout, dtype: np.dtype | None = None) -> DistArray:
+    """Return a whole base with the elements of ``x`` in a layout: itself, or a copy."""
+    lies = x._base.layout == layout and _is_whole(x)
+    return x if lies and dtype in (None, x.dtype) else copied(x, dtype or x.dtype, layout)
+
+
+# -- stacks ------------------------------------------------------------------------------------
+
+
+def _stacked(
+    name: str,
+    ins: Sequence[DistArray],
+    args: tuple[Any, ...],
+    stack: Ints,
+    specs: Sequence[matrix_functions.Spec],
+) -> tuple[DistArray, ...]:
+    wide = [broadcast(x, (*stack, *x.shape[-2:])) for x in ins]
+    layout = stack_layout(max(zip(ins, wide, strict=True), key=lambda pair: pair[0].size)[1])
+    full = [((*stack, *shape), dtype) for shape, dtype in specs]
+    outs = [_longer(layout, len(shape)) for shape, _ in specs]
+    return local(name, wide, args, _longer(layout, 2), outs, full)
+
+
+def stack_layout(x: DistArray) -> Layout:
+    """Return how a stack of whole matrices is split: as it lies, or else by default."""
+    size, n = x.session.size, x.ndim - 2
+    layout = follow(x.placed, size)[0]
+    if layout.parts(n) == layout.parts(n + 1) == 1:
+        return Layout(layout.grid, layout.axes[:n], layout.dims[:n])
+    return default_layout(x.shape[:n], size)
+
+
+def _longer(layout: Layout, n: int) -> Layout:
+    """Return a layout with ``n`` more axes, which are not split."""
+    return Layout(layout.grid, layout.axes + (Whole(),) * n, layout.dims + (-1,) * n)
+
+
+# -- one matrix --------------------------------------------------------------------------------
+
+
+def _alone(
+    name: str,
+    ins: Sequence[DistArray],
+    args: tuple[Any, ...],
+    specs: Sequence[matrix_functions.Spec],
+) -> tuple[DistArray, ...]:
+    """Let one engine work, and spread its results: vectors to all engines, matrices by default."""
+    outs = [on_engine(len(shape), 0) for shape, _ in specs]
+    found = local(name, ins, args, on_engine(2, 0), outs, specs)
+    return tuple(copied(f, f.dtype, _spread(f)) for f in found)
+
+
+def _spread(x: DistArray) -> Layout:
+    """Return the layout of a result: that of matrices by default, others are held by all."""
+    size = x.session.size
+    return default_layout(x.shape, size) if x.ndim > 1 else replicated(x.ndim, size)
+
+
+def tall(x: DistArray) -> bool:
+    """Tell whether each engine gets at least a square of a matrix that is split in rows."""
+    m, n = x.shape
+    return m >= n * x.session.size and n > 0
+
+
+def rows(size: int) -> Layout:
+    """Return the layout of a matrix in blocks of rows."""
+    return Layout(Grid.of((size,)), (Block(), Whole()), (0, -1))
+
+
+def triangles(x: DistArray, with_q: bool) -> list[DistArray]:
+    """Return the factors Q (in rows) and R (held by all) of a tall matrix; R alone if asked for."""
+    size, session, n = x.session.size, x.session, x.shape[1]
+    dtype = matrix_functions.work_dtype(x.dtype)
+    source = in_layout(x, rows(size), dtype)
+    outs = [create(session, x.shape, dtype, rows(size), ("empty",))] if with_q else []
+    outs.append(create(session, (n, n), dtype, replicated(2, size), ("empty",)))
+    collective("tsqr", outs, [source], ())
+    return outs

@@ -1,0 +1,134 @@
+"""Norms of vectors and matrices: elementwise operations and reductions, or singular values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.linalg.factorization_commands import operands
+from distnb.client.linalg.factorizations import svdvals
+from distnb.client.record.host_arrays import watched
+from distnb.client.record.indexing import some_axes
+from distnb.client.record.namespace import stands_for
+from distnb.client.record.operations import elementwise, settled
+from distnb.common.errors import explain
+
+__all__ = ["matrix_norm", "norm", "vector_norm"]
+
+
+@stands_for(np.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> DistArray:
+    """Return a norm of matrices or vectors, as ``numpy.linalg.norm``.
+
+    Layouts are those of a reduction over the axes; the norms 2, -2 and 'nuc' of matrices are found
+    from singular values.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     x = dnb.array([[3.0, 0.0], [4.0, 0.0]])
+    ...     float(dnb.linalg.norm(x)), float(dnb.linalg.norm(x, 1)), float(dnb.linalg.norm(x, 2))
+    (5.0, 7.0, 5.0)
+    """
+    (a,) = operands(x)
+    if a.here is not None:
+        return _here(a, "norm", np.linalg.norm, a.here, ord, axis, keepdims)
+    a = a if a.dtype.kind in "fc" else a.astype(float)
+    if axis is None and (
+        ord is None or (ord == 2 and a.ndim == 1) or (ord in ("f", "fro") and a.ndim == 2)
+    ):
+        return _vector(a, None, some_axes(None, a.ndim), bool(keepdims))
+    axes = _axes(axis, a.ndim)
+    if len(axes) == 1:
+        return _vector(a, ord, some_axes(axes, a.ndim), bool(keepdims))
+    if len(axes) == 2:
+        return _matrix(a, ord, axes, bool(keepdims))
+    raise ValueError(explain("norm", f"{len(axes)} axes", "1 or 2", "give axis="))
+
+
+@stands_for(np.linalg.vector_norm)
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> DistArray:
+    """Return a norm of vectors along axes (None: of all elements)."""
+    (a,) = operands(x)
+    if a.here is not None:
+        options = {"axis": axis, "keepdims": keepdims, "ord": ord}
+        return _here(a, "vector_norm", np.linalg.vector_norm, a.here, **options)
+    a = a if a.dtype.kind in "fc" else a.astype(float)
+    return _vector(a, ord, some_axes(axis, a.ndim), bool(keepdims))
+
+
+@stands_for(np.linalg.matrix_norm)
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> DistArray:
+    """Return a norm of the matrices in the last two axes."""
+    return norm(x, ord, (-2, -1), keepdims)
+
+
+def _here(a: DistArray, name: str, function: Any, *args: Any, **options: Any) -> DistArray:
+    return settled(a.session, np.asarray(watched(name, function, *args, **options)))
+
+
+def _axes(axis: Any, ndim: int) -> tuple[Any, ...]:
+    if axis is None:
+        return tuple(range(ndim))
+    if isinstance(axis, tuple):
+        return axis
+    try:
+        return (int(axis),)
+    except Exception as error:
+        raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
+
+
+def _vector(a: DistArray, ord: Any, axes: tuple[int, ...], keepdims: bool) -> DistArray:
+    options = {"axis": axes, "keepdims": keepdims}
+    size = elementwise("absolute", a)
+    if ord is None or ord in (2, "f", "fro"):
+        _no_words(ord)
+        squares = (a.conj() * a).real if a.dtype.kind == "c" else a * a
+        return elementwise("sqrt", squares.sum(**options))
+    if ord == np.inf:
+        return size.max(initial=0, **options)
+    if ord == -np.inf:
+        return size.min(**options)
+    if ord == 0:
+        return (a != 0).astype(size.dtype).sum(**options)
+    if ord == 1:
+        return size.sum(**options)
+    _no_words(ord)
+    powers = elementwise("power", size, ord).sum(**options)
+    return elementwise("power", powers, 1 / np.asarray(ord, powers.dtype)[()])
+
+
+def _no_words(ord: Any) -> None:
+    if isinstance(ord, str):
+        raise ValueError(f"Invalid norm order '{ord}' for vectors")
+
+
+#: For each norm that adds up: which of the two axes is summed, and how sums are compared.
+_SUMS = {1: (0, "max"), -1: (0, "min"), np.inf: (1, "max"), -np.inf: (1, "min")}
+
+
+def _matrix(a: DistArray, ord: Any, axes: tuple[Any, ...], keepdims: bool) -> DistArray:
+    pair = tuple(some_axes(d, a.ndim)[0] for d in axes)
+    if pair[0] == pair[1]:
+        raise ValueError("Duplicate axes given.")
+    if ord in (None, "fro", "f"):
+        return _vector(a, None, pair, keepdims)
+    if not isinstance(ord, str) and ord in _SUMS:
+        which, best = _SUMS[ord]
+        sums = elementwise("absolute", a).sum(axis=pair[which], keepdims=True)
+        least = {"initial": 0} if best == "max" else {}  # as NumPy: of nothing, 0
+        found = getattr(sums, best)(axis=pair, keepdims=True, **least)
+    elif ord in (2, -2, "nuc"):
+        rest = [d for d in range(a.ndim) if d not in pair]
+        s = svdvals(a.transpose([*rest, *pair]))
+        least = {} if ord == -2 else {"initial": 0}
+        best = {2: "max", -2: "min", "nuc": "sum"}[ord]
+        found = getattr(s, best)(axis=-1, **least)
+        for d in sorted(pair):
+            found = found._look(found._view.insert(d))
+    else:
+        raise ValueError("Invalid norm order for matrices.")
+    return found if keepdims else found.squeeze(axis=pair)

@@ -1,0 +1,258 @@
+"""Products of matrices and vectors: ``@``, ``matmul``, ``dot``, ``vecdot``, ``matvec``, ``vecmat``.
+
+A product of n x k and k x m matrices is computed in one of three ways, whichever moves the least:
+the left operand stays split by rows and every engine gets the right one; the right operand stays
+split by columns and every engine gets the left one; or both are split along k, and the engines'
+partial products are added up. If an operand lies on a grid, there are the ways of
+:mod:`distnb.client.linalg.grid_products` as well. Local products are NumPy's (BLAS).
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.linalg import grid_products
+from distnb.client.linalg.contraction_commands import (
+    add_up,
+    contract,
+    move,
+    split,
+    spread,
+)
+from distnb.client.linalg.factorization_commands import in_layout
+from distnb.client.linalg.grid_products import Way, multiply_parts
+from distnb.client.record.array import create
+from distnb.client.record.creation import asarray
+from distnb.client.record.host_arrays import all_here, fits, watched
+from distnb.client.record.namespace import public
+from distnb.client.record.operations import (
+    as_dist,
+    check_session,
+    elementwise,
+    settled,
+)
+from distnb.client.record.reducing import reduce
+from distnb.common.errors import explain
+from distnb.geometry.layout import Ints, Layout, replicated
+from distnb.geometry.views import View
+
+__all__ = ["dot", "matmul", "matvec", "vecdot", "vecmat"]
+
+
+@public("matmul", np.matmul)
+def matmul(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
+    """Multiply matrices, as ``numpy.matmul``.
+
+    The result is split as the operand that stays (rows or columns), or held by every engine when
+    both were split along the summed axis. If both axes of an operand are split, the result is in
+    blocks on the same grid, or a row or column of it has copies. Stacks of matrices are split along
+    the first axis.
+    """
+    _no_options("matmul", options)
+    a, b = _operands(x1, x2)
+    _check("matmul", a, b)
+    dtype = np.matmul(np.empty((1, 1), a.dtype), np.empty((1, 1), b.dtype)).dtype
+    if all_here((a, b), a.session) and _small(a, b, dtype):
+        return _into(
+            settled(a.session, np.asarray(watched("matmul", np.matmul, a.here, b.here))), out
+        )
+    a, b = as_dist(a, a.session), as_dist(b, a.session)
+    left, right = a, b
+    if a.ndim == 1:
+        left = a._look(a._view.insert(0))
+    if b.ndim == 1:
+        right = b._look(b._view.insert(1))
+    found = _stacked(left, right) if max(a.ndim, b.ndim) > 2 else _matrices(left, right, dtype)
+    if b.ndim == 1:
+        found = found._look(found._view.fix(found.ndim - 1, 0))
+    if a.ndim == 1:
+        found = found._look(found._view.fix(found.ndim - (1 if b.ndim == 1 else 2), 0))
+    return _into(found, out)
+
+
+@public("dot", np.dot)
+def dot(a: Any, b: Any, out: Any = None) -> DistArray:
+    """Multiply along the last axis of ``a`` and the last but one of ``b``, as ``numpy.dot``."""
+    x, y = _operands(a, b)
+    if 0 in (x.ndim, y.ndim):
+        return _into(elementwise("multiply", x, y), out)
+    if max(x.ndim, y.ndim) > 2:
+        _check("dot", x, y)
+        last = y.ndim - 2 if y.ndim > 1 else 0
+        ia = tuple(range(x.ndim))
+        ib = tuple(ia[-1] if d == last else x.ndim + d for d in range(y.ndim))
+        io = (*ia[:-1], *(i for i in ib if i != ia[-1]))
+        return _into(contract(x, ia, y, ib, io), out)
+    return matmul(x, y, out=out)
+
+
+@public("vecdot", np.vecdot)
+def vecdot(x1: Any, x2: Any, out: Any = None, axis: int = -1, **options: Any) -> DistArray:
+    """Sum the products of (the conjugate of) vectors along an axis, as ``numpy.vecdot``."""
+    _no_options("vecdot", options)
+    a, b = _operands(x1, x2)
+    _need("vecdot", a.ndim >= 1 and b.ndim >= 1 and a.shape[axis] == b.shape[axis], a, b)
+    dtype = np.vecdot(np.empty(1, a.dtype), np.empty(1, b.dtype)).dtype
+    terms = elementwise("multiply", elementwise("conjugate", a) if a.dtype.kind == "c" else a, b)
+    return _into(
+        reduce(
+            "any" if dtype.kind == "b" else "sum", terms, axis, None if dtype.kind == "b" else dtype
+        ),
+        out,
+    )
+
+
+@public("matvec", np.matvec)
+def matvec(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
+    """Multiply matrices with vectors, as ``numpy.matvec``."""
+    _no_options("matvec", options)
+    a, x = _operands(x1, x2)
+    _need("matvec", a.ndim >= 2 and x.ndim >= 1 and a.shape[-1] == x.shape[-1], a, x)
+    found = matmul(a, x._look(x._view.insert(x.ndim)))
+    return _into(found._look(found._view.fix(found.ndim - 1, 0)), out)
+
+
+@public("vecmat", np.vecmat)
+def vecmat(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
+    """Multiply (conjugated) vectors with matrices, as ``numpy.vecmat``."""
+    _no_options("vecmat", options)
+    x, a = _operands(x1, x2)
+    _need("vecmat", a.ndim >= 2 and x.ndim >= 1 and a.shape[-2] == x.shape[-1], x, a)
+    row = elementwise("conjugate", x) if x.dtype.kind == "c" else x
+    found = matmul(row._look(row._view.insert(row.ndim - 1)), a)
+    return _into(found._look(found._view.fix(found.ndim - 2, 0)), out)
+
+
+# -- arguments ---------------------------------------------------------------------------------
+
+
+def _operands(x1: Any, x2: Any) -> tuple[DistArray, DistArray]:
+    one = x1 if isinstance(x1, DistArray) else x2
+    for x in (x1, x2):
+        if isinstance(x, DistArray):
+            check_session(x, one.session)
+    return asarray(x1, session=one.session), asarray(x2, session=one.session)
+
+
+def _no_options(name: str, options: dict[str, Any]) -> None:
+    if options:
+        raise TypeError(explain(f"{name}()", f"{', '.join(options)}=", "out", "leave it out"))
+
+
+def _need(name: str, good: bool, a: DistArray, b: DistArray) -> None:
+    if not good:
+        raise ValueError(
+            explain(
+                f"{name}", f"{a.shape} and {b.shape}", "summed axes of one length", "transpose one"
+            )
+        )
+
+
+def _check(name: str, a: DistArray, b: DistArray) -> None:
+    if 0 in (a.ndim, b.ndim):
+        raise ValueError(
+            explain(name, f"{a.ndim} and {b.ndim} axes", "at least 1 each", "use * for scalars")
+        )
+    _need(name, a.shape[-1] == b.shape[-2 if b.ndim > 1 else 0], a, b)
+
+
+def _small(a: DistArray, b: DistArray, dtype: np.dtype) -> bool:
+    """Tell whether the product of two arrays in the notebook is to stay there."""
+    try:
+        stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        return False  # it is explained later
+    columns = a.shape[-2:-1] + (b.shape[-1:] if b.ndim > 1 else ())
+    return fits(prod(stack + columns) * dtype.itemsize)
+
+
+def _into(found: DistArray, out: Any) -> DistArray:
+    out = out[0] if isinstance(out, tuple) else out
+    if out is None:
+        return found
+    out[...] = found
+    return out
+
+
+# -- three ways to multiply two matrices -----------------------------------------------------------
+
+
+def _matrices(a: DistArray, b: DistArray, dtype: np.dtype) -> DistArray:
+    """Multiply n x k and k x m matrices in the way that moves the least."""
+    size, n, m = a.session.size, a.shape[0], b.shape[1]
+    rows, columns = split(0, size), split(1, size)
+    ways = [
+        Way(
+            move(a, rows) + spread(b),
+            lambda: _product(a, b, rows, replicated(2, size), (n, m), rows, dtype),
+        ),
+        Way(
+            spread(a) + move(b, columns),
+            lambda: _product(a, b, replicated(2, size), columns, (n, m), columns, dtype),
+        ),
+        Way(
+            move(a, columns) + move(b, rows) + 2.0 * n * m * (size > 1),
+            lambda: _inner(a, b, dtype),
+        ),
+        *grid_products.ways(a, b, dtype),
+    ]
+    return min(ways, key=lambda way: way.moved).run()
+
+
+def _product(
+    a: DistArray, b: DistArray, la: Layout, lb: Layout, shape: Ints, lo: Layout, dtype: np.dtype
+) -> DistArray:
+    """Multiply what each engine holds of two operands that were brought into these layouts."""
+    out = create(a.session, shape, dtype, lo, ("empty",))
+    multiply_parts(out, _lying(a, la), _lying(b, lb))
+    return out
+
+
+def _inner(a: DistArray, b: DistArray, dtype: np.dtype) -> DistArray:
+    """Multiply the engines' parts along the summed axis, and add up the partial products."""
+    size = a.session.size
+    shape = (size, a.shape[0], b.shape[1])
+    partial = create(a.session, shape, dtype, split(0, size, 3), ("fill", 0))
+    multiply_parts(partial, _lying(a, split(1, size)), _lying(b, split(0, size)))
+    return add_up(partial, (0,))
+
+
+def _lying(x: DistArray, layout: Layout) -> DistArray:
+    """Return ``x`` in a layout: itself, maybe as the transposed view of a base, or a copy."""
+    base = x._base
+    turned = len(base.shape) == 2 and x._view == View.whole(base.shape).transpose((1, 0))
+    if turned and layout == base.layout.T:
+        return x
+    return in_layout(x, layout)
+
+
+def _stacked(a: DistArray, b: DistArray) -> DistArray:
+    """Multiply stacks of matrices; axes of the stack that are stretched are left out."""
+    try:
+        stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        _need("matmul", False, a, b)
+    n = len(stack)
+    x, ia = _labelled(a, stack, (n, n + 1))
+    y, ib = _labelled(b, stack, (n + 1, n + 2))
+    io = (*range(n), n, n + 2)
+    found = contract(x, ia, y, ib, tuple(i for i in io if i in ia or i in ib))
+    for d in [d for d in range(n) if d not in ia and d not in ib]:
+        found = found._look(found._view.insert(d))
+    return found
+
+
+def _labelled(x: DistArray, stack: Ints, last: Ints) -> tuple[DistArray, Ints]:
+    """Return an operand without axes of length 1 of the stack, and the labels of those left."""
+    labels: list[int] = []
+    first = len(stack) - (x.ndim - 2)
+    for d in range(first, len(stack)):
+        if x.shape[len(labels)] == 1:
+            x = x._look(x._view.fix(len(labels), 0))
+        else:
+            labels.append(d)
+    return x, (*labels, *last)

@@ -1,0 +1,194 @@
+"""Neighbours along an axis: differences, gradients, integrals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.record.creation import asarray, empty_like
+from distnb.client.record.indexing import one_axis, some_axes
+from distnb.client.record.namespace import public
+from distnb.client.record.operations import assign, elementwise
+from distnb.client.record.reducing import reduce
+from distnb.client.shape.joining import concatenate
+from distnb.client.shape.reshaping import ravel
+from distnb.common.errors import explain
+
+__all__ = ["diff", "gradient", "trapezoid"]
+
+
+def _part(x: Any, axis: int, *index: Any) -> Any:
+    """Return a slice of an array along one axis."""
+    return x[(slice(None),) * axis + (slice(*index),)]
+
+
+@public("diff", np.diff)
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> DistArray:
+    """Return differences of neighbours along an axis, ``n`` times, as ``numpy.diff``.
+
+    The result follows the operand from its second index on: an element goes over each border.
+    """
+    x = asarray(a)
+    if n == 0:
+        return x
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
+    if not x.ndim:
+        raise ValueError("diff requires input that is at least one dimensional")
+    d = one_axis(axis, x.ndim)
+    ends = [None if e is None or e is np._NoValue else _end(e, x, d) for e in (prepend, append)]
+    parts = [p for p in (ends[0], x, ends[1]) if p is not None]
+    found = concatenate(parts, d) if len(parts) > 1 else x
+    for _ in range(n):
+        op = "not_equal" if found.dtype == bool else "subtract"
+        found = elementwise(op, _part(found, d, 1, None), _part(found, d, None, -1))
+    return found
+
+
+def _end(value: Any, x: DistArray, d: int) -> Any:
+    """Return what comes before or after, with a length along the axis."""
+    found = value if isinstance(value, DistArray) else np.asarray(value)
+    if found.ndim:
+        return found
+    return np.broadcast_to(found, (*x.shape[:d], 1, *x.shape[d + 1 :]))
+
+
+@public("ediff1d", np.ediff1d)
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DistArray:
+    """Return differences of neighbours in C order, as ``numpy.ediff1d``."""
+    x = ravel(asarray(ary))
+    for name, end in (("to_begin", to_begin), ("to_end", to_end)):
+        kind = x.dtype if end is None else _kind(end)
+        if not np.can_cast(kind, x.dtype, casting="same_kind"):
+            raise TypeError(
+                f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule."
+            )
+    ends = [None if e is None else np.ravel(e) for e in (to_begin, to_end)]
+    middle = elementwise("subtract", x[1:], x[:-1])
+    parts = [p for p in (ends[0], middle, ends[1]) if p is not None]
+    return concatenate(parts, dtype=x.dtype) if len(parts) > 1 else middle
+
+
+def _kind(x: Any) -> Any:
+    return x.dtype if isinstance(x, DistArray) else np.asanyarray(x).dtype
+
+
+# -- gradients -------------------------------------------------------------------------------------
+
+
+@public("gradient", np.gradient)
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """Return derivatives along axes by second-order differences, as ``numpy.gradient``.
+
+    They lie as the array; an element goes over each border in each direction. Coordinates are
+    compared with each other, which waits if they are on engines.
+    """
+    x = asarray(f)
+    axes = tuple(range(x.ndim)) if axis is None else _axes(axis, x.ndim)
+    steps = _steps(x, axes, varargs)
+    if edge_order > 2:
+        raise ValueError("'edge_order' greater than 2 not supported")
+    x = x.astype(np.float64) if x.dtype.kind in "iu" else x
+    found = []
+    for d, h in zip(axes, steps, strict=True):
+        if x.shape[d] < edge_order + 1:
+            raise ValueError(
+                explain("gradient", f"{x.shape[d]} elements", f"{edge_order + 1}", "take more")
+            )
+        found.append(_derivative(x, d, h, edge_order))
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Return axes in the order in which they were given."""
+    some_axes(axis, ndim)
+    given = axis if isinstance(axis, tuple | list) else (axis,)
+    return tuple(one_axis(d, ndim) for d in given)
+
+
+def _steps(x: DistArray, axes: tuple[int, ...], given: tuple[Any, ...]) -> list[Any]:
+    """Return the distance of neighbours along each axis: a number, or an array of distances."""
+    if not given:
+        return [1.0] * len(axes)
+    if len(given) == 1 and np.ndim(given[0]) == 0:
+        return [given[0]] * len(axes)
+    if len(given) != len(axes):
+        raise TypeError("invalid number of arguments")
+    return [_distances(h, x.shape[d]) for h, d in zip(given, axes, strict=True)]
+
+
+def _distances(points: Any, n: int) -> Any:
+    points = points if isinstance(points, DistArray) else np.asarray(points)
+    if not points.ndim:
+        return points
+    if points.ndim != 1:
+        raise ValueError("distances must be either scalars or 1d")
+    if points.shape[0] != n:
+        raise ValueError("when 1d, distances must match the length of the corresponding dimension")
+    points = points.astype(np.float64) if points.dtype.kind in "iu" else points
+    found = np.diff(points)
+    return found[0] if (found == found[0]).all() else found
+
+
+def _derivative(x: DistArray, d: int, h: Any, edge_order: int) -> DistArray:
+    """Return the derivative along one axis; ``h`` are distances of neighbours."""
+    found = empty_like(x, np.float64 if x.dtype == bool else x.dtype)
+    even = np.ndim(h) == 0
+    if not even:  # along the axis, to be broadcast
+        h = h[(slice(None), *(None,) * (x.ndim - d - 1))]
+    here, before, after = (_part(x, d, *s) for s in ((1, -1), (None, -2), (2, None)))
+    inside = _part(found, d, 1, -1)
+    if even:
+        assign(inside, (after - before) / (2.0 * h))
+    else:
+        a, b = h[:-1], h[1:]
+        weights = -b / (a * (a + b)), (b - a) / (a * b), a / (b * (a + b))
+        assign(inside, weights[0] * before + weights[1] * here + weights[2] * after)
+    for end in (0, -1):
+        assign(_at(found, d, end), _edge(x, d, h, end, edge_order))
+    return found
+
+
+def _at(x: Any, d: int, i: int) -> Any:
+    """Return what is at one index of an axis, which stays."""
+    return _part(x, d, i, i + 1 if i != -1 else None)
+
+
+def _edge(x: DistArray, d: int, h: Any, end: int, order: int) -> Any:
+    """Return the derivative at an end: of order 1, or 2 with three elements."""
+    even = np.ndim(h) == 0
+    near, far = (h, h) if even else (h[:1], h[1:2]) if end == 0 else (h[-1:], h[-2:-1])
+    sign = -1 if end else 1
+    e0, e1 = _at(x, d, end), _at(x, d, end + sign)
+    if order == 1:
+        return (e1 - e0) / near if sign > 0 else (e0 - e1) / near
+    e2 = _at(x, d, end + 2 * sign)
+    if even:
+        weights = -1.5 / h * sign, 2.0 / h * sign, -0.5 / h * sign
+    else:
+        both = near + far
+        weights = (
+            -(2.0 * near + far) / (near * both) * sign,
+            both / (near * far) * sign,
+            -near / (far * both) * sign,
+        )
+    first, last = (e0, weights[0]), (e2, weights[2])
+    left, right = (first, last) if sign > 0 else (last, first)
+    return left[1] * left[0] + weights[1] * e1 + right[1] * right[0]
+
+
+@public("trapezoid", np.trapezoid)
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> DistArray:
+    """Integrate along an axis by the trapezoidal rule, as ``numpy.trapezoid``."""
+    values = asarray(y)
+    d = one_axis(axis, values.ndim)
+    width: Any = dx
+    if x is not None:
+        points = x if isinstance(x, DistArray) else np.asarray(x)
+        width = np.diff(points, axis=0 if points.ndim == 1 else d)
+        if points.ndim == 1:
+            width = width[(slice(None), *(None,) * (values.ndim - d - 1))]
+    both = _part(values, d, 1, None) + _part(values, d, None, -1)
+    return reduce("sum", elementwise("divide", width * both, 2.0), d)

@@ -1,0 +1,271 @@
+"""Functions of the user's that run on the engines, element by element."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.math.pickling import pickled
+from distnb.client.record import host_arrays
+from distnb.client.record.array import Handle, numeric
+from distnb.client.record.creation import asarray
+from distnb.client.record.eager import at_once
+from distnb.client.record.host_arrays import NUMBERS, all_here, fits
+from distnb.client.record.namespace import public, stands_for
+from distnb.client.record.operations import broadcast_shape, on_engines, understood
+from distnb.common import calling
+from distnb.common.errors import explain
+from distnb.geometry.layout import Ints
+from distnb.ops import table
+from distnb.wire.protocol import Function
+
+__all__: list[str] = []
+
+_Dtypes = tuple[np.dtype, ...]
+
+
+@public("map")
+def _map(function: Callable[..., Any], /, *arrays: Any, dtype: Any = None, **constants: Any) -> Any:
+    """Apply a function of NumPy arrays, element by element, on the engines.
+
+    Each engine calls the function with its own parts of the arrays, which are broadcast and brought
+    together as for any elementwise operation: the result follows the largest operand, and what is
+    sent are elements that lie elsewhere, and the function when it is new.
+
+    Parameters
+    ----------
+    function : callable
+        Gets arrays of one shape, with at least one axis, which it must not write to; returns an
+        array of this shape, or a tuple of them. It may see any part of the arrays in any shape, so
+        an element must not depend on its place or its neighbours.
+    *arrays : array_like
+        Scalars among them are passed as they are.
+    dtype : dtype, or tuple of them, optional
+        Of the results. By default the function is called with empty arrays in the notebook to find
+        out.
+    **constants
+        Arguments that are the same for all elements; arrays among them are NumPy's, and each engine
+        gets all of it.
+
+    Returns
+    -------
+    DistArray
+        Or a tuple, if the function returns one.
+
+    Raises
+    ------
+    TypeError
+        If the dtype cannot be found out, or the function cannot be pickled.
+    ValueError
+        If the function returns another shape.
+
+    Notes
+    -----
+    The function is pickled at each call, with the globals of the notebook that it uses, as they are
+    then. It is sent only if it is not on the engines yet; they keep those used last, up to 16 MiB.
+    Modules are imported on the engines. Where all arrays are in the notebook, it is called there.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> import numpy as np
+    >>> with dnb.inprocess(3):
+    ...     x = dnb.arange(6.0, dist="block")
+    ...     dnb.map(lambda x, y, k: np.maximum(x - y, 0) ** k, x, x[::-1], k=2).to_numpy()
+    array([ 0.,  0.,  0.,  1.,  9., 25.])
+    """
+    if not arrays:
+        raise TypeError(explain("map()", "no arrays", "at least one", "pass what to map"))
+    fixed = {name: _constant(x) for name, x in constants.items()}
+    called = partial(function, **fixed) if fixed else function
+    ins = _operands(arrays)
+    dtypes = _asked(called, ins) if dtype is None else _given(dtype)
+    return _mapped(called, calling.name_of(function), ins, dtypes)
+
+
+def _operands(arrays: Sequence[Any]) -> list[Any]:
+    """Return the operands as arrays and scalars; one of them is a DistArray."""
+    for x in arrays:
+        if not understood(x):
+            raise TypeError(explain("map()", type(x).__name__, "array-like", "convert it"))
+    found = [x if isinstance(x, Handle) or type(x) in NUMBERS else np.asarray(x) for x in arrays]
+    if not any(isinstance(x, Handle) for x in found):
+        found[0] = asarray(found[0])
+    return found
+
+
+def _constant(x: Any) -> Any:
+    """Return an argument that is the same for all elements; small arrays are NumPy's there."""
+    found = x.here if isinstance(x, Handle) else None
+    return x if found is None else found.copy()
+
+
+def _given(dtype: Any) -> _Dtypes:
+    return tuple(numeric(d) for d in (dtype if isinstance(dtype, tuple) else (dtype,)))
+
+
+def _asked(function: Callable[..., Any], ins: Sequence[Any]) -> _Dtypes:
+    """Return the dtypes of the results, which the function says for empty arrays."""
+    empties = [x if type(x) in NUMBERS else np.empty(0, numeric(x.dtype)) for x in ins]
+    for x in empties:
+        if isinstance(x, np.ndarray):
+            x.flags.writeable = False
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return tuple(numeric(f.dtype) for f in calling.checked(function(*empties), (0,)))
+    except Exception as error:
+        raise TypeError(
+            explain(
+                "dtype of map()",
+                f"{type(error).__name__} for empty arrays: {error}",
+                "a result that tells",
+                "give dtype=, or let the function take empty arrays; pass all arrays as arguments",
+            )
+        ) from error
+
+
+def _mapped(function: Any, name: str, ins: Sequence[Any], dtypes: _Dtypes) -> Any:
+    """Call a function where the arrays are; return its results."""
+    session = next(x for x in ins if isinstance(x, Handle)).session
+    shape = broadcast_shape(ins, ())
+    small = all(fits(prod(shape) * d.itemsize) for d in dtypes)
+    none = (None,) * len(dtypes)
+    if small and all_here(ins, session):
+        found = tuple(np.empty(shape, d) for d in dtypes)
+        args = [_spread(x, shape) for x in ins]
+        host_arrays.watched(f"map ({name})", calling.run, function, *args, out=found)
+        results = host_arrays.delivered(session, found, none)
+    else:
+        session.check_open()
+        number = session.functions.number(pickled(function))
+        row, inputs = table.ELEMENTWISE["map"], (Function(number, name), *ins)
+        results = on_engines(session, row, inputs, none, True, {}, dtypes)
+        session.functions.trim()
+    return results[0] if len(results) == 1 else results
+
+
+def _spread(x: Any, shape: Ints) -> Any:
+    """Return an operand in the notebook as the function gets it."""
+    found = x.here if isinstance(x, Handle) else x
+    if not isinstance(found, np.ndarray):
+        return found
+    return np.broadcast_to(found, shape) if found.ndim or not shape else found[()]
+
+
+# -- functions of scalars ----------------------------------------------------------------------
+
+
+@public("vectorize")
+class Vectorize(np.vectorize):
+    """Make a function of arrays of a function of scalars, as ``numpy.vectorize``.
+
+    It is called for each element, on the engine that holds it; what is sent, and what it must not
+    depend on, is as in :func:`distnb.map`. It can be a decorator.
+
+    Parameters
+    ----------
+    pyfunc : callable
+        A Python function of scalars.
+    otypes : str or list of dtypes, optional
+        Dtypes of the results. By default the function is called in the notebook with the first
+        elements to find out, which reads them and waits for the engines.
+    doc : str, optional
+        The docstring.
+    excluded : set of int and str, optional
+        Places and names of arguments that are constants, and no arrays.
+    cache : bool
+        Has no effect: the function is called for the first elements once more.
+    signature : str, optional
+        Of a function of lanes: only where all arrays are in the notebook.
+
+    Raises
+    ------
+    TypeError
+        With ``signature`` and arrays on the engines; use :func:`distnb.apply_along_axis`.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> @dnb.vectorize
+    ... def steps(n):
+    ...     count = 0
+    ...     while n != 1:
+    ...         n, count = n // 2 if n % 2 == 0 else 3 * n + 1, count + 1
+    ...     return count
+    >>> with dnb.inprocess(3):
+    ...     steps(dnb.arange(1, 8, dist="block")).to_numpy()
+    array([ 0,  1,  7,  2,  5,  8, 16])
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function for each element of the arguments that are not excluded."""
+        places = [i for i in range(len(args)) if i not in self.excluded]
+        names = [name for name in kwargs if name not in self.excluded]
+        given = [*(args[i] for i in places), *(kwargs[name] for name in names)]
+        if not (callable(self.pyfunc) and given):  # a decorator with options; no arrays
+            return super().__call__(*args, **kwargs)
+        if self.signature is not None:
+            return self._of_lanes(args, kwargs)
+        ins = _operands(given)
+        called = calling.Elements(
+            self.pyfunc,
+            "",
+            tuple(places),
+            tuple(None if i in places else _constant(x) for i, x in enumerate(args)),
+            tuple(names),
+            {name: _constant(x) for name, x in kwargs.items() if name not in names},
+        )
+        kinds = _of_first(called, ins) if self.otypes is None else self.otypes
+        dtypes = tuple(numeric(d) for d in kinds)
+        called = called._replace(otypes="".join(d.char for d in dtypes))
+        return _mapped(called, calling.name_of(self.pyfunc), ins, dtypes)
+
+    def _of_lanes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        found = at_once(super().__call__, *args, **kwargs)
+        if found is None:
+            raise TypeError(
+                explain(
+                    "vectorize() of arrays on the engines",
+                    f"signature={self.signature!r}",
+                    "a function of scalars",
+                    "use distnb.apply_along_axis, or distnb.map for a function of arrays",
+                )
+            )
+        return found
+
+
+def _of_first(called: calling.Elements, ins: Sequence[Any]) -> list[np.dtype]:
+    """Return the dtypes of what a function returns for the first elements."""
+    if any(0 in np.shape(x) for x in ins):
+        raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
+    found = called.one(*map(_first, ins))
+    return [np.asarray(one).dtype for one in (found if isinstance(found, tuple) else (found,))]
+
+
+def _first(x: Any) -> Any:
+    """Return the first element of an operand."""
+    return np.asarray(x[(0,) * x.ndim] if isinstance(x, DistArray) else x).flat[0]
+
+
+# -- ufuncs ------------------------------------------------------------------------------------
+
+
+@stands_for("__call__")
+def _foreign(ufunc: np.ufunc, *inputs: Any, **options: Any) -> Any:
+    """Apply a ufunc that is not NumPy's, such as those of ``scipy.special``."""
+    if ufunc.types and all(set(kinds) <= set("O->") for kinds in ufunc.types):
+        expected, do = "a ufunc of numbers", "use distnb.vectorize in place of numpy.frompyfunc"
+    elif ufunc.signature is not None or options:
+        expected = "an elementwise ufunc of NumPy, or another one without options"
+        do = "assign the result, or use .to_numpy() for small arrays"
+    else:
+        return _map(ufunc, *inputs)
+    got = ", ".join((ufunc.__name__, *(f"{name}=" for name in options)))
+    raise TypeError(explain("operation on distributed arrays", got, expected, do))

@@ -1,0 +1,40 @@
+"""Functions of the user's as bytes: with all of the notebook that they use, as it is now."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from typing import Any
+
+import cloudpickle
+
+from distnb.client.record.array import Handle
+from distnb.common.errors import explain
+
+__all__ = ["pickled"]
+
+
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+    """Writes functions of the notebook with all that they use, but no distributed arrays."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, Handle):
+            raise pickle.PicklingError(f"it uses a distributed array of shape {obj.shape}")
+        return super().reducer_override(obj)
+
+
+def pickled(function: Any) -> bytes:
+    """Return a function as bytes; raise TypeError if it cannot be sent."""
+    out = io.BytesIO()
+    try:
+        _Pickler(out, protocol=5).dump(function)
+    except Exception as error:  # whatever the user's objects raise
+        raise TypeError(
+            explain(
+                "function",
+                f"one that cannot be pickled: {error}",
+                "one that can be sent to the engines",
+                "pass arrays as arguments, and import or make in it what it needs",
+            )
+        ) from error
+    return out.getvalue()

@@ -1,0 +1,236 @@
+"""Running results: ``cumsum`` and its like, differences, and the other methods of ufuncs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.record.array import create, numeric
+from distnb.client.record.creation import asarray
+from distnb.client.record.host_arrays import watched
+from distnb.client.record.indexing import one_axis
+from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.operations import (
+    assign,
+    copied,
+    elementwise,
+    outputs,
+    settled,
+)
+from distnb.client.shape.joining import concatenate
+from distnb.client.shape.repeating import axis_cut
+from distnb.client.shape.reshaping import ravel
+from distnb.common.errors import explain
+from distnb.geometry.layout import Layout, default_layout
+from distnb.ops import table
+from distnb.wire.protocol import Collective
+
+__all__ = ["accumulate"]
+
+
+def accumulate(
+    ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None
+) -> DistArray:
+    """Return the running results of a ufunc along an axis, as ``ufunc.accumulate``.
+
+    The result follows the operand, and a cyclic axis along which it runs gets blocks.
+    """
+    x = asarray(array)
+    out = out[0] if isinstance(out, tuple) else out
+    if out is not None:
+        outputs(out, 1)
+    kind = _result_dtype(ufunc, x, axis, dtype, out)
+    d = 0 if axis is None else one_axis(axis, x.ndim)
+    if x.here is not None:
+        run = watched("accumulate", ufunc.accumulate, x.here, d, kind)
+        found = settled(x.session, np.asarray(run))
+    else:
+        found = _scanned(ufunc, x, d, kind)
+    return found if out is None else _into(found, out)
+
+
+def _scanned(ufunc: np.ufunc, x: DistArray, d: int, kind: np.dtype) -> DistArray:
+    """Record a scan of what lies as the result, or of a copy that does."""
+    layout, session = table.sorted_layout(x.placed, d, x.session.size), x.session
+    there = x._view.is_whole(x._base.shape) and x._base.layout == layout and x.dtype == kind
+    if there and ufunc.__name__ in table.UFUNC_REDUCTIONS:
+        found = create(session, x.shape, kind, layout, ("empty",))
+        source = x
+    else:
+        found = source = copied(x, kind, layout)
+    if x.size:
+        args = (ufunc.__name__, d)
+        outs, ins = (found.operand,), (source.operand,)
+        session.record(Collective("scan", outs, ins, args, session.site()))
+    return found
+
+
+def _result_dtype(ufunc: np.ufunc, x: DistArray, axis: Any, dtype: Any, out: Any) -> np.dtype:
+    """Ask NumPy for the dtype in which it accumulates; raises what it raises."""
+    sample = np.ones((1,) * x.ndim, x.dtype)
+    if dtype is None and out is not None:
+        return ufunc.accumulate(sample, axis, out=np.ones(sample.shape, out.dtype)).dtype
+    return numeric(ufunc.accumulate(sample, axis, dtype).dtype)
+
+
+# -- functions -------------------------------------------------------------------------------------
+
+
+def _make_cumulative(name: str, ufunc: np.ufunc, neutral: int) -> None:
+    """Make ``cumsum`` or ``cumprod``, with and without NaN, and what the standard calls them."""
+    numpys, without, standards = (
+        getattr(np, n) for n in (f"cum{name}", f"nancum{name}", f"cumulative_{name}")
+    )
+
+    def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DistArray:
+        x = asarray(a)
+        if axis is None:
+            x, axis = ravel(x), 0
+        return accumulate(ufunc, x if x.ndim else ravel(x), axis, dtype, out)
+
+    def nan(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DistArray:
+        x = asarray(a)
+        if x.dtype.kind in "fc":
+            x = elementwise("where", elementwise("isnan", x), x.dtype.type(neutral), x)
+        return function(x, axis, dtype, out)
+
+    def cumulative(
+        x: Any,
+        /,
+        *,
+        axis: int | None = None,
+        dtype: Any = None,
+        out: Any = None,
+        include_initial: bool = False,
+    ) -> DistArray:
+        return _cumulative(ufunc, neutral, asarray(x), axis, dtype, out, include_initial)
+
+    function.__doc__ = _SCAN.format(f"cum{name}")
+    nan.__doc__ = f"Running results with NaN taken as {neutral}; see :func:`distnb.cum{name}`."
+    cumulative.__doc__ = (
+        f"Running results along an axis; see :func:`distnb.cum{name}`.\n\n    "
+        f"``include_initial``: the first one is {neutral}, and there is one more."
+    )
+    public(f"cum{name}", numpys)(function)
+    public(f"nancum{name}", without)(nan)
+    public(f"cumulative_{name}", standards)(cumulative)
+    setattr(DistArray, f"cum{name}", function)
+
+
+_SCAN = """Return running results along an axis, as ``numpy.{0}``; by default over all elements.
+
+    The result follows the operand, and a cyclic axis along which it runs gets blocks. Each engine
+    accumulates its part. Then the totals of the parts travel, in as many rounds as the engines
+    along the axis double.
+
+    Along a split axis, floats differ from NumPy's in the last digits: NumPy adds one element after
+    the other, here the sum of the engines before is added to the sum of the engine's own. Which
+    elements are added to which depends on the layout, never on timing.
+    """
+
+
+def _cumulative(
+    ufunc: np.ufunc, neutral: int, x: DistArray, axis: Any, dtype: Any, out: Any, initial: bool
+) -> DistArray:
+    """Accumulate as the array API standard says."""
+    x = x if x.ndim else ravel(x)
+    if axis is None:
+        if x.ndim > 1:
+            raise ValueError(
+                f"For arrays which have more than one dimension ``axis`` argument is required, "
+                f"got {x.ndim} axes"
+            )
+        axis = 0
+    if not initial:
+        return accumulate(ufunc, x, axis, dtype, out)
+    d = one_axis(axis, x.ndim)
+    found = accumulate(ufunc, x, d, dtype)
+    first = np.full((*x.shape[:d], 1, *x.shape[d + 1 :]), neutral, found.dtype)
+    return concatenate((first, found), d, out)
+
+
+_make_cumulative("sum", np.add, 0)
+_make_cumulative("prod", np.multiply, 1)
+
+
+def _outer(ufunc: np.ufunc, a: Any, b: Any, **options: Any) -> Any:
+    """Apply a ufunc to all pairs of elements, by views that broadcast."""
+    x, y = asarray(a), asarray(b)
+    return ufunc(x[(..., *(None,) * y.ndim)], y, **options)
+
+
+def _reduceat(
+    ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
+) -> DistArray:
+    """Reduce segments of an axis, as ``ufunc.reduceat``; each lies where it ends.
+
+    Indices are read in the notebook. Where they do not rise, a new command begins.
+    """
+    x, at = asarray(array), np.asarray(indices)
+    at = at if isinstance(indices, DistArray | np.ndarray) else at.astype(np.intp)
+    sample = np.ones((1,) * x.ndim, x.dtype)
+    kind = ufunc.reduceat(sample, at * 0, axis, dtype).dtype
+    d = one_axis(axis, x.ndim)
+    n = x.shape[d]
+    for i in at[(at < 0) | (at >= n)]:
+        raise IndexError(f"index {i} out-of-bounds in {ufunc.__name__}.reduceat [0, {n})")
+    if x.here is not None:
+        found = settled(x.session, watched("reduceat", ufunc.reduceat, x.here, at, d, kind))
+    elif not at.size or not x.size:
+        shape = (*x.shape[:d], at.size, *x.shape[d + 1 :])
+        found = create(x.session, shape, kind, default_layout(shape, x.session.size), ("empty",))
+    else:
+        breaks = np.flatnonzero(np.diff(at) <= 0) + 1
+        runs = [_segments(ufunc, x, run, d, kind) for run in _runs(at, breaks, n)]
+        found = concatenate(runs, d) if len(runs) > 1 else runs[0]
+    return found if out is None else _into(found, out)
+
+
+def _runs(at: np.ndarray, breaks: np.ndarray, n: int) -> Iterator[tuple[list[int], int]]:
+    """Enumerate rising runs of indices, each with where its last segment ends."""
+    parts = np.split(at, breaks)
+    for k, part in enumerate(parts, 1):
+        yield part.tolist(), n if k == len(parts) else int(part[-1]) + 1
+
+
+def _segments(
+    ufunc: np.ufunc, x: DistArray, run: tuple[list[int], int], d: int, kind: np.dtype
+) -> DistArray:
+    """Reduce the segments that begin at rising indices."""
+    begins, end = run
+    view = x[(slice(None),) * d + (slice(begins[0], end),)]
+    layout = table.sorted_layout(view.placed, d, x.session.size)
+    source = copied(view, kind, layout)
+    starts = [i - begins[0] for i in begins]
+    where = layout
+    if layout.parts(d) > 1:
+        p, n = layout.parts(d), view.shape[d]
+        lows = [layout.axes[d].bounds(n, p, c)[0] for c in range(p)]
+        ended = np.searchsorted(np.array([*starts[1:], n]), lows, "right").tolist()
+        axes = (*layout.axes[:d], axis_cut([*ended, len(starts)]), *layout.axes[d + 1 :])
+        where = Layout(layout.grid, axes, layout.dims)
+    shape = (*x.shape[:d], len(starts), *x.shape[d + 1 :])
+    found = create(x.session, shape, kind, where, ("empty",))
+    args = (ufunc.__name__, d, tuple(starts))
+    both = (found.operand, source.operand)
+    x.session.record(Collective("segments", both, both[1:], args, x.session.site()))
+    return found
+
+
+def _into(found: DistArray, out: Any) -> DistArray:
+    """Assign a result to an output."""
+    (into,) = outputs(out, 1)
+    if into.shape != found.shape:
+        raise ValueError(
+            explain("out", f"shape {into.shape}", f"{found.shape}", "pass a matching one")
+        )
+    assign(into, found)
+    return into
+
+
+FUNCTIONS["accumulate"] = accumulate
+FUNCTIONS["reduceat"] = _reduceat
+FUNCTIONS["outer"] = _outer

@@ -1,0 +1,351 @@
+"""Indexing by arrays: integers and masks, mixed with slices, as NumPy's advanced indexing.
+
+An index is taken apart into a view, whose first axes are those that arrays index, and the arrays'
+positions along them. Reading picks, and assigning places
+(:mod:`distnb.client.record.gather_scatter`).
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from distnb.client.record.array import Handle
+from distnb.client.record.gather_scatter import (
+    Position,
+    keys_of,
+    moved,
+    nonzero_keys,
+    pick,
+    place,
+)
+from distnb.client.record.host_arrays import all_here, watched
+from distnb.client.record.indexing import BASIC, index_view
+from distnb.client.record.operations import (
+    assign,
+    broadcast,
+    check_session,
+    move_out,
+    settled,
+)
+from distnb.common.errors import explain
+from distnb.geometry.layout import Ints
+from distnb.geometry.views import View
+
+__all__ = ["Index", "get", "in_notebook", "is_advanced", "put", "values_for"]
+
+_BOOLS = (bool, np.bool_)
+
+
+def is_advanced(key: Any) -> bool:
+    """Tell whether an index has arrays in it, or what NumPy takes for some."""
+    return any(
+        type(k) not in BASIC and _is_array(k) for k in (key if type(key) is tuple else (key,))
+    )
+
+
+def _is_array(k: Any) -> bool:
+    """Tell whether one item of an index counts as an array: numbers do not, but truth values do."""
+    if isinstance(k, Handle | np.ndarray | np.generic):
+        return k.ndim > 0 or k.dtype.kind not in "iu"
+    return isinstance(k, bool | list | tuple | range) or hasattr(k, "__array__")
+
+
+def get(x: Handle, key: Any) -> Any:
+    """Return ``x[key]``, a copy.
+
+    It lies as :func:`distnb.plans.gather_scatter.picked_layout` says.
+    """
+    here: Any = x.here
+    if here is not None and (plain := in_notebook((x, *_items(key)))) is not None:
+        return settled(x.session, np.asarray(here[plain[1:]]))
+    index = Index(x, key)
+    keys = index.keys()
+    return moved(pick(index.view_of(x), index.k, keys), keys.ndim, index.before)
+
+
+def put(x: Handle, key: Any, value: Any) -> None:
+    """Do ``x[key] = value``; where an element is named more than once, the last value stays."""
+    if not x._writeable:
+        raise ValueError("assignment destination is read-only")
+    here: Any = x.here
+    if here is not None and (plain := in_notebook((x, value, *_items(key)))) is not None:
+        x._base.copy = None
+        watched("cast", here.__setitem__, plain[2:], plain[1])
+        return
+    index = Index(x, key)
+    move_out(x._base)
+    x.session.check_open()
+    mask = index.mask
+    if mask is not None and np.size(value) == 1 >= np.ndim(value):
+        more = (..., *(None,) * (x.ndim - mask.ndim))
+        assign(x, value if np.ndim(value) == 0 else value[0], mask[more])
+        return
+    keys = index.keys(sure=True)
+    count = _check_count(index, keys, value) if mask is not None else None
+    shape = index.shape(keys) if count is None else (count,)
+    place(index.view_of(x), index.k, keys, values_for(x, value, shape, keys.ndim, index.before))
+
+
+def in_notebook(given: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Return arguments as NumPy gets them, if all arrays are where the first is; else None."""
+    if not all_here(given, given[0].session):
+        return None
+    return tuple(g.here if isinstance(g, Handle) else g for g in given)
+
+
+def _items(key: Any) -> tuple[Any, ...]:
+    return key if isinstance(key, tuple) else (key,)
+
+
+def _check_count(index: Index, keys: Any, value: Any) -> int | None:
+    """Raise what NumPy raises for values that are not as many as a mask of all axes takes."""
+    if index.k != len(index.view.shape):
+        return None
+    if np.ndim(value) > 1:
+        raise TypeError(
+            "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input "
+            f"has {np.ndim(value)} dimensions"
+        )
+    if np.size(value) not in (1, keys.size):
+        raise ValueError(
+            f"NumPy boolean array indexing assignment cannot assign {np.size(value)} input values "
+            f"to the {keys.size} output values where the mask is true"
+        )
+    return int(keys.size)
+
+
+def values_for(
+    x: Handle, value: Any, shape: Ints, ndim: int, before: int = 0, dtype: np.dtype | None = None
+) -> Any:
+    """Return values for elements of a shape, as :func:`place` takes them.
+
+    The ``ndim`` axes of the keys come after ``before`` others in ``shape``, but first in what is
+    placed.
+    """
+    if isinstance(value, Handle) and value.here is None:
+        check_session(value, x.session)
+        value = broadcast(_fitting(value, shape), shape)
+    else:
+        data = _host_values(value, x.dtype if dtype is None else dtype)
+        if data.size == 1 and data.ndim <= len(shape):
+            return data.reshape(())[()]
+        value = np.broadcast_to(_fitting(data, shape), shape)
+    order = (*range(before, before + ndim), *range(before), *range(before + ndim, len(shape)))
+    if isinstance(value, Handle):
+        return value._look(value._view.transpose(order))
+    return np.ascontiguousarray(value.transpose(order))
+
+
+def _host_values(value: Any, dtype: np.dtype) -> np.ndarray:
+    """Return values in the notebook as an array of a dtype; NumPy refuses what cannot be stored."""
+    data = value.here if isinstance(value, Handle) else value
+    if not isinstance(data, np.ndarray | np.generic):
+        return np.asarray(data, dtype)
+    stored = np.empty(data.shape, dtype)
+    watched("cast", stored.__setitem__, ..., data)
+    return stored
+
+
+def _fitting(value: Any, shape: Ints) -> Any:
+    """Return values without leading axes of length 1 that a shape does not have."""
+    found = value.shape
+    extra = max(0, len(found) - len(shape))
+    try:
+        good = found[:extra] == (1,) * extra
+        good = good and np.broadcast_shapes(found[extra:], shape) == shape
+    except ValueError:
+        good = False
+    if not good:
+        raise ValueError(
+            f"shape mismatch: value array of shape {found} could not be broadcast to indexing "
+            f"result of shape {shape}"
+        )
+    for _ in range(extra):
+        value = value._look(value._view.fix(0, 0)) if isinstance(value, Handle) else value[0]
+    return value
+
+
+# -- taking an index apart -------------------------------------------------------------------------
+
+
+class Index:
+    """An index with arrays in it, taken apart for an array.
+
+    ``view``: the array's, with the axes that arrays index first; there are ``k``. ``before``: how
+    many other axes come before those of the arrays in the result.
+    """
+
+    def __init__(self, x: Handle, key: Any) -> None:
+        self.session = x.session
+        self.items = [_item(k) for k in _items(key)]
+        self.arrays = [k for k in self.items if isinstance(k, Handle)]
+        for a in self.arrays:
+            check_session(a, x.session)
+        walk = _Walk(x._view, x.shape)
+        for k in _with_ellipsis(self.items, x.ndim):
+            walk.step(k)
+        self.positions = walk.positions
+        self.k = len(walk.indexed)
+        others = [d for d in range(len(walk.view.shape)) if d not in walk.indexed]
+        self.view = walk.view.transpose((*walk.indexed, *others))
+        self.before = walk.before
+
+    @property
+    def mask(self) -> Any:
+        """The mask that is all of the index, or None."""
+        if len(self.items) != 1 or not _is_mask(self.items[0]) or not self.items[0].ndim:
+            return None
+        return self.items[0]
+
+    def keys(self, sure: bool = False) -> Any:
+        """Return what is picked of the indexed axes; masks are counted. ``sure``: see keys_of."""
+        found = [
+            p._replace(index=nonzero_keys(p.index), checked=True) if _is_mask(p.index) else p
+            for p in self.positions
+        ]
+        return keys_of(self.session, found, sure=sure)
+
+    def shape(self, keys: Any) -> Ints:
+        """Return the shape of the result."""
+        others = self.view.shape[self.k :]
+        return (*others[: self.before], *keys.shape, *others[self.before :])
+
+    def view_of(self, x: Handle) -> Any:
+        """Return the array seen so that the first ``k`` axes are those that arrays index."""
+        return x._look(self.view)
+
+
+@dataclass
+class _Walk:
+    """The way through an index: the view so far, and what is known about its axes."""
+
+    view: View
+    shape: Ints
+    d: int = 0  # next axis of the view
+    s: int = 0  # next axis of the array
+    indexed: list[int] = field(default_factory=list)
+    positions: list[Position] = field(default_factory=list)
+    before: int = 0
+    #: 0: no array or number yet, 1: among them, 2: after them
+    state: int = 0
+
+    def step(self, k: Any) -> None:
+        """Take one item of the index."""
+        if isinstance(k, Handle | np.ndarray):
+            self._joined()
+            self._array(k)
+        elif k is None or isinstance(k, slice):
+            self._apart()
+            self.view = index_view(self.view, (*(slice(None),) * self.d, k))[0]
+            self.d, self.s = self.d + 1, self.s + (k is not None)
+        elif isinstance(k, _Rest):
+            self._apart()
+            self.d, self.s = self.d + k.count, self.s + k.count
+        else:
+            self._joined()
+            i = checked_number(k, self.shape[self.s], self.s)
+            self.view, self.s = self.view.fix(self.d, i), self.s + 1
+
+    def _joined(self) -> None:
+        """Note an item of those that are indexed together; if not side by side, they come first."""
+        if self.state == 0:
+            self.before, self.state = self.d - len(self.indexed), 1
+        elif self.state == 2:
+            self.before = 0
+
+    def _apart(self) -> None:
+        self.state = 2 if self.state else 0
+
+    def _array(self, k: Any) -> None:
+        """Take an array, along one axis, or a mask along as many as it has."""
+        if not _is_mask(k):
+            self._add(Position(k, self.shape[self.s], self.s), 1)
+            return
+        if not k.ndim:  # one more axis, all of it or nothing
+            self.view = self.view.insert(self.d)
+            self._add(Position(np.zeros(int(bool(k)), np.int64), 1, self.s, True), 1, 0)
+            return
+        lengths = self.shape[self.s : self.s + k.ndim]
+        for i, (n, m) in enumerate(zip(lengths, k.shape, strict=True)):
+            if n != m:
+                raise IndexError(
+                    f"boolean index did not match indexed array along axis {self.s + i}; size of "
+                    f"axis is {n} but size of corresponding boolean axis is {m}"
+                )
+        self._add(Position(k, prod(k.shape), self.s), k.ndim)
+
+    def _add(self, position: Position, count: int, used: int | None = None) -> None:
+        self.positions.append(position)
+        self.indexed += range(self.d, self.d + count)
+        self.d, self.s = self.d + count, self.s + (count if used is None else used)
+
+
+@dataclass
+class _Rest:
+    """An ellipsis, which stands for ``count`` axes."""
+
+    count: int
+
+
+def checked_number(k: Any, n: int, axis: int) -> int:
+    """Return an index as a number from 0 to n - 1."""
+    i = operator.index(k)
+    if not -n <= i < n:
+        raise IndexError(f"index {i} is out of bounds for axis {axis} with size {n}")
+    return i % n
+
+
+def _with_ellipsis(items: list[Any], ndim: int) -> list[Any]:
+    """Return the items with a rest for the axes that are not named."""
+    used = sum(_axes_of(k) for k in items)
+    if sum(1 for k in items if k is Ellipsis) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if used > ndim:
+        raise IndexError(
+            f"too many indices for array: array is {ndim}-dimensional, but {used} were indexed"
+        )
+    rest = _Rest(ndim - used)
+    if any(k is Ellipsis for k in items):
+        return [rest if k is Ellipsis else k for k in items]
+    return [*items, rest]
+
+
+def _axes_of(k: Any) -> int:
+    if k is None or k is Ellipsis:
+        return 0
+    return k.ndim if isinstance(k, Handle | np.ndarray) and _is_mask(k) else 1
+
+
+def _is_mask(k: Any) -> bool:
+    return k.dtype == bool
+
+
+def _item(k: Any) -> Any:
+    """Return an item of an index as None, '...', a slice, a number, an ndarray or an array."""
+    if type(k) in BASIC:
+        return k
+    if not isinstance(k, Handle):
+        if not _is_array(k):
+            return _number(k)
+        empty = not isinstance(k, np.ndarray) and np.size(k) == 0
+        k = np.asarray(k, np.int64) if empty else np.asarray(k)
+    if k.dtype.kind not in "biu":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    if not k.ndim and k.dtype.kind == "b" and isinstance(k, Handle):
+        one: Any = k
+        return np.asarray(one.to_numpy())  # how long the result is depends on it
+    return k
+
+
+def _number(k: Any) -> int:
+    try:
+        return operator.index(k)
+    except TypeError:
+        raise IndexError(
+            explain("index", type(k).__name__, "integers, slices, '...', None or arrays", "convert")
+        ) from None

@@ -1,0 +1,478 @@
+"""Functions that make arrays. All take ``dist=`` and ``grid=`` for the layout (see ``array``)."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.record.array import create, hosted, numeric
+from distnb.client.record.indexing import lengths
+from distnb.client.record.namespace import FUNCTIONS, NAMESPACE, with_device
+from distnb.client.record.operations import elementwise, from_host
+from distnb.client.record.placement import layout_of_new, stay
+from distnb.client.session.current import need
+from distnb.client.session.session import Session
+from distnb.common.errors import SessionError, explain
+from distnb.geometry.layout import make_layout
+from distnb.wire.protocol import Typed
+
+__all__ = [
+    "arange",
+    "array",
+    "asarray",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_parts",
+    "fromfunction",
+    "full",
+    "full_like",
+    "identity",
+    "indices",
+    "linspace",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+]
+
+
+def array(
+    data: Any,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    copy: bool | None = True,
+    session: Session | None = None,
+) -> DistArray:
+    """Make a distributed array from array-like data.
+
+    Parameters
+    ----------
+    data : array_like or DistArray
+        The elements; each engine is sent only the part that it holds.
+    dtype : dtype, optional
+        Bool, integer, float or complex; by default that of the data.
+    dist : optional
+        The layout. None: blocks along the first axis that is at least as long as there are
+        engines. ``'replicated'``; ``('engine', r)``: all on one; one word for the first axis or a
+        tuple with a word for each: ``'*'`` whole, ``'block'``, ``'cyclic'``, ``('cyclic', k)``
+        block-cyclic, ``('irregular', cuts)``; or another array or its ``layout``.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
+    copy : bool or None
+        Whether a DistArray that already fits is copied. False: never; then data that are no
+        DistArray, or that do not fit, are an error.
+    session : Session, optional
+        By default the current one.
+
+    Raises
+    ------
+    TypeError
+        For dtypes that are not numeric.
+    ValueError
+        If a copy would be needed and ``copy`` is False.
+    LayoutError
+        If the layout does not fit the shape or the number of engines.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.array([[1, 2], [3, 4]], dist=("*", "cyclic"))
+    <DistArray (2, 2) int64, * x cyclic on 2 engines, 0.0 MiB>
+    """
+    if isinstance(data, DistArray):
+        if session is not None and session is not data.session:
+            raise SessionError(
+                explain("arrays", "two sessions", "one", "use .to_numpy() and distnb.asarray")
+            )
+        found = _from_dist(data, dtype, dist, grid, bool(copy))
+        if copy is False and found is not data:
+            raise _no_copy()
+        return found
+    if copy is False:
+        raise _no_copy()
+    at = need(session)
+    host = np.asarray(data) if dtype is None else np.asarray(data, dtype=numeric(dtype))
+    host = host.astype(numeric(host.dtype), copy=False)
+    layout = layout_of_new(host.shape, host.dtype, at, dist, grid)
+    if layout.here:
+        return hosted(at, np.array(host, order="C", copy=True))
+    return from_host(at, host, layout)
+
+
+def _no_copy() -> ValueError:
+    return ValueError(
+        explain("copy", False, "None or True, as a copy is needed", "leave copy= out")
+    )
+
+
+def _from_dist(data: DistArray, dtype: Any, dist: Any, grid: Any, copy: bool) -> DistArray:
+    found = data if dtype is None or numeric(dtype) == data.dtype else data.astype(dtype)
+    if dist is not None or grid is not None:
+        return found.redistribute(dist, grid)
+    return found.copy() if copy and found is data else found
+
+
+def asarray(
+    data: Any,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    copy: bool | None = None,
+    session: Session | None = None,
+) -> DistArray:
+    """Make a distributed array, or return the data itself if it is one already; see ``array``."""
+    return array(data, dtype, dist=dist, grid=grid, copy=copy, session=session)
+
+
+def _made(
+    shape: Any, dtype: Any, dist: Any, grid: Any, session: Session | None, how: tuple[Any, ...]
+) -> DistArray:
+    at, extents = need(session), lengths(shape)
+    kind = numeric(float if dtype is None else dtype)
+    return create(at, extents, kind, layout_of_new(extents, kind, at, dist, grid), how)
+
+
+def empty(
+    shape: Any,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+) -> DistArray:
+    """Make an array with undefined content."""
+    return _made(shape, dtype, dist, grid, session, ("empty",))
+
+
+def zeros(
+    shape: Any,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+) -> DistArray:
+    """Make an array of zeros."""
+    return _made(shape, dtype, dist, grid, session, ("fill", 0))
+
+
+def ones(
+    shape: Any,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+) -> DistArray:
+    """Make an array of ones."""
+    return _made(shape, dtype, dist, grid, session, ("fill", 1))
+
+
+def full(
+    shape: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+) -> DistArray:
+    """Make an array of one value; the dtype is the value's by default."""
+    if isinstance(fill_value, DistArray):
+        return _filled_from(
+            empty(shape, dtype or fill_value.dtype, dist=dist, grid=grid), fill_value
+        )
+    value = np.asarray(fill_value)
+    kind = numeric(value.dtype if dtype is None else dtype)
+    if value.ndim:
+        at = need(session)
+        return _filled_from(empty(shape, kind, dist=dist, grid=grid, session=at), value)
+    scalar = np.full(1, fill_value, kind)[0]  # NumPy refuses what cannot be stored
+    how = ("fill", Typed(kind.str, scalar.item()))
+    return _made(shape, kind, dist, grid, session, how)
+
+
+def _filled_from(made: DistArray, value: Any) -> DistArray:
+    made[...] = value
+    return made
+
+
+def _like(prototype: Any, dtype: Any, shape: Any, dist: Any, how: tuple[Any, ...]) -> DistArray:
+    """Make an array like another: its shape and dtype, and its elements where the other's are."""
+    if not isinstance(prototype, DistArray):
+        prototype = np.asarray(prototype)
+        return _made(shape or prototype.shape, dtype or prototype.dtype, dist, None, None, how)
+    extents = prototype.shape if shape is None else lengths(shape)
+    at = prototype.session
+    kind = numeric(prototype.dtype if dtype is None else dtype)
+    if dist is None and extents == prototype.shape:
+        layout = stay(prototype, kind)
+    else:
+        layout = layout_of_new(extents, kind, at, dist)
+    return create(at, extents, kind, layout, how)
+
+
+def empty_like(
+    prototype: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    dist: Any = None,
+) -> DistArray:
+    """Make an array with undefined content that lies like another."""
+    return _like(prototype, dtype, shape, dist, ("empty",))
+
+
+def zeros_like(
+    prototype: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    dist: Any = None,
+) -> DistArray:
+    """Make an array of zeros that lies like another."""
+    return _like(prototype, dtype, shape, dist, ("fill", 0))
+
+
+def ones_like(
+    prototype: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    dist: Any = None,
+) -> DistArray:
+    """Make an array of ones that lies like another."""
+    return _like(prototype, dtype, shape, dist, ("fill", 1))
+
+
+def full_like(
+    prototype: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    dist: Any = None,
+) -> DistArray:
+    """Make an array of one value that lies like another."""
+    return _filled_from(_like(prototype, dtype, shape, dist, ("empty",)), fill_value)
+
+
+def arange(
+    start: Any,
+    stop: Any = None,
+    step: Any = 1,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+) -> DistArray:
+    """Make evenly spaced numbers in ``[start, stop)``, bit for bit as ``numpy.arange``."""
+    if stop is None:
+        start, stop = 0, start
+    # NumPy computes the first two numbers and goes on with their difference.
+    first = (
+        np.arange(start, start + 2 * step, step, dtype=dtype)[:2] if step else np.arange(0, 1, step)
+    )
+    kind = numeric(
+        np.arange(start, stop, step, dtype=dtype)[:0].dtype
+        if _short(start, stop, step)
+        else first.dtype
+    )
+    try:
+        n = max(0, ceil((stop - start) / step))
+    except OverflowError:
+        raise ValueError(
+            explain("length", (stop - start) / step, "a finite number", "check stop")
+        ) from None
+    one, two = first.astype({"?": np.int8, "e": np.float32}.get(kind.char, kind))
+    low, gap = one.item(), (two - one).item()
+    return _made((n,), kind, dist, grid, session, ("index", 0, low, gap))
+
+
+def _short(start: Any, stop: Any, step: Any) -> bool:
+    return float(abs(stop - start)) <= 1000 * float(abs(step))
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+) -> Any:
+    """Make ``num`` evenly spaced numbers from ``start`` to ``stop``, as ``numpy.linspace``."""
+    n = operator.index(num)
+    if n < 0:
+        raise ValueError(f"Number of samples, {n}, must be non-negative.")
+    parts = n - 1 if endpoint else n
+    sample = np.linspace(start, stop, min(n, 2), dtype=dtype)
+    working = np.result_type(start, stop, float(n))
+    delta = np.subtract(stop, start, dtype=working)
+    step = delta / parts if parts > 0 else np.nan
+    y = arange(n, dtype=working, dist=dist, grid=grid, session=session)
+    y = (y / parts * delta if step == 0 else y * step) if parts > 0 else y * delta
+    y = y + start
+    if endpoint and n > 1:
+        y[-1] = stop
+    if sample.dtype.kind in "iu":
+        y = elementwise("floor", y)
+    y = y.astype(sample.dtype, copy=False)
+    return (y, step) if retstep else y
+
+
+def indices(
+    dimensions: Sequence[int],
+    dtype: Any = int,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+) -> tuple[DistArray, ...]:
+    """Return, for each axis, the array of global indices along it."""
+    shape = lengths(dimensions)
+    return tuple(
+        _made(shape, dtype, dist, grid, session, ("index", d, 0, 1)) for d in range(len(shape))
+    )
+
+
+def fromfunction(
+    function: Callable[..., Any],
+    shape: Any,
+    *,
+    dtype: Any = float,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Call a function with the arrays of global indices, as ``numpy.fromfunction``.
+
+    The function runs in the notebook, on distributed index arrays: what it computes runs on the
+    engines.
+    """
+    return function(
+        *indices(lengths(shape), dtype, dist=dist, grid=grid, session=session), **kwargs
+    )
+
+
+def eye(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: Any = float,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+) -> DistArray:
+    """Make a 2-D array with ones on a diagonal and zeros elsewhere."""
+    shape = lengths((N, N if M is None else M))
+    row, column = indices(shape, dist=dist, grid=grid, session=session)
+    return elementwise("equal", row + operator.index(k), column).astype(numeric(dtype))
+
+
+def identity(n: int, dtype: Any = None, **layout: Any) -> DistArray:
+    """Make the identity matrix."""
+    return eye(n, dtype=float if dtype is None else dtype, **layout)
+
+
+def from_parts(parts: Any, *, session: Session | None = None) -> DistArray:
+    """Make an array of parts, one for each engine, joined along the first axis.
+
+    Parameters
+    ----------
+    parts : list of array_like, or str
+        One array for each engine (lengths may differ, and be 0), or the name of a variable that
+        each engine has in its ``%px`` namespace; then the elements are copied where they are.
+
+    Notes
+    -----
+    The layout is irregular along axis 0 (block where the lengths agree with it).
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.from_parts([[1, 2, 3], [4]])
+    <DistArray (4,) int64, ('irregular', (0, 3, 4)) on 2 engines, 0.0 MiB>
+    """
+    at = need(session)
+    if isinstance(parts, str):
+        found = at.describe(parts)
+        for rank, (shape, kind) in enumerate(found):
+            if shape is None:
+                raise TypeError(
+                    explain(
+                        f"variable {parts!r} on rank {rank}",
+                        kind,
+                        "a NumPy array",
+                        "set it with %px",
+                    )
+                )
+        shapes = [tuple(shape) for shape, _ in found]
+        kinds = [np.dtype(kind) for _, kind in found]
+        return _joined(at, shapes, kinds, ("local", parts), None)
+    arrays = [np.asarray(p) for p in parts]
+    return _joined(at, [a.shape for a in arrays], [a.dtype for a in arrays], None, arrays)
+
+
+def _joined(
+    at: Session, shapes: list[Any], kinds: list[np.dtype], how: Any, arrays: Any
+) -> DistArray:
+    """Make the array of parts with these shapes and dtypes."""
+    good = len(shapes) == at.size and all(s and s[1:] == shapes[0][1:] for s in shapes)
+    if not good or len(set(kinds)) > 1:
+        raise ValueError(
+            explain(
+                "parts",
+                [f"{s} {k}" for s, k in zip(shapes, kinds, strict=True)],
+                f"{at.size} arrays that agree but for the length of axis 0",
+                "give one for each engine",
+            )
+        )
+    cuts = [0]
+    for s in shapes:
+        cuts.append(cuts[-1] + s[0])
+    shape = (cuts[-1], *shapes[0][1:])
+    layout = make_layout(shape, at.size, ("irregular", tuple(cuts)))
+    kind = numeric(kinds[0])
+    if how is None:
+        how = ("data", [np.array(a, kind, order="C", copy=True) for a in arrays])
+    return create(at, shape, kind, layout, how)
+
+
+NAMESPACE.update({name: with_device(globals()[name]) for name in __all__})
+FUNCTIONS.update(
+    dict[Any, Any](
+        (
+            (np.empty_like, empty_like),
+            (np.zeros_like, zeros_like),
+            (np.ones_like, ones_like),
+            (np.full_like, full_like),
+        )
+    )
+)

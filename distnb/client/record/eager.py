@@ -1,0 +1,49 @@
+"""Functions whose arrays are all in the notebook: NumPy computes them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from distnb.client.record.array import Handle
+from distnb.client.record.host_arrays import all_here, plain, watched
+from distnb.client.record.operations import assign, settled
+from distnb.client.session.current import need
+
+__all__ = ["at_once", "delivered", "session_of"]
+
+
+def session_of(*args: Any) -> Any:
+    """Return the session of the first array among some arguments; the current one without any."""
+    found = next((a for a in args if isinstance(a, Handle)), None)
+    return need(None) if found is None else found.session
+
+
+def at_once(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Return what NumPy's function returns, if all arrays are in the notebook; else None."""
+    session = session_of(*args, *options.values())
+    if not all_here((*args, *options.values()), session):
+        return None
+    args = tuple([_plain(a) for a in args])
+    options = {name: _plain(a) for name, a in options.items()}
+    return _settled(session, watched(function.__name__, function, *args, **options))
+
+
+def _plain(x: Any) -> Any:
+    return plain(x) if isinstance(x, Handle) else x
+
+
+def _settled(session: Any, found: Any) -> Any:
+    if isinstance(found, tuple):
+        return tuple(_settled(session, f) for f in found)
+    return settled(session, np.array(found))
+
+
+def delivered(found: Any, out: Any) -> Any:
+    """Return a result, or the array it was asked to be put into."""
+    if out is None:
+        return found
+    assign(out, found)
+    return out

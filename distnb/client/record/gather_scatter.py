@@ -1,0 +1,273 @@
+"""Picking elements by position: what indexing by arrays, ``take`` and their like are made of.
+
+An array is seen as a view whose first ``k`` axes are indexed together, by *keys*: C-order positions
+over these axes, as int64; see :mod:`distnb.plans.gather_scatter`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distnb.client.record.array import Handle, create
+from distnb.client.record.indexing import one_axis
+from distnb.client.record.operations import (
+    as_dist,
+    assign,
+    copied,
+    elementwise,
+    from_host,
+)
+from distnb.client.session.session import Session
+from distnb.geometry.axes import (
+    Axis,
+    Block,
+    Irregular,
+    Whole,
+)
+from distnb.geometry.layout import Ints, Layout, default_layout
+from distnb.geometry.views import follow
+from distnb.plans.gather_scatter import (
+    checked,
+    in_line,
+    of_keys,
+    picked_layout,
+    spread,
+)
+from distnb.wire.protocol import Collective, Local
+
+__all__ = ["Position", "evenly", "gather", "keys_of", "nonzero_keys", "pick", "place"]
+
+_INTP = np.dtype(np.int64)
+
+
+class Position(NamedTuple):
+    """An array of indices along an axis (or, of C-order ones, along several) of length ``n``.
+
+    ``axis`` is what an error calls it; ``checked``: whether all are from 0 to n - 1 for sure.
+    """
+
+    index: Any
+    n: int
+    axis: int = 0
+    checked: bool = False
+
+
+def gather(x: Handle, positions: Any, axis: int = 0) -> Any:
+    """Return the elements of ``x`` at integer positions along an axis, as ``numpy.take``.
+
+    Negative positions count from the end; those outside raise IndexError: at once if they are a
+    NumPy array, from the engines if they are distributed. The axes of the positions take the place
+    of ``axis``. The result lies as :func:`distnb.plans.gather_scatter.picked_layout` says.
+    """
+    d = one_axis(axis, x.ndim)
+    order = (d, *(i for i in range(x.ndim) if i != d))
+    keys = keys_of(x.session, [Position(positions, x.shape[d], d)])
+    return moved(pick(x._look(x._view.transpose(order)), 1, keys), keys.ndim, d)
+
+
+def moved(x: Any, count: int, to: int) -> Any:
+    """Return the view in which the first ``count`` axes come after ``to`` of the others."""
+    order = (*range(count, count + to), *range(count), *range(count + to, x.ndim))
+    return x if to == 0 else x._look(x._view.transpose(order))
+
+
+def pick(x: Handle, k: int, keys: Any) -> Any:
+    """Return what keys pick from a view: their axes, then those after its first ``k``.
+
+    The keys are an ndarray or a distributed array; all are within bounds.
+    """
+    session, size = x.session, x.session.size
+    x = straight(as_dist(x, session), k)
+    lies = keys.placed if isinstance(keys, Handle) and keys._base.host is None else None
+    layout = picked_layout(x.placed, k, lies, keys.shape, size)
+    at = lying(session, keys, of_keys(layout, keys.ndim))
+    out = create(session, keys.shape + x.shape[k:], x.dtype, layout, ("empty",))
+    if out.size:
+        session.record(
+            Collective("gather", (out.operand,), (x.operand, at.operand), (k,), session.site())
+        )
+    return evenly(out)
+
+
+def evenly(x: Any) -> Any:
+    """Return all of a base, or a copy in the default layout if one engine holds far too much."""
+    layout, stays = follow(x.placed, x.session.size)
+    return x if stays else copied(x, x.dtype, layout)
+
+
+def place(x: Handle, k: int, keys: Any, value: Any, op: str | None = None) -> None:
+    """Assign values to what keys pick of a view, or combine them with it by the ufunc ``op``.
+
+    ``value`` is a NumPy scalar, an array with the shape of what is picked, or None if ``op`` takes
+    none. Of equal keys the last wins.
+    """
+    session = x.session
+    if not in_line(x.placed, k):
+        copy = straight(x, k)
+        place(copy, k, keys, value, op)
+        assign(x, copy)
+        return
+    axis = first_long(keys.shape) if keys.ndim else None  # so engines are in the order of keys
+    layout = spread(x.placed, k, keys.shape, axis)
+    at = lying(session, keys, of_keys(layout, keys.ndim))
+    ins, scalar = [x, at], None
+    if isinstance(value, np.generic):
+        scalar = (value.dtype.str, value.item())
+    elif value is not None:
+        ins.append(lying(session, value, layout, x.dtype if op is None else value.dtype))
+    if x.size and keys.size:
+        args, operands = (k, op, scalar), tuple(i.operand for i in ins)
+        session.record(Collective("scatter", operands[:1], operands, args, session.site()))
+
+
+def straight(x: Any, k: int) -> Any:
+    """Return ``x``, or a copy if what is picked could not lie in line with its other axes."""
+    if in_line(x.placed, k):
+        return x
+    return copied(x, x.dtype, follow(x.placed, x.session.size)[0])
+
+
+def lying(session: Session, x: Any, layout: Layout, dtype: np.dtype | None = None) -> Any:
+    """Return an array as the whole base of a layout: itself if it lies so."""
+    if not isinstance(x, Handle):
+        return from_host(session, x, layout)
+    to = x.dtype if dtype is None else dtype
+    same = x._base.layout == layout or (session.size == 1 and x._base.host is None)
+    return x if same and x.dtype == to and is_whole(x) else copied(x, to, layout)
+
+
+def is_whole(x: Handle) -> bool:
+    """Tell whether an array is all of its base."""
+    return x._view.is_whole(x._base.shape)
+
+
+# -- keys --------------------------------------------------------------------------------------
+
+
+def keys_of(
+    session: Session, positions: Sequence[Position], check: str = "index", sure: bool = False
+) -> Any:
+    """Return the keys of positions along successive axes, broadcast together.
+
+    They are an ndarray if all positions are; ``check`` is as in
+    :func:`distnb.plans.gather_scatter.checked`. ``sure``: wait until engines have checked what they
+    have to. For an array that is to be written would be lost if a command that writes it could not
+    run.
+    """
+    shape = _common_shape([np.shape(p.index) for p in positions])
+    safe = 0 in shape  # NumPy does not look at indices that are not used
+    found: Any = None
+    for p in positions:
+        one = p.index if p.checked or safe else _checked(session, p, check)
+        found = one if found is None else _add(_multiply(found, p.n), one)
+    if sure and not safe and any(_is_there(p) for p in positions):
+        session.flush()
+    if isinstance(found, Handle):
+        return found if found.dtype == _INTP else copied(found, _INTP, found._base.layout)
+    return np.broadcast_to(np.asarray(found, _INTP), shape)
+
+
+def _is_there(p: Position) -> bool:
+    """Tell whether engines check positions."""
+    return not p.checked and isinstance(p.index, Handle) and p.index._base.host is None
+
+
+def _common_shape(shapes: list[Ints]) -> Ints:
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        shown = " ".join(map(str, shapes))
+        raise IndexError(
+            f"shape mismatch: indexing arrays could not be broadcast together with shapes {shown}"
+        ) from None
+
+
+def _multiply(x: Any, n: int) -> Any:
+    return elementwise("multiply", x, n) if isinstance(x, Handle) else x * n
+
+
+def _add(x: Any, y: Any) -> Any:
+    if isinstance(x, Handle) or isinstance(y, Handle):
+        return elementwise("add", x, y)
+    return x + y
+
+
+def _checked(session: Session, p: Position, check: str) -> Any:
+    """Return positions from 0 to n - 1; raise, here or on the engines, if some are outside."""
+    index = p.index
+    if not isinstance(index, Handle):
+        return checked(np.asarray(index), p.n, p.axis, check)
+    if index.here is not None:
+        return checked(index.here, p.n, p.axis, check)
+    if not is_whole(index):
+        index = copied(index, index.dtype, follow(index.placed, session.size)[0])
+    out = create(session, index.shape, _INTP, index._base.layout, ("empty",))
+    if out.size:
+        args = (p.n, p.axis, check)
+        command = Collective("check", (out.operand,), (index.operand,), args, session.site())
+        session.record(command)
+    return out
+
+
+# -- masks -------------------------------------------------------------------------------------
+
+
+def nonzero_keys(mask: Any) -> Any:
+    """Return the C-order positions at which a mask is true, ascending.
+
+    Of a mask on the engines they stay where these elements are if it lies in blocks of rows; else
+    it is brought there first. How many there are on each engine is read.
+    """
+    if not isinstance(mask, Handle):
+        return np.flatnonzero(mask)
+    if mask.here is not None:
+        return np.flatnonzero(mask.here)
+    session = mask.session
+    mask = lying(session, mask, _rows(mask))
+    layout = mask._base.layout
+    counts = _counts(mask) if mask.size else np.zeros(layout.split, np.int64)
+    cuts = (0, *np.cumsum(counts).tolist())
+    split = next((g for g in layout.dims if g >= 0), -1)
+    kind = _cut_at(cuts) if split >= 0 else Whole()
+    out = create(session, (cuts[-1],), _INTP, Layout(layout.grid, (kind,), (split,)), ("empty",))
+    if out.size:
+        session.record(Collective("nonzero", (out.operand,), (mask.operand,), (), session.site()))
+    return out
+
+
+def _cut_at(cuts: Ints) -> Axis:
+    """Return the axis with these cuts: in blocks if that is the same."""
+    n, p = cuts[-1], len(cuts) - 1
+    even = all(Block().bounds(n, p, c)[0] == cuts[c] for c in range(p))
+    return Block() if even else Irregular(cuts)
+
+
+def _rows(mask: Handle) -> Layout:
+    """Return the layout of a mask in which the order of engines is that of positions."""
+    layout = follow(mask.placed, mask.session.size)[0]
+    split = [d for d, g in enumerate(layout.dims) if g >= 0]
+    long = first_long(mask.shape)
+    if not split or (split == [long] and not layout.axes[long].period(layout.parts(long))):
+        return layout
+    size = mask.session.size
+    return default_layout(tuple(n if d == long else 1 for d, n in enumerate(mask.shape)), size)
+
+
+def first_long(shape: Ints) -> int:
+    """Return the first axis that is longer than 1, else 0."""
+    return next((d for d, n in enumerate(shape) if n != 1), 0)
+
+
+def _counts(mask: Handle) -> np.ndarray:
+    """Read how many elements of each part are true."""
+    layout, session = mask._base.layout, mask.session
+    split = next((g for g in layout.dims if g >= 0), -1)
+    parts = layout.grid.sizes[split] if split >= 0 else 1
+    kind = Block() if split >= 0 else Whole()
+    where = Layout(layout.grid, (kind,), (split,))
+    out = create(session, (parts,), _INTP, where, ("empty",))
+    session.record(Local("count", out.operand, (mask.operand,), session.site()))
+    return np.asarray(out.to_numpy())

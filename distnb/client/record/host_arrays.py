@@ -1,0 +1,236 @@
+"""Arrays below the cutoff: they live in the notebook's process, and NumPy computes them here.
+
+What comes out is what engines would compute. Errors are NumPy's, but for those that engines would
+never see, which are worded as for arrays on engines (the callers check again when NumPy raises).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import Context, copy_context
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from distnb.client.record.array import Handle, hosted, numeric
+from distnb.client.session.call_sites import user_frame
+from distnb.common.config import config
+from distnb.common.errors import explain
+from distnb.geometry.layout import (
+    Ints,
+    Layout,
+    default_layout,
+    in_notebook,
+)
+from distnb.ops import table
+
+__all__ = ["all_here", "assign", "compute", "fits", "home", "plain"]
+
+
+def fits(nbytes: int) -> bool:
+    """Tell whether an array of so many bytes lives in the notebook if no layout is asked for."""
+    return nbytes <= config.cutoff > 0
+
+
+def home(shape: Ints, dtype: np.dtype, size: int) -> Layout:
+    """Return the layout of a new array for which none was asked."""
+    if fits(prod(shape) * dtype.itemsize):
+        return in_notebook(len(shape))
+    return default_layout(shape, size)
+
+
+def all_here(arrays: Iterable[Any], session: Any) -> bool:
+    """Tell whether all of some operands that are arrays are of a session, in the notebook."""
+    return all(
+        a._base.host is not None and a._base.session is session
+        for a in arrays
+        if isinstance(a, Handle)
+    )
+
+
+def plain(x: Any) -> Any:
+    """Return an operand as NumPy gets it: an ndarray, or the scalar itself."""
+    if isinstance(x, Handle):
+        return x.here
+    if isinstance(x, bool | int | float | complex) and not isinstance(x, np.generic):
+        return x
+    data = np.asarray(x)
+    found = data.astype(numeric(data.dtype), copy=False)
+    return found if found.ndim else found[()]
+
+
+def compute(
+    row: table.Elementwise,
+    ins: Sequence[Any],
+    outs: Sequence[Handle | None],
+    where: Any,
+    options: dict[str, Any],
+    prepare: Callable[[], tuple[Ints, Sequence[np.dtype]]],
+) -> tuple[Any, ...] | None:
+    """Compute an elementwise operation; return its results, or None if engines are to hold them.
+
+    ``ins`` and ``where`` are :func:`plain`; ``prepare`` returns the shape and the dtypes of the
+    results.
+    """
+    given = any(o is not None for o in outs)
+    if not given and not _may_fit(ins, where):
+        return None
+    into = tuple(None if o is None else o.here for o in outs)
+    if isinstance(row.run, np.ufunc):
+        if given or where is not True:
+            options = options | {"out": into, "where": where}
+        found = watched(row.name, row.run, *ins, **options)
+        found = found if row.nout > 1 else (found,)
+    else:
+        shape, dtypes = prepare()
+        found = tuple(
+            np.empty(shape, d) if o is None else o for o, d in zip(into, dtypes, strict=True)
+        )
+        watched(row.name, row.run, *ins, out=found, where=where, **options)
+    return found if given or all(fits(f.nbytes) for f in found) else None
+
+
+def _may_fit(ins: Sequence[Any], where: Any) -> bool:
+    """Tell whether a result may be small, whatever its dtype."""
+    shapes = [x.shape for x in (*ins, where) if isinstance(x, np.ndarray)]
+    if shapes.count(shapes[0]) < len(shapes):
+        return fits(prod(np.broadcast_shapes(*shapes)))
+    return fits(prod(shapes[0]))
+
+
+def delivered(session: Any, found: Sequence[Any], outs: Sequence[Handle | None]) -> tuple[Any, ...]:
+    """Return results as arrays: the outputs that were given, and new ones."""
+    return tuple(
+        hosted(session, np.asarray(f)) if o is None else o for f, o in zip(found, outs, strict=True)
+    )
+
+
+def assign(target: Handle, value: Any, mask: Any) -> None:
+    """Assign :func:`plain` values, where a mask is true."""
+    view: Any = target.here
+    target._base.copy = None
+    if mask is None:
+        watched("cast", view.__setitem__, ..., value)
+        return
+    if not isinstance(value, np.ndarray):  # NumPy refuses what cannot be stored
+        stored = np.empty((), view.dtype)
+        stored[...] = value
+        value = stored
+    value, mask = _without(value, view), _without(mask, view)
+    watched("cast", np.copyto, view, value, where=mask, casting="unsafe")
+
+
+def _without(x: np.ndarray, view: np.ndarray) -> np.ndarray:
+    """Return ``x`` without leading axes of length 1 that a view does not have."""
+    while x.ndim > view.ndim and x.shape[0] == 1:
+        x = x[0]
+    return x
+
+
+def boolean(mask: Any) -> Any:
+    """Return a mask; raise TypeError if it is none."""
+    if mask.dtype != bool:
+        raise TypeError(explain("where", mask.dtype, "bool", "pass a mask"))
+    return mask
+
+
+def quick(ufunc: np.ufunc, x: Handle, y: Any, swap: bool = False, into: bool = False) -> Any:
+    """Compute ``x + y`` and its like, or ``x += y``, the short way; None if it is not so simple.
+
+    Simple are an array in the notebook, and a number or an array of the same shape there.
+    """
+    session = x._base.session
+    a = x.here if x._base.host is not None else None
+    if isinstance(y, Handle):
+        b = y.here if y._base.host is not None and y._base.session is session else None
+        if b is None or a is None or a.shape != b.shape:
+            return None
+    else:
+        b = y
+        if a is None or type(y) not in NUMBERS:
+            return None
+    if not fits(a.nbytes) or (into and not x._writeable):
+        return None
+    try:
+        if into:
+            x._base.copy = None
+            found = _CONTEXT.copy().run(ufunc, a, b, a)
+        else:
+            found = _CONTEXT.copy().run(ufunc, b, a) if swap else _CONTEXT.copy().run(ufunc, a, b)
+    except Exception:
+        _FLAGS.clear()
+        return None  # the long way says what is wrong
+    if _FLAGS:
+        tell(ufunc.__name__)
+    if into:
+        return x
+    return hosted(session, np.asarray(found)) if found.nbytes <= config.cutoff else None
+
+
+#: Types of Python's scalars.
+NUMBERS = frozenset((bool, int, float, complex))
+
+
+# -- floating point warnings ---------------------------------------------------------------------
+
+#: What went wrong in the last operation, as NumPy calls it.
+_FLAGS: list[str] = []
+_KINDS = {"divide by zero": "divide", "overflow": "over", "underflow": "under"}
+
+
+def _watching() -> Context:
+    """Return a context in which NumPy notes what it would warn of (its settings are the user's)."""
+    context = copy_context()
+    context.run(np.seterr, all="call")
+    context.run(np.seterrcall, lambda kind, flag: _FLAGS.append(kind))
+    return context
+
+
+_CONTEXT = _watching()
+
+
+def watched(name: str, run: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Call NumPy; warn with the user's line, not with one of this module, as NumPy would."""
+    try:
+        found = _CONTEXT.copy().run(run, *args, **options)
+    except BaseException:
+        _FLAGS.clear()
+        raise
+    if _FLAGS:
+        tell(name)
+    return found
+
+
+def tell(name: str) -> None:
+    """Do what ``np.seterr`` says about what went wrong."""
+    kinds = list(dict.fromkeys(_FLAGS))
+    _FLAGS.clear()
+    wanted: dict[str, str] = dict(np.geterr())  # type: ignore[arg-type]
+    for kind in kinds:
+        _one_kind(wanted[_KINDS.get(kind, "invalid")], f"{kind} encountered in {name}", kind)
+
+
+def _one_kind(how: str, text: str, kind: str) -> None:
+    if how == "raise":
+        raise FloatingPointError(text)
+    if how == "warn":
+        frame = user_frame()
+        names = frame.f_globals if frame is not None else {}
+        warnings.warn_explicit(
+            text,
+            RuntimeWarning,
+            *((frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)),
+            module=names.get("__name__", "__main__"),
+            registry=names.setdefault("__warningregistry__", {}),
+        )
+    elif how == "print":
+        print(f"Warning: {text}")
+    elif how in ("call", "log"):
+        flag = {"divide by zero": 1, "overflow": 2, "underflow": 4}.get(kind, 8)
+        handler: Any = np.geterrcall()
+        if how == "call":
+            handler(kind, flag)
+        else:
+            handler.write(f"Warning: {text}\n")

@@ -1,0 +1,152 @@
+"""From what users write between brackets, and as ``axis=``, to views and axis numbers."""
+
+from __future__ import annotations
+
+import operator
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from distnb.common.errors import explain
+from distnb.geometry.layout import Ints
+from distnb.geometry.views import View
+
+__all__ = ["BASIC", "index_view", "lengths", "one_axis", "some_axes"]
+
+
+def one_axis(axis: Any, ndim: int) -> int:
+    """Return an axis as a non-negative number; raises AxisError."""
+    try:
+        i = operator.index(axis)
+    except TypeError:
+        raise TypeError(explain("axis", repr(axis), "an integer", "pass a number")) from None
+    if not -ndim <= i < ndim:
+        raise np.exceptions.AxisError(i, ndim)
+    return i % ndim
+
+
+def some_axes(axis: Any, ndim: int) -> Ints:
+    """Return axes as distinct non-negative numbers, ascending; None means all."""
+    if axis is None:
+        return tuple(range(ndim))
+    given = axis if isinstance(axis, tuple | list) else (axis,)
+    found = sorted(one_axis(a, ndim) for a in given)
+    if len(set(found)) != len(found):
+        raise ValueError("duplicate value in 'axis'")
+    return tuple(found)
+
+
+def index_view(view: View, key: Any) -> tuple[View, bool]:
+    """Return the view of a basic index, and whether it takes a single element.
+
+    Raises IndexError as NumPy does.
+    """
+    plain = _plain(key)
+    return _index(view, key) if plain is None else _known(view, plain)
+
+
+#: Types of an index that has no arrays in it.
+BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
+
+#: What numbers of an index may be if it is looked up: True and 1.0 would be found as 1.
+_EXACT = frozenset((int, type(None)))
+
+
+def _plain(key: Any) -> tuple[Any, ...] | None:
+    """Return an index of ints, slices, None and '...' as something to look up, else None."""
+    found: list[Any] = []
+    for k in key if type(key) is tuple else (key,):
+        if type(k) is slice:
+            part = (k.start, k.stop, k.step)
+            if not (
+                type(part[0]) in _EXACT and type(part[1]) in _EXACT and type(part[2]) in _EXACT
+            ):
+                return None
+            found.append(part)
+        elif type(k) in _EXACT or k is Ellipsis:
+            found.append(k)
+        else:
+            return None
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def _known(view: View, plain: tuple[Any, ...]) -> tuple[View, bool]:
+    return _index(view, tuple(slice(*k) if type(k) is tuple else k for k in plain))
+
+
+def _index(view: View, key: Any) -> tuple[View, bool]:
+    items = list(key) if isinstance(key, tuple) else [key]
+    ndim = len(view.shape)
+    used = sum(1 for k in items if k is not None and k is not Ellipsis)
+    if sum(1 for k in items if k is Ellipsis) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if used > ndim:
+        raise IndexError(
+            explain(
+                "index", f"{used} indices", f"at most {ndim} for shape {view.shape}", "drop some"
+            )
+        )
+    has_ellipsis = any(k is Ellipsis for k in items)
+    if not has_ellipsis:
+        items.append(Ellipsis)
+    d = 0
+    for k in items:
+        if k is Ellipsis:
+            d += ndim - used
+        elif k is None:
+            view, d = view.insert(d), d + 1
+        elif isinstance(k, slice):
+            start, stop, step = _slice(k, view.shape[d])
+            view, d = view.take(d, start, step, len(range(start, stop, step))), d + 1
+        else:
+            view = view.fix(d, _position(k, view.shape[d], d))
+    element = (
+        not has_ellipsis
+        and used == ndim
+        and all(k is not None and not isinstance(k, slice) for k in items[:-1])
+    )
+    return view, (element and used > 0) or (ndim == 0 and key == ())
+
+
+def _slice(k: slice, n: int) -> tuple[int, int, int]:
+    try:
+        return k.indices(n)
+    except TypeError:
+        raise TypeError(
+            explain("slice", k, "integers, or None", "convert the bounds with int()")
+        ) from None
+
+
+def _position(k: Any, n: int, d: int) -> int:
+    try:
+        i = None if isinstance(k, bool | np.bool_) else operator.index(k)
+    except TypeError:
+        i = None
+    if i is None:
+        raise IndexError(
+            explain(
+                "index",
+                f"{type(k).__name__}",
+                "integers, slices, '...' and None",
+                "a whole-array mask works in assignment and in distnb.where",
+            )
+        )
+    if not -n <= i < n:
+        raise IndexError(f"index {i} is out of bounds for axis {d} with size {n}")
+    return i % n
+
+
+def lengths(shape: Any) -> Ints:
+    """Return a shape as a tuple of Python integers."""
+    given = shape if isinstance(shape, tuple | list) else (shape,)
+    try:
+        found = tuple(operator.index(n) for n in given)
+    except TypeError:
+        raise TypeError(
+            explain("shape", repr(shape), "integers", "pass an integer or a tuple of them")
+        ) from None
+    if any(n < 0 for n in found):
+        raise ValueError(explain("shape", found, "no negative lengths", "check the arithmetic"))
+    return found

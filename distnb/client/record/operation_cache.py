@@ -1,0 +1,153 @@
+"""Elementwise operations that come again: what was found out the first time is kept.
+
+A template is keyed by the operation and the *specs* of its operands (shape, layout, view and dtype,
+as a number that the session gives them). It holds what does not depend on anything else: the views
+of the operands, broadcast, and shape, dtype and layout of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distnb.client.record.array import Handle
+from distnb.client.session import budget
+from distnb.client.session.bases import Base
+from distnb.client.session.session import Session
+from distnb.geometry.layout import Ints, Layout
+from distnb.geometry.views import View
+from distnb.wire.protocol import Apply, Create, Operand
+
+__all__ = ["Template", "add", "into", "key_of", "new", "repeat"]
+
+#: Scalars that give the result the same dtype whatever their value is.
+_WEAK = frozenset((bool, float, complex))
+#: Makes a named tuple of all its fields, faster than its own class does.
+_new: Any = tuple.__new__
+#: More templates than this are not kept.
+_MOST = 4096
+
+
+class Template(NamedTuple):
+    """How to record an operation: ``views`` are None for scalars; ``made`` is None for ``out=``."""
+
+    views: tuple[View | None, ...]
+    out: View
+    made: Made | None
+    whole: bool
+
+
+class Made(NamedTuple):
+    """The base that an operation makes."""
+
+    shape: Ints
+    dtype: np.dtype
+    code: str
+    layout: Layout
+    need: int
+    spec: int
+
+
+def key_of(op: str, inputs: Sequence[Any], out: Handle | None) -> tuple[Any, Any]:
+    """Return the session of an operation, and what it is known by; None twice if by nothing."""
+    session = None
+    key: list[Any] = [op]
+    for x in inputs if out is None else (*inputs, out):
+        if isinstance(x, Handle):
+            base = x._base
+            if base.host is not None or base.lost or base.known is not None:
+                return None, None
+            if base.session is not (session or base.session):
+                return None, None
+            session = base.session
+            key.append((x._spec or _spec(session, x)) + base.turn)
+        elif type(x) in _WEAK or (type(x) is int and 0 <= x < 128):
+            key.append(type(x))
+        else:
+            return None, None
+    if out is not None:
+        if not out._writeable:
+            return None, None
+        key.append("out")
+    return session, tuple(key)
+
+
+def _spec(session: Session, x: Handle) -> int:
+    """Return the number of an array's spec."""
+    base = x._base
+    x._spec = _number(session, (base.shape, base.layout, x._view, base.dtype.char))
+    return x._spec
+
+
+def _number(session: Session, spec: tuple[Any, ...]) -> int:
+    """Return the number of a spec; it is never given to another one."""
+    specs = session.specs
+    if len(specs) >= _MOST:
+        specs.clear()
+    number = specs.get(spec)
+    if number is None:
+        session.last_spec += 1
+        number = specs[spec] = session.last_spec
+    return number
+
+
+def into(out: Handle, inputs: Sequence[Any]) -> Template:
+    """Return the template of an operation into a given array."""
+    whole = out._view.is_whole(out._base.shape)
+    return Template(_views(inputs, out.shape), out._view, None, whole)
+
+
+def new(
+    session: Session, inputs: Sequence[Any], shape: Ints, dtype: np.dtype, layout: Layout
+) -> Template:
+    """Return the template of an operation that makes its result."""
+    view = View.whole(shape)
+    number = _number(session, (shape, layout, view, dtype.char))
+    need = budget.need(shape, dtype, layout)
+    made = Made(shape, dtype, dtype.str, layout, need, number)
+    return Template(_views(inputs, shape), view, made, True)
+
+
+def _views(inputs: Sequence[Any], shape: Ints) -> tuple[View | None, ...]:
+    return tuple([_stretched(x, shape) if isinstance(x, Handle) else None for x in inputs])
+
+
+def _stretched(x: Handle, shape: Ints) -> View:
+    return x._view if x.shape == shape else x._view.broadcast(shape)
+
+
+def add(session: Session, key: Any, template: Template) -> Template:
+    """Keep a template; return it."""
+    templates = session.templates
+    if len(templates) >= _MOST:
+        templates.clear()
+    templates[key] = template
+    return template
+
+
+def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any], out: Any) -> Any:
+    """Record an operation by its template; return its result."""
+    views, view, made, whole = template
+    pairs = zip(inputs, views, strict=True)
+    ins = tuple([x if v is None else _new(Operand, (x._base.handle, v)) for x, v in pairs])
+    site = session.site(4)  # repeat, its caller, and an operator or function
+    if made is None:
+        base = out._base
+        session.check_open()
+        if whole:
+            base.since = session.batches + 1
+        session.record(Apply(op, (Operand(base.handle, view),), ins, None, (), site))
+        return out
+    shape, dtype, code, layout, need, spec = made
+    base = Base(session, shape, dtype, layout, need)
+    base.site = site
+    handle = base.handle
+    session.record(
+        _new(Create, (handle, shape, code, layout, ("empty",), site)),
+        _new(Apply, (op, (_new(Operand, (handle, view)),), ins, None, (), site)),
+    )
+    result = Handle.made(base, view)
+    result._spec = spec
+    return result

@@ -1,0 +1,505 @@
+"""Elementwise operations and assignment: checked here, recorded, done on the engines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from distnb.client.record import host_arrays, operation_cache
+from distnb.client.record.array import (
+    Handle,
+    create,
+    hosted,
+    numeric,
+    record_creation,
+)
+from distnb.client.record.host_arrays import all_here, home, plain
+from distnb.client.session.bases import Base
+from distnb.client.session.session import Session
+from distnb.common.errors import SessionError, explain
+from distnb.geometry.layout import (
+    Ints,
+    Layout,
+    default_layout,
+    make_layout,
+)
+from distnb.geometry.views import Placed, View, follow
+from distnb.ops import table
+from distnb.plans.transfer import at, part_of
+from distnb.wire.protocol import (
+    Apply,
+    Function,
+    Operand,
+    Typed,
+)
+
+__all__ = [
+    "as_dist",
+    "assign",
+    "broadcast",
+    "broadcast_shape",
+    "copied",
+    "elementwise",
+    "from_host",
+    "on_engines",
+    "settled",
+    "simple",
+    "understood",
+]
+
+_SCALARS = (bool, int, float, complex)
+_ARRAYS = (Handle, np.ndarray)
+
+
+#: What operations take besides distributed arrays.
+_UNDERSTOOD = (Handle, np.ndarray, np.generic, list, tuple, *_SCALARS)
+
+
+def understood(x: Any) -> bool:
+    """Tell whether operations take ``x`` as an operand."""
+    return isinstance(x, _UNDERSTOOD)
+
+
+# -- making arrays -----------------------------------------------------------------------------
+
+
+def from_host(session: Session, data: np.ndarray, layout: Layout) -> Any:
+    """Send an ndarray to the engines, to each the part it is to hold.
+
+    A replicated array is sent in parts, and the engines give each other the rest.
+    """
+    if layout.copies > 1 and data.nbytes > 1 << 16 and session.size > 1:
+        spread = from_host(session, data, default_layout(data.shape, session.size))
+        return copied(spread, data.dtype, layout)
+    parts = _parts(session, data, layout)
+    return create(session, data.shape, data.dtype, layout, ("data", parts))
+
+
+def _parts(session: Session, data: np.ndarray, layout: Layout) -> list[np.ndarray]:
+    """Return, for each rank, a copy of what it is to hold."""
+    placed = Placed(data.shape, layout, View.whole(data.shape))
+    return [_host_part(data, placed, rank) for rank in range(session.size)]
+
+
+def _host_part(data: np.ndarray, placed: Placed, rank: int) -> np.ndarray:
+    owned = placed.owned(rank)
+    if owned is None:
+        return np.empty(0, data.dtype)
+    part = part_of(rank, placed, owned)
+    source = np.ascontiguousarray(data)
+    out = np.empty(part.shape, data.dtype)
+    for chunk, place in zip(part.chunks, part.places, strict=True):
+        at(out, chunk.shape, chunk.message)[...] = at(source, chunk.shape, place)
+    return out
+
+
+def settled(session: Session, data: np.ndarray) -> Any:
+    """Return the array of an ndarray that was made for it: in the notebook if it is small."""
+    layout = home(data.shape, data.dtype, session.size)
+    return hosted(session, data) if layout.here else from_host(session, data, layout)
+
+
+def copied(x: Handle, dtype: np.dtype, layout: Layout) -> Any:
+    """Return a new array with the elements of ``x``, in a dtype and a layout."""
+    if layout.here:
+        return hosted(x.session, np.array(x.here, dtype, order="C", copy=True))
+    out = create(x.session, x.shape, dtype, layout, ("empty",))
+    record_apply("copy", (out,), (as_dist(x, x.session),), None, ())
+    return out
+
+
+def move_out(base: Base, layout: Layout | None = None) -> None:
+    """Give a base to the engines for good: they are to write into it."""
+    host = base.host
+    if host is None:
+        return
+    base.move(layout or default_layout(base.shape, base.session.size))
+    record_creation(base, ("data", _parts(base.session, host, base.layout)))
+    base.host = base.copy = None
+
+
+def _copy_of(x: Handle) -> Any:
+    """Return a read-only array on the engines with the elements that ``x`` has now.
+
+    Every engine gets the whole base, once for as long as nothing is written into it.
+    """
+    base = x._base
+    if base.host is not None and (base.copy is None or base.copy.lost):
+        layout = make_layout(base.shape, base.session.size, "replicated")
+        base.copy = from_host(base.session, base.host, layout)._base
+    return Handle.made(base.copy, x._view, writeable=False)
+
+
+def check_session(x: Handle, session: Session) -> None:
+    if x.session is not session:
+        raise SessionError(
+            explain("arrays", "two sessions", "one", "use .to_numpy() and distnb.asarray")
+        )
+
+
+def as_dist(x: Any, session: Session, like: Handle | None = None) -> Any:
+    """Return array-like data as an array on the engines, laid out as ``like`` if shapes agree."""
+    if isinstance(x, Handle):
+        check_session(x, session)
+        return x if x._base.host is None else _copy_of(x)
+    data = np.asarray(x)
+    numeric(data.dtype)
+    if like is not None and like.shape == data.shape:
+        layout = follow(like.placed, session.size)[0]
+    elif like is not None and data.nbytes <= 1 << 16:
+        layout = make_layout(data.shape, session.size, "replicated")
+    else:
+        layout = default_layout(data.shape, session.size)
+    return from_host(session, data.astype(numeric(data.dtype), copy=False), layout)
+
+
+# -- elementwise -------------------------------------------------------------------------------
+
+
+def elementwise(
+    op: str,
+    *inputs: Any,
+    out: Any = None,
+    where: Any = True,
+    dtype: Any = None,
+    casting: str | None = None,
+    **others: Any,
+) -> Any:
+    """Record an elementwise operation; return its result, or a tuple of results.
+
+    Keyword arguments are those of NumPy's ufuncs. The rule for the layout of a new result is
+    :func:`distnb.ops.table.elementwise_layout`.
+    """
+    if where is True and dtype is None and casting is None and not others:
+        found = simple(op, inputs, out)
+        if found is not None:
+            return found
+    _check_others(op, others)
+    row = table.ELEMENTWISE[op]
+    outs = outputs(out, row.nout)
+    arrays = [x for x in (*inputs, *outs, where) if isinstance(x, Handle)]
+    session = arrays[0].session
+    options = _options(dtype, casting)
+    found = None
+    if all_here(arrays, session):
+        found = _here(session, row, inputs, outs, where, options)
+    if found is None:
+        found = on_engines(session, row, inputs, outs, where, options)
+    return found[0] if row.nout == 1 else found
+
+
+def _here(
+    session: Session,
+    row: table.Elementwise,
+    inputs: Sequence[Any],
+    outs: Sequence[Any],
+    where: Any,
+    options: dict[str, Any],
+) -> tuple[Any, ...] | None:
+    """Compute with NumPy what is all in the notebook; return None if the result is too large."""
+    ins = [plain(x) for x in inputs]
+    mask = where if where is True else host_arrays.boolean(np.asarray(plain(where)))
+    for o in outs:
+        if o is not None:
+            o._base.copy = None
+
+    def prepare() -> tuple[Ints, Sequence[np.dtype]]:
+        dtypes = _result_dtypes(row.name, ins, outs, options)
+        return broadcast_shape([*ins, mask], outs), dtypes
+
+    try:
+        found = host_arrays.compute(row, ins, outs, mask, options, prepare)
+    except Exception:
+        prepare()  # which says what to do
+        raise
+    return None if found is None else host_arrays.delivered(session, found, outs)
+
+
+def on_engines(
+    session: Session,
+    row: table.Elementwise,
+    inputs: Sequence[Any],
+    outs: Sequence[Any],
+    where: Any,
+    options: dict[str, Any],
+    dtypes: Sequence[np.dtype] | None = None,
+) -> tuple[Any, ...]:
+    """Record an operation; ``dtypes`` are those of the results where NumPy cannot tell them."""
+    for o in outs:
+        if o is not None:
+            check_session(o, session)
+            move_out(o._base)
+    there = [x for x in (*inputs, *outs, where) if _leads(x)]
+    like = max(there, key=lambda a: a.size, default=None)
+    ins = [_operand(x, session, like) for x in inputs]
+    mask = where
+    if where is not True:
+        mask = host_arrays.boolean(as_dist(where, session, like))
+    dtypes = dtypes or _result_dtypes(row.name, ins, outs, options)
+    shape = broadcast_shape([*ins, mask], outs)
+    leaders = [
+        found
+        for x, found in zip(inputs, ins, strict=True)
+        if _leads(x) or not isinstance(x, Handle)
+    ]
+    results = _results(session, leaders, outs, dtypes, shape)
+    record_apply(
+        row.name, results, ins, None if mask is True else mask, tuple(sorted(options.items()))
+    )
+    return tuple(_deliver(r, o) for r, o in zip(results, outs, strict=True))
+
+
+def simple(op: str, inputs: Sequence[Any], out: Any) -> Any:
+    """Record an operation on scalars, and arrays on engines; return None if it is another one."""
+    one = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    if (one is not None and not isinstance(one, Handle)) or table.ELEMENTWISE[op].nout > 1:
+        return None
+    session, key = operation_cache.key_of(op, inputs, one)
+    if session is None:
+        return None
+    template = session.templates.get(key)
+    if template is None:
+        template = operation_cache.add(session, key, _template(session, op, inputs, one))
+    return operation_cache.repeat(session, op, template, inputs, one)
+
+
+def _template(
+    session: Session, op: str, inputs: Sequence[Any], out: Handle | None
+) -> operation_cache.Template:
+    """Return the template of an operation, which NumPy is asked about."""
+    (dtype,) = _result_dtypes(op, inputs, (out,), {})
+    shape = broadcast_shape(inputs, (out,))
+    if out is not None:
+        return operation_cache.into(out, inputs)
+    arrays = [x for x in inputs if isinstance(x, Handle)]
+    views = tuple([(x.size, broadcast(x, shape).placed) for x in arrays])
+    layout = table.elementwise_layout(views, shape, session.size)
+    return operation_cache.new(session, inputs, shape, dtype, layout)
+
+
+def _leads(x: Any) -> bool:
+    """Tell whether ``x`` is an array on the engines; results do not follow copies of others."""
+    return isinstance(x, Handle) and x._base.host is None
+
+
+def _check_others(op: str, others: dict[str, Any]) -> None:
+    for name, value in others.items():
+        if not (name == "order" or (name == "subok" and value is True)):
+            raise TypeError(
+                explain(f"{op}()", f"{name}=", "out, where, dtype or casting", "leave it out")
+            )
+
+
+def _options(dtype: Any, casting: str | None) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    if dtype is not None:
+        options["dtype"] = numeric(dtype).str
+    if casting is not None:
+        options["casting"] = casting
+    return options
+
+
+def outputs(out: Any, nout: int) -> tuple[Any, ...]:
+    outs = out if isinstance(out, tuple) else (out,) + (None,) * (nout - 1)
+    if len(outs) != nout:
+        raise ValueError(explain("out", f"{len(outs)} arrays", f"{nout}", "pass a tuple"))
+    for o in outs:
+        if o is not None and not isinstance(o, Handle):
+            raise TypeError(
+                explain(
+                    "out", type(o).__name__, "a DistArray", "assign to x[...] of a distnb array"
+                )
+            )
+        if o is not None and not o._writeable:
+            raise ValueError("output array is read-only")
+    return outs
+
+
+def _operand(x: Any, session: Session, like: Handle | None) -> Any:
+    """Return an input as a DistArray, a Typed scalar, or a Python scalar (weak)."""
+    if isinstance(x, Handle):
+        check_session(x, session)
+        if x._base.host is None or x.shape:
+            return as_dist(x, session)
+        x = x.here
+    if isinstance(x, np.generic) or (isinstance(x, np.ndarray) and x.ndim == 0):
+        return Typed(numeric(x.dtype).str, x.item())
+    if isinstance(x, (*_SCALARS, Function)):
+        return x
+    return as_dist(x, session, like)
+
+
+def _kind(x: Any) -> Any:
+    """Return what the oracle gets for an operand: a dtype for arrays, a scalar for scalars."""
+    if isinstance(x, _ARRAYS):
+        return x.dtype
+    return np.dtype(x.dtype).type(x.value) if isinstance(x, Typed) else x
+
+
+def _result_dtypes(
+    op: str, ins: Sequence[Any], outs: Sequence[Any], options: dict[str, Any]
+) -> tuple[np.dtype, ...]:
+    """Ask NumPy for the result's dtypes, and whether they may be cast to those of ``out``."""
+    asked = dict(options)
+    kinds = [_kind(x) for x in ins]
+    if isinstance(table.ELEMENTWISE[op].run, np.ufunc) and any(o is not None for o in outs):
+        asked["out"] = tuple(None if o is None else o.dtype for o in outs)
+        return table.result_dtypes_into(op, tuple(kinds), tuple(sorted(asked.items())))
+    return table.result_dtypes(op, kinds, asked)
+
+
+def broadcast_shape(operands: Sequence[Any], outs: Sequence[Any]) -> Ints:
+    """Return the shape of a result; raise ValueError if there is none."""
+    shapes = [x.shape for x in operands if isinstance(x, _ARRAYS)]
+    given = [o.shape for o in outs if o is not None]
+    if shapes and not given and shapes.count(shapes[0]) == len(shapes):
+        return shapes[0]
+    try:
+        shape = np.broadcast_shapes(*shapes)
+        if not shapes:
+            shape = given[0]
+        fits = all(np.broadcast_shapes(shape, g) == g for g in given)
+    except ValueError:
+        shown = " and ".join(str(s) for s in (*shapes, *given))
+        raise ValueError(
+            explain(
+                "shapes", shown, "shapes that broadcast together", "align or slice the operands"
+            )
+        ) from None
+    if not fits or len(set(given)) > 1:
+        raise ValueError(
+            explain("out", f"shape {given}", f"{shape}", "pass an output of the broadcast shape")
+        )
+    return given[0] if given else shape
+
+
+def _results(
+    session: Session,
+    ins: Sequence[Any],
+    outs: Sequence[Any],
+    dtypes: Sequence[np.dtype],
+    shape: Ints,
+) -> tuple[Any, ...]:
+    """Return the arrays that the engines compute into: the given ones, or new ones.
+
+    Of several outputs all must lie alike (one rank computes them together); where given ones do
+    not, new ones are used and copied.
+    """
+    given = [o for o in outs if o is not None]
+    if given and all(o is not None and o.placed == given[0].placed for o in outs):
+        return tuple(outs)
+    views = tuple((x.size, broadcast(x, shape).placed) for x in ins if isinstance(x, Handle))
+    layout = table.kept_layout(views, shape, session.size)
+    return tuple(create(session, shape, dt, layout, ("empty",)) for dt in dtypes)
+
+
+def _deliver(result: Handle, out: Any) -> Any:
+    if out is None or out is result:
+        return result
+    record_apply("copy", (out,), (result,), None, ())
+    return out
+
+
+def broadcast(x: Handle, shape: Ints) -> Any:
+    """Return a read-only view of ``x`` stretched to a shape it broadcasts to."""
+    return x if x.shape == shape else x._look(x._view.broadcast(shape), writeable=False)
+
+
+def record_apply(
+    op: str,
+    outs: tuple[Handle, ...],
+    ins: Sequence[Any],
+    mask: Handle | None,
+    options: tuple[tuple[str, str], ...],
+) -> None:
+    shape = outs[0].shape
+    session = outs[0].session
+    commands = [broadcast(x, shape).operand if isinstance(x, Handle) else x for x in ins]
+    where = None if mask is None else broadcast(mask, shape).operand
+    written = tuple(_written(o, mask) for o in outs)
+    command = Apply(op, written, tuple(commands), where, options, session.site())
+    healed = [o._base for o in outs if o._base.lost]
+    for base in healed:
+        base.lost = False
+    try:
+        session.record(command)
+    except BaseException:
+        for base in healed:
+            base.lost = True
+        raise
+
+
+def _written(o: Handle, mask: Handle | None) -> Operand:
+    """Return an output as commands name it; writing all of a lost array makes it good again."""
+    base = o._base
+    recent = not base.lost and base.since > base.session.batches
+    if not recent and mask is None and o._view.is_whole(base.shape):
+        base.since = base.session.batches + 1
+        if base.lost:
+            base.session.renew(base)
+            return Operand(base.handle, o._view)
+    return o.operand
+
+
+def assign(target: Handle, value: Any, mask: Handle | None = None) -> None:
+    """Record ``target[...] = value`` with NumPy's casting and broadcasting rules."""
+    if not target._writeable:
+        raise ValueError("assignment destination is read-only")
+    session = target.session
+    if target._base.host is not None:
+        if all_here((value, mask), session):
+            _assign_here(target, value, mask)
+            return
+        for x in (value, mask):
+            if isinstance(x, Handle):
+                check_session(x, session)
+        move_out(target._base)
+    session.check_open()
+    if mask is None and isinstance(value, Handle):
+        source = _fit(value, target.shape)
+        if simple("copy", (source,), target) is not None:
+            return
+    source = _operand(value, session, target)
+    if isinstance(source, Handle):
+        source = _fit(source, target.shape)
+    else:
+        stored = np.empty((), target.dtype)
+        stored[...] = _kind(source)  # NumPy refuses what cannot be stored
+        source = Typed(target.dtype.str, stored.item())
+    if mask is not None:
+        mask = _fit(host_arrays.boolean(as_dist(mask, session, target)), target.shape)
+    record_apply("copy", (target,), (source,), mask, ())
+
+
+def _assign_here(target: Handle, value: Any, mask: Any) -> None:
+    """Assign what is all in the notebook."""
+    source = plain(value)
+    where = None if mask is None else host_arrays.boolean(np.asarray(plain(mask)))
+    try:
+        host_arrays.assign(target, source, where)
+    except ValueError:
+        for x in (source, where):
+            if isinstance(x, np.ndarray):
+                _check_fit(x.shape, target.shape)
+        raise
+
+
+def _fit(source: Handle, shape: Ints) -> Any:
+    """Return ``source`` without leading axes of length 1 that ``shape`` does not have."""
+    _check_fit(source.shape, shape)
+    while len(source.shape) > len(shape):
+        source = source._look(source._view.fix(0, 0))
+    return source
+
+
+def _check_fit(found: Ints, shape: Ints) -> None:
+    """Raise ValueError unless an array can be assigned to one of ``shape``."""
+    extra = max(0, len(found) - len(shape))
+    pairs = zip(reversed(found), reversed(shape), strict=False)
+    good = found[:extra] == (1,) * extra and all(n in (1, m) for n, m in pairs)
+    if not good:
+        raise ValueError(
+            explain("value to assign", f"shape {found}", f"{shape}", "slice or reshape it")
+        )

@@ -1,0 +1,206 @@
+"""What fills the engines' memory: arrays by name, those without one, the pool, all else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from math import prod
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distnb.client.record.array import Handle
+from distnb.client.session.bases import Base
+from distnb.client.session.session import MISSING, Session
+from distnb.wire.protocol import Survey
+
+__all__ = ["EngineMemory", "Held", "Memory", "look", "reached"]
+
+#: How deep a search for the holders of arrays goes, and into how many items of a container.
+_DEPTH, _WIDTH = 3, 1000
+#: Where IPython keeps the last results.
+_RESULTS = ("_", "__", "___")
+
+
+class Held(NamedTuple):
+    """A base on the engines, or an array in the notebook, and who holds it.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of arrays that are all of it.
+    views : tuple of str
+        Names of arrays that are a part of it, or look at it another way.
+    holders : tuple of str
+        What else keeps it: ``Out[3]``, ``frames[0]`` ...
+    shape, dtype, layout
+        What it is, as text.
+    bytes : tuple of int
+        Its bytes on each engine.
+    line : str
+        The line that made it.
+    """
+
+    names: tuple[str, ...]
+    views: tuple[str, ...]
+    holders: tuple[str, ...]
+    shape: tuple[int, ...]
+    dtype: str
+    layout: str
+    bytes: tuple[int, ...]
+    line: str
+
+    @property
+    def total(self) -> int:
+        """Bytes on all engines."""
+        return sum(self.bytes)
+
+    @property
+    def notebook(self) -> int:
+        """Bytes in the notebook, if it is there."""
+        return 0 if self.bytes else prod(self.shape) * np.dtype(self.dtype).itemsize
+
+    @property
+    def named(self) -> bool:
+        """Whether it, or a view of it, has a name in the notebook."""
+        return bool(self.names or self.views)
+
+
+class EngineMemory(NamedTuple):
+    """The memory of one engine in bytes; ``available`` and ``total`` are its node's."""
+
+    host: str
+    named: int
+    unnamed: int
+    pool: int
+    other: int
+    available: int
+    total: int
+
+
+class Memory(NamedTuple):
+    """What is in the memory of the engines, and in the notebook in place of it."""
+
+    engines: tuple[EngineMemory, ...]
+    arrays: tuple[Held, ...]
+    here: tuple[Held, ...]
+
+    @property
+    def advice(self) -> str:
+        """What would free most."""
+        most = max(self.arrays, key=lambda held: held.total, default=None)
+        if most is None or not most.total:
+            return "no array is on the engines"
+        size = f"{most.total / 1e6:,.1f} MB"
+        if most.named:
+            held = f", which {', '.join(most.holders)} holds, too" if most.holders else ""
+            return f"del {', '.join((*most.names, *most.views))} would free most: {size}{held}"
+        if not most.holders:
+            return f"the largest array, {size}, has no name; what holds it was not found"
+        kept = any(h.startswith("Out[") or h in _RESULTS for h in most.holders)
+        how = "%reset -f out" if kept else f"dropping {most.holders[0]}"
+        return f"{how} would free most: {size}, held by {', '.join(most.holders)}"
+
+
+def look(session: Session, namespace: Mapping[str, Any]) -> Memory:
+    """Return what is in the engines' memory; ``namespace`` is that of the notebook."""
+    found = holders(namespace)
+    surveys = session.ask(Survey)
+    surveys = [{} if s is MISSING else s for s in surveys]
+    bases = [(h, base) for h, r in list(session._bases.items()) if (base := r()) is not None]
+    arrays = [
+        _held(
+            session, base, found.get(id(base), []), [s.get("held", {}).get(h, 0) for s in surveys]
+        )
+        for h, base in bases
+    ]
+    here = {id(x._base): x._base for x, _ in reached(namespace) if x._base.host is not None}
+    inside = [
+        _held(session, base, found[key], [])
+        for key, base in here.items()
+        if base.session is session
+    ]
+    order = sorted(arrays, key=lambda held: -held.total)
+    hosts = [about["host"] for about in session.transport.about]
+    return Memory(tuple(_engines(surveys, hosts, order)), tuple(order), tuple(inside))
+
+
+def _held(session: Session, base: Base, found: list[tuple[str, bool]], sizes: list[int]) -> Held:
+    direct = [
+        (path, whole) for path, whole in found if path.isidentifier() and path not in _RESULTS
+    ]
+    return Held(
+        tuple(path for path, whole in direct if whole),
+        tuple(path for path, whole in direct if not whole),
+        tuple(path for path, _ in found if not path.isidentifier() or path in _RESULTS),
+        base.shape,
+        str(base.dtype),
+        base.layout.spell(),
+        tuple(sizes),
+        session.line(base.site) if base.site >= 0 else "",
+    )
+
+
+def _engines(
+    surveys: list[dict[str, Any]], hosts: list[str], arrays: list[Held]
+) -> Iterator[EngineMemory]:
+    """Yield the memory of each engine; what threads of a process share is divided among them."""
+    for rank, (found, host) in enumerate(zip(surveys, hosts, strict=True)):
+        together = [s for s in surveys if s.get("pid") == found.get("pid")]
+        known = sum(sum(s.get("held", {}).values()) + s.get("pool", 0) for s in together)
+        other = max(0, found.get("process", 0) - known) // len(together)
+        yield EngineMemory(
+            host,
+            sum(held.bytes[rank] for held in arrays if held.named),
+            sum(held.bytes[rank] for held in arrays if not held.named),
+            found.get("pool", 0),
+            other,
+            found.get("available", 0),
+            found.get("total", 0),
+        )
+
+
+def holders(namespace: Mapping[str, Any]) -> dict[int, list[tuple[str, bool]]]:
+    """Return who holds each base: a path in the notebook, and whether it is all of the base."""
+    found: dict[int, list[tuple[str, bool]]] = {}
+    for x, path in reached(namespace):
+        found.setdefault(id(x._base), []).append((path, x._view.is_whole(x._base.shape)))
+    return found
+
+
+def reached(namespace: Mapping[str, Any], depth: int = _DEPTH) -> Iterator[tuple[Handle, str]]:
+    """Yield the arrays that the notebook reaches, each once for every name and once elsewhere.
+
+    ``depth`` counts containers and objects on the way.
+    """
+    seen = {id(namespace)}
+    for name, value in list(namespace.items()):
+        if name == "Out" or name in _RESULTS or not name.startswith("_"):
+            yield from _walk(value, name, seen, depth)
+
+
+def _walk(value: Any, path: str, seen: set[int], depth: int) -> Iterator[tuple[Handle, str]]:
+    if isinstance(value, Handle):
+        yield value, path
+        return
+    if (
+        depth == 0
+        or id(value) in seen
+        or isinstance(value, str | bytes | type | ModuleType | Session)
+    ):
+        return
+    seen.add(id(value))
+    for key, item in _items(value):
+        yield from _walk(item, f"{path}{key}", seen, depth - 1)
+
+
+def _items(value: Any) -> Iterable[tuple[str, Any]]:
+    """Return what a container or an object holds, with how it is reached."""
+    if isinstance(value, dict):
+        return [(f"[{key!r}]", item) for key, item in list(value.items())[:_WIDTH]]
+    if isinstance(value, list | tuple | set | frozenset):
+        return [(f"[{i}]", item) for i, item in enumerate(list(value)[:_WIDTH])]
+    inside = getattr(value, "__dict__", None)
+    if isinstance(inside, dict) and not callable(value):
+        return [(f".{key}", item) for key, item in list(inside.items())[:_WIDTH]]
+    return ()

@@ -1,0 +1,142 @@
+"""Which arrays there are, and what of the notebook keeps them: names, and IPython's outputs."""
+
+from __future__ import annotations
+
+import sys
+from math import prod
+from operator import itemgetter
+from typing import Any, NamedTuple
+from weakref import ReferenceType, ref
+
+from distnb.client.record.array import Handle
+from distnb.client.reports.memory_report import reached
+from distnb.client.session.bases import Base
+from distnb.client.session.session import Session
+
+__all__ = ["Kept", "arrays_of", "drop", "shell"]
+
+#: The last results, as IPython names them.
+_LAST = ("_", "__", "___")
+
+
+class Kept(NamedTuple):
+    """A base, and what keeps it.
+
+    ``names`` are those of the notebook, ``others`` what else is known to hold it: ``Out[3]``,
+    ``_``, ``frames[0]``. Where both are empty, it is deeper inside something, or in a running call.
+    ``key`` refers to it weakly, for :func:`drop`.
+    """
+
+    key: ReferenceType[Base]
+    names: tuple[str, ...]
+    others: tuple[str, ...]
+    shape: tuple[int, ...]
+    dtype: str
+    layout: str
+    nbytes: int
+    line: str
+    lost: bool
+
+    @property
+    def label(self) -> str:
+        """Names, or what else keeps it."""
+        return ", ".join(self.names or self.others) or "(no name)"
+
+    @property
+    def can_drop(self) -> bool:
+        """Whether :func:`drop` would delete something."""
+        return bool(self.names) or any(x in _LAST or x.startswith("Out[") for x in self.others)
+
+
+def shell() -> Any:
+    """Return IPython's shell, None where there is none."""
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython is not None else None
+
+
+def arrays_of(session: Session, shell: Any, named: int = 1000) -> list[Kept]:
+    """Return a session's arrays, the largest first; for any thread.
+
+    Dtype, layout and line are told of so many only.
+    """
+    found = {}
+    for reference in list(session._bases.values()):
+        base = reference()
+        if base is not None:
+            found[id(base)] = _Keepers(base, [], [])
+    for array, path in reached({} if shell is None else shell.user_ns, 1):
+        base = array._base
+        if base.session is session:
+            keepers = found.setdefault(id(base), _Keepers(base, [], []))
+            if path in _LAST or not path.isidentifier():
+                keepers.others.append(path)
+            else:
+                whole = array._view.is_whole(base.shape)
+                keepers.names.append(path if whole else f"{path} (view)")
+    rows = [(_nbytes(keepers.base), keepers) for keepers in found.values()]
+    rows.sort(key=itemgetter(0), reverse=True)
+    return [
+        _row(*row, _texts(session, row[1].base) if i < named else _NO_TEXTS)
+        for i, row in enumerate(rows)
+    ]
+
+
+class _Keepers(NamedTuple):
+    """A base, and the names and others that keep it."""
+
+    base: Base
+    names: list[str]
+    others: list[str]
+
+
+def _nbytes(base: Base) -> int:
+    """Return the bytes on all engines together."""
+    copies = 1 if base.host is not None else base.layout.copies
+    return prod(base.shape) * base.dtype.itemsize * copies
+
+
+_NO_TEXTS = ("", "", "")
+
+
+def _texts(session: Session, base: Base) -> tuple[str, str, str]:
+    """Return dtype, layout and line for reading."""
+    line = session.line(base.site) if base.site >= 0 else ""
+    return str(base.dtype), base.layout.spell(), line
+
+
+def _row(nbytes: int, keepers: _Keepers, texts: tuple[str, str, str]) -> Kept:
+    base = keepers.base
+    dtype, layout, line = texts
+    return Kept(
+        ref(base),
+        tuple(sorted(keepers.names)),
+        tuple(keepers.others),
+        base.shape,
+        dtype,
+        layout,
+        nbytes,
+        line,
+        base.lost,
+    )
+
+
+def drop(shell: Any, key: ReferenceType[Base]) -> bool:
+    """Delete all names and outputs of an array; tell whether nothing holds it any more."""
+    base = key()
+    if base is not None and shell is not None:
+        user = shell.user_ns
+        for space in (user, user.get("_oh", {}), getattr(shell, "user_ns_hidden", {})):
+            for name in _names_in(space, base):
+                del space[name]
+        hook = vars(shell.displayhook)  # it has the last results once more
+        for name in _names_in(hook, base):
+            hook[name] = None
+        last = getattr(shell, "last_execution_result", None)
+        if last is not None and _names_in({"": last.result}, base):
+            last.result = None
+    del base
+    return key() is None
+
+
+def _names_in(space: dict[Any, Any], base: Base) -> list[Any]:
+    return [name for name, x in space.items() if isinstance(x, Handle) and x._base is base]

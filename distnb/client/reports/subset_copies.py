@@ -1,0 +1,138 @@
+"""Copies of a session's arrays in a session on the first of its engines (:func:`distnb.subset`).
+
+Nothing comes to the notebook: an array is redistributed over the first engines, and each of them
+hands its block from one session to the other, by a name in the namespace of ``%px``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from copy import copy
+from types import CodeType, FunctionType
+from typing import Any
+
+from distnb.client.record.array import Handle, create, hosted
+from distnb.client.record.operations import copied
+from distnb.client.session.bases import Base
+from distnb.client.session.session import Session
+from distnb.client.stats.drawing import Source
+from distnb.geometry.axes import Irregular
+from distnb.geometry.layout import (
+    Ints,
+    Layout,
+    make_layout,
+    on_engine,
+)
+from distnb.geometry.views import View
+
+__all__ = ["Copies", "names_in", "smaller"]
+
+_NAME = "_distnb_copy"
+
+
+def smaller(layout: Layout, shape: Ints, engines: int) -> Layout:
+    """Return the like of a layout on the first engines.
+
+    >>> from distnb.geometry.layout import make_layout
+    >>> smaller(make_layout((8, 8), 4, ("*", "cyclic")), (8, 8), 2).spell()
+    '* x cyclic on 2 engines'
+    """
+    ndim = len(shape)
+    if layout.split == 1:
+        alone = layout.grid.size == 1
+        return (
+            on_engine(ndim, min(layout.grid.first, engines - 1))
+            if alone
+            else make_layout(shape, engines, "replicated")
+        )
+    words = tuple("block" if isinstance(axis, Irregular) else axis for axis in layout.axes)
+    return make_layout(shape, engines, words)
+
+
+class Copies:
+    """Makes copies of what the notebook holds, with the arrays of one session in another.
+
+    Arrays that look at the same memory do so in the copy, too.
+    """
+
+    def __init__(self, source: Session, target: Session) -> None:
+        self.source = source
+        self.target = target
+        self._bases: dict[int, tuple[Base, Base]] = {}
+
+    def of(self, value: Any) -> Any:
+        """Return a copy of an array, or of a list, tuple, dict or generator; other values as is."""
+        if isinstance(value, Handle):
+            return self._array(value) if value.session is self.source else value
+        if value is self.source:
+            return self.target
+        if isinstance(value, Source):
+            made = copy(value)
+            made._session = self.of(value._session)
+            return made
+        if type(value) is dict:
+            return {key: self.of(item) for key, item in value.items()}
+        if type(value) in (list, tuple):
+            return type(value)(map(self.of, value))
+        return value
+
+    def _array(self, x: Handle) -> Any:
+        if x._base.lost:
+            return x
+        key = id(x._base)
+        if key not in self._bases:
+            self._bases[key] = (x._base, self._copy(x._base))
+        return Handle.made(self._bases[key][1], x._view, x._writeable)
+
+    def _copy(self, base: Base) -> Base:
+        """Return a base of the other session with the same elements."""
+        if base.host is not None:
+            made: Handle = hosted(self.target, base.host.copy())
+            return made._base
+        layout, shape = base.layout, base.shape
+        if self.target.size < self.source.size:
+            layout = smaller(layout, shape, self.target.size)
+        there: Handle = Handle.made(base, View.whole(shape))
+        if layout != base.layout:
+            there = copied(there, base.dtype, layout)
+        self.source.bind([(_NAME, there.operand)])
+        self.source.flush()
+        try:
+            made = create(self.target, shape, base.dtype, layout, ("local", _NAME))
+            self.target.flush()
+        finally:
+            self.source.bind(())
+        return made._base
+
+
+def names_in(code: CodeType, namespace: Mapping[str, Any]) -> set[str]:
+    """Return the names of a namespace that code may use, also by way of functions defined there.
+
+    >>> space = {"A": 1, "B": 2, "C": 3}
+    >>> exec("def twice(): return 2 * A", space)
+    >>> sorted(names_in(compile("twice() + C", "", "exec"), space))
+    ['A', 'C', 'twice']
+    """
+    found: set[str] = set()
+    waiting = [code]
+    while waiting:
+        names = {n for each in _nested(waiting.pop()) for n in each.co_names if n in namespace}
+        for name in names - found:
+            found.add(name)
+            waiting += _codes(namespace[name], namespace)
+    return found
+
+
+def _nested(code: CodeType) -> Iterator[CodeType]:
+    """Yield code and all code that is defined in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _nested(constant)
+
+
+def _codes(value: Any, namespace: Mapping[str, Any]) -> list[CodeType]:
+    """Return the code of a function that was defined in a namespace, or of a class's methods."""
+    parts = vars(value).values() if isinstance(value, type) else (value,)
+    plain = (getattr(x, "__func__", getattr(x, "fget", x)) for x in parts)
+    return [x.__code__ for x in plain if isinstance(x, FunctionType) and x.__globals__ is namespace]

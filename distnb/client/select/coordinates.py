@@ -1,0 +1,130 @@
+"""From positions in C order to indices and back, and indices of a grid of rows and columns."""
+
+from __future__ import annotations
+
+import operator
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from distnb.client.record.array import Handle
+from distnb.client.record.creation import asarray
+from distnb.client.record.gather_scatter import keys_of
+from distnb.client.record.namespace import public
+from distnb.client.select.taking import (
+    flatnonzero,
+    positions,
+    session_of,
+    settled_keys,
+    unraveled,
+)
+
+__all__: list[str] = []
+
+
+def _lengths(shape: Any) -> tuple[int, ...]:
+    return tuple(map(operator.index, shape)) if np.ndim(shape) else (operator.index(shape),)
+
+
+@public("unravel_index", np.unravel_index)
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
+    """Return the indices along each axis of positions in an array, as ``numpy.unravel_index``.
+
+    Elementwise: they lie as the positions do.
+
+    Parameters
+    ----------
+    indices : array_like of int
+        Positions; one that is out of bounds is a ValueError.
+    shape : tuple of int
+        Shape of the array.
+    order : {'C', 'F'}
+        In which order positions are counted.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     rows, columns = dnb.unravel_index(dnb.array([5, 2]), (2, 3))
+    ...     rows.to_numpy(), columns.to_numpy()
+    (array([1, 0]), array([2, 2]))
+    """
+    lengths = _lengths(shape)
+    flat = asarray(indices)
+    ask: Any = np.unravel_index
+    ask(np.zeros(0, flat.dtype), lengths, order)  # NumPy refuses what it does not take
+    if flat.dtype.kind not in "iu":
+        raise TypeError("only int indices permitted")
+    keys = keys_of(flat.session, [positions(flat, prod(lengths), casting="unsafe")], "flat")
+    found = unraveled(settled_keys(flat.session, keys), lengths if order == "C" else lengths[::-1])
+    return found if order == "C" else found[::-1]
+
+
+@public("ravel_multi_index", np.ravel_multi_index)
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+    """Return the positions of indices along each axis, as ``numpy.ravel_multi_index``.
+
+    Elementwise: they lie as the largest array of indices does.
+
+    Parameters
+    ----------
+    multi_index : tuple of array_like of int
+        Indices along each axis; one that is out of bounds is a ValueError.
+    dims : tuple of int
+        Shape of the array.
+    mode : {'raise', 'wrap', 'clip'} or a tuple of these
+        What to do about indices that are out of bounds.
+    order : {'C', 'F'}
+        In which order positions are counted.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     dnb.ravel_multi_index((dnb.array([1, 0]), 2), (2, 3)).to_numpy()
+    array([5, 2])
+    """
+    lengths, given = _lengths(dims), list(multi_index)
+    session = session_of(*given)
+    modes = mode if isinstance(mode, tuple) else (mode,) * len(lengths)
+    few = [np.zeros(0, a.dtype if isinstance(a, Handle) else np.asarray(a).dtype) for a in given]
+    np.ravel_multi_index(tuple(few), lengths, mode, order)  # type: ignore[call-overload]
+    parts = [
+        positions(*p, casting="unsafe")
+        for p in zip(given, lengths, range(len(lengths)), modes, strict=True)
+    ]
+    keys = keys_of(session, parts if order == "C" else parts[::-1], "coordinate")
+    return settled_keys(session, keys)
+
+
+@public("ix_", np.ix_)
+def ix_(*args: Any) -> tuple[Any, ...]:
+    """Return arrays that index all combinations of indices along each axis, as ``numpy.ix_``.
+
+    They are views of the arguments; of masks, of what :func:`flatnonzero` returns.
+
+    Parameters
+    ----------
+    args : 1-D array_like
+        Indices along an axis, or masks.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     a = dnb.arange(12).reshape(3, 4)
+    ...     a[dnb.ix_(dnb.array([0, 2]), [True, False, False, True])].to_numpy()
+    array([[ 0,  3],
+           [ 8, 11]])
+    """
+    session, found = session_of(*args), []
+    for i, arg in enumerate(args):
+        one: Any = arg if isinstance(arg, Handle) else np.asarray(arg)
+        one = one.astype(np.int64) if not isinstance(arg, Handle) and not one.size else one
+        if one.ndim != 1:
+            raise ValueError("Cross index must be 1 dimensional")
+        one = asarray(one, session=session)
+        one = flatnonzero(one) if one.dtype == bool else one
+        found.append(one[tuple(slice(None) if j == i else None for j in range(len(args)))])
+    return tuple(found)

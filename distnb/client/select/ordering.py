@@ -1,0 +1,248 @@
+"""``argsort`` and its like: positions that travel with the keys while these are sorted."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.record.array import create
+from distnb.client.record.creation import asarray
+from distnb.client.record.host_arrays import all_here, plain
+from distnb.client.record.indexing import one_axis
+from distnb.client.record.namespace import public
+from distnb.client.record.operations import as_dist, copied, settled
+from distnb.client.select.sorting import check_sort, reverse, sort
+from distnb.client.shape.reshaping import ravel
+from distnb.common.errors import explain
+from distnb.geometry.axes import Block
+from distnb.geometry.layout import Layout
+from distnb.ops import table
+from distnb.wire.protocol import Collective
+
+__all__ = ["argpartition", "argsort", "lexsort", "partition", "sorted_with_positions", "topk"]
+
+_POSITION = np.dtype(np.intp)
+
+
+@public("argsort", np.argsort)
+def argsort(
+    a: Any,
+    axis: Any = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: bool = False,
+) -> DistArray:
+    """Return the positions of the elements in sorted order, as ``numpy.argsort``.
+
+    Equal elements stay in order, as the array API standard asks; only in the notebook ``kind`` and
+    ``stable`` can say otherwise. The result lies as a sorted copy does (see ``sort``). A position
+    travels with each element: 8 bytes more.
+
+    Parameters
+    ----------
+    a : array_like
+        What to sort.
+    axis : int or None
+        Along which axis; None takes all elements in C order.
+    kind, order, stable
+        As in ``sort``.
+    descending : bool
+        Whether the largest come first; then NaN come before all others.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     dnb.argsort(dnb.array([3, 1, 4, 1, 5])).to_numpy()
+    array([1, 3, 0, 2, 4])
+    """
+    x = asarray(a)
+    if axis is None:
+        x, axis = ravel(x), -1
+    check_sort(x, axis, kind, order, stable)
+    d = one_axis(axis, x.ndim)
+    if descending:
+        found = argsort(reverse(x, d), d, stable=True)
+        return (x.shape[d] - 1) - reverse(found, d)
+    if x.here is not None:
+        keep = True if kind is None and stable is None else stable
+        return settled(x.session, np.argsort(x.here, d, kind, stable=keep))
+    return _positions_by([x], d)
+
+
+def _positions_by(keys: Sequence[DistArray], d: int) -> DistArray:
+    """Return the positions in the order of the last key, of those before it where it is equal."""
+    first = keys[0]
+    layout = table.sorted_layout(first.placed, d, first.session.size)
+    lanes = table.sorting_layout(first.shape, layout, d, first.session.size)
+    carried = [copied(x, x.dtype, lanes) for x in keys]
+    carried.append(
+        create(first.session, first.shape, _POSITION, lanes, ("index", d, *_numbers(first, d)))
+    )
+    while len(carried) > 1:  # a stable sort by the least significant key first
+        _record(carried, carried, d, 0)
+        carried = carried[1:]
+    found = carried[0]
+    return found if lanes == layout else copied(found, _POSITION, layout)
+
+
+def sorted_with_positions(x: DistArray) -> tuple[DistArray, DistArray]:
+    """Return the elements of one axis in order, and where each comes from; equal ones stay so."""
+    layout = table.sorted_layout(x.placed, 0, x.session.size)
+    found = [
+        copied(x, x.dtype, layout),
+        create(x.session, x.shape, _POSITION, layout, ("index", 0, 0, 1)),
+    ]
+    _record(found, found, 0, 0)
+    return found[0], found[1]
+
+
+def _numbers(x: DistArray, d: int, backwards: bool = False) -> tuple[int, int]:
+    return (x.shape[d] - 1, -1) if backwards else (0, 1)
+
+
+def _record(ins: Sequence[DistArray], outs: Sequence[DistArray], d: int, start: int) -> None:
+    """Record that arrays in one layout are sorted by the first of them."""
+    session = ins[0].session
+    if not ins[0].size:
+        return
+    operands = tuple(x.operand for x in outs), tuple(x.operand for x in ins)
+    session.record(Collective("sort", *operands, (d, "stable", start), session.site()))
+
+
+@public("lexsort", np.lexsort)
+def lexsort(keys: Any, axis: Any = -1) -> DistArray:
+    """Return the positions in the order of several keys, the last one first, as ``numpy.lexsort``.
+
+    A stable sort by each key, the first one first; all keys that are still to come travel with it.
+    The result lies as a sorted copy of the first key.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.lexsort((dnb.array([3, 1, 2, 0]), dnb.array([1, 0, 1, 0]))).to_numpy()
+    array([3, 1, 2, 0])
+    """
+    given = [keys[i] for i in range(len(keys))]
+    if not given:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    found = next((k for k in given if isinstance(k, DistArray)), None)
+    arrays = [asarray(k, session=None if found is None else found.session) for k in given]
+    if all_here(arrays, arrays[0].session):
+        return settled(arrays[0].session, np.lexsort([plain(x) for x in arrays], axis))
+    if any(x.shape != arrays[0].shape for x in arrays):
+        raise ValueError("all keys need to be the same shape")
+    there = [as_dist(x, arrays[0].session, x) for x in arrays]
+    if not there[0].ndim:
+        return lexsort([x[None] for x in there])[0]
+    return _positions_by(there, one_axis(axis, there[0].ndim))
+
+
+@public("partition", np.partition)
+def partition(
+    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
+) -> DistArray:
+    """Return a copy in which the elements at ``kth`` are where they would be in a sorted one.
+
+    As ``numpy.partition``; the order of the others is not specified there, and here all of the copy
+    is sorted. To get elements by position without moving all others, use ``quantile`` or ``topk``.
+    """
+    x, axis = _check_partition(a, kth, axis, kind, order)
+    return sort(x, axis)
+
+
+@public("argpartition", np.argpartition)
+def argpartition(
+    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
+) -> DistArray:
+    """Return positions that partition an array, as ``numpy.argpartition``; see ``partition``."""
+    x, axis = _check_partition(a, kth, axis, kind, order)
+    return argsort(x, axis)
+
+
+def _check_partition(a: Any, kth: Any, axis: Any, kind: Any, order: Any) -> tuple[DistArray, int]:
+    """Return the array and the axis; raise what NumPy raises."""
+    x = asarray(a)
+    if axis is None:
+        x, axis = ravel(x), -1
+    d = one_axis(axis, x.ndim)
+    np.partition(np.empty(1, x.dtype), 0, -1, kind, order)
+    n = x.shape[d]
+    for k in kth if isinstance(kth, tuple | list) else np.ravel(kth):
+        if not -n <= operator.index(k) < n:
+            raise ValueError(f"kth(={k}) out of bounds ({n})")
+    return x, d
+
+
+@public("topk")
+def topk(x: Any, k: int, axis: int = -1, *, largest: bool = True) -> tuple[DistArray, DistArray]:
+    """Return the ``k`` largest elements along an axis in descending order, and their positions.
+
+    Of equal elements those with lower positions come first, and NaN count as larger than all.
+    Only these elements travel between the engines, and samples for finding them.
+
+    Parameters
+    ----------
+    x : array_like
+        Where to look.
+    k : int
+        How many, from 0 to the length of the axis.
+    axis : int
+        Along which axis.
+    largest : bool
+        If False, the smallest elements in ascending order.
+
+    Returns
+    -------
+    tuple of DistArray
+        Values and positions. The axis gets blocks if it is split, the others follow ``x``.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many elements.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     values, positions = dnb.topk(dnb.array([3, 1, 4, 1, 5, 9, 2, 6]), 3)
+    ...     values.to_numpy(), positions.to_numpy()
+    (array([9, 6, 5]), array([5, 7, 4]))
+    """
+    a = asarray(x)
+    d, n = one_axis(axis, a.ndim), operator.index(k)
+    if not 0 <= n <= a.shape[d]:
+        raise ValueError(explain("k", n, f"0 to {a.shape[d]}", "ask for fewer"))
+    if a.here is not None:
+        order = argsort(a, d, stable=True, descending=largest)
+        best = order.here[(slice(None),) * d + (slice(0, n),)]  # type: ignore[index]
+        values = np.take_along_axis(a.here, best, d)
+        return tuple(settled(a.session, found) for found in (values, best.copy()))
+    found = _stretch(reverse(a, d) if largest else a, d, n, largest)
+    return tuple(reverse(f, d).copy() if largest else f for f in found)  # type: ignore[return-value]
+
+
+def _stretch(a: DistArray, d: int, n: int, last: bool) -> tuple[DistArray, DistArray]:
+    """Return the first or last ``n`` elements in sorted order, and where they come from."""
+    session = a.session
+    layout = table.sorted_layout(a.placed, d, session.size)
+    lanes = table.sorting_layout(a.shape, layout, d, session.size)
+    shape = (*a.shape[:d], n, *a.shape[d + 1 :])
+    axes = (*lanes.axes[:d], Block() if lanes.dims[d] >= 0 else lanes.axes[d], *lanes.axes[d + 1 :])
+    into = Layout(lanes.grid, axes, lanes.dims)
+    ins = (
+        copied(a, a.dtype, lanes),
+        create(session, a.shape, _POSITION, lanes, ("index", d, *_numbers(a, d, last))),
+    )
+    outs = tuple(create(session, shape, x.dtype, into, ("empty",)) for x in ins)
+    if n:
+        _record(ins, outs, d, a.shape[d] - n if last else 0)
+    return outs

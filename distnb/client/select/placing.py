@@ -1,0 +1,410 @@
+"""Functions that write by position or by mask: ``put``, ``place``, ``ufunc.at``, ``insert`` ..."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.record.advanced_indexing import (
+    Index,
+    in_notebook,
+    is_advanced,
+    put,
+    values_for,
+)
+from distnb.client.record.array import Handle
+from distnb.client.record.creation import asarray, empty, ones
+from distnb.client.record.gather_scatter import keys_of, nonzero_keys, place
+from distnb.client.record.host_arrays import all_here, watched
+from distnb.client.record.indexing import one_axis
+from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.operations import assign, elementwise, move_out
+from distnb.client.select.taking import (
+    along,
+    compress,
+    positions,
+    session_of,
+    take,
+    truth,
+)
+from distnb.client.shape.joining import concatenate
+from distnb.client.shape.reshaping import ravel
+from distnb.common.errors import explain
+from distnb.ops import table
+
+__all__: list[str] = []
+
+
+def _target(x: Any, what: str) -> DistArray:
+    """Return an array that is to be written; raise for what is none."""
+    if not isinstance(x, DistArray):
+        raise TypeError(
+            explain(f"{what}()", type(x).__name__, "a DistArray", "make one with distnb.array")
+        )
+    if not x._writeable:
+        raise ValueError("assignment destination is read-only")
+    return x
+
+
+def _place_flat(x: DistArray, keys: Any, values: Any) -> None:
+    """Assign to elements at C-order positions, as many values."""
+    move_out(x._base)
+    seen, k = (x, x.ndim) if x.ndim else (x._look(x._view.insert(0)), 1)
+    place(seen, k, keys, values_for(x, values, keys.shape, keys.ndim))
+
+
+@public("put", np.put)
+def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Assign to elements at C-order positions, as ``numpy.put``.
+
+    Positions and values travel to those who hold the elements; of equal positions the last wins.
+
+    Parameters
+    ----------
+    a : DistArray
+        What to write into.
+    ind : array_like of int
+        C-order positions; negative ones count from the end.
+    v : array_like
+        Values; too few are repeated.
+    mode : {'raise', 'wrap', 'clip'}
+        What to do about positions that are out of bounds; ``'raise'`` means IndexError.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     a = dnb.zeros(5)
+    ...     dnb.put(a, [0, -1], [1, 2])
+    ...     a.to_numpy()
+    array([1., 0., 0., 0., 2.])
+    """
+    x = _target(a, "put")
+    plain = in_notebook((x, ind, v))
+    if plain is not None:
+        x._base.copy = None
+        watched("put", np.put, *plain, mode=mode)
+        return
+    at = positions(ind, x.size, 0, mode)
+    if not x.size and np.size(at.index):
+        raise IndexError("cannot replace elements of an empty array")
+    keys = keys_of(x.session, [at], sure=True)
+    if np.size(v) and keys.size:
+        _place_flat(x, keys, _repeated(v, keys))
+
+
+def _repeated(values: Any, keys: Any) -> Any:
+    """Return as many values as there are keys, by repeating them."""
+    if np.size(values) == 1:
+        return ravel(values)[0] if isinstance(values, Handle) else np.ravel(values)[0]
+    return np.resize(values, keys.shape)  # ours, if they are distributed
+
+
+@public("put_along_axis", np.put_along_axis)
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
+    """Assign to elements at positions along an axis, other ones for each lane.
+
+    As ``numpy.put_along_axis``; what is sent is that of :func:`put`.
+
+    Parameters
+    ----------
+    arr : DistArray
+        What to write into.
+    indices : array_like of int
+        Positions; of as many axes as ``arr``, which broadcast together but for ``axis``.
+    values : array_like
+        They broadcast to the shape of the indices.
+    axis : int or None
+        Along which axis; None: of all elements in C order.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     a = dnb.zeros((2, 3))
+    ...     dnb.put_along_axis(a, dnb.array([[1], [2]]), 7, 1)
+    ...     a.to_numpy()
+    array([[0., 7., 0.],
+           [0., 0., 7.]])
+    """
+    x = _target(arr, "put_along_axis")
+    index = asarray(indices, session=x.session)
+    if axis is not None:
+        put(x, along(x.shape, index, axis), values)
+        return
+    along((x.size,), index, 0)
+    keys = keys_of(x.session, [positions(index, x.size)], sure=True)
+    _place_flat(x, keys, values)
+
+
+@public("place", np.place)
+def _place(arr: Any, mask: Any, vals: Any) -> None:
+    """Assign values, one after the other, where a mask is true, as ``numpy.place``.
+
+    What is read and sent is that of :func:`flatnonzero` and :func:`put`.
+
+    Parameters
+    ----------
+    arr : DistArray
+        What to write into.
+    mask : array_like
+        As many elements as ``arr``.
+    vals : array_like
+        Too few are repeated.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     a = dnb.arange(6)
+    ...     dnb.place(a, a > 2, [44, 55])
+    ...     a.to_numpy()
+    array([ 0,  1,  2, 44, 55, 44])
+    """
+    x = _target(arr, "place")
+    where = truth(asarray(mask, session=x.session))
+    if where.size != x.size:
+        raise ValueError("place: mask and data must be the same size")
+    keys = nonzero_keys(where)
+    if not np.size(vals) and keys.size:
+        raise ValueError("Cannot insert from an empty array!")
+    if keys.size:
+        values = _repeated(vals, keys)
+        if np.ndim(values) == 1:
+            values = values[: keys.size]
+        _write_flat(x, keys, values)
+
+
+def _write_flat(x: DistArray, keys: Any, values: Any) -> None:
+    """Assign to elements at C-order positions, in the notebook if all is there."""
+    if all_here((x, keys, values), x.session):
+        _put(x, keys, values)
+    else:
+        _place_flat(x, keys, values)
+
+
+@public("putmask", np.putmask)
+def putmask(a: Any, /, mask: Any, values: Any) -> None:
+    """Assign the values at the same C-order positions where a mask is true, as ``numpy.putmask``.
+
+    Elementwise if the values have the shape of the array, or are one; else what is read and sent
+    is that of :func:`flatnonzero`, :func:`take` and :func:`put`.
+
+    Parameters
+    ----------
+    a : DistArray
+        What to write into.
+    mask : array_like
+        As many elements as ``a``.
+    values : array_like
+        Repeated up to the number of elements of ``a``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     a = dnb.arange(6)
+    ...     dnb.putmask(a, a > 2, [-1, -2])
+    ...     a.to_numpy()
+    array([ 0,  1,  2, -2, -1, -2])
+    """
+    x = _target(a, "putmask")
+    where = truth(asarray(mask, session=x.session))
+    if where.size != x.size:
+        raise ValueError("putmask: mask and data must be the same size")
+    given = values if isinstance(values, Handle) else np.asarray(values)
+    if not given.size:
+        return
+    if where.shape == x.shape and (given.size == 1 or given.shape == x.shape):
+        assign(x, given if given.size > 1 else _repeated(given, where), where)
+        return
+    keys = nonzero_keys(where)
+    if keys.size:
+        _write_flat(x, keys, take(given, keys % given.size))
+
+
+def _at(ufunc: np.ufunc, a: Any, indices: Any, *more: Any) -> None:
+    """Apply a ufunc in place to indexed elements, once for each time they are named."""
+    x, row = _target(a, f"{ufunc.__name__}.at"), table.ELEMENTWISE.get(ufunc.__name__)
+    if row is None or row.run is not ufunc:
+        raise TypeError(
+            explain("ufunc.at", ufunc.__name__, "a ufunc of NumPy", "use x[i] = f(x[i])")
+        )
+    if ufunc.nout != 1:
+        raise ValueError("Only single output ufuncs supported at this time")
+    if len(more) != ufunc.nin - 1:
+        raise ValueError("second operand needed for ufunc")
+    few = [np.ones(1, b.dtype if isinstance(b, Handle) else np.asarray(b).dtype) for b in more]
+    ufunc.at(np.ones(1, x.dtype), [0], *few)  # NumPy refuses what it does not compute
+    key = indices if isinstance(indices, tuple) else (indices,)
+    plain = in_notebook((x, *more, *key))
+    if plain is not None:
+        x._base.copy = None
+        count = 1 + len(more)
+        watched(ufunc.__name__, ufunc.at, plain[0], plain[count:], *plain[1:count])
+    elif is_advanced(key):
+        _at_positions(ufunc, x, key, more)
+    else:
+        part = x[(*key, ...)]
+        elementwise(ufunc.__name__, part, *more, out=part, casting="unsafe")
+
+
+def _at_positions(ufunc: np.ufunc, x: DistArray, key: Any, more: Any) -> None:
+    """Apply a ufunc where arrays say; holders do so in the order of the keys."""
+    move_out(x._base)
+    index = Index(x, key)
+    keys = index.keys(sure=True)
+    values = None
+    if more:
+        kind = more[0].dtype if isinstance(more[0], Handle) else np.asarray(more[0]).dtype
+        shape = index.shape(keys)
+        values = values_for(x, more[0], shape, keys.ndim, index.before, kind)
+    place(index.view_of(x), index.k, keys, values, ufunc.__name__)
+
+
+FUNCTIONS["at"] = _at
+
+
+# -- longer and shorter ----------------------------------------------------------------------------
+
+
+@public("delete", np.delete)
+def delete(arr: Any, obj: Any, axis: Any = None) -> DistArray:
+    """Return a copy without some indices along an axis, as ``numpy.delete``.
+
+    One index is left out by joining what is before and after it. For several, what stays is a
+    mask, and the result that of :func:`compress`.
+
+    Parameters
+    ----------
+    arr : array_like
+        What to copy.
+    obj : int, slice or array_like of int or bool
+        What to leave out.
+    axis : int, optional
+        Along which axis; by default, of all elements in C order.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     dnb.delete(dnb.arange(6), [1, 3]).to_numpy()
+    array([0, 2, 4, 5])
+    """
+    x = asarray(arr, session=session_of(arr, obj))
+    if axis is None:
+        x, axis = ravel(x), 0
+    d = one_axis(axis, x.ndim)
+    n, before = x.shape[d], (slice(None),) * d
+    if _is_number(obj):
+        i = operator.index(obj)
+        if not -n <= i < n:
+            raise IndexError(f"index {i} is out of bounds for axis {d} with size {n}")
+        i %= n
+        return concatenate((x[(*before, slice(i))], x[(*before, slice(i + 1, None))]), d)
+    if not isinstance(obj, slice | Handle):
+        listed = not isinstance(obj, np.ndarray) and np.size(obj) == 0
+        obj = np.asarray(obj, np.int64) if listed else np.asarray(obj)
+    if not isinstance(obj, slice) and obj.dtype == bool and obj.shape != (n,):
+        raise ValueError(
+            "boolean array argument obj to delete must be one dimensional and match the axis "
+            f"length of {n}"
+        )
+    keep = ones(n, bool, session=x.session)
+    keep[obj] = False
+    return compress(keep, x, d)
+
+
+def _is_number(obj: Any) -> bool:
+    if isinstance(obj, bool | np.bool_):
+        return False
+    return isinstance(obj, int | np.integer) or (
+        isinstance(obj, Handle | np.ndarray) and not obj.ndim and obj.dtype.kind in "iu"
+    )
+
+
+@public("insert", np.insert)
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> DistArray:
+    """Return a copy with values put in before some indices along an axis, as ``numpy.insert``.
+
+    One index is a join of what is before it, the values, and what comes after. For several, which
+    are read, old and new elements are assigned to a new array by position.
+
+    Parameters
+    ----------
+    arr : array_like
+        What to copy.
+    obj : int, slice or array_like of int or bool
+        Before which indices of ``arr``.
+    values : array_like
+        What to put in; cast to the dtype of ``arr``.
+    axis : int, optional
+        Along which axis; by default, into all elements in C order.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     dnb.insert(dnb.arange(4), [1, 3], [70, 80]).to_numpy()
+    array([ 0, 70,  1,  2, 80,  3])
+    """
+    x = asarray(arr, session=session_of(arr, obj, values))
+    if axis is None:
+        x, axis = ravel(x), 0
+    d = one_axis(axis, x.ndim)
+    n, before = x.shape[d], (slice(None),) * d
+    indices = _insertions(obj, n)
+    many: Any = values if isinstance(values, Handle) else np.asarray(values)
+    if indices.size == 1:
+        i = int(indices.reshape(())[()])
+        if not -n <= i <= n:
+            raise IndexError(f"index {i} is out of bounds for axis {d} with size {n}")
+        i += n if i < 0 else 0
+        many = many[(None,) * (x.ndim - many.ndim) + (...,)]
+        many = np.moveaxis(many, 0, d) if not indices.ndim else many
+        return _joined_at(x, i, many, d)
+    where = np.where(indices < 0, indices + n, indices)
+    order = where.argsort(kind="stable")
+    where[order] += np.arange(len(where))
+    shape = (*x.shape[:d], n + len(where), *x.shape[d + 1 :])
+    found = empty(shape, x.dtype, session=x.session)
+    old = ones(shape[d], bool, session=x.session)
+    old[where] = False
+    found[(*before, where)] = many
+    found[(*before, old)] = x
+    return found
+
+
+def _insertions(obj: Any, n: int) -> np.ndarray:
+    """Return before which indices something is inserted, as NumPy reads them."""
+    if isinstance(obj, slice):
+        return np.arange(*obj.indices(n))
+    found = np.array(obj)
+    if found.dtype == bool:
+        if found.ndim != 1:
+            raise ValueError("boolean array argument obj to insert must be one dimensional")
+        return np.flatnonzero(found)
+    if found.ndim > 1:
+        raise ValueError("index array argument obj to insert must be one dimensional or scalar")
+    return found.astype(np.intp) if found.size == 0 and not isinstance(obj, np.ndarray) else found
+
+
+def _joined_at(x: DistArray, i: int, values: Any, d: int) -> DistArray:
+    """Return ``x`` with values before index ``i`` of an axis, stretched along the others."""
+    before = (slice(None),) * d
+    shape = (*x.shape[:d], values.shape[d], *x.shape[d + 1 :])
+    part = np.broadcast_to(values, shape)
+    cast = part.astype(x.dtype) if part.dtype != x.dtype else part
+    return concatenate((x[(*before, slice(i))], cast, x[(*before, slice(i, None))]), d)
+
+
+def _put_method(self: DistArray, indices: Any, values: Any, mode: str = "raise") -> None:
+    """Assign to elements at C-order positions, as :func:`distnb.put`."""
+    _put(self, indices, values, mode)
+
+
+_put_method.__name__ = "put"
+DistArray.put = _put_method  # type: ignore[attr-defined]

@@ -1,0 +1,287 @@
+"""Sets: elements in order, each once; what is in another array, by looking there."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.record.creation import (
+    arange,
+    asarray,
+    empty_like,
+    ones,
+)
+from distnb.client.record.eager import at_once, session_of
+from distnb.client.record.indexing import one_axis
+from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.operations import as_dist, elementwise
+from distnb.client.record.reducing import reduce
+from distnb.client.select import searching
+from distnb.client.select.ordering import lexsort, sorted_with_positions
+from distnb.client.select.sorting import sort
+from distnb.client.shape.joining import concatenate
+from distnb.client.shape.reshaping import ravel, reshape
+
+__all__ = ["isin", "unique"]
+
+
+def _flat(x: Any, session: Any) -> DistArray:
+    return ravel(asarray(x, session=session))
+
+
+# -- each once ---------------------------------------------------------------------------------
+
+
+@public("unique", np.unique)
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    """Return the distinct elements in order, as ``numpy.unique``.
+
+    A sort, with positions if they are asked for; each engine keeps the first of equal elements
+    that it holds after it. So the results lie in irregular parts, and the lengths of these are
+    read: this waits. The inverse lies in blocks.
+
+    Parameters
+    ----------
+    ar : array_like
+        All of its elements, or along an axis its slices.
+    return_index, return_inverse, return_counts : bool
+        Whether to return where each was first, which one each element is, and how many there are.
+    axis : int, optional
+        Along which axis slices are compared; one sort for each element of a slice.
+    equal_nan : bool
+        Whether all NaN count as one.
+    sorted : bool
+        The result is always in order.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     values, counts = dnb.unique(dnb.array([3, 1, 3, 2, 1]), return_counts=True)
+    ...     values.to_numpy(), counts.to_numpy()
+    (array([1, 2, 3]), array([2, 1, 2]))
+    """
+    x = asarray(ar)
+    wanted = (return_index, return_inverse, return_counts)
+    found = at_once(np.unique, x, *wanted, axis, equal_nan=equal_nan)
+    if found is not None:
+        return found
+    if axis is not None:
+        return _packed(*_slices(x, one_axis(axis, x.ndim), wanted))
+    values, *others = _distinct(ravel(x), wanted, equal_nan)
+    if return_inverse:
+        others[return_index] = reshape(others[return_index], x.shape)
+    return _packed(values, *others)
+
+
+def _packed(*results: DistArray) -> Any:
+    return results if len(results) > 1 else results[0]
+
+
+def _distinct(x: DistArray, wanted: tuple[bool, bool, bool], equal_nan: bool) -> list[DistArray]:
+    """Return the distinct elements of one axis, and what else is wanted."""
+    if wanted[0] or wanted[1]:
+        inorder, order = sorted_with_positions(x)
+    else:
+        inorder = order = sort(x)
+    keep = _differs(inorder)
+    if equal_nan and x.dtype.kind in "fc":
+        nan = elementwise("isnan", inorder)
+        keep[1:] = keep[1:] & ~(nan[1:] & nan[:-1])
+    return [inorder[keep], *_others(keep, order, wanted)]
+
+
+def _differs(x: DistArray) -> DistArray:
+    """Tell which elements (or rows) are not as the one before."""
+    keep = FUNCTIONS[np.empty_like](x if x.ndim == 1 else x[:, 0], bool)
+    keep[:1] = True
+    other = elementwise("not_equal", x[1:], x[:-1])
+    keep[1:] = other if x.ndim == 1 else reduce("any", other, 1)
+    return keep
+
+
+def _others(keep: DistArray, order: DistArray, wanted: tuple[bool, bool, bool]) -> list[DistArray]:
+    """Return positions, inverse and counts, as far as they are wanted."""
+    found = []
+    if wanted[0]:
+        found.append(order[keep])
+    if wanted[1]:
+        inverse = empty_like(order, dist="block")
+        inverse[order] = FUNCTIONS[np.cumsum](keep) - 1
+        found.append(inverse)
+    if wanted[2]:
+        n = keep.shape[0]
+        starts = arange(n, dist=keep, session=keep.session)[keep]
+        ends = FUNCTIONS[np.full_like](starts, n)
+        ends[:-1] = starts[1:]
+        found.append(ends - starts)
+    return found
+
+
+def _slices(x: DistArray, axis: int, wanted: tuple[bool, bool, bool]) -> list[DistArray]:
+    """Return the distinct slices along an axis, and what else is wanted."""
+    moved = FUNCTIONS[np.moveaxis](x, axis, 0)
+    n = x.shape[axis]
+    rows = reshape(moved, (n, -1)) if moved.size else reshape(moved, (n, 0))
+    if not rows.size:
+        raise ValueError("unique along an axis: got no elements, expected some; leave the axis out")
+    order = lexsort([rows[:, j] for j in range(rows.shape[1])[::-1]])
+    inorder = rows[order]
+    keep = _differs(inorder)
+    found = inorder[keep]
+    values = reshape(found, (found.shape[0], *moved.shape[1:]))
+    return [FUNCTIONS[np.moveaxis](values, 0, axis), *_others(keep, order, wanted)]
+
+
+class UniqueAll(NamedTuple):
+    """What ``unique_all`` returns."""
+
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCounts(NamedTuple):
+    """What ``unique_counts`` returns."""
+
+    values: Any
+    counts: Any
+
+
+class UniqueInverse(NamedTuple):
+    """What ``unique_inverse`` returns."""
+
+    values: Any
+    inverse_indices: Any
+
+
+@public("unique_all", np.unique_all)
+def _unique_all(x: Any, /) -> UniqueAll:
+    """Return distinct elements, first positions, inverse and counts; each NaN is distinct."""
+    return UniqueAll(*unique(x, True, True, True, equal_nan=False))
+
+
+@public("unique_counts", np.unique_counts)
+def _unique_counts(x: Any, /) -> UniqueCounts:
+    """Return distinct elements and how many there are of each; each NaN is distinct."""
+    return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
+
+
+@public("unique_inverse", np.unique_inverse)
+def _unique_inverse(x: Any, /) -> UniqueInverse:
+    """Return distinct elements, and which one each element is; each NaN is distinct."""
+    return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
+
+
+@public("unique_values", np.unique_values)
+def _unique_values(x: Any, /) -> DistArray:
+    """Return distinct elements, in order; each NaN is distinct."""
+    return unique(x, equal_nan=False)
+
+
+# -- what is in another --------------------------------------------------------------------------
+
+
+@public("isin", np.isin)
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: Any = None,
+) -> DistArray:
+    """Tell which elements are in another array, as ``numpy.isin``.
+
+    The result lies as ``element``. The other array is brought to every engine if it has at most
+    64 KiB; else it is sorted, and elements are looked up as in ``searchsorted``.
+    Neither ``assume_unique`` nor ``kind`` makes a difference.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.isin(dnb.array([1, 2, 3]), [3, 1]).to_numpy()
+    array([ True, False,  True])
+    """
+    if kind not in (None, "sort", "table"):
+        raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
+    session = session_of(element, test_elements)
+    x, others = asarray(element, session=session), asarray(test_elements, session=session)
+    found = at_once(np.isin, x, others, assume_unique, invert)
+    if found is not None:
+        return found
+    others = ravel(others)
+    if others.nbytes > searching.SMALL:
+        others = sort(others)
+    inside = searching.looked_up(as_dist(others, session), as_dist(x, session), "in")
+    return ~inside if invert else inside
+
+
+def _pair(ar1: Any, ar2: Any) -> tuple[DistArray, DistArray]:
+    session = session_of(ar1, ar2)
+    return _flat(ar1, session), _flat(ar2, session)
+
+
+@public("union1d", np.union1d)
+def _union1d(ar1: Any, ar2: Any) -> DistArray:
+    """Return the elements of both arrays in order, each once; see ``unique``."""
+    return unique(concatenate(_pair(ar1, ar2)))
+
+
+@public("intersect1d", np.intersect1d)
+def _intersect1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
+) -> Any:
+    """Return the elements that are in both arrays, in order, each once; see ``unique``."""
+    x, y = _pair(ar1, ar2)
+    found = at_once(np.intersect1d, x, y, assume_unique, return_indices)
+    if found is not None:
+        return found
+    dtype = np.result_type(x.dtype, y.dtype)
+    values, at = unique(x, True, equal_nan=False)
+    keep = isin(values, y)
+    both = values[keep].astype(dtype, copy=False)
+    if not return_indices:
+        return both
+    others, there = unique(y, True, equal_nan=False)
+    return both, at[keep], there[isin(others, x)]
+
+
+@public("setdiff1d", np.setdiff1d)
+def _setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DistArray:
+    """Return the elements of one array that are not in another, in order, each once."""
+    x, y = _pair(ar1, ar2)
+    found = at_once(np.setdiff1d, x, y, assume_unique)
+    if found is not None:
+        return found
+    values = x if assume_unique else unique(x)
+    return values[isin(values, y, invert=True)]
+
+
+@public("setxor1d", np.setxor1d)
+def _setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DistArray:
+    """Return the elements that are in one of two arrays only, in order."""
+    x, y = _pair(ar1, ar2)
+    found = at_once(np.setxor1d, x, y, assume_unique)
+    if found is not None:
+        return found
+    both = concatenate((x, y) if assume_unique else (unique(x), unique(y)))
+    inorder = sort(both)
+    keep = ones(inorder.shape, bool, session=inorder.session)
+    other = elementwise("not_equal", inorder[1:], inorder[:-1])
+    keep[1:] = other
+    keep[:-1] = keep[:-1] & other
+    return inorder[keep]

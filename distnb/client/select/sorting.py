@@ -1,0 +1,117 @@
+"""``sort``: a copy that lies as the result, sorted there, or where whole lanes are together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.record.creation import asarray
+from distnb.client.record.indexing import one_axis
+from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.operations import assign, copied, settled
+from distnb.client.shape.reshaping import ravel
+from distnb.ops import table
+from distnb.wire.protocol import Collective
+
+__all__ = ["sort"]
+
+
+@public("sort", np.sort)
+def sort(
+    a: Any,
+    axis: Any = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: bool = False,
+) -> DistArray:
+    """Return a sorted copy, as ``numpy.sort``; NaN come last.
+
+    The result follows the operand, and a cyclic axis that is sorted gets blocks. However the
+    elements are distributed, each engine ends with the part of the layout, and no element is sent
+    more than twice. Nothing is sent if the axis is not split.
+
+    Parameters
+    ----------
+    a : array_like
+        What to sort.
+    axis : int or None
+        Along which axis; None sorts all elements, reshaped to one axis.
+    kind : {'quicksort', 'mergesort', 'heapsort', 'stable'}, optional
+        ``'mergesort'`` and ``'stable'`` keep equal elements (such as 0.0 and -0.0) in order.
+    order : None
+        There are no fields.
+    stable : bool, optional
+        The same as ``kind='stable'``.
+    descending : bool
+        Whether the largest come first; then NaN come before all others.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     dnb.sort(dnb.array([3, 1, 4, 1, 5, 9, 2, 6])).to_numpy()
+    array([1, 1, 2, 3, 4, 5, 6, 9])
+    """
+    x = a if isinstance(a, DistArray) else asarray(a)
+    if axis is None:
+        x, axis = ravel(x), -1
+    check_sort(x, axis, kind, order, stable)
+    d, size = one_axis(axis, x.ndim), x.session.size
+    if descending:  # equal elements stay in order
+        return reverse(sort(reverse(x, d), d, kind, stable=stable), d).copy()
+    if x.here is not None:
+        return settled(x.session, np.sort(x.here, d, kind, stable=stable))
+    layout = table.sorted_layout(x.placed, d, size)
+    lanes = table.sorting_layout(x.shape, layout, d, size)
+    found = copied(x, x.dtype, lanes)
+    _record(found, d, kind, stable)
+    return found if lanes == layout else copied(found, x.dtype, layout)
+
+
+def reverse(x: DistArray, d: int) -> DistArray:
+    """Return a view with the elements along an axis in reverse order."""
+    return x[(slice(None),) * d + (slice(None, None, -1),)]
+
+
+def _sort_into(
+    x: DistArray, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> None:
+    """Sort in place: where the array lies, if it is all of a base and its lanes are in order."""
+    if not x._writeable:
+        raise ValueError("sort array is read-only")
+    check_sort(x, axis, kind, order, stable)
+    d, base = one_axis(axis, x.ndim), x._base
+    whole = base.host is None and x._view.is_whole(base.shape)
+    parts = base.layout.parts(d) if whole else 0
+    dealt = parts > 1 and base.layout.axes[d].period(parts)
+    if parts and not dealt and _stays(x, d):
+        _record(x, d, kind, stable)
+    else:
+        assign(x, sort(x, axis, kind, order, stable=stable))
+
+
+def _stays(x: DistArray, d: int) -> bool:
+    """Tell whether a whole base is sorted in its own layout."""
+    layout = x._base.layout
+    return table.sorting_layout(x.shape, layout, d, x.session.size) == layout
+
+
+def check_sort(x: DistArray, axis: Any, kind: Any, order: Any, stable: Any) -> None:
+    """Raise what NumPy raises."""
+    np.sort(np.empty((0,) * x.ndim, x.dtype), axis, kind, order, stable=stable)
+
+
+def _record(x: DistArray, axis: int, kind: Any, stable: Any) -> None:
+    if not x.size:
+        return
+    keep = bool(stable) or str(kind or "")[:1].lower() in ("s", "m")
+    args = (axis, "stable" if keep else None, 0)
+    here = (x.operand,)
+    x.session.record(Collective("sort", here, here, args, x.session.site()))
+
+
+FUNCTIONS[np.ndarray.sort] = _sort_into

@@ -1,0 +1,486 @@
+"""Functions that read by position or by mask: ``take``, ``nonzero``, ``compress`` and others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.record.advanced_indexing import get
+from distnb.client.record.array import Handle, create
+from distnb.client.record.creation import asarray
+from distnb.client.record.gather_scatter import (
+    Position,
+    evenly,
+    keys_of,
+    lying,
+    moved,
+    nonzero_keys,
+    pick,
+)
+from distnb.client.record.host_arrays import all_here
+from distnb.client.record.indexing import one_axis
+from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.operations import (
+    as_dist,
+    assign,
+    copied,
+    elementwise,
+    settled,
+)
+from distnb.client.session.current import need
+from distnb.client.session.session import Session
+from distnb.client.shape.reshaping import ravel
+from distnb.geometry.layout import Ints, Layout
+from distnb.geometry.views import follow
+from distnb.ops import table
+from distnb.wire.protocol import Collective
+
+__all__: list[str] = []
+
+MODES = ("raise", "wrap", "clip")
+
+
+# -- positions -------------------------------------------------------------------------------------
+
+
+def session_of(*given: Any) -> Session:
+    """Return the session of the first array, else the current one."""
+    return next((a.session for a in given if isinstance(a, Handle)), None) or need(None)
+
+
+def positions(
+    index: Any, n: int, axis: int = 0, mode: str = "raise", casting: Any = "safe"
+) -> Position:
+    """Return positions along an axis; ``mode`` is what is done about those out of bounds."""
+    if mode not in MODES:
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    if not isinstance(index, Handle):
+        listed = isinstance(index, list | tuple | int)
+        index = np.asarray(index, np.int64) if listed else np.asarray(index)
+    if not np.can_cast(index.dtype, np.int64, casting):
+        raise TypeError(
+            f"Cannot cast array data from {index.dtype!r} to dtype('int64') according to the rule "
+            f"{casting!r}"
+        )
+    if mode == "raise":
+        return Position(index, n, axis)
+    if not n and index.size:
+        raise IndexError("cannot do a non-empty take from an empty axes.")
+    index = index.astype(np.int64)
+    index = np.remainder(index, n) if mode == "wrap" else np.clip(index, 0, n - 1)
+    return Position(index, n, axis, checked=True)
+
+
+def deliver(found: Any, out: Any) -> Any:
+    """Return a result, in ``out`` if that is given."""
+    if out is None:
+        return found
+    if not isinstance(out, DistArray) or out.shape != found.shape:
+        raise ValueError("output array does not match result")
+    np.can_cast(found.dtype, out.dtype, "same_kind")
+    assign(out, found)
+    return out
+
+
+# -- positions along an axis -----------------------------------------------------------------------
+
+
+@public("take", np.take)
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> DistArray:
+    """Return the elements at positions along an axis, as ``numpy.take``.
+
+    The result lies as the indices do, or in the default layout if these are no distributed array;
+    but where ``a`` is split along another axis, it stays so. Positions travel to those who hold
+    the elements, and these travel back; each engine asks for what it is to hold and does not hold.
+
+    Parameters
+    ----------
+    a : array_like
+        Where to take from.
+    indices : array_like of int
+        Negative ones count from the end.
+    axis : int, optional
+        Along which axis; by default, of all elements in C order.
+    out : DistArray, optional
+        Where to put the result.
+    mode : {'raise', 'wrap', 'clip'}
+        What to do about indices that are out of bounds.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of bounds: at once if the indices are in the notebook, else from the
+        engines.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     dnb.take(dnb.arange(10) ** 2, [3, 3, -1]).to_numpy()
+    array([ 9,  9, 81])
+    """
+    session = session_of(a, indices)
+    x = asarray(a, session=session)
+    if all_here((x, indices), session):
+        given = indices.here if isinstance(indices, Handle) else indices
+        ask: Any = np.take
+        return deliver(settled(session, np.asarray(ask(x.here, given, axis, mode=mode))), out)
+    d = 0 if axis is None else one_axis(axis, x.ndim)
+    k = x.ndim if axis is None else 1
+    n = x.size if axis is None else x.shape[d]
+    at = positions(indices, n, d, mode)
+    if not n and np.size(at.index):
+        raise IndexError("cannot do a non-empty take from an empty axes.")
+    order = range(x.ndim) if axis is None else (d, *(i for i in range(x.ndim) if i != d))
+    if not k:  # an array without axes has one element all the same
+        x, k, order = x._look(x._view.insert(0)), 1, range(1)
+    keys = keys_of(session, [at])
+    found = pick(x._look(x._view.transpose(tuple(order))), k, keys)
+    return deliver(moved(found, keys.ndim, d), out)
+
+
+@public("take_along_axis", np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DistArray:
+    """Return elements at positions along an axis, other ones for each lane.
+
+    As ``numpy.take_along_axis``, for what ``argsort`` returns. If the axis is not split, or
+    another one is long enough to be split instead, both arrays are brought together so, and each
+    engine takes from what it holds. Else positions and elements travel as in :func:`take`.
+
+    Parameters
+    ----------
+    arr : array_like
+        Where to take from.
+    indices : array_like of int
+        Positions; of as many axes as ``arr``, which broadcast together but for ``axis``.
+    axis : int or None
+        Along which axis; None: of all elements in C order.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     a = dnb.array([[3, 1, 2], [6, 5, 4]])
+    ...     dnb.take_along_axis(a, dnb.array([[1, 2, 0], [2, 1, 0]]), 1).to_numpy()
+    array([[1, 2, 3],
+           [4, 5, 6]])
+    """
+    session = session_of(arr, indices)
+    x, index = asarray(arr, session=session), asarray(indices, session=session)
+    if axis is None:
+        if index.ndim != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+        x, axis = ravel(x), 0
+    key = along(x.shape, index, axis)
+    d = one_axis(axis, x.ndim)
+    if all_here((x, index), session) or not x.size:
+        return get(x, key)
+    found = _locally(x, index, d)
+    return get(x, key) if found is None else found
+
+
+def along(shape: Ints, index: Any, axis: Any) -> tuple[Any, ...]:
+    """Return the index that names an element of each lane, by its position."""
+    if index.dtype.kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    d = one_axis(axis, len(shape))
+    if len(shape) != index.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    return tuple(
+        index if i == d else np.arange(n).reshape([-1 if j == i else 1 for j in range(len(shape))])
+        for i, n in enumerate(shape)
+    )
+
+
+def _locally(x: Any, index: Any, d: int) -> Any:
+    """Take where whole lanes are together; return None if there is no such layout."""
+    session, size = x.session, x.session.size
+    lengths = [n for i, n in enumerate(x.shape) if i != d]
+    if lengths != [n for i, n in enumerate(index.shape) if i != d]:
+        return None
+    there = as_dist(x, session)
+    lanes = table.sorting_layout(x.shape, follow(there.placed, size)[0], d, size)
+    if lanes.parts(d) > 1:
+        return None
+    source, at = lying(session, there, lanes), lying(session, as_dist(index, session), lanes)
+    out = create(session, index.shape, x.dtype, lanes, ("empty",))
+    if out.size:
+        operands = (source.operand, at.operand)
+        session.record(Collective("along", (out.operand,), operands, (d,), session.site()))
+    wanted = _follow_index(index, size)
+    return out if wanted in (None, lanes) else copied(out, out.dtype, wanted)
+
+
+def _follow_index(index: Any, size: int) -> Layout | None:
+    return None if index.here is not None else follow(index.placed, size)[0]
+
+
+# -- where something is true -----------------------------------------------------------------------
+
+
+def truth(x: Any) -> Any:
+    """Return where elements are not zero, as a mask."""
+    return x if x.dtype == bool else elementwise("not_equal", x, 0)
+
+
+def settled_keys(session: Session, keys: Any) -> Any:
+    """Return keys as a distributed array."""
+    return keys if isinstance(keys, Handle) else settled(session, np.asarray(keys))
+
+
+@public("flatnonzero", np.flatnonzero)
+def flatnonzero(a: Any) -> DistArray:
+    """Return the C-order positions of the elements that are not zero, as ``numpy.flatnonzero``.
+
+    They stay where these elements are, if the array lies in blocks of its first axis; else a mask
+    travels. How many there are on each engine is read: the length of the result depends on it.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     dnb.flatnonzero(dnb.array([0, 3, 0, 5, 7])).to_numpy()
+    array([1, 3, 4])
+    """
+    x = asarray(a)
+    found = settled_keys(x.session, nonzero_keys(truth(x)))
+    return found if found.here is not None else evenly(found)
+
+
+@public("nonzero", np.nonzero)
+def nonzero(a: Any, /) -> tuple[DistArray, ...]:
+    """Return the indices of the elements that are not zero, an array for each axis.
+
+    As ``numpy.nonzero``, in C order. Layout and messages are those of :func:`flatnonzero`.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements, with at least one axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     rows, columns = dnb.nonzero(dnb.array([[0, 3], [5, 7]]))
+    ...     rows.to_numpy(), columns.to_numpy()
+    (array([0, 1, 1]), array([1, 0, 1]))
+    """
+    x = asarray(a)
+    if not x.ndim:
+        raise ValueError(
+            "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() "
+            "instead. If the context of this error is of the form `arr[nonzero(cond)]`, just use "
+            "`arr[cond]`."
+        )
+    return unraveled(flatnonzero(x), x.shape)
+
+
+def unraveled(keys: Any, shape: Ints) -> tuple[Any, ...]:
+    """Return the indices of C-order positions that are within bounds."""
+    if len(shape) == 1:
+        return (keys,)
+    found = []
+    for d, n in enumerate(shape):
+        one = keys // max(1, prod(shape[d + 1 :]))
+        found.append(one % max(1, n) if d else one)
+    return tuple(found)
+
+
+@public("argwhere", np.argwhere)
+def argwhere(a: Any) -> DistArray:
+    """Return the indices of the elements that are not zero, one in each row.
+
+    As ``numpy.argwhere``; the rows lie as the result of :func:`flatnonzero`.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     dnb.argwhere(dnb.array([[0, 3], [5, 7]])).to_numpy()
+    array([[0, 1],
+           [1, 0],
+           [1, 1]])
+    """
+    x = asarray(a)
+    if not x.ndim:
+        return argwhere(x._look(x._view.insert(0)))[:, :0]
+    return FUNCTIONS[np.stack](nonzero(x), 1)
+
+
+@public("compress", np.compress)
+def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> DistArray:
+    """Return the parts of an array along an axis for which a condition is true.
+
+    As ``numpy.compress``; the result lies as that of :func:`take` at :func:`flatnonzero` of the
+    condition.
+
+    Parameters
+    ----------
+    condition : array_like
+        One axis, at most as long as that of ``a`` (what follows is left out).
+    a : array_like
+        Where to take from.
+    axis : int, optional
+        Along which axis; by default, of all elements in C order.
+    out : DistArray, optional
+        Where to put the result.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     dnb.compress([True, False, True], dnb.arange(6).reshape(3, 2), axis=0).to_numpy()
+    array([[0, 1],
+           [4, 5]])
+    """
+    session = session_of(condition, a)
+    mask = asarray(condition, session=session)
+    if mask.ndim != 1:
+        raise ValueError("condition must be a 1-d array")
+    return take(asarray(a, session=session), nonzero_keys(truth(mask)), axis, out)
+
+
+@public("extract", np.extract)
+def extract(condition: Any, arr: Any) -> DistArray:
+    """Return the elements of an array for which a condition is true, along one axis.
+
+    As ``numpy.extract``: the same as ``arr[condition]`` if both have the same shape.
+
+    Parameters
+    ----------
+    condition : array_like
+        As many elements as ``arr``.
+    arr : array_like
+        Where to take from.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     x = dnb.arange(6)
+    ...     dnb.extract(x % 2 == 1, x).to_numpy()
+    array([1, 3, 5])
+    """
+    session = session_of(condition, arr)
+    mask = truth(asarray(condition, session=session))
+    return take(asarray(arr, session=session), nonzero_keys(mask))
+
+
+# -- choices ---------------------------------------------------------------------------------------
+
+
+@public("choose", np.choose)
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> DistArray:
+    """Return, for each element, that of one of several arrays, as ``numpy.choose``.
+
+    Elementwise: the result follows the largest operand.
+
+    Parameters
+    ----------
+    a : array_like of int
+        Which of the choices.
+    choices : sequence of array_like
+        They broadcast together, and with ``a``.
+    out : DistArray, optional
+        Where to put the result.
+    mode : {'raise', 'wrap', 'clip'}
+        What to do about numbers of which there is no choice; ``'raise'`` means ValueError.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     dnb.choose(dnb.array([0, 1, 0]), [[1, 2, 3], [10, 20, 30]]).to_numpy()
+    array([ 1, 20,  3])
+    """
+    session = session_of(a, *choices)
+    given = [c if isinstance(c, Handle) else np.asarray(c) for c in choices]
+    which = asarray(a, session=session)
+    at = positions(which, len(given), 0, mode)
+    at = at._replace(index=keys_of(session, [at], "choice"))
+    dtype = np.result_type(*(c.dtype for c in given))
+    which, found = settled_keys(session, at.index), given[0]
+    shape = np.broadcast_shapes(which.shape, *(c.shape for c in given))
+    for i, choice in enumerate(given[1:], 1):
+        found = elementwise("where", which == i, choice, found)
+    found = found if isinstance(found, DistArray) else asarray(found, session=session)
+    if len(given) == 1 or found.dtype != dtype:
+        found = FUNCTIONS[np.broadcast_to](found, shape).astype(dtype)
+    return deliver(found, out)
+
+
+@public("select", np.select)
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> DistArray:
+    """Return elements of the first choice whose condition is true, as ``numpy.select``.
+
+    Elementwise: the result follows the largest operand.
+
+    Parameters
+    ----------
+    condlist, choicelist : lists of array_like
+        Masks, and as many choices.
+    default : scalar or array_like
+        Where no condition is true.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     x = dnb.arange(6)
+    ...     dnb.select([x < 2, x > 3], [x, x * 10], -1).to_numpy()
+    array([ 0,  1, -1, -1, 40, 50])
+    """
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if len(condlist) == 0:
+        raise ValueError("select with an empty condition list is not possible")
+    session = session_of(*condlist, *choicelist, default)
+    choices = [
+        c if type(c) in (int, float, complex) or isinstance(c, Handle) else np.asarray(c)
+        for c in (*choicelist, default)
+    ]
+    dtype = np.result_type(*(c.dtype if isinstance(c, Handle) else c for c in choices))
+    found = _as(choices[-1], dtype)
+    for i in reversed(range(len(condlist))):
+        cond = condlist[i] if isinstance(condlist[i], Handle) else np.asarray(condlist[i])
+        if cond.dtype != bool:
+            raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
+        cond = cond if isinstance(cond, Handle) else asarray(cond, session=session)
+        found = elementwise("where", cond, _as(choices[i], dtype), found)
+    return found
+
+
+def _as(x: Any, dtype: np.dtype) -> Any:
+    return x.astype(dtype, copy=False) if hasattr(x, "astype") else dtype.type(x)
+
+
+def _method(name: str, function: Callable[..., Any]) -> None:
+    function.__doc__ = f"Return :func:`distnb.{name}` of the array."
+    function.__name__, function.__qualname__ = name, f"DistArray.{name}"
+    setattr(DistArray, name, function)
+
+
+_method(
+    "take",
+    lambda self, indices, axis=None, out=None, mode="raise": take(self, indices, axis, out, mode),
+)
+_method("nonzero", lambda self: nonzero(self))  # noqa: PLW0108 - it gets a name of its own
+_method(
+    "compress", lambda self, condition, axis=None, out=None: compress(condition, self, axis, out)
+)
+_method("choose", lambda self, choices, out=None, mode="raise": choose(self, choices, out, mode))

@@ -1,0 +1,77 @@
+"""The bytes that arrays take on the engines, counted before they are made."""
+
+from __future__ import annotations
+
+from collections import deque
+from math import prod
+
+import numpy as np
+
+from distnb.common.config import config
+from distnb.common.errors import explain
+from distnb.geometry.layout import Ints, Layout
+
+__all__ = ["Budget", "need"]
+
+#: Bytes that an array can have.
+_ADDRESSABLE = int(np.iinfo(np.intp).max)
+
+
+def need(shape: Ints, dtype: np.dtype, layout: Layout) -> int:
+    """Return the bytes that an engine needs for a base."""
+    if len(shape) > 32 or prod(n or 1 for n in shape) * dtype.itemsize > _ADDRESSABLE:
+        np.broadcast_to(np.empty((), dtype), shape)  # NumPy refuses what no array can be
+    return layout.largest_part(shape) * dtype.itemsize
+
+
+class Budget:
+    """What bases take of an engine's memory.
+
+    Parameters
+    ----------
+    share : int
+        Bytes that an engine has; 0 if that is not known.
+    """
+
+    def __init__(self, share: int) -> None:
+        self._share = share
+        self._reserved = 0
+        #: Bytes that were freed, by the garbage collector in any thread, and are still counted.
+        self._released: deque[int] = deque()
+
+    def reserve(
+        self, shape: Ints, dtype: np.dtype, layout: Layout, known: int | None = None
+    ) -> int:
+        """Count a base, and return its bytes; refuse what cannot fit.
+
+        ``known`` is what this returned for the like of it before.
+        """
+        asked = need(shape, dtype, layout) if known is None else known
+        room = self.room()
+        if room is not None and asked > room:
+            raise MemoryError(
+                explain(
+                    f"array of shape {shape} and {dtype}",
+                    f"{_mib(asked)} on an engine",
+                    f"at most {_mib(room)}",
+                    "delete arrays, use more engines, or raise dnb.config.memory_share",
+                )
+            )
+        self._reserved += asked
+        return asked
+
+    def release(self, nbytes: int) -> None:
+        """Note that a base was freed (called by the garbage collector: no lock)."""
+        self._released.append(nbytes)
+
+    def room(self) -> int | None:
+        """Return the bytes that another base may take on an engine (None if unknown)."""
+        if not self._share:
+            return None
+        while self._released:
+            self._reserved -= self._released.popleft()
+        return max(0, int(self._share * config.memory_share) - self._reserved)
+
+
+def _mib(n: int) -> str:
+    return f"{n / 2**20:,.1f} MiB"

@@ -1,0 +1,61 @@
+"""The user's lines of code: which one records a command, and how a person reads it."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from functools import lru_cache
+from types import FrameType
+
+import numpy as np
+
+__all__ = ["Sites", "user_frame"]
+
+_HERE = os.path.dirname(sys.modules["distnb"].__file__ or "") + os.sep
+_NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+
+
+class Sites:
+    """Numbers for lines of code, so that a command names its line by a small number."""
+
+    def __init__(self) -> None:
+        self._sites: list[tuple[str, int]] = []
+        self._number_of: dict[tuple[str, int], int] = {}
+
+    def number(self, depth: int = 2) -> int:
+        """Return the number of the user's source line that is running.
+
+        The innermost ``depth`` frames are known to be the library's.
+        """
+        frame = user_frame(depth)
+        key = (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)
+        found = self._number_of.get(key)
+        if found is None:
+            found = self._number_of[key] = len(self._sites)
+            self._sites.append(key)
+        return found
+
+    def line(self, site: int) -> str:
+        """Return a source line as a person reads it."""
+        name, number = self._sites[site]
+        text = linecache.getline(name, number).strip()
+        ipython = sys.modules.get("IPython")
+        shell = ipython.get_ipython() if ipython is not None else None
+        label = shell.compile.format_code_name(name) if shell is not None else None
+        where = label[1] if label else os.path.basename(name)
+        return f"{where} line {number}: {text}" if text else f"{where} line {number}"
+
+
+def user_frame(depth: int = 1) -> FrameType | None:
+    """Return the innermost frame of the user's code, which is at least so many frames away."""
+    frame: FrameType | None = sys._getframe(depth)
+    while frame is not None and _is_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+@lru_cache(maxsize=4096)
+def _is_library(filename: str) -> bool:
+    """Tell whether code is distnb's or NumPy's own, not the user's."""
+    return filename.startswith((_HERE, _NUMPY))

@@ -1,0 +1,200 @@
+"""Which session arrays are made in, and how sessions come to be."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import uuid
+from typing import Any
+
+from distnb.client.session.session import Session
+from distnb.client.transport.contract import InProcess, Spmd
+from distnb.common.calling import check_side
+from distnb.common.config import config
+from distnb.common.errors import SessionError, explain
+
+__all__ = ["connect", "inprocess", "session", "spmd", "start", "subset"]
+
+_CURRENT: list[Session] = []
+
+
+def _become_current(made: Session) -> Session:
+    _CURRENT[:] = [s for s in _CURRENT if not s.closed] + [made]
+    return made
+
+
+def _launch() -> Any:
+    return importlib.import_module("distnb.client.transport.launch")
+
+
+def _reach(client: Any) -> Any:
+    """Return a transport to the engines of an ipyparallel client."""
+    return importlib.import_module("distnb.client.transport.sockets").Direct(
+        client, uuid.uuid4().hex
+    )
+
+
+def start(n: int | None = None) -> Session:
+    """Start ``n`` local MPI engines and make them the current session.
+
+    Parameters
+    ----------
+    n : int, optional
+        Number of engines; by default one for each core.
+
+    Returns
+    -------
+    Session
+        A context manager; closing it (or the end of this process, however it ends) stops the
+        engines.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``n`` is not an integer of at least 1.
+    EngineError
+        If the engines cannot be started; the message says why.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.start(n=2) as session:  # doctest: +SKIP
+    ...     x = dnb.ones((1000, 1000))
+    ...     float(x.sum())
+    1000000.0
+    """
+    engines = _launch().start_engines(_cores() if n is None else n)
+    try:
+        return _become_current(Session(_reach(engines.client), owner=engines))
+    except BaseException:
+        engines.stop()
+        raise
+
+
+def connect(
+    profile: str | None = None, cluster_id: str | None = None, client: Any = None
+) -> Session:
+    """Use engines that were started with ``ipcluster start --engines=MPI``.
+
+    Parameters
+    ----------
+    profile, cluster_id : str, optional
+        As for ``ipyparallel.Client``.
+    client : ipyparallel.Client, optional
+        A connected client to use.
+
+    Returns
+    -------
+    Session
+        The current session from now on. Closing it frees its arrays; the engines stay.
+    """
+    found = _launch().connect_client(profile, cluster_id, client)
+    return _become_current(Session(_reach(found)))
+
+
+def spmd() -> Session:
+    """Make every rank of ``mpiexec -n P python script.py`` an engine of one session (collective).
+
+    All ranks run the same script and record the same commands; values that are read come out
+    the same on all ranks.
+    """
+    return _become_current(Session(Spmd()))
+
+
+def inprocess(n: int = 1) -> Session:
+    """Make a session whose engines live in this process, without MPI.
+
+    For debugging, teaching and tests. One engine runs commands where they are flushed; more are
+    threads.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     dnb.arange(7).sum().item()
+    21
+    """
+    if isinstance(n, bool) or not isinstance(n, int):
+        raise TypeError(explain("engines", repr(n), "an integer >= 1", "pass n=1"))
+    if n < 1:
+        raise ValueError(explain("engines", n, "an integer >= 1", "pass n=1"))
+    return _become_current(Session(InProcess(n)))
+
+
+def subset(engines: int, session: Session | None = None) -> Session:
+    """Make a session on the first engines of another one, and make it the current one.
+
+    They get a communicator of their own; the other engines take no part. Closing it frees its
+    arrays, and the session before is the current one again. Arrays of two sessions do not meet.
+
+    Parameters
+    ----------
+    engines : int
+        How many of the engines.
+    session : Session, optional
+        The other session; by default the current one.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``engines`` is not an integer from 1 to the number of engines.
+    SessionError
+        Under SPMD, where every rank runs the script.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(4), dnb.subset(2):
+    ...     dnb.ones((6, 6), dist="block").layout.elements()
+    (18, 18)
+    """
+    whole = need(session)
+    expected = f"an integer from 1 to {whole.size}"
+    if isinstance(engines, bool) or not isinstance(engines, int):
+        raise TypeError(explain("engines", repr(engines), expected, "pass engines=1"))
+    if not 1 <= engines <= whole.size:
+        raise ValueError(explain("engines", engines, expected, "pass fewer"))
+    return _become_current(Session(whole.transport.subset(engines)))
+
+
+def session() -> Session:
+    """Return the current session.
+
+    With none chosen, the default ipyparallel cluster is used if one runs, else engines are
+    started, one for each core; a line says which.
+    """
+    check_side()
+    while _CURRENT and _CURRENT[-1].closed:
+        _CURRENT.pop()
+    if _CURRENT:
+        return _CURRENT[-1]
+    launch = _launch()
+    if launch.running_default_cluster():
+        made = connect()
+        print(f"distnb: using the running ipyparallel cluster with {made.size} engines")
+    else:
+        made = start(config.engines or None)
+        print(f"distnb: started {made.size} MPI engines; dnb.session().close() stops them")
+    return made
+
+
+def active() -> Session | None:
+    """Return the current session if there is one; starts nothing."""
+    while _CURRENT and _CURRENT[-1].closed:
+        _CURRENT.pop()
+    return _CURRENT[-1] if _CURRENT else None
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def need(found: Session | None) -> Session:
+    """Return a session that can be used, by default the current one."""
+    if found is None:
+        return session()
+    if not isinstance(found, Session):
+        raise TypeError(explain("session", type(found).__name__, "a Session", "pass dnb.session()"))
+    if found.closed:
+        raise SessionError(explain("session", "a closed one", "an open one", "call dnb.start()"))
+    return found

@@ -1,0 +1,49 @@
+"""From what engines say of a failure to the one exception that the user gets."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from distnb.common.errors import EngineError
+from distnb.wire.protocol import Command, Failure, title
+
+__all__ = ["exception_of"]
+
+
+def exception_of(
+    commands: Sequence[Command], failures: Sequence[Failure], size: int, line: Callable[[int], str]
+) -> BaseException:
+    """Build the one exception for the first command that failed."""
+    first = min(f.index for f in failures)
+    same = sorted((f for f in failures if f.index == first), key=lambda f: f.rank)
+    failure, command = same[0], commands[first]
+    ranks = ", ".join(str(f.rank) for f in same)
+    what = title(command)
+    shapes = "; ".join(f"rank {f.rank}: {list(f.shapes)}" for f in same)
+    error = _exception(failure)
+    error.add_note(
+        f"raised on rank{'s' if len(same) > 1 else ''} {ranks} of {size} in {what!r}\n"
+        f"local shapes: {shapes}\n"
+        f"recorded at {line(getattr(command, 'site', 0))}\n"
+        "arrays that do not depend on it are unharmed\n"
+        f"traceback of rank {failure.rank}:\n{failure.traceback}"
+    )
+    return error
+
+
+def _exception(failure: Failure) -> BaseException:
+    """Return an exception of the engine's type, or its nearest builtin base."""
+    places: Sequence[Any] = (builtins, np.exceptions, np.linalg)
+    for kind in failure.kinds:
+        for place in places:
+            cls = getattr(place, kind, None)
+            if isinstance(cls, type) and issubclass(cls, Exception) and cls is not Exception:
+                try:
+                    return cls(failure.message)
+                except TypeError:  # an exception with arguments of its own
+                    continue
+    return EngineError(f"{failure.kinds[0]}: {failure.message}")

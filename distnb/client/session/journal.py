@@ -1,0 +1,171 @@
+"""What the last cell did: its commands, and what engines say they took.
+
+Kept always, because it costs next to nothing: a batch is kept as it was sent, with the times that
+come back with its replies; nothing is done for a single operation. Only so many commands of a cell
+are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from distnb.geometry.layout import Ints
+from distnb.plans.forecast import Spec
+from distnb.wire.protocol import (
+    Apply,
+    Bind,
+    Clocks,
+    Collective,
+    Command,
+    Describe,
+    Free,
+    Local,
+    Reduce,
+    Survey,
+)
+
+__all__ = ["Cell", "Done", "Journal"]
+
+#: Commands of a cell that are kept.
+MOST = 1 << 13
+#: Commands that are not the user's.
+OURS = (Bind, Clocks, Describe, Survey)
+#: Commands that compute.
+COMPUTING = (Apply, Collective, Local, Reduce)
+
+
+class Done(NamedTuple):
+    """Commands that were sent together and are done.
+
+    ``freed`` are the bases that it dropped, ``times`` what each rank says (``Reply.times``), and
+    ``seconds`` the time from when it was sent, or the one before was done, until its replies were
+    taken in.
+    """
+
+    commands: tuple[Command, ...]
+    freed: Ints
+    times: tuple[Any, ...]
+    seconds: float
+
+
+class Cell:
+    """What was done since a cell began.
+
+    Attributes
+    ----------
+    specs : dict
+        What the bases are that were there before.
+    batches : list of Done
+        What is done.
+    kept, left : int
+        How many commands are kept, and how many were left out.
+    """
+
+    def __init__(self, specs: dict[int, Spec]) -> None:
+        self.specs = specs
+        self.batches: list[Done] = []
+        self.kept = self.left = 0
+        self.began = perf_counter()
+        self.ended: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long it took, or has taken by now."""
+        return (perf_counter() if self.ended is None else self.ended) - self.began
+
+    @property
+    def empty(self) -> bool:
+        """Whether the user's code recorded nothing."""
+        return not (self.left or any(type(c) not in OURS for b in self.batches for c in b[0]))
+
+    @property
+    def computes(self) -> bool:
+        """Whether the user's code computed anything, and did not only make arrays."""
+        return any(isinstance(c, COMPUTING) for c in self.commands)
+
+    @property
+    def commands(self) -> Iterator[Command]:
+        """All commands that are kept, in order; after those of each batch the deletions in it."""
+        return (c for b in self.batches for c in (*b.commands, Free(b.freed)))
+
+    def add(self, batch: Done) -> None:
+        """Keep a batch, if there is room."""
+        if self.kept + len(batch.commands) > MOST and self.kept:
+            self.left += len(batch.commands)
+        else:
+            self.kept += len(batch.commands)
+            self.batches.append(batch)
+
+
+class Journal:
+    """The commands of this cell and of the last one that had any.
+
+    Parameters
+    ----------
+    bases : mapping
+        Handle -> weak reference to the base, of all bases on the engines.
+    """
+
+    def __init__(self, bases: Mapping[int, Any]) -> None:
+        self._bases = bases
+        self._sent: dict[int, float] = {}
+        self._done = 0.0
+        self._paused = False
+        self._names: dict[int, Ints] = {}
+        self.cell = self.last = self._computed = Cell({})
+
+    def begin(self) -> None:
+        """Begin a new cell."""
+        if not self.cell.empty:
+            self.last = self.cell
+        found = [(h, reference()) for h, reference in list(self._bases.items())]
+        self.cell = Cell({h: Spec(b.shape, b.dtype, b.layout) for h, b in found if b is not None})
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Take no note of what is done meanwhile."""
+        self._paused = True
+        try:
+            yield
+        finally:
+            self._paused = False
+
+    def end(self) -> None:
+        """Note that the cell has ended."""
+        self.cell.ended = perf_counter()
+        if self.cell.computes:
+            self._computed = self.cell
+
+    @property
+    def computed(self) -> Cell:
+        """The last cell that ended and computed something; the one that runs, if there is none."""
+        return self._computed if self._computed.batches else self.cell
+
+    def renamed(self, old: int, new: int) -> None:
+        """Note that a base that moved has another handle."""
+        self._names[new] = (*self._names.pop(old, ()), old)
+
+    def names(self, handle: int) -> Ints:
+        """Return the handles that a base has had."""
+        return (*self._names.get(handle, ()), handle)
+
+    @property
+    def latest(self) -> Cell:
+        """The cell that ran last and had any commands; it may be the one that runs now."""
+        return self.last if self.cell.empty else self.cell
+
+    def sent(self, number: int) -> None:
+        """Note that a batch was sent."""
+        self._sent[number] = perf_counter()
+
+    def took(
+        self, number: int, commands: tuple[Command, ...], freed: Ints, times: Sequence[Any]
+    ) -> None:
+        """Keep a batch whose replies have come."""
+        now, began = perf_counter(), self._sent.pop(number, self._done)
+        seconds, self._done = now - max(began, self._done), now
+        if not self._paused:
+            self.cell.add(Done(commands, freed, tuple(times), seconds))

@@ -1,0 +1,185 @@
+"""A line that tells how far the engines are, when the notebook waits for them for long.
+
+Waits only note when they begin and end. A thread looks on, sleeping while nobody waits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from distnb.common.config import config
+from distnb.measure.snapshot import Live
+
+if TYPE_CHECKING:
+    from distnb.client.session.session import Session
+
+__all__ = ["Progress", "line_of"]
+
+#: Seconds between two looks.
+_PAUSE = 0.25
+#: Waits with less than so many seconds between them count as one.
+_GAP = 0.1
+#: Seconds that engines have to say what they do.
+_PATIENCE = 0.2
+
+
+class Terminal:
+    """One line at the bottom of a terminal, overwritten in place."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def show(self, text: str) -> None:
+        """Replace the line."""
+        width = shutil.get_terminal_size().columns - 1
+        self._write(f"\r\x1b[K{text[:width]}")
+
+    def clear(self) -> None:
+        """Remove the line."""
+        self._write("\r\x1b[K")
+
+    def _write(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):  # the terminal is gone
+            self._stream.write(text)
+            self._stream.flush()
+
+
+class Notebook:
+    """An output of the running cell that is updated, and is empty in the end."""
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self._cell = -1
+        self._output: Any = None
+
+    def show(self, text: str) -> None:
+        """Replace the text; a cell has one such output."""
+        if self._output is None or self._cell != self._shell.execution_count:
+            self._cell = self._shell.execution_count
+            display = sys.modules["IPython.display"].display
+            self._output = display({"text/plain": text}, raw=True, display_id=True)
+        else:
+            self._output.update({"text/plain": text}, raw=True)
+
+    def clear(self) -> None:
+        """Show nothing."""
+        if self._output is not None:
+            self._output.update({"text/plain": ""}, raw=True)
+
+
+def surface() -> Any:
+    """Return where progress can be shown: a notebook, a terminal; None if nobody would see it."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if getattr(shell, "kernel", None) is not None:
+        return Notebook(shell)
+    with contextlib.suppress(AttributeError, ValueError):  # there is no stderr, or it is closed
+        if sys.stderr.isatty():
+            return Terminal(sys.stderr)
+    return None
+
+
+class Progress:
+    """Follows the waits of a session.
+
+    Parameters
+    ----------
+    session : Session
+        The session that waits.
+    surface : object or None
+        Where to show the line: something with ``show(text)`` and ``clear()``.
+    """
+
+    def __init__(self, session: Session, surface: Any) -> None:
+        self._session = session
+        self.surface = surface
+        self._lock = threading.Lock()
+        self._armed = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+        self._waiting = False
+        self._shown = False
+        self._since = self._ended = 0.0
+        #: Commands that were done when the wait began.
+        self._base = 0
+
+    def begin(self) -> None:
+        """Note that a wait begins; called where Ctrl-C is held back."""
+        if self.surface is None:
+            return
+        now = time.monotonic()
+        if now - self._ended > _GAP:
+            self._since, self._base = now, self._session.finished
+        self._waiting = True
+        if not self._armed.is_set():
+            self._arm()
+
+    def end(self, clear: bool = True) -> None:
+        """Note that a wait ended; the line goes away if no other wait follows."""
+        self._waiting = False
+        self._ended = time.monotonic()
+        if clear and self._shown:
+            self.clear()
+
+    def clear(self) -> None:
+        """Take the line away."""
+        with self._lock:
+            if self._shown and not self._waiting:
+                self._shown = False
+                self.surface.clear()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._closed = True
+        self._armed.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(1.0)
+
+    def _arm(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="distnb-progress", daemon=True)
+            self._thread.start()
+        self._armed.set()
+
+    def _run(self) -> None:
+        pause = threading.Event()
+        while not self._closed:
+            self._armed.wait()
+            while not self._closed and (self._waiting or time.monotonic() - self._ended < 1.0):
+                with contextlib.suppress(Exception):  # a look must never be what fails
+                    self._look()
+                pause.wait(_PAUSE)
+            self.clear()
+            self._armed.clear()
+
+    def _look(self) -> None:
+        """Show the line if it is time to."""
+        elapsed = time.monotonic() - self._since
+        if not (self._waiting and 0 < config.progress <= elapsed):
+            return
+        text = line_of(self._session.live(_PATIENCE), self._base, elapsed)
+        with self._lock:
+            if self._waiting:
+                self._shown = True
+                self.surface.show(text)
+
+
+def line_of(live: Live, base: int, elapsed: float) -> str:
+    """Return the line for a wait that began when ``base`` commands were done.
+
+    >>> from distnb.measure.snapshot import Engine
+    >>> engines = [Engine(r, True, 0.0, n, "sort (line 3)", None) for r, n in enumerate((2, 5))]
+    >>> line_of(Live("direct sockets", tuple(engines), 30, 0), 20, 4.21)
+    'distnb: 5 of 10 commands, 4.2 s, engine 1 is behind, sort (line 3)'
+    """
+    words = [f"distnb: {live.recorded - live.left - base:,} of {live.recorded - base:,} commands"]
+    words.append(f"{elapsed:.1f} s")
+    words += [f"engine {e.rank} {e.state}" for e in live.engines if e.state != "alive"]
+    if live.slowest is not None:
+        words.append(f"engine {live.slowest.rank} is behind")
+    return ", ".join([*words, *filter(None, [live.running])])

@@ -1,0 +1,134 @@
+"""The pending batch: commands in program order, deletions among them, and when they are sent.
+
+A batch leaves when a value is needed, when a cell ends, when it is large, or when nothing was
+recorded for a few milliseconds, so that engines work while the cell still runs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+
+from distnb.common.config import config
+from distnb.common.interrupts import held
+from distnb.wire.protocol import Command, Create, Free
+
+__all__ = ["Recorder"]
+
+
+class Recorder:
+    """Collects commands and the buffers that go with them.
+
+    Parameters
+    ----------
+    size : int
+        Number of ranks.
+    flush : callable
+        Sends what :meth:`take` returns; called when a batch is large, and with True when it was
+        left idle.
+    timed : bool
+        Whether an idle timer runs.
+    """
+
+    def __init__(self, size: int, flush: Callable[..., None], timed: bool) -> None:
+        self.lock = threading.RLock()
+        self.recorded = 0
+        self._taken = 0
+        self._size = size
+        self.timed = timed
+        self._flush = flush
+        self._commands: list[Command] = []
+        self._buffers: list[list[np.ndarray]] = []
+        self._dead: deque[int] = deque()
+        self._armed = threading.Event()
+        self._is_armed = False  # as the event says, but cheaper to ask
+        self._closed: list[bool] = []
+        if timed:
+            threading.Thread(target=self._idle, name="distnb-flush", daemon=True).start()
+
+    def add(self, *commands: Command) -> None:
+        """Record commands, after the deletions that came before them."""
+        with self.lock:
+            if self._dead:
+                self._delete()
+            self._commands += commands
+            self.recorded += len(commands)
+            full = self.recorded - self._taken >= config.flush_size
+        if full:
+            self._flush()
+        elif not self._is_armed:
+            with held():  # Ctrl-C could leave the event's lock locked
+                self._is_armed = True
+                self._armed.set()
+
+    def attach(self, parts: list[np.ndarray]) -> int:
+        """Add a buffer for each rank to the pending message; return its slot."""
+        with self.lock:
+            if not self._buffers:
+                self._buffers = [[] for _ in range(self._size)]
+            for mine, part in zip(self._buffers, parts, strict=True):
+                mine.append(part)
+            return len(self._buffers[0]) - 1
+
+    def delete(self, handle: int) -> None:
+        """Note that a base is not needed any more (called by the garbage collector: no lock)."""
+        self._dead.append(handle)
+
+    def take(self) -> tuple[tuple[Command, ...], list[list[np.ndarray]]]:
+        """Return and forget what is pending."""
+        if self._dead:
+            self._delete()
+        commands, buffers = tuple(self._commands), self._buffers
+        self._taken = self.recorded
+        self._commands, self._buffers = [], []
+        self._armed.clear()
+        self._is_armed = False
+        return commands, buffers
+
+    @property
+    def pending(self) -> int:
+        """Number of commands that wait."""
+        return len(self._commands)
+
+    @property
+    def waiting(self) -> int:
+        """Number of those that wait, without deletions."""
+        return self.recorded - self._taken
+
+    def close(self) -> None:
+        """Stop the idle timer."""
+        self._closed.append(True)
+        self._armed.set()
+
+    def _delete(self) -> None:
+        """Record the deletions; what was made last and is not used need not be made.
+
+        Under SPMD it is: there garbage may be collected at other times on other ranks.
+        """
+        commands = self._commands
+        dead = [self._dead.popleft() for _ in range(len(self._dead))]
+        last = commands[-1] if commands else None
+        if type(last) is Create and self.timed and last.how[0] == "fill" and last.base in dead:
+            dead.remove(commands.pop().base)  # type: ignore[union-attr]
+            self.recorded -= 1
+        if dead:
+            commands.append(Free(tuple(dead)))
+
+    def _idle(self) -> None:
+        """Send what was left alone for a while."""
+        pause = threading.Event()
+        while True:
+            self._armed.wait()
+            before = -1
+            while before != self.recorded:
+                before = self.recorded
+                pause.wait(config.flush_idle)
+            if self._closed:
+                return
+            self._armed.clear()
+            self._is_armed = False
+            if self._commands:
+                self._flush(True)

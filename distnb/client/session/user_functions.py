@@ -1,0 +1,59 @@
+"""Which functions of the user's the engines of a session have.
+
+Batches carry no code. A function takes the way of ``%px``, once, and commands name its number.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from hashlib import blake2b
+
+from distnb.common.interrupts import held
+
+__all__ = ["Functions"]
+
+#: Bytes and number of the functions that engines keep.
+_MOST_BYTES, _MOST = 1 << 24, 256
+
+
+class Functions:
+    """The functions that the engines of a session have: those that were used last.
+
+    Their numbers are negative, so that they are no handles of arrays; they are dropped as these.
+
+    Parameters
+    ----------
+    define : callable
+        Gives all engines a text under a number, before any later batch.
+    delete : callable
+        Records a deletion.
+    """
+
+    def __init__(self, define: Callable[[int, bytes], None], delete: Callable[[int], None]) -> None:
+        self._define = define
+        self._delete = delete
+        #: Digest of a text -> number, and bytes of the text.
+        self._known: OrderedDict[bytes, tuple[int, int]] = OrderedDict()
+        self._last = self._bytes = 0
+
+    def number(self, text: bytes) -> int:
+        """Return the number under which engines have a function; send it if it is new."""
+        key = blake2b(text, digest_size=16).digest()
+        if key in self._known:
+            self._known.move_to_end(key)
+            return self._known[key][0]
+        with held():
+            self._last -= 1
+            self._define(self._last, text)
+            self._known[key] = self._last, len(text)
+            self._bytes += len(text)
+        return self._last
+
+    def trim(self) -> None:
+        """Drop those that were not used for longest, and any that is too large, after its use."""
+        while self._bytes > _MOST_BYTES or len(self._known) > _MOST:
+            newest = next(reversed(self._known.values()))
+            number, nbytes = self._known.popitem(last=newest[1] > _MOST_BYTES)[1]
+            self._bytes -= nbytes
+            self._delete(number)

@@ -1,0 +1,341 @@
+"""Joining arrays and cutting them: a new array whose parts are assigned, or views of one."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.record.array import create
+from distnb.client.record.creation import asarray, empty_like
+from distnb.client.record.host_arrays import all_here, plain
+from distnb.client.record.indexing import one_axis
+from distnb.client.record.namespace import NAMESPACE, public
+from distnb.client.record.operations import (
+    assign,
+    check_session,
+    outputs,
+    settled,
+)
+from distnb.client.session.current import need
+from distnb.client.shape.reshaping import ravel, reshape
+from distnb.common.errors import explain
+from distnb.geometry.axes import Block, Irregular, SlicedBlock
+from distnb.geometry.layout import Ints, Layout
+from distnb.geometry.views import Placed, follow
+
+__all__ = ["concatenate", "roll", "stack"]
+
+
+@public("concatenate", np.concatenate)
+def concatenate(
+    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> DistArray:
+    """Join arrays along an axis that exists, as ``numpy.concatenate``.
+
+    The result follows the operand with the most elements; an axis that is split in intervals and
+    along which is joined is in blocks. Elements go where they are to lie: nothing is sent if all
+    lie alike and the axis is not split.
+
+    Parameters
+    ----------
+    arrays : sequence of array_like
+        Of the same shape but for the axis.
+    axis : int or None
+        None joins all elements in C order.
+    out : DistArray, optional
+        Where to put the result.
+    dtype, casting
+        The dtype of the result, and how operands may be cast.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.concatenate([dnb.arange(3), [7, 8]]).to_numpy()
+    array([0, 1, 2, 7, 8])
+    """
+    parts = _parts(arrays)
+    if axis is None:
+        parts, axis = [_flat(p) for p in parts], 0
+    shape, d = _joined_shape(parts, axis)
+    kind = _joined_dtype(parts, out, dtype, casting)
+    given = [p for p in (*parts, out) if isinstance(p, DistArray)]
+    session = given[0].session if given else need(None)
+    for p in given:
+        check_session(p, session)
+    if out is None and all_here(parts, session):
+        host = np.concatenate([plain(p) for p in parts], d, dtype=kind, casting="unsafe")
+        return settled(session, host)
+    if out is None:
+        out = create(session, shape, kind, _joined_layout(parts, shape, d), ("empty",))
+    elif out.shape != shape:
+        raise ValueError(explain("out", f"shape {out.shape}", f"{shape}", "pass a matching one"))
+    start = 0
+    for p in parts:
+        here = (slice(None),) * d + (slice(start, start + p.shape[d]),)
+        assign(out[here], p)
+        start += p.shape[d]
+    return out
+
+
+@public("concat")
+def concat(arrays: Any, /, *, axis: int | None = 0) -> DistArray:
+    """Join arrays along an axis that exists; see :func:`distnb.concatenate`."""
+    return concatenate(arrays, axis)
+
+
+def _parts(arrays: Any) -> list[Any]:
+    """Return the operands: distributed arrays as they are, others as NumPy's."""
+    if isinstance(arrays, DistArray):
+        return list(arrays)
+    if not isinstance(arrays, Sequence | np.ndarray):
+        raise TypeError('arrays to stack must be passed as a "sequence" type such as list or tuple')
+    return [a if isinstance(a, DistArray) else np.asarray(a) for a in arrays]
+
+
+def _flat(x: Any) -> Any:
+    return ravel(x) if isinstance(x, DistArray) else np.ravel(x)
+
+
+def _joined_shape(parts: list[Any], axis: Any) -> tuple[Ints, int]:
+    """Return the shape of joined arrays, and the axis; raises what NumPy raises."""
+    if not parts:
+        raise ValueError("need at least one array to concatenate")
+    first = parts[0].shape
+    if not first:
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
+    d = one_axis(axis, len(first))
+    for p in parts:
+        if p.ndim != len(first) or any(
+            n != m for e, (n, m) in enumerate(zip(p.shape, first, strict=True)) if e != d
+        ):
+            raise ValueError(
+                explain(
+                    "arrays to join",
+                    f"shapes {first} and {p.shape}",
+                    f"equal lengths but along axis {d}",
+                    "slice, reshape or add axes",
+                )
+            )
+    return (*first[:d], sum(p.shape[d] for p in parts), *first[d + 1 :]), d
+
+
+def _joined_dtype(parts: list[Any], out: Any, dtype: Any, casting: Any) -> np.dtype:
+    """Ask NumPy for the dtype of joined arrays."""
+    samples = [np.empty(0, p.dtype) for p in parts]
+    if out is None:
+        return np.concatenate(samples, dtype=dtype, casting=casting).dtype
+    (into,) = outputs(out, 1)
+    found = np.empty(0, into.dtype)
+    return np.concatenate(samples, out=found, dtype=dtype, casting=casting).dtype
+
+
+def _joined_layout(parts: list[Any], shape: Ints, d: int) -> Layout:
+    """Return the layout of arrays that are joined along axis ``d``."""
+    there = [p for p in parts if isinstance(p, DistArray) and p._base.host is None]
+    leader = max(there, key=lambda p: (p.size, p._base.layout.split))
+    size = leader.session.size
+    layout = follow(leader.placed, size)[0]
+    if isinstance(layout.axes[d], Irregular | SlicedBlock):
+        layout = Layout(
+            layout.grid, (*layout.axes[:d], Block(), *layout.axes[d + 1 :]), layout.dims
+        )
+    return follow(Placed.whole(shape, layout), size)[0]
+
+
+@public("stack", np.stack)
+def stack(
+    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> DistArray:
+    """Join arrays of one shape along a new axis, which is not split, as ``numpy.stack``."""
+    parts = _parts(arrays)
+    if not parts:
+        raise ValueError("need at least one array to stack")
+    if len({p.shape for p in parts}) > 1:
+        raise ValueError("all input arrays must have the same shape")
+    d = one_axis(axis, parts[0].ndim + 1)
+    wide = [p[(slice(None),) * d + (None,)] for p in parts]
+    return concatenate(wide, d, out, dtype=dtype, casting=casting)
+
+
+def _make_stack(name: str, least: Callable[..., Any], axis: Callable[[Any], int]) -> None:
+    """Make one of the functions that join along axis 0, 1 or 2 of arrays of at least as many."""
+    numpys = getattr(np, name, None)
+
+    def function(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> DistArray:
+        parts = [least(p) for p in _parts(tup)]
+        return concatenate(parts, axis(parts[0]) if parts else 0, dtype=dtype, casting=casting)
+
+    function.__doc__ = f"Join arrays as ``numpy.{name}``; the rules are those of ``concatenate``."
+    public(name, *([] if numpys is None else [numpys]))(function)
+
+
+def _column(x: Any) -> Any:
+    return np.atleast_2d(x).T if x.ndim < 2 else x
+
+
+_make_stack("vstack", np.atleast_2d, lambda first: 0)
+_make_stack("hstack", np.atleast_1d, lambda first: 0 if first.ndim == 1 else 1)
+_make_stack("dstack", np.atleast_3d, lambda first: 2)
+_make_stack("column_stack", _column, lambda first: 1)
+NAMESPACE["row_stack"] = NAMESPACE["vstack"]
+
+
+@public("block", np.block)
+def block(arrays: Any) -> DistArray:
+    """Join nested lists of arrays, the innermost along the last axis, as ``numpy.block``."""
+    depth = _depth(arrays)
+    ndim = max(depth, _most_axes(arrays))
+    found = _blocks(arrays, depth, ndim)
+    return found.copy() if not depth else found
+
+
+def _depth(arrays: Any) -> int:
+    if isinstance(arrays, tuple):
+        raise TypeError("np.block only allows lists of arrays, and not tuples")
+    if not isinstance(arrays, list):
+        return 0
+    if not arrays:
+        raise ValueError("List at arrays cannot be empty")
+    found = {_depth(a) for a in arrays}
+    if len(found) > 1:
+        raise ValueError(explain("block", f"depths {sorted(found)}", "one", "nest lists alike"))
+    return found.pop() + 1
+
+
+def _most_axes(arrays: Any) -> int:
+    if isinstance(arrays, list):
+        return max(_most_axes(a) for a in arrays)
+    return arrays.ndim if isinstance(arrays, DistArray) else np.ndim(arrays)
+
+
+def _blocks(arrays: Any, depth: int, ndim: int) -> Any:
+    if depth:
+        return concatenate([_blocks(a, depth - 1, ndim) for a in arrays], -depth)
+    x = asarray(arrays)
+    return x[(None,) * (ndim - x.ndim)]
+
+
+@public("append", np.append)
+def append(arr: Any, values: Any, axis: Any = None) -> DistArray:
+    """Join two arrays, as ``numpy.append``; by default all elements in C order."""
+    return concatenate((arr, values), axis)
+
+
+# -- cutting ---------------------------------------------------------------------------------------
+
+
+@public("unstack", np.unstack)
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[DistArray, ...]:
+    """Return a view for each index of an axis."""
+    found = asarray(x)
+    if found.ndim == 0:
+        raise ValueError("Input array must be at least 1-d.")
+    d = one_axis(axis, found.ndim)
+    return tuple(found._look(found._view.fix(d, i)) for i in range(found.shape[d]))
+
+
+@public("array_split", np.array_split)
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DistArray]:
+    """Return views of parts along an axis, as ``numpy.array_split``; lengths may differ by 1."""
+    x = asarray(ary)
+    d = one_axis(axis, x.ndim)
+    before = (slice(None),) * d
+    cuts = _cuts(x.shape[d], indices_or_sections)
+    return [x[(*before, slice(low, high))] for low, high in pairwise(cuts)]
+
+
+def _cuts(n: int, given: Any) -> list[int]:
+    """Return where parts of an axis begin and end."""
+    try:
+        inner: Iterable[Any] = list(given)
+    except TypeError:
+        parts = int(given)
+        if parts <= 0:
+            raise ValueError("number sections must be larger than 0.") from None
+        return [Block().bounds(n, parts, c)[0] for c in range(parts)] + [n]
+    return [0, *(operator.index(i) for i in inner), n]
+
+
+@public("split", np.split)
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DistArray]:
+    """Return views of equal parts along an axis, or of parts that begin at given indices."""
+    x = asarray(ary)
+    if not hasattr(indices_or_sections, "__len__"):
+        n = x.shape[one_axis(axis, x.ndim)]
+        if n % indices_or_sections:
+            raise ValueError("array split does not result in an equal division")
+    return array_split(x, indices_or_sections, axis)
+
+
+def _make_split(name: str, least: int, axis: Callable[[DistArray], int]) -> None:
+    """Make one of the functions that split along axis 0, 1 or 2."""
+
+    def function(ary: Any, indices_or_sections: Any) -> list[DistArray]:
+        x = asarray(ary)
+        if x.ndim < least:
+            raise ValueError(f"{name} only works on arrays of {least} or more dimensions")
+        return split(x, indices_or_sections, axis(x))
+
+    function.__doc__ = f"Return views of parts, as ``numpy.{name}``."
+    public(name, getattr(np, name))(function)
+
+
+_make_split("hsplit", 1, lambda x: 1 if x.ndim > 1 else 0)
+_make_split("vsplit", 2, lambda x: 0)
+_make_split("dsplit", 3, lambda x: 2)
+
+
+# -- moving around ---------------------------------------------------------------------------------
+
+
+@public("roll", np.roll)
+def roll(a: Any, shift: Any, axis: Any = None) -> DistArray:
+    """Return a copy whose elements have moved along axes, around the ends, as ``numpy.roll``.
+
+    The result follows the operand. Only elements that get to another engine are sent. Without an
+    axis, an array of several axes is reshaped to one and back.
+    """
+    x = asarray(a)
+    if axis is None:
+        return reshape(roll(ravel(x), shift, 0), x.shape)
+    shifts = [0] * x.ndim
+    pairs = np.broadcast(shift, axis)
+    if pairs.ndim > 1:
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+    for by, d in pairs:
+        shifts[one_axis(d, x.ndim)] += int(by)
+    found = empty_like(x)
+    if not x.size:
+        return found
+    moves = [_two(by % n, n) for by, n in zip(shifts, x.shape, strict=True)]
+    for parts in product(*moves):
+        assign(found[tuple(to for to, _ in parts)], x[tuple(of for _, of in parts)])
+    return found
+
+
+def _two(by: int, n: int) -> list[tuple[slice, slice]]:
+    """Return where the parts of an axis go that is rolled, and where they come from."""
+    if not by:
+        return [(slice(None), slice(None))]
+    return [(slice(by, None), slice(None, n - by)), (slice(None, by), slice(n - by, None))]
+
+
+@public("rollaxis", np.rollaxis)
+def rollaxis(a: Any, axis: int, start: int = 0) -> DistArray:
+    """Return a view with an axis moved before another one, as ``numpy.rollaxis``."""
+    x = asarray(a)
+    d = one_axis(axis, x.ndim)
+    if not -x.ndim <= operator.index(start) <= x.ndim:
+        raise np.exceptions.AxisError(
+            f"'start' arg requires {-x.ndim} <= start < {x.ndim + 1}, but {start} was passed in"
+        )
+    to = start + x.ndim if start < 0 else start
+    order = [e for e in range(x.ndim) if e != d]
+    order.insert(to - (d < to), d)
+    return x.transpose(order)

@@ -1,0 +1,295 @@
+"""Repeating and turning: ``repeat``, ``tile``, ``rot90``, grids of coordinates."""
+
+from __future__ import annotations
+
+import operator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.record.array import create
+from distnb.client.record.creation import (
+    arange,
+    asarray,
+    empty,
+    linspace,
+)
+from distnb.client.record.host_arrays import home, plain
+from distnb.client.record.indexing import one_axis
+from distnb.client.record.namespace import FUNCTIONS, NAMESPACE, public
+from distnb.client.record.operations import (
+    assign,
+    broadcast,
+    copied,
+    settled,
+)
+from distnb.client.record.placement import stay
+from distnb.client.shape.reshaping import adopted, ravel, reshape
+from distnb.common.errors import explain
+from distnb.geometry.axes import (
+    Axis,
+    Block,
+    BlockCyclic,
+    Irregular,
+)
+from distnb.geometry.layout import Layout, default_layout, replicated
+from distnb.wire.protocol import Local
+
+__all__ = ["axis_cut", "merged", "repeat", "tile"]
+
+
+@public("repeat", np.repeat)
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> DistArray:
+    """Return each element several times, as ``numpy.repeat``.
+
+    The engine that holds an element holds its repetitions, in the same order: nothing is sent if
+    the axis is not split, or split in intervals. If the repeats are an array on engines, the
+    length of the result depends on its elements: then it is waited for them.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    repeats : int or array_like of int
+        How often each element comes along the axis.
+    axis : int, optional
+        By default all elements in C order.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.repeat(dnb.array([3, 5, 7]), [2, 0, 1]).to_numpy()
+    array([3, 3, 7])
+    """
+    x = asarray(a)
+    if axis is None:
+        x, axis = ravel(x), 0
+    d = one_axis(axis, x.ndim)
+    array = isinstance(repeats, DistArray | np.ndarray)
+    times = repeats if array else np.asarray(repeats).astype(np.int64)
+    if times.ndim and not np.can_cast(times.dtype, np.int64):
+        raise TypeError(
+            f"Cannot cast array data from {times.dtype!r} to dtype('int64') according to the rule "
+            "'safe'"
+        )
+    if times.ndim > 1:
+        raise ValueError("object too deep for desired array")
+    if times.size == 1:
+        return _repeat_all(x, int(ravel(times)[0] if times.ndim else times), d)
+    if times.shape[0] != x.shape[d]:
+        raise ValueError(
+            explain("repeats", f"{times.shape[0]} numbers", f"{x.shape[d]}", "give one for each")
+        )
+    return _repeat_each(x, times, d)
+
+
+def _repeat_all(x: DistArray, times: int, d: int) -> DistArray:
+    """Repeat each element equally often: stretch a new axis, and merge it with the one before."""
+    if times < 0:
+        raise ValueError("repeats may not contain negative values.")
+    if x.here is not None:
+        return settled(x.session, np.repeat(x.here, times, d))
+    wide = x._look(x._view.insert(d + 1))
+    shape = (*x.shape[: d + 1], times, *x.shape[d + 1 :])
+    return merged(broadcast(wide, shape), d)
+
+
+def merged(x: DistArray, d: int) -> DistArray:
+    """Return a new array in which an axis and the next one are one; each lane stays together."""
+    shape = (*x.shape[:d], x.shape[d] * x.shape[d + 1], *x.shape[d + 2 :])
+    layout = stay(x, x.dtype)
+    if layout.parts(d + 1) > 1 or not x.size:
+        return reshape(x, shape, copy=True)
+    p, n, k = layout.parts(d), x.shape[d], x.shape[d + 1]
+    axis = _scaled(layout.axes[d], n, p, k) if p > 1 else layout.axes[d]
+    axes = (*layout.axes[:d], axis, *layout.axes[d + 2 :])
+    dims = (*layout.dims[: d + 1], *layout.dims[d + 2 :])
+    return adopted(copied(x, x.dtype, layout), shape, Layout(layout.grid, axes, dims))
+
+
+def _scaled(axis: Axis, n: int, p: int, k: int) -> Axis:
+    """Return how an axis is split each of whose indices becomes ``k``."""
+    if isinstance(axis, BlockCyclic):
+        return BlockCyclic(axis.k * k)
+    return axis_cut([axis.bounds(n, p, c)[0] * k for c in range(p)] + [n * k])
+
+
+def axis_cut(cuts: list[int]) -> Axis:
+    """Return an axis that is cut there: blocks, if these are cut so."""
+    n, p = cuts[-1], len(cuts) - 1
+    blocks = all(Block().bounds(n, p, c)[0] == cuts[c] for c in range(p))
+    return Block() if blocks else Irregular(tuple(cuts))
+
+
+def _repeat_each(x: DistArray, times: Any, d: int) -> DistArray:
+    """Repeat each index of an axis as often as an array says: each engine its own."""
+    if x.here is not None and (not isinstance(times, DistArray) or times.here is not None):
+        return settled(x.session, np.repeat(x.here, plain(times), d))
+    lanes = x.transpose([d, *(e for e in range(x.ndim) if e != d)])
+    layout = _in_intervals(stay(lanes, x.dtype) if x.here is None else None, lanes)
+    source = copied(lanes, x.dtype, layout)
+    n, p = x.shape[d], layout.parts(0)
+    cuts = [layout.axes[0].bounds(n, p, c)[0] for c in range(p)] + [n]
+    ends = _ends(times, cuts)
+    numbers = asarray(times, session=x.session).astype(np.int64)
+    along = Layout(layout.grid, layout.axes[:1], layout.dims[:1])
+    beside = numbers.redistribute(along)
+    axis = axis_cut(ends) if p > 1 else layout.axes[0]
+    to = Layout(layout.grid, (axis, *layout.axes[1:]), layout.dims)
+    found = create(x.session, (ends[-1], *lanes.shape[1:]), x.dtype, to, ("empty",))
+    ins = (source.operand, beside.operand)
+    x.session.record(Local("repeat", found.operand, ins, x.session.site()))
+    return found.transpose([*range(1, d + 1), 0, *range(d + 1, x.ndim)])
+
+
+def _in_intervals(layout: Layout | None, x: DistArray) -> Layout:
+    """Return a layout with blocks in place of a cyclic first axis."""
+    if layout is None:
+        return replicated(x.ndim, x.session.size)
+    if not layout.axes[0].period(layout.parts(0)):
+        return layout
+    return Layout(layout.grid, (Block(), *layout.axes[1:]), layout.dims)
+
+
+def _ends(times: Any, cuts: list[int]) -> list[int]:
+    """Return how many repetitions come before each cut; raise ValueError if some are negative."""
+    if (times < 0).any():
+        raise ValueError("repeats may not contain negative values.")
+    sums = np.stack([times[low:high].sum() for low, high in pairwise(cuts)])
+    return [0, *np.cumsum(np.asarray(sums)).tolist()]
+
+
+@public("tile", np.tile)
+def tile(A: Any, reps: Any) -> DistArray:  # noqa: N803 - NumPy's name
+    """Return an array again and again along its axes, as ``numpy.tile``; what is sent, once."""
+    x = asarray(A)
+    times = tuple(operator.index(n) for n in (reps if np.iterable(reps) else (reps,)))
+    ndim = max(x.ndim, len(times))
+    times = (1,) * (ndim - len(times)) + times
+    old = (1,) * (ndim - x.ndim) + x.shape
+    if x.here is not None:
+        return settled(x.session, np.tile(x.here, times))
+    shape = tuple(n * k for n, k in zip(old, times, strict=True))
+    if min(shape, default=0) < 0:
+        raise ValueError(explain("reps", times, "no negative numbers", "check the arithmetic"))
+    view = x._view.broadcast(old)
+    for e in reversed(range(ndim)):
+        view = view.insert(e)
+    wide = tuple(n for pair in zip(times, old, strict=True) for n in pair)
+    return reshape(x._look(view.broadcast(wide), writeable=False), shape, copy=True)
+
+
+# -- turning ---------------------------------------------------------------------------------------
+
+
+@public("fliplr", np.fliplr)
+def fliplr(m: Any) -> DistArray:
+    """Return a view with the elements along axis 1 in reverse order."""
+    x = asarray(m)
+    if x.ndim < 2:
+        raise ValueError("Input must be >= 2-d.")
+    return x[:, ::-1]
+
+
+@public("flipud", np.flipud)
+def flipud(m: Any) -> DistArray:
+    """Return a view with the elements along axis 0 in reverse order."""
+    x = asarray(m)
+    if x.ndim < 1:
+        raise ValueError("Input must be >= 1-d.")
+    return x[::-1]
+
+
+@public("rot90", np.rot90)
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DistArray:
+    """Return a view turned by 90 degrees, ``k`` times, from the first axis to the second."""
+    x = asarray(m)
+    if len(tuple(axes)) != 2:
+        raise ValueError("len(axes) must be 2.")
+    i, j = axes
+    if i == j or abs(i - j) == x.ndim:
+        raise ValueError("Axes must be different.")
+    if not (-x.ndim <= i < x.ndim and -x.ndim <= j < x.ndim):
+        raise ValueError(f"Axes={axes} out of range for array of ndim={x.ndim}.")
+    turned = x.swapaxes(i, j) if k % 2 else x
+    # After a quarter turn, what was along `j` runs backwards along `i`; after three, along `j`.
+    for d, times in ((i, (1, 2)), (j, (2, 3))):
+        if k % 4 in times:
+            turned = FUNCTIONS[np.flip](turned, d)
+    return turned
+
+
+# -- grids -----------------------------------------------------------------------------------------
+
+
+@public("meshgrid", np.meshgrid)
+def meshgrid(
+    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> tuple[DistArray, ...]:
+    """Return coordinates of a grid, as ``numpy.meshgrid``.
+
+    All results have the default layout, so that they meet without messages. With ``copy=False``
+    or ``sparse=True`` and no copies they are views.
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    flat = [ravel(asarray(x)) for x in xi]
+    order = list(range(len(flat)))
+    if indexing == "xy" and len(flat) > 1:
+        order[:2] = [1, 0]
+    shape = tuple(flat[d].size for d in order)
+    views = []
+    for d, x in enumerate(flat):
+        at = order.index(d)
+        view = x[(*(None,) * at, slice(None), *(None,) * (len(flat) - at - 1))]
+        views.append(view if sparse else broadcast(view, shape))
+    return tuple(_settle(v) for v in views) if copy else tuple(views)
+
+
+def _settle(x: DistArray) -> DistArray:
+    """Return a copy in the layout of a new array of its shape."""
+    size = x.session.size
+    layout = home(x.shape, x.dtype, size)
+    there = layout.here and x.here is None
+    return copied(x, x.dtype, default_layout(x.shape, size) if there else layout)
+
+
+class Grids:
+    """What ``mgrid`` and ``ogrid`` are: coordinates of a grid, asked for by slices.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.mgrid[:2, 0:1:3j].to_numpy()
+    array([[[0. , 0. , 0. ],
+            [1. , 1. , 1. ]],
+    <BLANKLINE>
+           [[0. , 0.5, 1. ],
+            [0. , 0.5, 1. ]]])
+    """
+
+    def __init__(self, sparse: bool) -> None:
+        self.sparse = sparse
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            start, step = key.start or 0, 1 if key.step is None else key.step
+            if isinstance(step, complex):
+                return linspace(start, key.stop, int(abs(step)))
+            return arange(start, key.stop, step)
+        axes = np.ogrid[key]
+        if self.sparse:
+            return tuple(asarray(a) for a in axes)
+        shape = tuple(a.size for a in axes)
+        found = empty((len(axes), *shape), np.result_type(*axes))
+        for d, a in enumerate(axes):
+            assign(found[d], a)
+        return found
+
+
+setattr(DistArray, "repeat", repeat)  # noqa: B010 - mypy
+NAMESPACE["mgrid"], NAMESPACE["ogrid"] = Grids(False), Grids(True)

@@ -1,0 +1,373 @@
+"""``reshape`` and its like: views where only axes of length 1 come or go, else redistributions.
+
+An array that is split along one axis, in intervals, consists of a few *rows*: for each index of the
+axes before, all elements of the axes from there on, of which every engine holds an interval. Most
+often there is one row, which is the whole array. So reshaping is a copy of intervals of rows to
+intervals of other rows, between two looks at memory as rows.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.record.array import create
+from distnb.client.record.creation import asarray
+from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.operations import assign, copied, settled
+from distnb.common.errors import explain
+from distnb.geometry.axes import (
+    Axis,
+    Block,
+    Irregular,
+    Whole,
+)
+from distnb.geometry.layout import Ints, Layout, default_layout
+from distnb.geometry.views import View, follow
+from distnb.wire.protocol import Local
+
+__all__ = ["Flat", "adopted", "flatten", "ravel", "reshape", "rows_of"]
+
+
+@public("reshape", np.reshape)
+def reshape(
+    a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None = None
+) -> DistArray:
+    """Return an array with the same elements in another shape, as ``numpy.reshape``.
+
+    If only axes of length 1 come or go, this is a view, and nothing is sent. Else it is a new
+    array in the default layout of its shape, and elements go where they are to lie, once, in one
+    message for each pair of engines. (What is split in more than one way, in cyclic ways, or seen
+    through a transposed or sliced view is brought into blocks first.) An array that each engine
+    holds as a whole stays so.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    shape : int or tuple of int
+        The new shape; one length may be -1.
+    order : {'C', 'F', 'A'}
+        In which order elements are read and placed.
+    copy : bool, optional
+        True: never a view; False: an error if it cannot be a view.
+
+    Raises
+    ------
+    ValueError
+        If the number of elements is another one.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     dnb.reshape(dnb.arange(6), (2, -1)).to_numpy()
+    array([[0, 1, 2],
+           [3, 4, 5]])
+    """
+    x = asarray(a)
+    if shape is None:
+        raise TypeError(explain("reshape()", "no shape", "a shape", "pass one"))
+    wanted = _lengths(shape, x.size)
+    if order not in ("C", "F", "A"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A' (got {order!r})")
+    if order == "F" or (order == "A" and _is_fortran(x)):
+        return _reshaped(x.T, wanted[::-1], copy).T
+    return _reshaped(x, wanted, copy)
+
+
+def _lengths(shape: Any, size: int) -> Ints:
+    """Return a new shape as lengths; raises what NumPy raises."""
+    given = shape if isinstance(shape, tuple | list) else (shape,)
+    found = [operator.index(n) for n in given]
+    unknown = [d for d, n in enumerate(found) if n < 0]
+    if len(unknown) > 1:
+        raise ValueError("can only specify one unknown dimension")
+    rest = prod(n for n in found if n >= 0)
+    for d in unknown:
+        found[d] = size // rest if rest else -1
+    if prod(found) != size or min(found, default=0) < 0:
+        raise ValueError(f"cannot reshape array of size {size} into shape {tuple(given)}")
+    return tuple(found)
+
+
+def _is_fortran(x: DistArray) -> bool:
+    """Tell whether an array lies in Fortran order, and not in C order as well."""
+    return x.ndim > 1 and x.T._view.is_whole(x._base.shape) and prod(x.shape) not in x.shape
+
+
+def _reshaped(x: DistArray, shape: Ints, copy: bool | None = None) -> DistArray:
+    """Return the elements in C order in a shape of as many."""
+    if [n for n in x.shape if n != 1] == [n for n in shape if n != 1]:
+        found = x._look(_with_units(x._view, shape))
+        return found.copy() if copy else found
+    if copy is False:
+        raise ValueError(
+            explain("copy", "False", "None or True: it cannot be a view", "leave copy= out")
+        )
+    if x.here is not None:
+        return settled(x.session, np.array(x.here.reshape(shape), order="C", copy=True))
+    if not x.size:
+        layout = default_layout(shape, x.session.size)
+        return create(x.session, shape, x.dtype, layout, ("empty",))
+    return _moved(x, shape)
+
+
+def _with_units(view: View, shape: Ints) -> View:
+    """Return a view in a shape that differs by axes of length 1."""
+    for d in range(len(view.shape))[::-1]:
+        if view.shape[d] == 1:
+            view = view.fix(d, 0)
+    for d, n in enumerate(shape):
+        if n == 1:
+            view = view.insert(d)
+    return view
+
+
+def _moved(x: DistArray, shape: Ints) -> DistArray:
+    """Return a new array with the elements in another shape."""
+    size = x.session.size
+    layout = follow(x.placed, size)[0]
+    unsplit = not any(layout.parts(d) > 1 for d in range(x.ndim))
+    if not (unsplit or _in_rows(layout, x.shape, size)):
+        layout = default_layout(x.shape, size)
+    whole = x._view.is_whole(x._base.shape) and x._base.layout == layout
+    source = x if whole else copied(x, x.dtype, layout)
+    target = default_layout(shape, size)
+    if unsplit:
+        target = Layout(layout.grid, (Whole(),) * len(shape), (-1,) * len(shape))
+    rows = adopted(source, *rows_of(source.shape, layout))
+    lengths, wanted = rows_of(shape, target)
+    if whole or rows.shape != lengths or rows._base.layout != wanted:
+        rows = _regrouped(rows, lengths, wanted)
+    # This command ends the group of the copies: what comes later cannot write into `x` before.
+    return adopted(rows, shape, target)
+
+
+# -- rows ----------------------------------------------------------------------------------------
+
+
+def _split_axis(layout: Layout) -> int:
+    """Return the first axis that is split, or 0."""
+    return next((d for d in range(len(layout.axes)) if layout.parts(d) > 1), 0)
+
+
+def _in_rows(layout: Layout, shape: Ints, size: int) -> bool:
+    """Tell whether every engine holds intervals of rows, of which there are not many."""
+    d = _split_axis(layout)
+    few = prod(shape[:d]) <= max(size, prod(shape[: _split_axis(default_layout(shape, size))]))
+    alone = all(layout.parts(e) == 1 for e in range(len(shape)) if e != d)
+    return few and alone and not layout.axes[d].period(layout.parts(d))
+
+
+def rows_of(shape: Ints, layout: Layout) -> tuple[Ints, Layout]:
+    """Return an array that lies in rows as an array of rows: its shape and its layout."""
+    if not shape:
+        return (1, 1), Layout(layout.grid, (Whole(), Whole()), (-1, -1))
+    d = _split_axis(layout)
+    first, inner, p = prod(shape[:d]), prod(shape[d + 1 :]), layout.parts(d)
+    n = shape[d] * inner
+    axis: Axis = Whole()
+    if p > 1:
+        cuts = [layout.axes[d].bounds(shape[d], p, c)[0] * inner for c in range(p)]
+        blocks = all(Block().bounds(n, p, c)[0] == cut for c, cut in enumerate(cuts))
+        axis = Block() if blocks else Irregular((*cuts, n))
+    dims = (-1, layout.dims[d] if p > 1 else -1)
+    return (first, n), Layout(layout.grid, (Whole(), axis), dims)
+
+
+def adopted(x: DistArray, shape: Ints, layout: Layout) -> DistArray:
+    """Return an array that has the memory of another one, all of a base, in another shape.
+
+    One of the two must not be written as long as both are there.
+    """
+    if x.shape == shape and x._base.layout == layout:
+        return x
+    found = create(x.session, shape, x.dtype, layout, ("empty",))
+    x.session.record(Local("adopt", found.operand, (x.operand,), x.session.site()))
+    return found
+
+
+def _regrouped(x: DistArray, shape: Ints, layout: Layout) -> DistArray:
+    """Copy an array of rows to rows of another length."""
+    if x.shape == shape:
+        return copied(x, x.dtype, layout)
+    found = create(x.session, shape, x.dtype, layout, ("empty",))
+    for here, there in zip(_pieces(x, shape), _pieces(found, x.shape), strict=True):
+        assign(there, here)
+    return found
+
+
+def _pieces(x: DistArray, other: Ints) -> Iterator[DistArray]:
+    """Enumerate an array of rows, cut where rows of it or of another shape end."""
+    length = x.shape[1]
+    cuts = sorted({*range(0, x.size + 1, length), *range(0, x.size + 1, other[1])})
+    for low, high in pairwise(cuts):
+        row, start = divmod(low, length)
+        yield x[row, start : start + high - low]
+
+
+# -- one axis --------------------------------------------------------------------------------------
+
+
+@public("ravel", np.ravel)
+def ravel(a: Any, order: str = "C") -> DistArray:
+    """Return all elements along one axis: a view if all axes but one have length 1.
+
+    Else as :func:`distnb.reshape`: in blocks.
+    """
+    return _in_order(asarray(a), order, None)
+
+
+def flatten(x: DistArray, order: str = "C") -> DistArray:
+    """Return a copy of all elements along one axis."""
+    return _in_order(x, order, True)
+
+
+def _in_order(x: DistArray, order: str, copy: bool | None) -> DistArray:
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    if order == "F" or (order == "A" and _is_fortran(x)):
+        x = x.T
+    axes = [axis for axis, _, _ in x._view.dims]
+    if order == "K" and min(axes, default=-1) >= 0:
+        x = x.transpose(sorted(range(x.ndim), key=axes.__getitem__)) if axes else x
+    return _reshaped(x, (x.size,), copy)
+
+
+class Flat:
+    """The elements of an array in C order, as ``numpy.ndarray.flat``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     a = dnb.zeros((2, 3), dtype=int)
+    ...     a.flat[1::2] = [7, 8, 9]
+    ...     a.flat[4].item(), a.to_numpy()
+    (0, array([[0, 7, 0],
+           [8, 0, 9]]))
+    """
+
+    def __init__(self, x: DistArray) -> None:
+        self.base = x
+
+    def __len__(self) -> int:
+        return self.base.size
+
+    def __iter__(self) -> Iterator[Any]:
+        """Read the elements, which obeys the gather budget."""
+        return iter(self.base.__array__().flat)
+
+    def __getitem__(self, key: Any) -> DistArray:
+        return self.base[self._index(key)] if _is_integer(key) else ravel(self.base)[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Assign; as in NumPy, too few values are repeated."""
+        x = self.base
+        if _is_integer(key):
+            x[self._index(key)] = value
+            return
+        flat = flatten(x)
+        flat[key] = FUNCTIONS[np.resize](asarray(value, session=x.session), flat[key].shape)
+        assign(x, _reshaped(flat, x.shape))
+
+    def _index(self, key: Any) -> tuple[Any, ...]:
+        i, n = operator.index(key), self.base.size
+        if not -n <= i < n:
+            raise IndexError(f"index {i} is out of bounds for size {n}")
+        return tuple(int(k) for k in np.unravel_index(i % n, self.base.shape))
+
+
+def _is_integer(key: Any) -> bool:
+    try:
+        return not isinstance(key, bool | np.bool_) and operator.index(key) is not None
+    except TypeError:
+        return False
+
+
+def _set_shape(x: DistArray, shape: Any) -> None:
+    """Give an array another shape in place, by axes of length 1."""
+    wanted = _lengths(shape, x.size)
+    try:
+        found = _reshaped(x, wanted, False)
+    except ValueError:
+        raise AttributeError(
+            explain("shape", x.shape, f"one that is {wanted} but for 1s", "use x.reshape()")
+        ) from None
+    x._view, x._placed, x._window, x._spec = found._view, None, None, 0
+
+
+def _method(x: DistArray, *shape: Any, order: str = "C", copy: bool | None = None) -> DistArray:
+    """Return an array with the same elements in another shape; see :func:`distnb.reshape`."""
+    return reshape(x, shape[0] if len(shape) == 1 else shape, order, copy=copy)
+
+
+for _name, _value in {
+    "reshape": _method,
+    "ravel": lambda x, order="C": ravel(x, order),
+    "flatten": flatten,
+    "flat": property(Flat, lambda x, value: Flat(x).__setitem__(slice(None), value)),
+    "shape": property(lambda x: x._view.shape, _set_shape, doc="Lengths of the axes."),
+}.items():
+    setattr(DistArray, _name, _value)
+
+
+@public("resize", np.resize)
+def resize(a: Any, new_shape: Any) -> DistArray:
+    """Return an array of another size: elements in C order, again and again, as ``numpy.resize``.
+
+    What is sent is what two calls of ``reshape`` send.
+    """
+    x = asarray(a)
+    shape = new_shape if isinstance(new_shape, tuple | list) else (new_shape,)
+    wanted = tuple(operator.index(n) for n in shape)
+    if min(wanted, default=0) < 0:
+        raise ValueError("all elements of `new_shape` must be non-negative")
+    if x.here is not None:
+        return settled(x.session, np.resize(x.here, wanted))
+    n = prod(wanted)
+    if not x.size:
+        return create(
+            x.session, wanted, x.dtype, default_layout(wanted, x.session.size), ("fill", 0)
+        )
+    flat = ravel(x)
+    if n > x.size:
+        times = -(-n // x.size)
+        again = flat._look(flat._view.broadcast((times, x.size)), writeable=False)
+        flat = _reshaped(again, (times * x.size,))
+    return _reshaped(flat[:n], wanted).copy() if n == x.size else _reshaped(flat[:n], wanted)
+
+
+# -- axes of length 1 ------------------------------------------------------------------------------
+
+
+def _make_at_least(name: str) -> Any:
+    numpys = getattr(np, name)
+
+    def function(*arys: Any) -> Any:
+        found = tuple(_reshaped(x, _like(x.shape)) for x in map(asarray, arys))
+        return found[0] if len(found) == 1 else found
+
+    def _like(shape: Ints) -> Ints:
+        return numpys(np.broadcast_to(False, shape)).shape
+
+    function.__doc__ = f"Return views with axes of length 1 added, as ``numpy.{name}``."
+    public(name, numpys)(function)
+    return function
+
+
+for _name in ("atleast_1d", "atleast_2d", "atleast_3d"):
+    _make_at_least(_name)
+
+
+@public("broadcast_shapes", np.broadcast_shapes)
+def broadcast_shapes(*args: Any) -> Ints:
+    """Return the shape that shapes broadcast to."""
+    return np.broadcast_shapes(*args)

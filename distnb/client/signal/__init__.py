@@ -1,0 +1,4 @@
+"""Fourier transforms, convolution, polynomials and windows.
+
+Rooms of the client after it may import it.
+"""

@@ -1,0 +1,170 @@
+"""Small tables that meet long arrays: convolution, correlation, interpolation.
+
+The shorter operand, or the table, goes to every engine. Each engine does its part with NumPy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.record.array import create
+from distnb.client.record.creation import asarray
+from distnb.client.record.host_arrays import all_here, plain, watched
+from distnb.client.record.namespace import public
+from distnb.client.record.operations import (
+    as_dist,
+    assign,
+    copied,
+    elementwise,
+    settled,
+)
+from distnb.client.record.placement import stay
+from distnb.client.shape.joining import concatenate
+from distnb.client.shape.reshaping import adopted
+from distnb.common.errors import explain
+from distnb.geometry.axes import Block, Whole
+from distnb.geometry.layout import Grid, Layout, replicated
+from distnb.wire.protocol import Local
+
+__all__ = ["convolve", "correlate", "interp"]
+
+_INTERP: Any = np.interp  # it has many signatures
+
+
+@public("convolve", np.convolve)
+def convolve(a: Any, v: Any, mode: str = "full") -> DistArray:
+    """Return the discrete convolution of two sequences, as ``numpy.convolve``.
+
+    The shorter one goes to every engine. The result lies in blocks; each engine gets as many
+    elements of its neighbour as the shorter one has, less one.
+    """
+    x, w = _sequences(a, v, np.convolve, mode)
+    if x.here is not None and w.here is not None:
+        return settled(x.session, watched("convolve", np.convolve, x.here, w.here, mode))
+    k = min(x.size, w.size)
+    return _of_full(x, w, mode, (k - 1) // 2)
+
+
+@public("correlate", np.correlate)
+def correlate(a: Any, v: Any, mode: str = "valid") -> DistArray:
+    """Return the cross-correlation of two sequences, as ``numpy.correlate``; see ``convolve``."""
+    x, w = _sequences(a, v, np.correlate, mode)
+    if x.here is not None and w.here is not None:
+        return settled(x.session, watched("correlate", np.correlate, x.here, w.here, mode))
+    back = w[::-1]
+    back = elementwise("conjugate", back) if w.dtype.kind == "c" else back
+    k = min(x.size, w.size)
+    return _of_full(x, back, mode, k // 2 if x.size < w.size else (k - 1) // 2)
+
+
+def _sequences(a: Any, v: Any, numpys: Any, mode: Any) -> tuple[DistArray, DistArray]:
+    """Return operands of one dtype and one session; raises what NumPy raises."""
+    one = a if isinstance(a, DistArray) else v if isinstance(v, DistArray) else asarray(a)
+    x, w = asarray(a, session=one.session), asarray(v, session=one.session)
+    samples = [np.zeros(tuple(min(n, 1) for n in y.shape), y.dtype) for y in (x, w)]
+    kind = numpys(*samples, mode).dtype
+    x, w = (y if y.ndim else y[None] for y in (x, w))
+    return x.astype(kind, copy=False), w.astype(kind, copy=False)
+
+
+def _of_full(x: DistArray, w: DistArray, mode: str, start: int) -> DistArray:
+    """Return a part of a full convolution."""
+    long, short = (x, w) if x.size >= w.size else (w, x)
+    session, k = long.session, short.size
+    kernel = copied(short, short.dtype, replicated(1, session.size))
+    valid = _valid(as_dist(long, session), kernel)
+    if mode == "valid" or k == 1:
+        return valid
+    head = _whole(long[: k - 1], kernel)[: k - 1]
+    tail = _whole(long[long.size - k + 1 :], kernel)[k - 1 :]
+    if mode == "full":
+        return concatenate((head, valid, tail))
+    return concatenate((head[start:], valid, tail[: long.size - valid.size - (k - 1 - start)]))
+
+
+def _valid(long: DistArray, kernel: DistArray) -> DistArray:
+    """Convolve where the shorter operand lies within the longer one: rows that overlap."""
+    session, k = long.session, kernel.size
+    m, p = long.size - k + 1, session.size
+    width = -(-m // p)
+    layout = Layout(Grid.of((p,)), (Block(), Whole()), (0, -1))
+    rows = create(session, (p, width + k - 1), long.dtype, layout, ("fill", 0))
+    for c in range(p):
+        part = long[c * width : (c + 1) * width + k - 1]
+        assign(rows[c, : part.size], part)
+    found = create(session, (p, width), long.dtype, layout, ("empty",))
+    ins = (rows.operand, kernel.operand)
+    session.record(Local("convolve", found.operand, ins, session.site()))
+    flat = Layout(layout.grid, (Block(),), (0,))
+    return adopted(found, (p * width,), flat)[:m]
+
+
+def _whole(part: DistArray, kernel: DistArray) -> DistArray:
+    """Return the full convolution of a few elements, on every engine."""
+    session = kernel.session
+    few = copied(part, part.dtype, kernel._base.layout)
+    n = few.size + kernel.size - 1
+    found = create(session, (n,), few.dtype, kernel._base.layout, ("empty",))
+    ins = (few.operand, kernel.operand)
+    session.record(Local("convolve", found.operand, ins, session.site()))
+    return found
+
+
+@public("interp", np.interp)
+def interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> DistArray:
+    """Interpolate linearly in a table, as ``numpy.interp``.
+
+    The result lies as ``x``, and the table goes to every engine. With a period, the table is
+    sorted in the notebook.
+    """
+    given = [y for y in (x, xp, fp) if isinstance(y, DistArray)]
+    at = given[0] if given else asarray(x)
+    session = at.session
+    if all_here((x, xp, fp), session):
+        tables = [plain(y) for y in (x, xp, fp)]
+        options = {"left": left, "right": right, "period": period}
+        return settled(session, np.asarray(_INTERP(*tables, **options)))
+    points, values = (y if isinstance(y, DistArray) else np.asarray(y) for y in (xp, fp))
+    _check_table(x, points, values, period)
+    at = as_dist(x if isinstance(x, DistArray) else np.asarray(x), session)
+    if period is not None:
+        at, points, values = _wrapped(at, points, values, abs(period))
+        left = right = None
+    kind = np.dtype(np.complex128 if values.dtype.kind == "c" else np.float64)
+    first = values[:1] if left is None else np.asarray([left])
+    last = values[-1:] if right is None else np.asarray([right])
+    table = [as_dist(y, session) for y in (points, values, first, last)]
+    table[2:] = [concatenate(table[2:])]
+    everywhere = replicated(1, session.size)
+    kinds = (np.dtype(np.float64), kind, kind)
+    small = [copied(t, d, everywhere) for t, d in zip(table, kinds, strict=True)]
+    source = copied(at, np.dtype(np.float64), stay(at, kind))
+    found = create(session, at.shape, kind, source._base.layout, ("empty",))
+    ins = (source.operand, *(t.operand for t in small))
+    session.record(Local("interp", found.operand, ins, session.site()))
+    return found
+
+
+def _check_table(x: Any, xp: Any, fp: Any, period: Any) -> None:
+    """Raise what NumPy raises."""
+    samples = [np.zeros(tuple(min(n, 1) for n in y.shape), y.dtype) for y in (xp, fp)]
+    kind = x.dtype if isinstance(x, DistArray) else np.asarray(x).dtype
+    _INTERP(np.zeros(1, kind), *samples, period=period)
+    if xp.shape != fp.shape:
+        raise ValueError(
+            explain("table", f"shapes {xp.shape} and {fp.shape}", "one length", "slice one")
+        )
+
+
+def _wrapped(x: DistArray, xp: Any, fp: Any, period: Any) -> tuple[DistArray, Any, Any]:
+    """Return what is looked up in a periodic table, and the table with its ends repeated."""
+    points, values = np.asarray(xp, np.float64) % period, np.asarray(fp)
+    order = np.argsort(points)
+    points, values = points[order], values[order]
+    points = np.concatenate((points[-1:] - period, points, points[:1] + period))
+    return x.astype(np.float64) % period, points, np.concatenate((values[-1:], values, values[:1]))

@@ -1,0 +1,390 @@
+"""How Fourier transforms along the axes of a distributed array are carried out.
+
+Engines transform whole lanes. So axes that are not split come first, and nothing is sent for them.
+A split axis is made whole by one redistribution, in which a whole axis takes its place on the same
+dimension of the grid: pencils stay pencils, and only engines along that dimension talk.
+
+Where no other axis is long enough to be split instead, as for one axis alone, engines transform the
+lane together. For n = n1*n2 it is a matrix of n1 x n2 in C order: transform the columns, multiply
+by twiddle factors, transform the rows, read it by columns (Bailey, "FFTs in external or
+hierarchical memory", 1990). Blocks of columns of such a matrix are a block-cyclic layout of the
+lane, so every step but the transforms is a redistribution. Other lengths are convolutions with a
+chirp (Bluestein, "A linear filtering approach to the computation of discrete Fourier transform",
+1970), for which a good length is chosen.
+"""
+
+from __future__ import annotations
+
+from math import isqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.record.array import create
+from distnb.client.record.creation import arange, empty, zeros
+from distnb.client.record.operations import as_dist, copied, elementwise
+from distnb.client.record.placement import stay
+from distnb.geometry.axes import Block, BlockCyclic, Whole
+from distnb.geometry.boxes import is_boxes
+from distnb.geometry.layout import (
+    Grid,
+    Ints,
+    Layout,
+    on_engine,
+)
+from distnb.geometry.views import Placed, follow
+from distnb.wire.protocol import Collective
+
+__all__ = ["Step", "run", "together"]
+
+#: Lanes shorter than this are brought to one engine rather than transformed by several together.
+TOGETHER = 4096
+#: From so many engines on, a convolution by all is faster than one engine alone.
+CONVOLVE = 8
+
+#: The transforms that give the first half of what others give for real elements.
+_HALVES = {"fft": "rfft", "ifft": "ihfft"}
+_TAKE_REAL = frozenset(_HALVES.values())
+#: Along so many split axes may the indices of conjugates change sign: each doubles the messages.
+_SPLIT = 3
+
+
+class Step(NamedTuple):
+    """A transform along one axis: NumPy's name of it, and the length that NumPy calls n."""
+
+    name: str
+    axis: int
+    n: int
+    norm: str | None
+
+    def of(self, shape: Ints, dtype: np.dtype) -> tuple[Ints, np.dtype]:
+        """Return the shape and the dtype of the result."""
+        kind = getattr(np.fft, self.name)(np.zeros(2, dtype)).dtype
+        n = self.n // 2 + 1 if self.name in _TAKE_REAL else self.n
+        return (*shape[: self.axis], n, *shape[self.axis + 1 :]), kind
+
+
+class Hermitian(NamedTuple):
+    """Of which axis half is computed, its length, and the other axes that are transformed."""
+
+    half: int
+    n: int
+    others: Ints
+
+
+class Leg(NamedTuple):
+    """A step, the layout in which it is done, and whether several engines share a lane there."""
+
+    step: Step
+    layout: Layout
+    together: bool
+
+
+def run(x: DistArray, steps: list[Step], fresh: bool = False) -> DistArray:
+    """Return ``x`` transformed by steps that can be done in any order, real ones excepted.
+
+    ``fresh``: whether ``x`` is nobody else's, so that it may be overwritten.
+    """
+    found = as_dist(x, x.session)
+    halved = _halved(found, steps)
+    if halved is not None:
+        return halved
+    legs = _course(found.shape, stay(found, found.dtype), found.session.size, steps)
+    return _follow(found, legs, fresh)
+
+
+def _course(shape: Ints, layout: Layout, size: int, steps: list[Step]) -> list[Leg]:
+    """Return in which order and in which layouts steps are done: whole axes first."""
+    found, todo = list[Leg](), list(steps)
+    while todo:
+        layout = follow(Placed.whole(shape, layout), size)[0]
+        step = _next(todo, layout)
+        todo.remove(step)
+        freed: Layout | None = layout
+        if layout.parts(step.axis) > 1:
+            freed = _freed(shape, layout, step.axis)
+        found.append(Leg(step, freed or layout, freed is None))
+        layout = freed or _in_blocks(layout, step.axis)
+        shape = step.of(shape, np.dtype(float))[0]
+    return found
+
+
+def _next(todo: list[Step], layout: Layout) -> Step:
+    """Choose a step: first what takes real elements, last what gives them, and whole axes first."""
+    first = [s for s in todo if s.name in _TAKE_REAL]
+    those = first or [s for s in todo if s.name != "irfft"] or todo
+    return next((s for s in those if layout.parts(s.axis) == 1), those[0])
+
+
+def _follow(
+    x: DistArray, legs: list[Leg], fresh: bool, hermitian: Hermitian | None = None
+) -> DistArray:
+    """Do the steps of a course, two at a time where there is a redistribution between them.
+
+    ``hermitian``: where the first step gives half, the last one completes the result.
+    """
+    found = x
+    while legs:
+        leg, *legs = legs
+        ahead = legs[0] if legs else None
+        if leg.together:
+            found = _along(found, leg.step, leg.layout)
+        elif ahead is not None and _turns(found, leg, ahead, hermitian if not legs[1:] else None):
+            legs = legs[1:]
+            found = _brought(found, leg.layout)
+            found = _pencils(found, leg.step, ahead, None if legs else hermitian)
+        elif _is_whole(found) and _turns(found, leg._replace(layout=found._base.layout), leg):
+            found = _pencils(found, None, leg, None if legs else hermitian)
+        elif not legs and hermitian is not None:
+            found = _pencils(_brought(found, leg.layout), None, leg, hermitian)
+        else:
+            found = _local(found, leg.step, leg.layout, fresh=fresh or found is not x)
+    return found
+
+
+def _turns(x: DistArray, leg: Leg, ahead: Leg, always: object = None) -> bool:
+    """Tell whether a redistribution between two legs can be part of their transforms."""
+    moves = always is not None or leg.layout != ahead.layout
+    boxes = is_boxes(leg.layout) and is_boxes(ahead.layout)
+    return bool(moves and boxes and not ahead.together and x.size)
+
+
+def _halved(x: DistArray, steps: list[Step]) -> DistArray | None:
+    """Transform real elements along several axes by half; None if that is not possible."""
+    once = len({s.axis for s in steps}) == len(steps) > 1
+    both = {s.name for s in steps} <= {*_HALVES}
+    if x.dtype.kind == "c" or not (once and both and x.size):
+        return None
+    layout = stay(x, x.dtype)
+    half = next((s for s in steps if layout.parts(s.axis) == 1), steps[0])
+    rest = [s for s in steps if s is not half]
+    others = tuple(s.axis for s in rest)
+    legs = _course(x.shape, layout, x.session.size, [half, *rest])
+    last = legs[-1].layout
+    split = sum(last.parts(d) > 1 for d in others)
+    if any(leg.together for leg in legs) or not is_boxes(last) or split > _SPLIT:
+        return None
+    real = half._replace(name=_HALVES[half.name])
+    found = Hermitian(half.axis, half.n, others)
+    return _follow(x, [legs[0]._replace(step=real), *legs[1:]], False, found)
+
+
+def _is_whole(x: DistArray) -> bool:
+    return x._view.is_whole(x._base.shape)
+
+
+def _brought(x: DistArray, layout: Layout) -> DistArray:
+    """Return an array whose base lies in a layout."""
+    return x if _is_whole(x) and x._base.layout == layout else copied(x, x.dtype, layout)
+
+
+def _local(x: DistArray, step: Step, layout: Layout, fresh: bool = True) -> DistArray:
+    """Transform lanes that are whole in a layout; in place if the array is nobody else's."""
+    source = _brought(x, layout)
+    shape, dtype = step.of(x.shape, x.dtype)
+    in_place = (fresh or source is not x) and (shape, dtype) == (x.shape, x.dtype)
+    out = source if in_place else create(x.session, shape, dtype, layout, ("empty",))
+    _record("fft", out, source, tuple(step))
+    return out
+
+
+def _pencils(x: DistArray, first: Step | None, leg: Leg, hermitian: Hermitian | None) -> DistArray:
+    """Transform along an axis, if it is given, redistribute, and transform along another."""
+    shape, between = (x.shape, x.dtype) if first is None else first.of(x.shape, x.dtype)
+    found, dtype = leg.step.of(shape, between)
+    signs = None
+    if hermitian is not None:
+        half, n, others = hermitian
+        found, signs = (*found[:half], n, *found[half + 1 :]), (half, others)
+    out = create(x.session, found, dtype, leg.layout, ("empty",))
+    steps = first and tuple(first), tuple(leg.step)
+    _record("pencils", out, x, (*steps, between.str, signs))
+    return out
+
+
+def _record(op: str, out: DistArray, source: DistArray, args: tuple[object, ...]) -> None:
+    if out.size:
+        session = out.session
+        session.record(Collective(op, (out.operand,), (source.operand,), args, session.site()))
+
+
+def _freed(shape: Ints, layout: Layout, axis: int) -> Layout | None:
+    """Return a layout in which an axis is whole that was split; None if no axis can replace it."""
+    others = [n if d != axis else 0 for d, n in enumerate(shape)]
+    parts = layout.parts(axis)
+    whole = [n if layout.dims[d] < 0 else 0 for d, n in enumerate(others)]
+    if max(whole) >= parts:
+        return _swapped(layout, axis, whole.index(max(whole)))
+    size = layout.grid.size // layout.copies
+    if max(others) >= size:
+        return _split(layout.grid, others.index(max(others)), len(shape))
+    return None
+
+
+def _swapped(layout: Layout, axis: int, other: int) -> Layout:
+    """Return the layout in which a whole axis is in blocks in place of one that was split."""
+    axes, dims = list(layout.axes), list(layout.dims)
+    axes[axis], dims[axis], axes[other], dims[other] = Whole(), -1, Block(), dims[axis]
+    return Layout(layout.grid, tuple(axes), tuple(dims))
+
+
+def _split(grid: Grid, axis: int, ndim: int) -> Layout:
+    """Return the layout with one axis in blocks over the ranks of a grid, if they are a row."""
+    row = grid.strides[-1:] == (1,) and grid == Grid.of(grid.sizes, grid.first)
+    line = Grid.of((grid.size,), grid.first) if row else Grid.of((grid.last + 1,))
+    axes = tuple(Block() if d == axis else Whole() for d in range(ndim))
+    return Layout(line, axes, tuple(0 if d == axis else -1 for d in range(ndim)))
+
+
+# -- along a split axis ------------------------------------------------------------------------
+
+
+def _along(x: DistArray, step: Step, layout: Layout) -> DistArray:
+    """Transform along a split axis; the result is split along it, too, in blocks."""
+    shape, dtype = step.of(x.shape, x.dtype)
+    lies = _in_blocks(layout, step.axis)
+    size = x.session.size
+    if step.n < TOGETHER or (size < CONVOLVE and not _engines(step.n, size)):
+        return copied(_local(x, step, _apart(x.shape, layout, step.axis)), dtype, lies)
+    out = create(x.session, shape, dtype, lies, ("empty",))
+    for index in np.ndindex(*(1 if d == step.axis else n for d, n in enumerate(shape))):
+        lane = tuple(slice(None) if d == step.axis else i for d, i in enumerate(index))
+        out[lane] = together(x[lane], step)
+    return out
+
+
+def _in_blocks(layout: Layout, axis: int) -> Layout:
+    """Return the layout with blocks along an axis that is split."""
+    axes = tuple(Block() if d == axis else kind for d, kind in enumerate(layout.axes))
+    return Layout(layout.grid, axes, layout.dims)
+
+
+def _apart(shape: Ints, layout: Layout, axis: int) -> Layout:
+    """Return a layout in which each lane is on one engine, and some engines may have none."""
+    others = [n if d != axis else 0 for d, n in enumerate(shape)]
+    if max(others) < 2:
+        return on_engine(len(shape), layout.grid.first)
+    return _split(layout.grid, others.index(max(others)), len(shape))
+
+
+def together(x: DistArray, step: Step) -> DistArray:
+    """Transform one lane by all engines together; real ones as if they were complex."""
+    sign = -1 if step.name in ("fft", "rfft") else 1
+    n, dtype = step.n, np.result_type(step.of(x.shape, x.dtype)[1], np.complex64)
+    y = _hermitian(x, n, dtype) if step.name == "irfft" else _fitted(x, n, dtype)
+    y = _complex(y, sign)
+    if step.name == "rfft":
+        y = y[: n // 2 + 1]
+    elif step.name == "irfft":
+        y = elementwise("real", y)
+    scale = _scale(step.norm, sign, n)
+    return y if scale == 1 else y * scale
+
+
+def _scale(norm: str | None, sign: int, n: int) -> float:
+    if norm == "ortho":
+        return 1 / float(np.sqrt(n))
+    return 1 / n if (norm == "forward") == (sign < 0) else 1
+
+
+def _fitted(x: DistArray, n: int, dtype: np.dtype) -> DistArray:
+    """Return the lane with a length: cut, or with zeros at its end."""
+    if x.shape == (n,):
+        return x if x.dtype == dtype else x.astype(dtype)
+    y, m = zeros(n, dtype, session=x.session, dist="block"), min(n, x.shape[0])
+    y[:m] = x[:m]
+    return y
+
+
+def _hermitian(x: DistArray, n: int, dtype: np.dtype) -> DistArray:
+    """Return all of a lane of which the first half is given; the other half is its conjugate."""
+    half = _fitted(x, n // 2 + 1, dtype)
+    y = empty(n, dtype, session=x.session, dist="block")
+    y[: n // 2 + 1] = half
+    y[n // 2 + 1 :] = elementwise("conjugate", half[1 : (n + 1) // 2][::-1])
+    for i in (0, n // 2)[: 1 + (n % 2 == 0)]:  # what NumPy takes for real
+        y[i : i + 1] = elementwise("real", half[i : i + 1])
+    return y
+
+
+def _complex(x: DistArray, sign: int) -> DistArray:
+    """Transform one complex lane without a scale, whatever its length."""
+    n, size = x.shape[0], x.session.size
+    engines = _engines(n, size)
+    return _factored(x, sign, engines) if engines else _chirped(x, sign)
+
+
+def _engines(n: int, size: int) -> int:
+    """Return how many engines can share a lane of n elements; 0 if they are too few.
+
+    >>> _engines(4096, 4), _engines(4096, 3), _engines(4099, 2)
+    (4, 2, 0)
+    """
+    found = max(q for q in range(1, size + 1) if n % (q * q) == 0)
+    return found if 4 * found >= size and (found > 1 or size == 1) else 0
+
+
+def _factored(x: DistArray, sign: int, engines: int, swap: bool = False) -> DistArray:
+    """Transform a lane of n = n1*n2 elements, where the number of engines divides both.
+
+    The lane is taken by blocks of columns of n1 x n2, and left by blocks of n2 x n1; ``swap``
+    exchanges n1 and n2, so that a lane that was left like this need not be brought anywhere.
+    """
+    n, dtype, name = x.shape[0], x.dtype, "fft" if sign < 0 else "ifft"
+    norm = None if sign < 0 else "forward"  # no scale
+    one = _factor(n, engines)
+    one, two = (n // one, one) if swap else (one, n // one)
+    line = Grid.of((engines,))
+    dealt = Layout(line, (BlockCyclic(two // engines),), (0,))
+    columns = Layout(line, (Whole(), Block()), (-1, 0))
+    rows = Layout(line, (Block(), Whole()), (0, -1))
+    source = copied(x, dtype, dealt)
+    matrix = create(x.session, (one, two), dtype, columns, ("empty",))
+    _record("fft", matrix, source, (name, 0, one, norm))
+    _record("twiddle", matrix, matrix, (n, sign))
+    turned = copied(matrix, dtype, rows)
+    left = Layout(line, (BlockCyclic(one // engines),), (0,))
+    out = create(x.session, (n,), dtype, left, ("empty",))
+    _record("fft", out, turned, (name, 1, two, norm))
+    return out
+
+
+def _factor(n: int, engines: int) -> int:
+    """Return the factor of n nearest its root of which both it and n over it hold the engines."""
+    rest = n // (engines * engines)
+    return engines * next(f for f in range(isqrt(rest), 0, -1) if rest % f == 0)
+
+
+def _chirped(x: DistArray, sign: int) -> DistArray:
+    """Transform a lane of any length as a convolution with a chirp."""
+    n, size, session = x.shape[0], x.session.size, x.session
+    m = size * size * _smooth(-(-(2 * n - 1) // (size * size)))
+    k = arange(n, session=session, dist="block")
+    angle = (k * k % (2 * n)) * (sign * np.pi / n)
+    chirp = elementwise("exp", angle * 1j)
+    signal, filt = (zeros(m, complex, session=session, dist="block") for _ in range(2))
+    signal[:n] = x * chirp
+    filt[:n] = elementwise("conjugate", chirp)
+    filt[m - n + 1 :] = filt[1:n][::-1]
+    product = _factored(signal, -1, size) * _factored(filt, -1, size)
+    found = _factored(product, 1, size, swap=True)[:n]
+    return (chirp * (found * (1 / m))).astype(x.dtype)
+
+
+def _smooth(n: int) -> int:
+    """Return the least number from n on without prime factors above 5.
+
+    >>> _smooth(7), _smooth(1001)
+    (8, 1024)
+    """
+    best = 1 << (n - 1).bit_length()
+    five = 1
+    while five < best:
+        three = five
+        while three < best:
+            rest = -(-n // three)
+            best = min(best, three << (rest - 1).bit_length())
+            three *= 3
+        five *= 5
+    return best

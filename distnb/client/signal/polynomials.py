@@ -1,0 +1,212 @@
+"""Polynomials as coefficients, the highest power first: few numbers, and many points maybe."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.record.creation import (
+    asarray,
+    empty,
+    zeros,
+    zeros_like,
+)
+from distnb.client.record.eager import at_once, session_of
+from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.operations import elementwise, settled
+from distnb.client.shape.joining import concatenate
+
+__all__: list[str] = []
+
+
+@public("polyval", np.polyval)
+def _polyval(p: Any, x: Any) -> DistArray:
+    """Evaluate a polynomial, as ``numpy.polyval``: a product and a sum for each coefficient.
+
+    The result lies as ``x``; coefficients on the engines are sent one by one.
+    """
+    session = session_of(x, p)
+    at, factors = asarray(x, session=session), p if isinstance(p, DistArray) else np.asarray(p)
+    y = zeros_like(at)
+    for i in range(len(factors)):
+        y = y * at + factors[i]
+    return y
+
+
+def _coefficients(*given: Any) -> list[DistArray]:
+    """Return coefficients as arrays of one axis."""
+    session = session_of(*given)
+    arrays = [asarray(p, session=session) for p in given]
+    return [x[None] if x.ndim == 0 else x for x in arrays]
+
+
+def _make_sum(name: str, op: str) -> None:
+    def function(a1: Any, a2: Any) -> DistArray:
+        x, y = _coefficients(a1, a2)
+        n = max(x.shape[0], y.shape[0])
+        return elementwise(op, _longer(x, n), _longer(y, n))
+
+    function.__doc__ = f"""Combine polynomials term by term, as ``numpy.{name}``."""
+    public(name, getattr(np, name))(function)
+
+
+def _longer(x: DistArray, n: int) -> DistArray:
+    """Return coefficients with zeros in front."""
+    missing = n - x.shape[0]
+    return concatenate((zeros(missing, x.dtype, session=x.session), x)) if missing else x
+
+
+_make_sum("polyadd", "add")
+_make_sum("polysub", "subtract")
+
+
+@public("polymul", np.polymul)
+def _polymul(a1: Any, a2: Any) -> DistArray:
+    """Multiply polynomials, as ``numpy.polymul``: a convolution."""
+    x, y = _coefficients(a1, a2)
+    found = at_once(np.polymul, x, y)
+    return FUNCTIONS[np.convolve](x, y) if found is None else found
+
+
+def _make_read(name: str, what: str) -> None:
+    """Make a function of few numbers, which the notebook computes."""
+    numpys = getattr(np, name)
+
+    def function(*args: Any) -> Any:
+        session = session_of(*args)
+        known = [a.__array__() if isinstance(a, DistArray) else a for a in args]
+        found = numpys(*known)
+        several = isinstance(found, tuple)
+        made = tuple(settled(session, np.asarray(f)) for f in (found if several else (found,)))
+        return made if several else made[0]
+
+    function.__doc__ = f"""{what}, as ``numpy.{name}``.
+
+    Coefficients are few: they are read, within the gather budget, and computed in the notebook.
+    """
+    function.__signature__ = inspect.signature(numpys)  # type: ignore[attr-defined]
+    public(name, numpys)(function)
+
+
+_make_read("poly", "Return the polynomial with given roots")
+_make_read("polydiv", "Divide polynomials")
+_make_read("roots", "Return the roots of a polynomial")
+
+
+@public("polyder", np.polyder)
+def _polyder(p: Any, m: int = 1) -> DistArray:
+    """Differentiate a polynomial, as ``numpy.polyder``."""
+    times = operator.index(m)
+    if times < 0:
+        raise ValueError("Order of derivative must be positive (see polyint)")
+    (found,) = _coefficients(p)
+    for _ in range(times):
+        n = max(found.shape[0] - 1, 0)
+        found = found[:-1] * np.arange(n, 0, -1)
+    return found
+
+
+@public("polyint", np.polyint)
+def _polyint(p: Any, m: int = 1, k: Any = None) -> DistArray:
+    """Integrate a polynomial, as ``numpy.polyint``; ``k`` are constants of integration."""
+    times = operator.index(m)
+    if times < 0:
+        raise ValueError("Order of integral must be positive (see polyder)")
+    constants = np.atleast_1d(np.zeros(times) if k is None else np.asarray(k))
+    if len(constants) == 1 and times > 1:
+        constants = np.repeat(constants, times)
+    if len(constants) < times:
+        raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
+    (found,) = _coefficients(p)
+    for i in range(times):
+        n = found.shape[0]
+        parts = (found / np.arange(n, 0, -1), asarray(constants[i : i + 1], session=found.session))
+        found = concatenate(parts)
+    return found
+
+
+@public("polyfit", np.polyfit)
+def _polyfit(
+    x: Any,
+    y: Any,
+    deg: int,
+    rcond: Any = None,
+    full: bool = False,
+    w: Any = None,
+    cov: Any = False,
+) -> Any:
+    """Fit a polynomial by least squares, as ``numpy.polyfit``; see ``linalg.lstsq``.
+
+    The powers of ``x`` are the columns of a matrix that is split as ``x``; what is returned is as
+    long as the polynomial.
+    """
+    session = session_of(x, y, w)
+    at, values = asarray(x, session=session), asarray(y, session=session)
+    heavy = None if w is None else asarray(w, session=session)
+    found = at_once(np.polyfit, at, values, deg, rcond, full, heavy, cov)
+    if found is not None:
+        return found
+    order = operator.index(deg) + 1
+    _check(at, values, heavy, order)
+    at, values = at + 0.0, values + 0.0
+    rcond = at.shape[0] * np.finfo(at.dtype).eps if rcond is None else rcond
+    left, right = _powers(at, order), values
+    if heavy is not None:
+        heavy = heavy + 0.0
+        left = left * heavy[:, None]
+        right = right * (heavy if right.ndim == 1 else heavy[:, None])
+    scale = elementwise("sqrt", (left * left).sum(axis=0))
+    c, rest, rank, s = FUNCTIONS[np.linalg.lstsq](left / scale, right, rcond)
+    c = c / (scale if c.ndim == 1 else scale[:, None])
+    if full:
+        return c, rest, rank, s, rcond
+    if not cov:
+        return c
+    return c, _uncertainty(left / scale, scale, rest, at.shape[0] - order, cov, values.ndim)
+
+
+def _powers(x: DistArray, n: int) -> DistArray:
+    """Return a column for each power, the highest first."""
+    made = empty((x.shape[0], n), x.dtype, session=x.session)
+    made[:, n - 1] = 1
+    for k in range(n - 2, -1, -1):
+        made[:, k] = made[:, k + 1] * x
+    return made
+
+
+def _check(x: DistArray, y: DistArray, w: DistArray | None, order: int) -> None:
+    """Raise what NumPy raises."""
+    if order < 1:
+        raise ValueError("expected deg >= 0")
+    if x.ndim != 1:
+        raise TypeError("expected 1D vector for x")
+    if x.size == 0:
+        raise TypeError("expected non-empty vector for x")
+    if y.ndim < 1 or y.ndim > 2:
+        raise TypeError("expected 1D or 2D array for y")
+    if x.shape[0] != y.shape[0]:
+        raise TypeError("expected x and y to have same length")
+    if w is not None and w.ndim != 1:
+        raise TypeError("expected a 1-d array for weights")
+    if w is not None and w.shape[0] != y.shape[0]:
+        raise TypeError("expected w and y to have the same length")
+
+
+def _uncertainty(
+    left: DistArray, scale: DistArray, rest: DistArray, free: int, cov: Any, ndim: int
+) -> DistArray:
+    """Return the covariance of the coefficients, unscaled if that is asked for."""
+    base = FUNCTIONS[np.linalg.inv](FUNCTIONS[np.matmul](left.T, left))
+    base = base / (scale[:, None] * scale[None, :])
+    factor: Any = 1
+    if cov != "unscaled":
+        if free <= 0:
+            raise ValueError(
+                "the number of data points must exceed order to scale the covariance matrix"
+            )
+        factor = rest / free
+    return base * factor if ndim == 1 else base[:, :, None] * factor

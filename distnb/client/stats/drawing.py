@@ -1,0 +1,167 @@
+"""How random numbers are drawn: a stream for each array, parameters that may be arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from distnb.client.record.array import (
+    Handle,
+    create,
+    hosted,
+    numeric,
+)
+from distnb.client.record.indexing import lengths
+from distnb.client.record.operations import (
+    as_dist,
+    broadcast,
+    check_session,
+    copied,
+)
+from distnb.client.record.placement import layout_of_new
+from distnb.client.session.current import need
+from distnb.client.session.session import Session
+from distnb.common.errors import explain
+from distnb.geometry.layout import Ints, Layout
+from distnb.geometry.slices import interval
+from distnb.ops import filling, samplers, table
+from distnb.wire.protocol import Collective
+
+__all__ = ["Source", "floating"]
+
+
+class Source:
+    """A seed, and how many arrays were drawn so far."""
+
+    def __init__(self, seed: int, session: Session | None = None) -> None:
+        self.seed = seed
+        self._session = session
+        self._stream = 0
+
+    def _next(self) -> int:
+        self._stream += 1
+        return self._stream - 1
+
+    def _draw(
+        self, kind: str, args: tuple[Any, ...], size: Any, dtype: Any, dist: Any, grid: Any
+    ) -> Any:
+        """Draw an array with parameters that are numbers."""
+        session = need(self._session)
+        shape = () if size is None else lengths(size)
+        found = numeric(dtype)
+        layout = layout_of_new(shape, found, session, dist, grid)
+        made = create(
+            session, shape, found, layout, ("random", kind, self.seed, self._stream, args)
+        )
+        self._stream += 1
+        return made
+
+    def _sample(
+        self,
+        kind: str,
+        args: tuple[Any, ...],
+        size: Any,
+        dist: Any,
+        grid: Any,
+        dtype: Any = np.float64,
+        of: Any = np.float64,
+    ) -> Any:
+        """Draw an array of a row of ``samplers.SAMPLERS``; parameters may be arrays."""
+        given: list[Any] = [a if isinstance(a, Handle) else np.asarray(a)[()] for a in args]
+        if not any(a.ndim for a in given):
+            samplers.check(kind, tuple(a.item() for a in given))
+            plain = tuple(np.asarray(a.item(), of).item() for a in given)
+            return self._draw(kind, plain, size, dtype, dist, grid)
+        session = next((a.session for a in given if isinstance(a, Handle)), None)
+        session = need(self._session) if session is None else session
+        shape = _wide(given, size)
+        layout = _layout(given, shape, numeric(dtype), session, dist, grid)
+        if layout.here:
+            return self._here(session, kind, given, shape, numeric(dtype), of)
+        return self._there(session, kind, given, shape, layout, numeric(dtype), of)
+
+    def _here(
+        self,
+        session: Session,
+        kind: str,
+        given: list[Any],
+        shape: Ints,
+        dtype: np.dtype,
+        of: Any,
+    ) -> Any:
+        """Draw in the notebook."""
+        hosts: list[Any] = [a.here if isinstance(a, Handle) else a for a in given]
+        args = tuple(np.array(np.broadcast_to(a, shape), of) for a in hosts)
+        made = np.empty(shape, dtype)
+        if made.size:
+            whole = tuple(interval(0, n) for n in shape)
+            filling.fill_random(made, whole, shape, kind, self.seed, self._stream, args)
+        self._stream += 1
+        return hosted(session, made)
+
+    def _there(
+        self,
+        session: Session,
+        kind: str,
+        given: list[Any],
+        shape: Ints,
+        layout: Layout,
+        dtype: np.dtype,
+        of: Any,
+    ) -> Any:
+        """Draw on the engines: the parameters are brought to where the result lies."""
+        arrays, args = [], []
+        for a in given:
+            one = a.ndim == 0 and not isinstance(a, Handle)
+            args.append(np.asarray(a, of).item() if one else None)
+            if not one:
+                there = broadcast(as_dist(a, session), shape)
+                arrays.append(_brought(there, np.dtype(of), layout))
+        out = create(session, shape, dtype, layout, ("empty",))
+        if out.size:
+            ins = tuple(a.operand for a in arrays)
+            how = (kind, self.seed, self._stream, tuple(args))
+            session.record(Collective("sample", (out.operand,), ins, how, session.site()))
+        self._stream += 1
+        return out
+
+
+def _brought(a: Any, dtype: np.dtype, layout: Layout) -> Any:
+    """Return an array as all of a base with this dtype and layout."""
+    lies = a.dtype == dtype and a._base.layout == layout and a._view.is_whole(a._base.shape)
+    return a if lies else copied(a, dtype, layout)
+
+
+def _wide(given: list[Any], size: Any) -> Ints:
+    shape = np.broadcast_shapes(*(a.shape for a in given))
+    if size is None:
+        return shape
+    wanted = lengths(size)
+    if np.broadcast_shapes(shape, wanted) != wanted:
+        raise ValueError(
+            explain("size", wanted, f"one that {shape} broadcasts to", "leave it out or extend it")
+        )
+    return wanted
+
+
+def _layout(
+    given: list[Any], shape: Ints, dtype: np.dtype, session: Session, dist: Any, grid: Any
+) -> Layout:
+    """Return the layout of numbers with arrays of parameters: as of an elementwise result."""
+    there = [a for a in given if isinstance(a, Handle)]
+    for a in there:
+        check_session(a, session)
+    leaders = [a for a in there if a.here is None]
+    if leaders and dist is None and grid is None:
+        views = tuple((a.size, broadcast(a, shape).placed) for a in leaders)
+        return table.elementwise_layout(views, shape, session.size)
+    return layout_of_new(shape, dtype, session, dist, grid)
+
+
+def floating(dtype: Any) -> np.dtype:
+    """Return float32 or float64; raise TypeError for other dtypes."""
+    kind = numeric(dtype)
+    if kind not in (np.float32, np.float64):
+        raise TypeError(explain("dtype", kind, "float32 or float64", "use integers() for integers"))
+    return kind

@@ -1,0 +1,296 @@
+"""Histograms: every engine counts its part in bins that all know, and the counts are added up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.record.array import create
+from distnb.client.record.creation import asarray, empty
+from distnb.client.record.eager import at_once, session_of
+from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.operations import (
+    as_dist,
+    copied,
+    from_host,
+    settled,
+)
+from distnb.client.record.placement import stay
+from distnb.client.record.reducing import reduce
+from distnb.geometry.axes import Block, Whole
+from distnb.geometry.layout import Layout, default_layout, replicated
+from distnb.wire.protocol import Local
+
+__all__: list[str] = []
+
+#: Rules for the number of bins.
+_ESTIMATORS = ("auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges")
+
+
+def _whole(x: DistArray, layout: Layout | None = None) -> DistArray:
+    """Return ``x`` as all of a base, in a layout."""
+    wanted = x._base.layout if layout is None else layout
+    if x._view.is_whole(x._base.shape) and x._base.layout == wanted:
+        return x
+    return copied(x, x.dtype, stay(x, x.dtype) if layout is None else layout)
+
+
+def _counted(
+    op: str, x: DistArray, edges: Sequence[Any], weights: DistArray | None, dtype: np.dtype
+) -> DistArray:
+    """Return the sum of what each engine makes of its part and of the edges, known to all."""
+    session = x.session
+    everywhere = [from_host(session, e, replicated(1, session.size)) for e in edges]
+    layout = x._base.layout
+    split = [d for d in range(x.ndim) if layout.parts(d) > 1]
+    bins = tuple(e.shape[0] - 1 for e in edges)
+    shape = (*(layout.parts(d) for d in split), *bins)
+    kinds = (Block(),) * len(split) + (Whole(),) * len(bins)
+    where = Layout(layout.grid, kinds, (*(layout.dims[d] for d in split), *(-1,) * len(bins)))
+    out = create(session, shape, dtype, where, ("fill", 0))
+    ins = [x, *everywhere] + ([] if weights is None else [_whole(weights, layout)])
+    session.record(Local(op, out.operand, tuple(i.operand for i in ins), session.site()))
+    return reduce("sum", out, tuple(range(len(split))), dtype) if split else out
+
+
+def _extent(x: DistArray, given: Any) -> tuple[Any, Any]:
+    """Return the outer edges: those that are asked for, or the extremes, which are read."""
+    if given is None and x.size:
+        ends = empty(2, x.dtype, dist="replicated", session=x.session)
+        ends[0], ends[1] = reduce("min", x), reduce("max", x)
+        given = tuple(ends.to_numpy())
+        if not np.isfinite(given).all():
+            raise ValueError(f"autodetected range of [{given[0]}, {given[1]}] is not finite")
+    return given if given is not None else (0, 1)
+
+
+def _edges(x: DistArray, bins: Any, limits: Any) -> np.ndarray:
+    """Return the edges as NumPy makes them of these limits; raise what it raises."""
+    return np.histogram_bin_edges(np.empty(0, x.dtype), bins, limits)
+
+
+def _bins_of(x: DistArray, bins: Any, limits: Any, weights: Any) -> tuple[np.ndarray, bool]:
+    """Return the edges of bins, and whether all bins are as wide."""
+    if isinstance(bins, DistArray):
+        bins = bins.__array__()
+    if isinstance(bins, str):
+        if weights is not None:
+            raise TypeError(
+                "Automated estimation of the number of bins is not supported for weighted data"
+            )
+        bins = _estimated(x, bins, limits)
+    even = np.ndim(bins) == 0
+    if even:
+        _edges(x, bins, limits or (0, 1))  # whatever the elements are
+        limits = _extent(x, limits)
+        if x.size and limits[0] == limits[1]:
+            limits = (limits[0] - 0.5, limits[1] + 0.5)
+    return _edges(x, bins, limits), even
+
+
+def _estimated(x: DistArray, name: str, limits: Any) -> int:
+    """Return the number of bins that a rule of NumPy's asks for.
+
+    The rules want the length, extremes, moments or quartiles, which are read.
+    """
+    if name not in _ESTIMATORS:
+        raise ValueError(f"{name!r} is not a valid estimator for `bins`")
+    if not x.size:
+        return 1
+    low, high = _extent(x, limits)
+    if limits is not None:
+        inside = (x >= low) & (x <= high)
+        n = int(inside.sum())
+        x = FUNCTIONS[np.extract](inside, x) if n < x.size else x
+        if not n:
+            return 1
+    width = _width(x, name, low, high)
+    if not width:
+        return 1
+    if x.dtype.kind in "iu" and width < 1:
+        width = 1.0
+    return int(np.ceil((float(high) - float(low)) / width))
+
+
+def _spread(x: DistArray) -> float:
+    return float(reduce("max", x)) - float(reduce("min", x))
+
+
+def _width(x: DistArray, name: str, low: Any, high: Any) -> float:
+    """Return the width of bins by a rule of thumb, 0 if it has none."""
+    n = x.size
+    extent = _spread(x)
+    if name == "sqrt":
+        return extent / np.sqrt(n)
+    if name == "sturges":
+        return extent / (np.log2(n) + 1.0)
+    if name == "rice":
+        return extent / (2.0 * n ** (1.0 / 3))
+    if name == "scott":
+        return float((24.0 * np.pi**0.5 / n) ** (1.0 / 3.0) * float(FUNCTIONS[np.std](x)))
+    if name == "doane":
+        return _doane(x, extent)
+    if name == "stone":
+        return _stone(x, low, high)
+    quartiles = FUNCTIONS[np.percentile](x, [75, 25]).to_numpy()
+    spread = 2.0 * float(quartiles[0] - quartiles[1]) * n ** (-1.0 / 3.0)
+    if name == "fd":
+        return spread
+    sturges, root = _width(x, "sturges", low, high), _width(x, "sqrt", low, high)
+    if x.dtype.kind in "iu" and spread and spread < 1:
+        spread = 1.0
+    spread = max(spread, root / 2)
+    return min(spread, sturges)
+
+
+def _doane(x: DistArray, extent: float) -> float:
+    n = x.size
+    sigma = float(FUNCTIONS[np.std](x))
+    if n <= 2 or sigma <= 0.0:
+        return 0.0
+    error = np.sqrt(6.0 * (n - 2) / ((n + 1.0) * (n + 3)))
+    skew = float((((x - FUNCTIONS[np.mean](x)) / sigma) ** 3).mean())
+    return extent / float(1.0 + np.log2(n) + np.log2(1.0 + np.absolute(skew) / error))
+
+
+def _stone(x: DistArray, low: Any, high: Any) -> float:
+    n, extent = x.size, _spread(x)
+    if n <= 1 or extent == 0:
+        return 0.0
+
+    def loss(bins: int) -> float:
+        width = extent / bins
+        share = _histogram(x, bins, (low, high))[0].to_numpy() / n
+        return float((2 - (n + 1) * share.dot(share)) / width)
+
+    most = max(100, int(np.sqrt(n)))
+    best = min(range(1, most + 1), key=loss)
+    return extent / best
+
+
+@public("histogram", np.histogram)
+def _histogram(
+    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> tuple[DistArray, DistArray]:
+    """Count elements in bins, or add up their weights, as ``numpy.histogram``.
+
+    Every engine counts its part, and the counts are added up as in a reduction: each engine gets
+    them. If no ``range`` is given, the extremes are read first: this waits.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     counts, edges = dnb.histogram(dnb.array([1, 2, 1, 4]), bins=[0, 1, 2, 5])
+    ...     counts.to_numpy()
+    array([0, 2, 2])
+    """
+    session = session_of(a, bins, weights)
+    x = asarray(a, session=session)
+    found = at_once(np.histogram, x, bins, range, density, weights)
+    if found is not None:
+        return found
+    heavy = None if weights is None else asarray(weights, session=session)
+    if heavy is not None and heavy.shape != x.shape:
+        raise ValueError("weights should have the same shape as a.")
+    if x.dtype == bool:
+        x = x.astype(np.uint8)
+    x = _whole(as_dist(x, session))
+    edges, even = _bins_of(x, bins, range, weights)
+    dtype = np.dtype(np.intp) if heavy is None else heavy.dtype
+    if heavy is not None:
+        heavy = as_dist(heavy, session)
+    counts: Any = _counted("histogram" if even else "histogram.edges", x, [edges], heavy, dtype)
+    if density:
+        widths = np.array(np.diff(edges), float)
+        counts = counts / widths / counts.sum()
+    return counts, settled(session, edges)
+
+
+@public("histogram_bin_edges", np.histogram_bin_edges)
+def _histogram_bin_edges(
+    a: Any, bins: Any = 10, range: Any = None, weights: Any = None
+) -> DistArray:
+    """Return the edges of the bins that ``histogram`` takes."""
+    x = asarray(a)
+    found = at_once(np.histogram_bin_edges, x, bins, range, weights)
+    if found is not None:
+        return found
+    return settled(x.session, _bins_of(x, bins, range, weights)[0])
+
+
+@public("histogramdd", np.histogramdd)
+def _histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> tuple[DistArray, tuple[DistArray, ...]]:
+    """Count points in bins of several dimensions, as ``numpy.histogramdd``.
+
+    As ``histogram``; points are brought into blocks of rows first. Each engine gets all counts.
+    """
+    session = session_of(weights, *(sample if isinstance(sample, list | tuple) else (sample,)))
+    x = _points(sample, session)
+    edges = _all_edges(x, bins, range)
+    heavy = None if weights is None else as_dist(asarray(weights, session=session), session)
+    by_row = default_layout((max(2, x.shape[0] * 2), 1), session.size)
+    x = _whole(as_dist(x, session), by_row)
+    counts: Any
+    if heavy is not None:
+        row = Layout(by_row.grid, by_row.axes[:1], by_row.dims[:1])
+        heavy = _whole(heavy, row)[:, None]
+        heavy = copied(heavy, heavy.dtype, by_row)
+    counts = _counted("histogramdd", x, edges, heavy, np.dtype(float))
+    if density:
+        total = counts.sum()
+        for i, e in enumerate(edges):
+            widths = np.diff(e).reshape([-1 if d == i else 1 for d in np.arange(len(edges))])
+            counts = counts / widths
+        counts = counts / total
+    return counts, tuple(settled(session, np.array(e)) for e in edges)
+
+
+def _points(sample: Any, session: Any) -> DistArray:
+    """Return points as rows."""
+    if isinstance(sample, DistArray | np.ndarray) and sample.ndim == 2:
+        return asarray(sample, session=session)
+    columns = [asarray(c, session=session) for c in sample]
+    if not isinstance(sample, list | tuple) or columns[0].ndim == 0:
+        columns = [asarray(sample, session=session)]
+    kind = np.result_type(*(c.dtype for c in columns))
+    made = empty((columns[0].shape[0], len(columns)), kind, session=session)
+    for i, column in enumerate(columns):
+        made[:, i] = column
+    return made
+
+
+def _all_edges(x: DistArray, bins: Any, limits: Any) -> list[np.ndarray]:
+    """Return the edges along each dimension; raise what NumPy raises."""
+    n = x.shape[1]
+    bins = bins.__array__() if isinstance(bins, DistArray) else bins
+    if not hasattr(bins, "__len__"):
+        bins = [bins] * n
+    known = [b.__array__() if isinstance(b, DistArray) else b for b in bins]
+    asked = [None] * n if limits is None else list(limits)
+    few = np.empty((0, n), x.dtype)
+    np.histogramdd(few, known, None if limits is None else asked)  # type: ignore[arg-type]
+    for i in np.flatnonzero([np.ndim(b) == 0 for b in known]):
+        asked[i] = _extent(x[:, int(i)], asked[i])
+    return [np.asarray(e) for e in np.histogramdd(few, known, asked)[1]]  # type: ignore[arg-type]
+
+
+@public("histogram2d", np.histogram2d)
+def _histogram2d(
+    x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> tuple[DistArray, DistArray, DistArray]:
+    """Count points in the plane, as ``numpy.histogram2d``; see ``histogramdd``."""
+    if len(x) != len(y):
+        raise ValueError("x and y must have the same length.")
+    one = not hasattr(bins, "__len__") or len(bins) not in (1, 2)
+    if one and hasattr(bins, "__len__"):
+        bins = [bins, bins]
+    elif not one and len(bins) == 1:
+        bins = [bins[0], bins[0]]
+    found, edges = _histogramdd([x, y], bins, range, density, weights)
+    return found, edges[0], edges[1]

@@ -1,0 +1,315 @@
+"""``median``, ``quantile`` and their like: elements at positions of sorted lanes, interpolated.
+
+Which positions follows from the length of the lanes alone; where NaN are left out, from how many
+are left, which the engines count. The elements are selected where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.record.array import create
+from distnb.client.record.creation import asarray, empty
+from distnb.client.record.host_arrays import all_here, plain, watched
+from distnb.client.record.indexing import some_axes
+from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.operations import (
+    as_dist,
+    assign,
+    copied,
+    elementwise,
+    settled,
+)
+from distnb.client.stats.weighted import weighted
+from distnb.geometry.layout import Ints
+from distnb.ops import table
+from distnb.wire.protocol import Collective
+
+__all__ = ["selected"]
+
+
+# -- selection ---------------------------------------------------------------------------------
+
+
+def selected(x: DistArray, axes: Ints, at: Any) -> DistArray:
+    """Return elements by their positions in sorted lanes along some axes: [position, *kept].
+
+    ``at`` has these axes, too, or the first one only. Each engine sorts its part; what travels are
+    samples, in a few rounds, and the elements that are found. But where another axis is long enough
+    to be split instead, it is, so that lanes are whole.
+    """
+    session = x.session
+    lanes = table.selecting_layout(x.placed, axes, session.size)
+    whole = x._view.is_whole(x._base.shape)
+    source = x if whole and x._base.layout == lanes else copied(x, x.dtype, lanes)
+    layout = table.selected_layout(lanes, axes)
+    there = as_dist(at, session)
+    kept = table.reduced_shape(x.shape, axes, keepdims=False)
+    wide = there[(slice(None), *[None] * (len(kept) + 1 - there.ndim))]
+    shape = (at.shape[0], *kept)
+    places = copied(np.broadcast_to(wide, shape), np.dtype(np.intp), layout)  # type: ignore[arg-type]
+    out = create(session, shape, x.dtype, layout, ("empty",))
+    ins = (source.operand, places.operand)
+    session.record(Collective("select", (out.operand,), ins, (axes,), session.site()))
+    return out
+
+
+# -- positions ---------------------------------------------------------------------------------
+# As in Hyndman and Fan, "Sample quantiles in statistical packages", 1996, whose names NumPy uses.
+# All work on numbers and arrays of NumPy, and on distributed ones where lanes differ in length.
+
+
+def _continuous(alpha: float, beta: float) -> Callable[[Any, Any], Any]:
+    return lambda n, q: n * q + (alpha + q * (1 - alpha - beta)) - 1
+
+
+def _discrete(at: Any, stays: Callable[[Any, Any], Any]) -> Any:
+    """Return the index below, or the one after it."""
+    below = np.floor(at)
+    return _index(np.maximum(np.where(stays(at - below, below), below, below + 1), 0))
+
+
+def _index(at: Any) -> Any:
+    return at.astype(np.intp)
+
+
+#: Method -> index among n sorted elements, an integer one if there is nothing to interpolate.
+_METHODS: dict[str, Callable[[Any, Any], Any]] = {
+    "inverted_cdf": lambda n, q: _discrete(n * q - 1, lambda gap, _: gap == 0),
+    "averaged_inverted_cdf": lambda n, q: n * q - 1,
+    "closest_observation": lambda n, q: _discrete(
+        n * q - 1 - 0.5, lambda gap, below: (gap == 0) & (below % 2 == 1)
+    ),
+    "interpolated_inverted_cdf": _continuous(0, 1),
+    "hazen": _continuous(0.5, 0.5),
+    "weibull": _continuous(0, 0),
+    "linear": lambda n, q: (n - 1) * q,
+    "median_unbiased": _continuous(1 / 3.0, 1 / 3.0),
+    "normal_unbiased": _continuous(3 / 8.0, 3 / 8.0),
+    "lower": lambda n, q: _index(np.floor((n - 1) * q)),
+    "higher": lambda n, q: _index(np.ceil((n - 1) * q)),
+    "midpoint": lambda n, q: 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q)),
+    "nearest": lambda n, q: _index(np.round((n - 1) * q)),
+}
+
+#: Method -> weight of the next element, if that is not the fraction of the index.
+_WEIGHTS: dict[str, Callable[[Any, Any], Any]] = {
+    "averaged_inverted_cdf": lambda gap, _: np.where(gap == 0, 0.5, 1.0),
+    "midpoint": lambda _, at: np.where(at % 1 == 0, 0.0, 0.5),
+}
+
+
+def _neighbours(at: Any, n: Any) -> tuple[Any, Any]:
+    """Return the positions of the elements before and after an index."""
+    last = np.maximum(n - 1, 0)
+    before = np.where(at >= n - 1, last, np.where(at < 0, 0, np.floor(at)))
+    after = np.where(at >= n - 1, last, np.where(at < 0, 0, np.floor(at) + 1))
+    return _index(before), _index(after)
+
+
+# -- quantiles ---------------------------------------------------------------------------------
+
+
+def _interpolated(
+    x: DistArray, axes: Ints, q: np.ndarray, method: str, n: Any, weak: bool
+) -> DistArray:
+    """Return quantiles of lanes with ``n`` elements before the NaN that are left out: [q, *kept].
+
+    ``n`` is a number, where NaN count; or an array: [*kept].
+    """
+    counted = isinstance(n, DistArray)
+    n_as_q = n.astype(q.dtype) if counted and q.dtype.kind == "f" else n  # as a weak scalar's
+    at = _METHODS[method](n_as_q, q.reshape(-1, *[1] * (n.ndim if counted else 0)))
+    last = np.maximum(n - 1, 0)[None] if counted else np.array([n - 1])
+    discrete = at.dtype.kind == "i"
+    before, after = (np.clip(at, 0, last),) * 2 if discrete else _neighbours(at, n)
+    found = selected(x, axes, _stacked((before, last) if discrete else (before, after, last)))
+    m, end = len(q), found[-1]
+    result = found[:m]
+    if not discrete:
+        weight = _weight(method, at, before)
+        if not counted:
+            weight = float(weight[0]) if weak else weight.reshape(-1, *[1] * (found.ndim - 1))
+        result = _between(found[:m], found[m : 2 * m], weight, weak)
+    if x.dtype.kind == "f":
+        result = elementwise("where", elementwise("isnan", end), end, result)
+    return result
+
+
+def _weight(method: str, at: Any, before: Any) -> Any:
+    """Return the weight of the element after an index."""
+    gap, rule = at - before, _WEIGHTS.get(method)
+    return (gap if rule is None else rule(gap, at)).astype(at.dtype, copy=False)
+
+
+def _stacked(parts: Any) -> Any:
+    """Return positions one after the other, along the first axis."""
+    if not any(isinstance(p, DistArray) for p in parts):
+        return np.concatenate(parts)
+    total = sum(len(p) for p in parts)
+    made, at = empty((total, *parts[0].shape[1:]), np.intp, session=parts[-1].session), 0
+    for part in parts:
+        made[at : at + len(part)] = part
+        at += len(part)
+    return made
+
+
+def _between(a: DistArray, b: DistArray, t: Any, weak: bool) -> DistArray:
+    """Interpolate from the nearer side, as NumPy; a ``weak`` weight has no dtype of its own."""
+    step, rest, upper = b - a, 1 - t, t >= 0.5
+    if weak and isinstance(t, DistArray) and a.dtype.kind == "f":
+        t, rest = t.astype(a.dtype), rest.astype(a.dtype)
+    return elementwise("where", upper, b - step * rest, a + step * t)
+
+
+def _quantile(
+    name: str,
+    a: Any,
+    q: Any,
+    axis: Any,
+    out: Any,
+    method: str,
+    keepdims: Any,
+    weights: Any,
+    percent: bool,
+    skip: bool,
+) -> DistArray:
+    """Return quantiles as NumPy's function ``name``."""
+    function, x = getattr(np, name), asarray(a)
+    q = q.__array__() if isinstance(q, DistArray) else q
+    keep = keepdims is True
+    options = {"axis": tuple(axis) if isinstance(axis, list) else axis, "keepdims": keep}
+    if not x.size or all_here((x, weights), x.session):
+        options["weights"] = None if weights is None else plain(weights)
+        known = x.to_numpy() if x.here is None else x.here
+        found = watched(name, function, known, q, method=method, **options)
+        return _into(settled(x.session, np.asarray(found)), out)
+    sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
+    one = None if weights is None else np.ones(sample.shape)
+    dtype = np.asarray(function(sample, q, method=method, weights=one, **options)).dtype
+    axes, weak = some_axes(axis, x.ndim), type(q) in (int, float)
+    share = np.true_divide(q, 100, out=...) if percent else np.asarray(q)
+    if weights is not None:
+        found = weighted(x, share.reshape(-1), weights, axis, axes, skip)
+    else:
+        n = _left(x, axes) if skip else int(np.prod([x.shape[d] for d in axes], dtype=int))
+        found = _interpolated(x, axes, share.reshape(-1), method, n, weak)
+    return _into(_shaped(found.astype(dtype, copy=False), share.shape, axes, keep), out)
+
+
+def _left(x: DistArray, axes: Ints) -> Any:
+    """Count the elements that are not NaN."""
+    return np.logical_not(np.isnan(x)).sum(axis=axes)
+
+
+def _shaped(found: DistArray, asked: Ints, axes: Ints, keep: bool) -> DistArray:
+    """Return [q, *kept] with the axes of ``q``, and those that were reduced if they are kept."""
+    for d in axes if keep else ():
+        found = found._look(found._view.insert(d + 1))
+    if len(asked) == 1:
+        return found
+    if not asked:
+        return found[0]
+    made, rows = empty((*asked, *found.shape[1:]), found.dtype, session=found.session), asked[1]
+    for i in range(asked[0]):
+        made[i] = found[i * rows : (i + 1) * rows]
+    return made
+
+
+def _into(found: DistArray, out: Any) -> DistArray:
+    if out is None:
+        return found
+    assign(out, found)
+    return out
+
+
+def _make_quantile(name: str, percent: bool, skip: bool) -> None:
+    def function(
+        a: Any,
+        q: Any,
+        axis: Any = None,
+        out: Any = None,
+        overwrite_input: bool = False,
+        method: str = "linear",
+        keepdims: Any = False,
+        *,
+        weights: Any = None,
+    ) -> DistArray:
+        return _quantile(name, a, q, axis, out, method, keepdims, weights, percent, skip)
+
+    left_out = " NaN are left out." if skip else " A lane with NaN has NaN."
+    function.__doc__ = f"""Return elements by their rank, as ``numpy.{name}``.{left_out}
+
+    All methods of interpolation. The kept axes stay split as they
+    are, and every engine along a reduced axis gets a copy of the result. Engines sort their parts
+    and find by exact splitters (as ``sort``) what is at the positions in question: what is sent are
+    samples, not the elements. Where a kept axis has at least as many indices as there are engines,
+    it is split instead for a while. With ``weights`` all is sorted.
+    """
+    public(name, getattr(np, name))(function)
+
+
+for _name, _percent, _skip in (
+    ("quantile", False, False),
+    ("percentile", True, False),
+    ("nanquantile", False, True),
+    ("nanpercentile", True, True),
+):
+    _make_quantile(_name, _percent, _skip)
+
+
+# -- medians -----------------------------------------------------------------------------------
+
+
+def _median(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> DistArray:
+    x, keep = asarray(a), keepdims is True
+    axis = tuple(axis) if isinstance(axis, list) else axis
+    if x.here is not None or not x.size:
+        known = x.to_numpy() if x.here is None else x.here
+        found = watched(name, getattr(np, name), known, axis, keepdims=keep)
+        return _into(settled(x.session, np.asarray(found)), out)
+    axes = some_axes(axis, x.ndim)
+    n = int(np.prod([x.shape[d] for d in axes], dtype=int))
+    middle = _middle_left(x, axes) if name == "nanmedian" else _middle(x, axes, n)
+    if keep:
+        middle = _shaped(middle[None], (), axes, keep)
+    return _into(middle, out)
+
+
+def _middle(x: DistArray, axes: Ints, n: int) -> DistArray:
+    places = [n // 2] if n % 2 else [n // 2 - 1, n // 2]
+    found = selected(x, axes, np.array([*places, n - 1]))
+    middle = FUNCTIONS[np.mean](found[:-1], 0)
+    if x.dtype.kind not in "fc":
+        return middle
+    return np.where(np.isnan(found[-1]), found[-1], middle)  # type: ignore[return-value]
+
+
+def _middle_left(x: DistArray, axes: Ints) -> DistArray:
+    """Return the medians of what is not NaN: of nothing, NaN."""
+    n = _left(x, axes)
+    places = [np.maximum(n - 1, 0)[None] // 2, n[None] // 2]
+    found = selected(x, axes, _stacked(places))
+    both = FUNCTIONS[np.mean](found, 0)
+    one = FUNCTIONS[np.mean](found[:1], 0)
+    return elementwise("where", n % 2 == 1, one, both)
+
+
+@public("median", np.median)
+def _median_of_all(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
+) -> DistArray:
+    """Return the median along axes, as ``numpy.median``; layout and messages as in ``quantile``."""
+    return _median("median", a, axis, out, keepdims)
+
+
+@public("nanmedian", np.nanmedian)
+def _median_without_nan(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
+) -> DistArray:
+    """Return the median of what is not NaN, as ``numpy.nanmedian``; see ``quantile``."""
+    return _median("nanmedian", a, axis, out, keepdims)

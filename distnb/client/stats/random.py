@@ -1,0 +1,424 @@
+"""Random numbers by global index: the same for every number of engines and every layout."""
+
+from __future__ import annotations
+
+import operator
+import secrets
+from typing import Any
+
+import numpy as np
+
+from distnb.client.record.array import Handle, numeric
+from distnb.client.record.indexing import lengths
+from distnb.client.session.session import Session
+from distnb.client.stats.drawing import floating
+from distnb.client.stats.shuffling import Shuffler
+from distnb.common.errors import explain
+from distnb.ops.philox import words_of
+
+__all__ = ["Generator", "default_rng"]
+
+
+class Generator(Shuffler):
+    """Makes arrays of random numbers, with the methods of ``numpy.random.Generator``.
+
+    The number at a global index depends on the seed, on how many arrays the generator has made
+    before, and on the index: never on the number of engines, the layout or the timing. The
+    words are those of Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2,
+    3", 2011), so the numbers are not those of NumPy's generators.
+
+    Nothing is sent. The layout is the default, or ``dist=`` and ``grid=``. Parameters may be
+    arrays, which broadcast; then the result lies as that of an elementwise operation, to where the
+    parameters are brought. What NumPy refuses raises at the call, or, in the elements of an array,
+    when an engine finds it.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> def draw(n):
+    ...     with dnb.inprocess(n):
+    ...         rng = dnb.random.default_rng(1)
+    ...         return rng.random(5).to_numpy(), rng.poisson([1, 10, 100]).to_numpy()
+    >>> [bool((a == b).all()) for a, b in zip(draw(1), draw(3))]
+    [True, True]
+    """
+
+    def random(
+        self,
+        size: Any = None,
+        dtype: Any = float,
+        out: Any = None,
+        *,
+        dist: Any = None,
+        grid: Any = None,
+    ) -> Any:
+        """Draw floats uniformly from [0, 1)."""
+        return self._standard("uniform", (0.0, 1.0), size, dtype, out, dist, grid)
+
+    def uniform(
+        self,
+        low: Any = 0.0,
+        high: Any = 1.0,
+        size: Any = None,
+        *,
+        dist: Any = None,
+        grid: Any = None,
+    ) -> Any:
+        """Draw floats uniformly from [low, high)."""
+        if _plain(low, high):
+            if not np.isfinite(float(high) - float(low)):
+                raise OverflowError("high - low range exceeds valid bounds")
+            return self._draw("uniform", (float(low), float(high)), size, float, dist, grid)
+        return self._scaled("uniform", low, _minus(high, low), size, dist, grid)
+
+    def standard_normal(
+        self,
+        size: Any = None,
+        dtype: Any = float,
+        out: Any = None,
+        *,
+        dist: Any = None,
+        grid: Any = None,
+    ) -> Any:
+        """Draw floats from the standard normal distribution."""
+        return self._standard("normal", (0.0, 1.0), size, dtype, out, dist, grid)
+
+    def normal(
+        self,
+        loc: Any = 0.0,
+        scale: Any = 1.0,
+        size: Any = None,
+        *,
+        dist: Any = None,
+        grid: Any = None,
+    ) -> Any:
+        """Draw floats from a normal distribution."""
+        if _plain(loc, scale):
+            _positive(scale, "pass the standard deviation")
+            return self._draw("normal", (float(loc), float(scale)), size, float, dist, grid)
+        return self._scaled("normal", loc, scale, size, dist, grid)
+
+    def standard_exponential(
+        self,
+        size: Any = None,
+        dtype: Any = float,
+        method: str = "zig",
+        out: Any = None,
+        *,
+        dist: Any = None,
+        grid: Any = None,
+    ) -> Any:
+        """Draw floats from the exponential distribution with mean 1; by inversion."""
+        return self._standard("exponential", (1.0,), size, dtype, out, dist, grid)
+
+    def exponential(
+        self, scale: Any = 1.0, size: Any = None, *, dist: Any = None, grid: Any = None
+    ) -> Any:
+        """Draw floats from an exponential distribution with mean ``scale``."""
+        if _plain(scale):
+            _positive(scale, "pass the mean")
+            return self._draw("exponential", (float(scale),), size, float, dist, grid)
+        return self._scaled("exponential", 0.0, scale, size, dist, grid)
+
+    def standard_gamma(
+        self,
+        shape: Any,
+        size: Any = None,
+        dtype: Any = float,
+        out: Any = None,
+        *,
+        dist: Any = None,
+        grid: Any = None,
+    ) -> Any:
+        """Draw floats from the gamma distribution with scale 1."""
+        kind, size = floating(dtype), _size_of(out, size, dtype)
+        return _into(self._sample("standard_gamma", (shape,), size, dist, grid, kind), out)
+
+    def gamma(
+        self, shape: Any, scale: Any = 1.0, size: Any = None, *, dist: Any = None, grid: Any = None
+    ) -> Any:
+        """Draw floats from a gamma distribution."""
+        return self._sample("gamma", (shape, scale), size, dist, grid)
+
+    def integers(
+        self,
+        low: Any,
+        high: Any = None,
+        size: Any = None,
+        dtype: Any = np.int64,
+        endpoint: bool = False,
+        *,
+        dist: Any = None,
+        grid: Any = None,
+    ) -> Any:
+        """Draw integers from [low, high), or [low, high] with ``endpoint``."""
+        low, high = (0, low) if high is None else (low, high)
+        kind = numeric(dtype)
+        if kind.kind not in "iub":
+            raise TypeError(explain("dtype", kind, "an integer type", "use random() for floats"))
+        if not _plain(low, high):
+            ends = low, high + 1 if endpoint else high
+            return self._sample("integers_between", ends, size, dist, grid, kind, np.int64)
+        first, stop = operator.index(low), operator.index(high) + bool(endpoint)
+        lowest, highest = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
+        if first >= stop or first < lowest or stop - 1 > highest:
+            raise ValueError(
+                explain(
+                    "range", f"[{first}, {stop})", f"a filled one within {kind}", "widen or swap it"
+                )
+            )
+        return self._draw("integers", (first, stop), size, kind, dist, grid)
+
+    def beta(self, a: Any, b: Any, size: Any = None, *, dist: Any = None, grid: Any = None) -> Any:
+        """Draw floats from a beta distribution."""
+        return self._sample("beta", (a, b), size, dist, grid)
+
+    def binomial(
+        self, n: Any, p: Any, size: Any = None, *, dist: Any = None, grid: Any = None
+    ) -> Any:
+        """Draw numbers of successes among ``n`` trials."""
+        return self._sample("binomial", (n, p), size, dist, grid, np.int64)
+
+    def chisquare(self, df: Any, size: Any = None, *, dist: Any = None, grid: Any = None) -> Any:
+        """Draw floats from a chi-square distribution."""
+        return self._sample("chisquare", (df,), size, dist, grid)
+
+    def f(
+        self, dfnum: Any, dfden: Any, size: Any = None, *, dist: Any = None, grid: Any = None
+    ) -> Any:
+        """Draw floats from an F distribution."""
+        return self._sample("f", (dfnum, dfden), size, dist, grid)
+
+    def geometric(self, p: Any, size: Any = None, *, dist: Any = None, grid: Any = None) -> Any:
+        """Draw numbers of trials up to the first success."""
+        return self._sample("geometric", (p,), size, dist, grid, np.int64)
+
+    def gumbel(
+        self,
+        loc: Any = 0.0,
+        scale: Any = 1.0,
+        size: Any = None,
+        *,
+        dist: Any = None,
+        grid: Any = None,
+    ) -> Any:
+        """Draw floats from a Gumbel distribution."""
+        return self._sample("gumbel", (loc, scale), size, dist, grid)
+
+    def hypergeometric(
+        self,
+        ngood: Any,
+        nbad: Any,
+        nsample: Any,
+        size: Any = None,
+        *,
+        dist: Any = None,
+        grid: Any = None,
+    ) -> Any:
+        """Draw numbers of good ones in samples without replacement."""
+        return self._sample(
+            "hypergeometric", (ngood, nbad, nsample), size, dist, grid, np.int64, np.int64
+        )
+
+    def laplace(
+        self,
+        loc: Any = 0.0,
+        scale: Any = 1.0,
+        size: Any = None,
+        *,
+        dist: Any = None,
+        grid: Any = None,
+    ) -> Any:
+        """Draw floats from a Laplace distribution."""
+        return self._sample("laplace", (loc, scale), size, dist, grid)
+
+    def logistic(
+        self,
+        loc: Any = 0.0,
+        scale: Any = 1.0,
+        size: Any = None,
+        *,
+        dist: Any = None,
+        grid: Any = None,
+    ) -> Any:
+        """Draw floats from a logistic distribution."""
+        return self._sample("logistic", (loc, scale), size, dist, grid)
+
+    def lognormal(
+        self,
+        mean: Any = 0.0,
+        sigma: Any = 1.0,
+        size: Any = None,
+        *,
+        dist: Any = None,
+        grid: Any = None,
+    ) -> Any:
+        """Draw floats whose logarithms are normal."""
+        return self._sample("lognormal", (mean, sigma), size, dist, grid)
+
+    def logseries(self, p: Any, size: Any = None, *, dist: Any = None, grid: Any = None) -> Any:
+        """Draw integers from a logarithmic series distribution."""
+        return self._sample("logseries", (p,), size, dist, grid, np.int64)
+
+    def negative_binomial(
+        self, n: Any, p: Any, size: Any = None, *, dist: Any = None, grid: Any = None
+    ) -> Any:
+        """Draw numbers of failures before ``n`` successes."""
+        return self._sample("negative_binomial", (n, p), size, dist, grid, np.int64)
+
+    def noncentral_chisquare(
+        self, df: Any, nonc: Any, size: Any = None, *, dist: Any = None, grid: Any = None
+    ) -> Any:
+        """Draw floats from a noncentral chi-square distribution."""
+        return self._sample("noncentral_chisquare", (df, nonc), size, dist, grid)
+
+    def noncentral_f(
+        self,
+        dfnum: Any,
+        dfden: Any,
+        nonc: Any,
+        size: Any = None,
+        *,
+        dist: Any = None,
+        grid: Any = None,
+    ) -> Any:
+        """Draw floats from a noncentral F distribution."""
+        return self._sample("noncentral_f", (dfnum, dfden, nonc), size, dist, grid)
+
+    def pareto(self, a: Any, size: Any = None, *, dist: Any = None, grid: Any = None) -> Any:
+        """Draw floats from a Pareto II distribution."""
+        return self._sample("pareto", (a,), size, dist, grid)
+
+    def poisson(
+        self, lam: Any = 1.0, size: Any = None, *, dist: Any = None, grid: Any = None
+    ) -> Any:
+        """Draw integers from a Poisson distribution."""
+        return self._sample("poisson", (lam,), size, dist, grid, np.int64)
+
+    def power(self, a: Any, size: Any = None, *, dist: Any = None, grid: Any = None) -> Any:
+        """Draw floats in [0, 1] from a power distribution."""
+        return self._sample("power", (a,), size, dist, grid)
+
+    def rayleigh(
+        self, scale: Any = 1.0, size: Any = None, *, dist: Any = None, grid: Any = None
+    ) -> Any:
+        """Draw floats from a Rayleigh distribution."""
+        return self._sample("rayleigh", (scale,), size, dist, grid)
+
+    def standard_cauchy(self, size: Any = None, *, dist: Any = None, grid: Any = None) -> Any:
+        """Draw floats from the standard Cauchy distribution."""
+        return self._sample("standard_cauchy", (), size, dist, grid)
+
+    def standard_t(self, df: Any, size: Any = None, *, dist: Any = None, grid: Any = None) -> Any:
+        """Draw floats from Student's t distribution."""
+        return self._sample("standard_t", (df,), size, dist, grid)
+
+    def triangular(
+        self,
+        left: Any,
+        mode: Any,
+        right: Any,
+        size: Any = None,
+        *,
+        dist: Any = None,
+        grid: Any = None,
+    ) -> Any:
+        """Draw floats from a triangular distribution."""
+        return self._sample("triangular", (left, mode, right), size, dist, grid)
+
+    def vonmises(
+        self, mu: Any, kappa: Any, size: Any = None, *, dist: Any = None, grid: Any = None
+    ) -> Any:
+        """Draw angles from a von Mises distribution."""
+        return self._sample("vonmises", (mu, kappa), size, dist, grid)
+
+    def wald(
+        self, mean: Any, scale: Any, size: Any = None, *, dist: Any = None, grid: Any = None
+    ) -> Any:
+        """Draw floats from a Wald (inverse Gaussian) distribution."""
+        return self._sample("wald", (mean, scale), size, dist, grid)
+
+    def weibull(self, a: Any, size: Any = None, *, dist: Any = None, grid: Any = None) -> Any:
+        """Draw floats from a Weibull distribution."""
+        return self._sample("weibull", (a,), size, dist, grid)
+
+    def zipf(self, a: Any, size: Any = None, *, dist: Any = None, grid: Any = None) -> Any:
+        """Draw integers from a Zipf distribution."""
+        return self._sample("zipf", (a,), size, dist, grid, np.int64)
+
+    def _standard(
+        self, kind: str, args: Any, size: Any, dtype: Any, out: Any, dist: Any, grid: Any
+    ) -> Any:
+        """Draw numbers without parameters, into an array that may be given."""
+        shape = _size_of(out, size, dtype)
+        return _into(self._draw(kind, args, shape, floating(dtype), dist, grid), out)
+
+    def _scaled(self, kind: str, loc: Any, scale: Any, size: Any, dist: Any, grid: Any) -> Any:
+        """Draw standard numbers, times arrays, plus arrays."""
+        return self._sample(f"scaled_{kind}", (loc, scale), size, dist, grid)
+
+    def bytes(self, length: int) -> bytes:
+        """Return random bytes, in the notebook."""
+        return self.integers(0, 256, length, np.uint8).to_numpy().tobytes()
+
+    def spawn(self, n_children: int) -> list[Generator]:
+        """Return generators whose numbers have nothing to do with each other's."""
+        streams = range(n_children)
+        words = [self._next() for _ in streams]
+        return [Generator(_mixed(self.seed, w), self._session) for w in words]
+
+
+def _size_of(out: Any, size: Any, dtype: Any) -> Any:
+    """Return the size that is asked for, by itself or by an array to draw into."""
+    if out is None:
+        return size
+    if not isinstance(out, Handle):
+        raise TypeError(explain("out", type(out).__name__, "a DistArray", "leave it out"))
+    if out.dtype != numeric(dtype):
+        raise TypeError(explain("out", out.dtype, numeric(dtype), "pass dtype="))
+    if size is not None and lengths(size) != out.shape:
+        raise ValueError(explain("out", f"shape {out.shape}", lengths(size), "leave out size"))
+    return out.shape
+
+
+def _into(found: Any, out: Any) -> Any:
+    if out is None:
+        return found
+    out[...] = found
+    return out
+
+
+def _plain(*parameters: Any) -> bool:
+    """Tell whether all parameters are single numbers."""
+    return not any(isinstance(p, Handle) or np.ndim(p) for p in parameters)
+
+
+def _minus(high: Any, low: Any) -> Any:
+    one = isinstance(high, Handle) or isinstance(low, Handle)
+    return high - low if one else np.subtract(high, low)
+
+
+def _positive(scale: Any, do: str) -> None:
+    if not scale >= 0:
+        raise ValueError(explain("scale", scale, "a number >= 0", do))
+
+
+def _mixed(seed: int, number: int) -> int:
+    """Return the seed of a generator that was spawned (the words of an index never drawn)."""
+    last = np.array([2**64 - 1 - number], np.uint64)
+    return int(words_of(last, seed, 2**64 - 1)[0, 0])
+
+
+def default_rng(seed: Any = None, *, session: Session | None = None) -> Generator:
+    """Return a generator; without a seed, a fresh one is drawn.
+
+    Under SPMD give a seed: without one each rank would draw its own.
+    """
+    if isinstance(seed, Generator):
+        return seed
+    if seed is None:
+        return Generator(secrets.randbits(63), session)
+    value = operator.index(seed)
+    if not 0 <= value < 1 << 64:
+        raise ValueError(explain("seed", value, "a number from 0 to 2**64 - 1", "pass another"))
+    return Generator(value, session)

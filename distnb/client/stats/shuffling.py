@@ -1,0 +1,266 @@
+"""Random numbers that come together: orders, choices, counts of categories, vectors."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.linalg.products import matmul
+from distnb.client.record.array import Handle
+from distnb.client.record.creation import (
+    arange,
+    asarray,
+    empty,
+    full,
+)
+from distnb.client.record.indexing import lengths, one_axis
+from distnb.client.record.namespace import FUNCTIONS
+from distnb.client.record.operations import elementwise
+from distnb.client.select.sorting import sort
+from distnb.client.stats.drawing import Source
+from distnb.common.errors import explain
+from distnb.geometry.layout import Ints
+
+__all__ = ["Shuffler"]
+
+
+class Shuffler(Source):
+    """Draws what depends on several elements: composed of independent numbers and operations."""
+
+    def permutation(self, x: Any, axis: int = 0, *, dist: Any = None, grid: Any = None) -> Any:
+        """Return the numbers below ``x`` in random order, or an array's slices along an axis.
+
+        The order is that of random keys of 64 bits. Keys are sorted, elements sent where they
+        belong.
+        """
+        if isinstance(x, int | np.integer):
+            return self._order(operator.index(x), dist, grid)
+        a = x if isinstance(x, DistArray) else asarray(x, dist=dist, grid=grid)
+        d = one_axis(axis, a.ndim)
+        return _take(a, self._order(a.shape[d], None, None, a), d)
+
+    def shuffle(self, x: DistArray, axis: int = 0) -> None:
+        """Bring an array's slices along an axis into random order, in place."""
+        if not isinstance(x, DistArray):
+            raise TypeError(explain("array", type(x).__name__, "a DistArray", "use permutation()"))
+        x[...] = self.permutation(x, axis)
+
+    def permuted(self, x: Any, *, axis: Any = None, out: DistArray | None = None) -> Any:
+        """Bring each lane along an axis into an order of its own; without an axis, all elements."""
+        a = x if isinstance(x, DistArray) else asarray(x)
+        reshape = FUNCTIONS[np.reshape]
+        if axis is None:
+            found = reshape(self.permutation(reshape(a, (-1,))), a.shape)
+        else:
+            keys = self._draw("integers", (0, 2**64), a.shape, np.uint64, *_beside(a))
+            order = FUNCTIONS[np.argsort](keys, axis=one_axis(axis, a.ndim))
+            found = FUNCTIONS[np.take_along_axis](a, order, one_axis(axis, a.ndim))
+        if out is None:
+            return found
+        out[...] = found
+        return out
+
+    def choice(
+        self,
+        a: Any,
+        size: Any = None,
+        replace: bool = True,
+        p: Any = None,
+        axis: int = 0,
+        shuffle: bool = True,
+        *,
+        dist: Any = None,
+        grid: Any = None,
+    ) -> Any:
+        """Choose among the numbers below ``a``, or among an array's slices along an axis.
+
+        With ``p``, each is chosen with its probability: by looking up uniform numbers in the sums
+        of ``p``, or, without replacement, by the order of exponential numbers over ``p``
+        (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006).
+        """
+        given = None if isinstance(a, int | np.integer) else a
+        if given is not None and not isinstance(given, DistArray):
+            given = asarray(given)
+        d = 0 if given is None else one_axis(axis, given.ndim)
+        n = operator.index(a) if given is None else given.shape[d]
+        shape = () if size is None else lengths(size)
+        _check_choice(n, int(np.prod(shape)), replace, p)
+        if replace:
+            chosen = self._with_replacement(n, shape, p, dist, grid)
+        else:
+            chosen = self._without_replacement(n, shape, p, dist, grid)
+        return chosen if given is None else _take(given, chosen, d)
+
+    def _with_replacement(self, n: int, shape: Ints, p: Any, dist: Any, grid: Any) -> Any:
+        if p is None:
+            return self._draw("integers", (0, n), shape, np.int64, dist, grid)
+        u = self._draw("uniform", (0.0, 1.0), shape, np.float64, dist, grid)
+        sums = _sums(p, u.session)
+        found = FUNCTIONS[np.searchsorted](sums, u * sums[-1], side="right")
+        return elementwise("minimum", found, n - 1)
+
+    def _without_replacement(self, n: int, shape: Ints, p: Any, dist: Any, grid: Any) -> Any:
+        if p is None:
+            order = self._order(n, dist, grid)
+        else:
+            times = self._draw("exponential", (1.0,), n, np.float64, dist, grid)
+            chances = elementwise("maximum", asarray(p, session=times.session), 1e-300)
+            order = FUNCTIONS[np.argsort](times / chances)
+        first = order[: int(np.prod(shape))]
+        if len(shape) == 1:
+            return first.copy()
+        return FUNCTIONS[np.reshape](first, shape)
+
+    def _order(self, n: int, dist: Any, grid: Any, like: Any = None) -> Any:
+        """Return the numbers below n in random order: sorted keys that end in the number.
+
+        The keys differ in as many bits as the numbers leave, which is 34 for 2**30 of them; where
+        they are equal in these, the smaller number comes first.
+        """
+        if n < 0:
+            raise ValueError(explain("length", n, "a number >= 0", "check the arithmetic"))
+        if like is not None:
+            dist, grid = (None, None) if like.here is not None else ("block", None)
+        keys = self._draw("integers", (0, 2**64), n, np.uint64, dist, grid)
+        bits = max(1, int(n - 1).bit_length())
+        mask = (1 << bits) - 1
+        number = arange(n, dtype=np.uint64, dist=keys, session=keys.session)
+        ordered = sort((keys & np.uint64(2**64 - 1 - mask)) | number)
+        return (ordered & np.uint64(mask)).astype(np.int64)
+
+    # -- counts and vectors --------------------------------------------------------------------
+
+    def multinomial(
+        self, n: Any, pvals: Any, size: Any = None, *, dist: Any = None, grid: Any = None
+    ) -> Any:
+        """Draw how often each category occurs in ``n`` trials: binomial numbers of those left."""
+        chances = np.asarray(pvals, np.float64)
+        if not isinstance(n, Handle):
+            np.random.default_rng(0).multinomial(np.min(n), chances, **_no_size(chances))
+        rest = np.cumsum(chances[..., ::-1], -1)[..., ::-1]
+        share = np.divide(chances, rest, out=np.zeros_like(chances), where=rest > 0)
+        share = np.minimum(share, 1.0)
+
+        def draw(j: int, left: Any) -> Any:
+            return self._sample("binomial", (left, share[..., j]), None, dist, grid, np.int64)
+
+        return self._counts(n, chances.shape, size, draw, dist, grid)
+
+    def multivariate_hypergeometric(
+        self,
+        colors: Any,
+        nsample: int,
+        size: Any = None,
+        method: str = "marginals",
+        *,
+        dist: Any = None,
+        grid: Any = None,
+    ) -> Any:
+        """Draw how many of each color are in a sample without replacement."""
+        numbers = np.asarray(colors)
+        numpys: Any = np.random.default_rng(0)
+        numpys.multivariate_hypergeometric(numbers, nsample, 0, method)  # raises what NumPy raises
+        rest = np.cumsum(numbers[::-1])[::-1] - numbers
+
+        def draw(j: int, left: Any) -> Any:
+            args = numbers[j], rest[j], left
+            return self._sample("hypergeometric", args, None, dist, grid, np.int64, np.int64)
+
+        return self._counts(nsample, numbers.shape, size, draw, dist, grid)
+
+    def _counts(self, n: Any, shape: Ints, size: Any, draw: Any, dist: Any, grid: Any) -> Any:
+        """Draw category by category; what is left is of the last one."""
+        outer = n.shape if isinstance(n, Handle) else np.shape(n)
+        outer = np.broadcast_shapes(outer, shape[:-1]) if size is None else lengths(size)
+        session = n.session if isinstance(n, Handle) else self._session
+        found = empty((*outer, shape[-1]), np.int64, dist=dist, grid=grid, session=session)
+        left = full(outer, n, np.int64, session=found.session) if not isinstance(n, Handle) else n
+        for j in range(shape[-1] - 1):
+            drawn = draw(j, left)
+            found[..., j] = drawn
+            left = left - drawn
+        if shape[-1]:
+            found[..., -1] = left
+        return found
+
+    def dirichlet(self, alpha: Any, size: Any = None, *, dist: Any = None, grid: Any = None) -> Any:
+        """Draw vectors of positive numbers with sum 1: gamma numbers over their sum."""
+        weights = np.asarray(alpha, np.float64)
+        np.random.default_rng(0).dirichlet(weights, 0)  # raises what NumPy raises
+        shape = (*(() if size is None else lengths(size)), len(weights))
+        logs = self._sample("log_gamma", (weights,), shape, dist, grid)
+        parts = elementwise("exp", logs - logs.max(axis=-1, keepdims=True))
+        return parts / parts.sum(axis=-1, keepdims=True)
+
+    def multivariate_normal(
+        self,
+        mean: Any,
+        cov: Any,
+        size: Any = None,
+        check_valid: str = "warn",
+        tol: float = 1e-8,
+        *,
+        method: str = "svd",
+        dist: Any = None,
+        grid: Any = None,
+    ) -> Any:
+        """Draw normal vectors: standard ones times a root of the covariance (of the notebook)."""
+        center, spread = np.asarray(mean, np.float64), np.asarray(cov, np.float64)
+        numpys: Any = np.random.default_rng(0)
+        numpys.multivariate_normal(center, spread, 0, check_valid, tol, method=method)
+        shape = (*(() if size is None else lengths(size)), len(center))
+        numbers = self._draw("normal", (0.0, 1.0), shape, np.float64, dist, grid)
+        return matmul(numbers, _root(spread, method)) + center
+
+
+def _root(cov: np.ndarray, method: str) -> np.ndarray:
+    """Return a matrix whose product with itself, transposed from the left, is the covariance."""
+    if method == "cholesky":
+        return np.ascontiguousarray(np.linalg.cholesky(cov).T)
+    if method == "eigh":
+        values, vectors = np.linalg.eigh(cov)
+        return np.ascontiguousarray((vectors * np.sqrt(np.abs(values))).T)
+    u, s, _ = np.linalg.svd(cov)
+    return np.ascontiguousarray((u * np.sqrt(s)).T)
+
+
+def _no_size(chances: np.ndarray) -> dict[str, Any]:
+    return {"size": (0, *chances.shape[:-1])}
+
+
+def _beside(a: Any) -> tuple[Any, Any]:
+    """Return ``dist`` and ``grid`` of a new array that is to lie as ``a``."""
+    return (None if a.here is not None else a), None
+
+
+def _sums(p: Any, session: Any) -> Any:
+    """Return the sums of probabilities; of those in the notebook they never depend on engines."""
+    if isinstance(p, DistArray) and p.here is None:
+        return FUNCTIONS[np.cumsum](p)
+    return asarray(np.cumsum(np.asarray(p, np.float64)), session=session)
+
+
+def _take(a: Any, index: Any, axis: int) -> Any:
+    return a[(*[slice(None)] * axis, index)]
+
+
+def _check_choice(n: int, number: int, replace: bool, p: Any) -> None:
+    """Raise what NumPy raises; the elements of ``p`` are read."""
+    if n <= 0 and number:
+        raise ValueError("a must be a positive integer unless no samples are taken")
+    if p is not None:
+        shape = p.shape if isinstance(p, Handle) else np.shape(p)
+        if shape != (n,):
+            raise ValueError("a and p must have same size")
+        chances = p if isinstance(p, DistArray) else np.asarray(p, np.float64)
+        if not float(chances.min()) >= 0:
+            raise ValueError("Probabilities are not non-negative")
+        if not abs(float(chances.sum()) - 1) < 1e-8**0.5:
+            raise ValueError("Probabilities do not sum to 1")
+        if not replace and int((chances > 0).sum()) < number:
+            raise ValueError("Fewer non-zero entries in p than size")
+    if not replace and number > n:
+        raise ValueError("Cannot take a larger sample than population when replace is False")

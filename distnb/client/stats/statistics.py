@@ -1,0 +1,187 @@
+"""Weighted means and covariances: sums and products of matrices."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.record.creation import asarray, empty
+from distnb.client.record.eager import at_once, session_of
+from distnb.client.record.indexing import some_axes
+from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.operations import elementwise
+from distnb.client.record.reducing import reduce
+from distnb.common.errors import explain
+from distnb.geometry.layout import Ints
+
+__all__ = ["beside"]
+
+
+@public("average", np.average)
+def _average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
+) -> Any:
+    """Return the weighted mean, as ``numpy.average``; layout as in ``sum``.
+
+    Whether the weights add up to zero is read first: this waits.
+    """
+    x = asarray(a, session=session_of(a, weights))
+    axes, keep = some_axes(axis, x.ndim), keepdims is True
+    if weights is None:
+        mean = FUNCTIONS[np.mean](x, axes, keepdims=keep)
+        n = int(np.prod([x.shape[d] for d in axes], dtype=int))
+        scale: Any = elementwise("add", FUNCTIONS[np.zeros_like](mean), mean.dtype.type(n))
+        return (mean, scale) if returned else mean
+    heavy = beside(asarray(weights, session=x.session), x, axis, axes)
+    kinds = (x.dtype, heavy.dtype, *([np.dtype(float)] if x.dtype.kind in "biu" else []))
+    dtype = np.result_type(*kinds)
+    scale = reduce("sum", heavy, axes, dtype, None, keep)
+    if bool((scale == 0).any()):
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+    total = reduce("sum", elementwise("multiply", x, heavy, dtype=dtype), axes, None, None, keep)
+    mean = total / scale
+    return (mean, scale) if returned else mean
+
+
+def beside(weights: DistArray, x: DistArray, axis: Any, axes: Ints) -> DistArray:
+    """Return weights in the shape of ``x``; those of some axes are stretched along the others."""
+    if weights.shape == x.shape:
+        return weights
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    given = [d % x.ndim for d in (axis if isinstance(axis, tuple) else (axis,))]
+    if weights.shape != tuple(x.shape[d] for d in given):
+        raise ValueError(
+            "Shape of weights must be consistent with shape of a along specified axis."
+        )
+    weights = weights.transpose([given.index(d) for d in axes])
+    view = weights[tuple(slice(None) if d in axes else None for d in range(x.ndim))]
+    return np.broadcast_to(view, x.shape)  # type: ignore[return-value]
+
+
+@public("cov", np.cov)
+def _cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: Any = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> DistArray:
+    """Return the covariance matrix of variables, as ``numpy.cov``.
+
+    A product of the matrix of deviations with its own transpose: layout and messages as in
+    ``matmul``. Sums of weights are read first: this waits.
+    """
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError("ddof must be integer")
+    session = session_of(m, y, fweights, aweights)
+    given = [asarray(v, session=session) for v in (m, y) if v is not None]
+    found = at_once(
+        np.cov,
+        *given,
+        rowvar=rowvar,
+        bias=bias,
+        ddof=ddof,
+        fweights=fweights,
+        aweights=aweights,
+        dtype=dtype,
+    )
+    if found is not None:
+        return found
+    x = _variables(given, rowvar, dtype)
+    if x.shape[0] == 0:
+        return empty((0, 0), session=session)
+    free = ddof if ddof is not None else int(not bias)
+    weights, fact = _degrees(x, fweights, aweights, free)
+    mean = _average(x, 1, weights, keepdims=True)
+    rest = x - mean
+    heavy = rest if weights is None else rest * weights
+    found = FUNCTIONS[np.matmul](rest, elementwise("conjugate", heavy).T)
+    return (found * np.true_divide(1, fact)).squeeze()
+
+
+def _variables(given: list[DistArray], rowvar: bool, dtype: Any) -> DistArray:
+    """Return a row for each variable."""
+    for x in given:
+        if x.ndim > 2:
+            raise ValueError(f"{'my'[given.index(x)]} has more than 2 dimensions")
+    kind = dtype or np.result_type(*(x.dtype for x in given), np.float64)
+    rows = []
+    for i, x in enumerate(given):
+        wide = x if x.ndim == 2 else x[(None,) * (2 - x.ndim)]
+        turn = not rowvar and (x.ndim != 1 if i == 0 else wide.shape[0] != 1)
+        rows.append((wide.T if turn else wide).astype(kind, copy=False))
+    if len(rows) == 1:
+        return rows[0]
+    lengths = [len(r) for r in rows]
+    if rows[0].shape[1] != rows[1].shape[1]:
+        raise ValueError(
+            explain("y", f"{rows[1].shape[1]} observations", f"{rows[0].shape[1]}", "cut one")
+        )
+    made = empty((sum(lengths), rows[0].shape[1]), kind, session=rows[0].session)
+    made[: lengths[0]], made[lengths[0] :] = rows
+    return made
+
+
+def _degrees(x: DistArray, fweights: Any, aweights: Any, ddof: int) -> tuple[Any, Any]:
+    """Return the product of both kinds of weights, and what covariances are divided by."""
+    weights = [
+        _checked(name, w, x) for name, w in (("f", fweights), ("a", aweights)) if w is not None
+    ]
+    w = weights[0] if len(weights) == 1 else weights[0] * weights[1] if weights else None
+    if w is None:
+        fact: float = x.shape[1] - ddof
+    else:
+        total = float(w.sum())
+        if ddof == 0:
+            fact = total
+        elif aweights is None:
+            fact = total - ddof
+        else:
+            fact = total - ddof * float((w * weights[-1]).sum()) / total
+    if fact <= 0:
+        warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=3)
+        fact = 0.0
+    return w, fact
+
+
+def _checked(kind: str, given: Any, x: DistArray) -> DistArray:
+    """Return weights as floats; raise what NumPy raises."""
+    w = asarray(given, session=x.session).astype(float, copy=False)
+    if kind == "f" and not bool((w == elementwise("rint", w)).all()):
+        raise TypeError("fweights must be integer")
+    if w.ndim > 1:
+        raise RuntimeError(f"cannot handle multidimensional {kind}weights")
+    if w.shape[0] != x.shape[1]:
+        raise RuntimeError(f"incompatible numbers of samples and {kind}weights")
+    if bool((w < 0).any()):
+        raise ValueError(f"{kind}weights cannot be negative")
+    return w
+
+
+@public("corrcoef", np.corrcoef)
+def _corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> DistArray:
+    """Return correlation coefficients, as ``numpy.corrcoef``: covariances, scaled; see ``cov``."""
+    found = at_once(np.corrcoef, asarray(x, session=session_of(x, y)), y, rowvar, dtype=dtype)
+    if found is not None:
+        return found
+    c = _cov(x, y, rowvar, dtype=dtype)
+    if not c.ndim:
+        return c / c
+    row, column = (
+        asarray(np.arange(len(c)), session=c.session)[k] for k in ((slice(None), None), None)
+    )
+    on = elementwise("equal", row, column)
+    deviation = elementwise("sqrt", elementwise("where", on, c.real, 0).sum(axis=1))
+    c = c / deviation[:, None] / deviation[None, :]
+    if c.dtype.kind != "c":
+        return elementwise("clip", c, -1, 1)
+    real, imag = elementwise("clip", c.real, -1, 1), elementwise("clip", c.imag, -1, 1)
+    return real + imag * c.dtype.type(1j)

@@ -1,0 +1,4 @@
+"""The way of bytes to the engines: how they are started and reached, and the transports.
+
+Nothing about arrays belongs here. ``client.session`` may import it.
+"""

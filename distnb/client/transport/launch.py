@@ -1,0 +1,408 @@
+"""Start MPI engines, or connect to running ones; end those started here, whatever happens.
+
+``start_engines`` starts one process, the *watchdog* (:mod:`distnb.client.transport.watchdog`). It
+starts the controller and ``mpiexec`` as its own children, waits until it is told to stop or until
+its parent, the *owner*, is gone, and ends all that it started::
+
+    owner (notebook)
+    +-- watchdog
+        +-- controller (hub and schedulers)
+        +-- mpiexec -- engines -- nannies
+
+So there is one way to end, and no moment at which a process has no one who would end it.
+Everything that ipyparallel writes goes to one temporary folder, which goes with the processes.
+POSIX only.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from distnb.client.transport import watchdog as _watchdog_script
+from distnb.client.transport.mpiexec import engine_environment, find_mpiexec, mpi_family
+from distnb.client.transport.watchdog import load_json, read_text
+from distnb.common.errors import EngineError, explain
+
+if TYPE_CHECKING:
+    import ipyparallel
+
+__all__ = ["Engines", "connect_client", "running_default_cluster", "start_engines"]
+
+#: Engines register at the second beat, hence a short period (ms; 100 would win another 0.1 s at the
+#: start, and take 2 % of a core for ever). Missing ones are given the 30 s they have by default:
+#: nannies tell of a death at once, and a lost engine never comes back. Engines look for the
+#: controller's beats every period + 500 ms, and give up after 60 s.
+HEARTBEAT = ["--HeartMonitor.period=200", "--HeartMonitor.max_heartmonitor_misses=150"]
+MISSED = "--IPEngine.max_heartbeat_misses=85"
+
+#: Where Open MPI 5 and 4 keep what they may leave behind.
+SESSION_FOLDER = ("PRTE_MCA_prte_tmpdir_base", "OMPI_MCA_orte_tmpdir_base")
+
+#: The controller chooses ports that are free, and its processes take them some 0.1 s later. Until
+#: then another process may have one, and ipyparallel goes on without what should listen there.
+TAKEN = "Address already in use"
+ATTEMPTS = 3
+
+# Starting and stopping ------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Engines:
+    """A running ipyparallel cluster of MPI engines that distnb started.
+
+    The id of an engine is its rank. The engines end with the process that started them, at the
+    latest; a forked child of it cannot stop them.
+    """
+
+    client: ipyparallel.Client
+    """A connected client; ``client.ids == list(range(n))``."""
+    n: int
+    """The number of engines."""
+    _watchdog: _Watchdog = field(repr=False)
+
+    def stop(self) -> None:
+        """End all processes and remove all files of the cluster; the second time, do nothing."""
+        if self._watchdog.stopped or os.getpid() != self._watchdog.owner:
+            return
+        atexit.unregister(self.stop)
+        try:
+            # Before the engines go, or the client would report their deaths.
+            self.client.close(linger=0)
+        finally:
+            self._watchdog.stop()
+
+
+def start_engines(n: int, *, mpiexec: str | None = None, timeout: float = 60.0) -> Engines:
+    """Start MPI engines on this machine and connect to them.
+
+    Parameters
+    ----------
+    n : int
+        How many engines. More than cores is allowed.
+    mpiexec : str, optional
+        The MPI launcher; by default the one installed with this Python, else the first on PATH.
+    timeout : float, default 60.0
+        Seconds after which engines that are not ready are given up.
+
+    Returns
+    -------
+    Engines
+        The engines, ready for work. They end with this process, however it ends.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no launcher.
+    EngineError
+        The engines ended early, or are not ranks of one MPI job. The reason is in the message.
+    TimeoutError
+        The engines were not ready in time.
+
+    Examples
+    --------
+    >>> engines = start_engines(2)                                           # doctest: +SKIP
+    >>> engines.client[:].apply_sync(os.getpid)                              # doctest: +SKIP
+    [4711, 4712]
+    >>> engines.stop()                                                       # doctest: +SKIP
+    """
+    _check_count(n)
+    launcher = find_mpiexec(mpiexec)
+    for _ in range(ATTEMPTS - 1):
+        with contextlib.suppress(_PortTakenError):
+            return _started(launcher, int(n), timeout)
+    return _started(launcher, int(n), timeout)
+
+
+def _started(launcher: str, n: int, timeout: float) -> Engines:
+    environment = engine_environment(os.environ, mpi_family(launcher), n)
+    watchdog = _Watchdog.start(launcher, n, environment, timeout)
+    try:
+        client = _connect_engines(watchdog, n)
+    except BaseException:
+        watchdog.stop()
+        raise
+    engines = Engines(client, n, watchdog)
+    atexit.register(engines.stop)
+    return engines
+
+
+class _PortTakenError(EngineError):
+    """Another process was given a port that the controller had chosen."""
+
+
+def _check_count(n: object) -> None:
+    """Refuse what is not a number of engines."""
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise TypeError(explain("engines", repr(n), "an integer >= 1", "pass n=4"))
+    if int(n) < 1:
+        raise ValueError(explain("engines", n, "an integer >= 1", "pass n=4"))
+
+
+@dataclass(eq=False)
+class _Watchdog:
+    """The owner's side of the watchdog process."""
+
+    process: subprocess.Popen[bytes]
+    folder: Path
+    deadline: float
+    mpiexec: str
+    owner: int = field(default_factory=os.getpid)
+    stopped: bool = False
+
+    @classmethod
+    def start(cls, mpiexec: str, n: int, environment: dict[str, str], timeout: float) -> _Watchdog:
+        """Start the watchdog, which starts everything else."""
+        folder = Path(tempfile.mkdtemp(prefix="distnb-"))
+        environment |= dict.fromkeys(SESSION_FOLDER, str(folder))
+        commands = _commands(folder, mpiexec, n, timeout)
+        task = {"owner": os.getpid(), "folder": str(folder), "commands": commands}
+        with open(folder / "watchdog.log", "wb") as log:
+            process = subprocess.Popen(
+                # Isolated, without site-packages: starts in 40 ms, and no package can break it.
+                [sys.executable, "-I", "-S", _watchdog_script.__file__, json.dumps(task)],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                # Ctrl-C and a kernel's interrupt go to the whole group of the owner.
+                start_new_session=True,
+            )
+        return cls(process, folder, time.monotonic() + timeout, mpiexec)
+
+    def pause(self, progress: str) -> None:
+        """Wait a moment; raise if the engines have ended, or are late."""
+        self.check_ports()
+        ended = read_text(self.folder / "ended")
+        if not ended and self.process.poll() is not None:
+            ended = f"the watchdog ended with code {self.process.returncode}"
+        if ended:
+            do = f"the last lines of their output may tell why:\n{self.output()}"
+            raise EngineError(explain("starting engines", ended, "running engines", do))
+        if time.monotonic() > self.deadline:
+            do = f"pass a longer timeout=, or see the last lines of output:\n{self.output()}"
+            raise TimeoutError(explain("starting engines", progress, "all in time", do))
+        time.sleep(0.01)
+
+    def check_ports(self) -> None:
+        """Raise if a part of the controller did not get its port."""
+        log = read_text(self.folder / "controller.log")
+        if TAKEN in log:
+            found = next(line for line in log.splitlines() if TAKEN in line)
+            raise _PortTakenError(explain("controller", found, "a free port", "try again"))
+
+    def output(self) -> str:
+        """Return the last lines that the engines and mpiexec wrote, else those of the others."""
+        texts = (read_text(self.folder / name) for name in ("mpiexec.log", "controller.log"))
+        text = next(filter(None, texts), "") or read_text(self.folder / "watchdog.log")
+        return "\n".join(f"  {line}" for line in text.splitlines()[-20:]) or "  (no output)"
+
+    def stop(self) -> None:
+        """End everything, and wait until it has ended."""
+        self.stopped = True
+        self.process.terminate()
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()  # its children then get SIGTERM from the kernel
+            self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)  # if the watchdog could not
+
+
+def _commands(folder: Path, mpiexec: str, n: int, timeout: float) -> dict[str, list[str]]:
+    """Return what the watchdog runs."""
+    common = [
+        f"--profile-dir={folder}",
+        f"--ipython-dir={folder}",
+        f"--cluster-id={folder.name}",
+        "--log-level=ERROR",
+    ]
+    # The controller answers on loopback only; its name need not resolve to anything.
+    controller = ["-m", "ipyparallel.controller", "--nodb", "--location=127.0.0.1", *HEARTBEAT]
+    engine = ["-m", "ipyparallel.engine", "--mpi", f"--file={folder / 'engine.json'}"]
+    waits = [f"--timeout={timeout}", f"--IPEngine.wait_for_url_file={timeout}", MISSED]
+    return {
+        "controller": [sys.executable, *controller, *common],
+        "mpiexec": [mpiexec, "-n", str(n), sys.executable, *engine, *waits, *common],
+    }
+
+
+def _connect_engines(watchdog: _Watchdog, n: int) -> ipyparallel.Client:
+    """Return a client of the engines once all are ready."""
+    import ipyparallel  # 0.3 s, while the processes start
+
+    while not (info := load_json(_connection_file(watchdog.folder, watchdog.folder.name))):
+        watchdog.pause("no controller")
+    while True:
+        client = ipyparallel.Client(info, timeout=max(1.0, watchdog.deadline - time.monotonic()))
+        try:
+            if _all_registered(watchdog, client, n):
+                _check_world(watchdog, client, n)
+                return client
+        except BaseException:
+            client.close(linger=0)
+            raise
+        client.close(linger=0)
+
+
+def _all_registered(watchdog: _Watchdog, client: ipyparallel.Client, n: int) -> bool:
+    """Wait until the client knows n engines; tell when a new client should ask again.
+
+    A client is not told of engines that register in the instant between its question and its
+    subscription.
+    """
+    soon = time.monotonic() + 5
+    while len(client.ids) < n:
+        if time.monotonic() > soon:
+            return False
+        watchdog.pause(f"{len(client.ids)} of {n} engines")
+    return True
+
+
+def _check_world(watchdog: _Watchdog, client: ipyparallel.Client, n: int) -> None:
+    """Refuse engines that are not ranks 0 to n - 1 of one world.
+
+    This is also the first round trip: after it the engines have finished starting.
+    """
+    asked = client[list(range(n))].pull(["mpi_rank", "mpi_size"], block=False)
+    while not (asked.ready() and asked.successful()):
+        watchdog.pause(f"{n} engines that do not answer")
+    watchdog.check_ports()
+    places = [tuple(place) for place in asked.get()]
+    if places != [(rank, n) for rank in range(n)]:
+        do = (
+            f"{watchdog.mpiexec} and mpi4py seem to belong to different MPIs: "
+            "pass mpiexec= of the MPI that mpi4py uses, or install distnb[mpich]"
+        )
+        expected = f"ranks 0 to {n - 1} of {n}"
+        raise EngineError(explain("(rank, size) of the engines", places, expected, do))
+
+
+def _connection_file(profile: Path, cluster_id: str | None) -> Path:
+    """Return the path of the file by which clients find a controller."""
+    middle = f"-{cluster_id}" if cluster_id else ""
+    return profile / "security" / f"ipcontroller{middle}-client.json"
+
+
+# Clusters started by others -------------------------------------------------------------------
+
+START_ONE = "start one with `ipcluster start -n 4 --engines=MPI`"
+
+
+def connect_client(
+    profile: str | None = None,
+    cluster_id: str | None = None,
+    client: ipyparallel.Client | None = None,
+) -> ipyparallel.Client:
+    """Connect to a cluster that was started by ``ipcluster start --engines=MPI``.
+
+    Parameters
+    ----------
+    profile : str, optional
+        IPython profile of the cluster, if not the default one.
+    cluster_id : str, optional
+        Id of the cluster, if it was started with ``--cluster-id``.
+    client : ipyparallel.Client, optional
+        A client that is connected already; it is checked and returned.
+
+    Returns
+    -------
+    ipyparallel.Client
+        A client with at least one engine. It is the caller's to close.
+
+    Raises
+    ------
+    ConnectionError
+        No such cluster was started, it is gone, or it has no engines.
+
+    Examples
+    --------
+    >>> client = connect_client(profile="mpi")                               # doctest: +SKIP
+    """
+    if client is None:
+        client = _connect(profile, cluster_id)
+    if not hasattr(client, "ids"):
+        got = type(client).__name__
+        raise TypeError(explain("client", got, "an ipyparallel.Client", "pass client=Client()"))
+    if not client.ids:
+        do = f"wait until ipcluster reports that they have started, or {START_ONE}"
+        raise ConnectionError(explain("engines of the cluster", 0, "at least 1", do))
+    return client
+
+
+def _connect(profile: str | None, cluster_id: str | None) -> ipyparallel.Client:
+    """Return a client of the cluster of a profile."""
+    import ipyparallel
+
+    path = _connection_file(_profile_folder(profile), cluster_id)
+    what = f"cluster {cluster_id or 'default'!r} of profile {profile or 'default'!r}"
+    info = load_json(path)
+    if not info:
+        got = f"no connection file {path}"
+        raise ConnectionError(explain(what, got, "a running cluster", START_ONE))
+    # With ssh the ports are elsewhere, and the client makes the tunnels.
+    if not info.get("ssh") and not _answers(info, timeout=2.0):
+        got = f"no answer at {info.get('interface')}"
+        do = f"{START_ONE}, or remove what an ended one left: {path}"
+        raise ConnectionError(explain(what, got, "a running cluster", do))
+    try:
+        return ipyparallel.Client(info)
+    except (OSError, TimeoutError, ValueError) as error:
+        got = f"{type(error).__name__}: {error}"
+        raise ConnectionError(explain(what, got, "a connection", "restart it")) from error
+
+
+def running_default_cluster() -> bool:
+    """Tell whether a cluster of the default profile can be reached.
+
+    Quick in every case, and not misled by files that an ended controller has left.
+    """
+    return _answers(load_json(_connection_file(_profile_folder(None), None)), timeout=0.2)
+
+
+def _profile_folder(profile: str | None) -> Path:
+    """Return the folder of an IPython profile, without importing IPython."""
+    base = os.environ.get("IPYTHONDIR") or Path.home() / ".ipython"
+    return Path(base).expanduser() / f"profile_{profile or 'default'}"
+
+
+def _answers(info: dict[str, Any], timeout: float) -> bool:
+    """Tell whether ZeroMQ sockets listen on the ports of a connection file.
+
+    All of them are tried: after a controller died, others may have got some of its ports.
+    """
+    scheme, _, host = str(info.get("interface", "")).partition("://")
+    names = ("registration", "control", "mux", "task", "iopub", "notification", "broadcast")
+    ports = [info[name] for name in names if isinstance(info.get(name), int)]
+    if scheme != "tcp" or not ports:
+        return False
+    if host in ("*", "0.0.0.0"):
+        location = info.get("location")
+        host = "127.0.0.1" if location == socket.gethostname() else str(location)
+    deadline = time.monotonic() + timeout
+    return all(_speaks_zeromq(host, port, deadline) for port in ports)
+
+
+def _speaks_zeromq(host: str, port: int, deadline: float) -> bool:
+    """Tell whether a listener greets as ZeroMQ does: the first of 10 bytes is ff, the last 7f."""
+    greeting = b""
+    with contextlib.suppress(OSError):
+        left = max(0.01, deadline - time.monotonic())
+        with socket.create_connection((host, port), timeout=left) as connection:
+            while len(greeting) < 10:
+                connection.settimeout(max(0.01, deadline - time.monotonic()))
+                if not (more := connection.recv(10 - len(greeting))):
+                    break
+                greeting += more
+    return len(greeting) == 10 and greeting[0] == 0xFF and greeting[9] == 0x7F

@@ -1,0 +1,128 @@
+"""The client's end of the side road: asks engines what they do while they do it.
+
+Any thread may ask, also one that looks on while the notebook waits for a batch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import threading
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import zmq
+
+from distnb.measure.snapshot import SILENT, Sample
+
+__all__ = ["Heard", "SideRoad"]
+
+#: Questions that may wait for an engine that does not answer.
+_WAITING = 4
+
+
+class Heard(NamedTuple):
+    """The last that an engine said, and the seconds since the first question it left open."""
+
+    sample: Sample | None
+    silence: float
+
+
+class _Line:
+    """The way to one engine: a socket, what it said last, and since when a question is open."""
+
+    def __init__(
+        self, context: zmq.Context[zmq.Socket[bytes]], address: str, key: str, keys: Sequence[bytes]
+    ) -> None:
+        self.socket = context.socket(zmq.DEALER)
+        self.socket.curve_serverkey = key.encode()
+        self.socket.curve_publickey, self.socket.curve_secretkey = keys
+        self.socket.set_hwm(_WAITING)
+        self.socket.connect(address)
+        self.said: dict[str, Sample] = {}
+        self.open: float | None = None
+
+    def ask(self, number: int, session: str) -> None:
+        self.open = self.open or time.monotonic()
+        with contextlib.suppress(zmq.Again):  # it has enough questions
+            self.socket.send(f"{number} {session}".encode(), zmq.NOBLOCK)
+
+    def listen(self) -> int:
+        """Take in what has come; return the number of the last question that is answered."""
+        last = 0
+        while self.socket.poll(0):
+            head, content = self.socket.recv_multipart()
+            number, session = head.decode().split(" ")
+            found = pickle.loads(content)
+            if found is not None:
+                self.said[session] = found
+            self.open, last = None, int(number)
+        return last
+
+
+class SideRoad:
+    """Sockets to all engines, in the order of their ranks, for one thread at a time.
+
+    Parameters
+    ----------
+    context : zmq.Context
+        Its sockets close before the context does.
+    places : sequence of (str, str)
+        Address and public key of each engine's socket.
+    keys : (bytes, bytes)
+        The client's own public and secret key.
+    """
+
+    def __init__(
+        self,
+        context: zmq.Context[zmq.Socket[bytes]],
+        places: Sequence[tuple[str, str]],
+        keys: Sequence[bytes],
+    ) -> None:
+        self._lock = threading.Lock()
+        self._asked = 0
+        self._lines = [_Line(context, *place, keys) for place in places]
+        self._closed = False
+
+    def ask(self, session: str, engines: int, seconds: float) -> list[Heard]:
+        """Ask the first engines what they do for a session; wait at most so long for answers."""
+        with self._lock:
+            lines = self._lines[:engines]
+            if not self._closed:
+                self._exchange(lines, session, seconds)
+            now = time.monotonic()
+            return [
+                Heard(line.said.get(session), now - line.open if line.open else 0.0)
+                for line in lines
+            ]
+
+    def _exchange(self, lines: Sequence[_Line], session: str, seconds: float) -> None:
+        """Ask, and wait for all but those who did not answer lately; these are heard next time."""
+        self._asked += 1
+        now = time.monotonic()
+        missing, poller = {}, zmq.Poller()
+        for line in lines:
+            line.listen()
+            if line.open is None or now - line.open < SILENT:
+                missing[line.socket] = line
+                poller.register(line.socket, zmq.POLLIN)
+            line.ask(self._asked, session)
+        while missing and (left := now + seconds - time.monotonic()) > 0:
+            for ready, _ in poller.poll(1 + int(left * 1000)):
+                if missing[ready].listen() == self._asked:
+                    del missing[ready]
+                    poller.unregister(ready)
+
+    def forget(self, session: str) -> None:
+        """Drop what engines said of a session."""
+        with self._lock:
+            for line in self._lines:
+                line.said.pop(session, None)
+
+    def close(self) -> None:
+        """Close the sockets; from now on nobody answers."""
+        with self._lock:
+            self._closed = True
+            for line in self._lines:
+                line.socket.close(linger=0)

@@ -1,0 +1,214 @@
+"""The watchdog: starts a cluster's processes as its children, and ends them all, whatever happens.
+
+Run as a script (``python -I -S watchdog.py``), in a process of its own and with the standard
+library only. See :mod:`distnb.client.transport.launch`, which starts it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+__all__ = ["load_json", "read_text"]
+
+GRACE = (1.0, 0.5)
+"""Seconds that engines, and then mpiexec, have to end when asked to."""
+
+CHILD_SUBREAPER, PARENT_DEATH_SIGNAL = 36, 1
+"""Options of Linux's prctl."""
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file, or nothing."""
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def load_json(path: Path) -> dict[str, Any]:
+    """Return the content of a JSON file; nothing if it is missing or half written."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _watch(owner: int, folder: Path, commands: dict[str, list[str]]) -> None:
+    """Run the commands until told to stop, or until the owner is gone; then end all of them."""
+    wait, told = _signals()
+    _prctl(CHILD_SUBREAPER, 1)  # orphans below become children, so that none is lost
+    pids: dict[str, int] = {}
+    codes: dict[int, int] = {}
+    published = False
+    try:
+        try:
+            for name, command in commands.items():
+                pids[name] = _spawn(command, folder / f"{name}.log")
+        except OSError as error:
+            (folder / "ended").write_text(str(error))
+        # A process whose parent dies gets another parent at once.
+        while os.getppid() == owner and not told:
+            _reap(codes)
+            for name in [name for name, pid in pids.items() if pid in codes]:
+                (folder / "ended").write_text(f"{name} ended with code {codes[pids.pop(name)]}")
+            published = published or _publish(folder)
+            wait(0.25 if published else 0.02)
+    finally:
+        _end_all(wait, pids, " ".join(commands["mpiexec"][3:]))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _signals() -> tuple[Any, list[int]]:
+    """Return a function that waits until a signal or a time, and a list that SIGTERM fills."""
+    told: list[int] = []
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer)
+    signal.signal(signal.SIGTERM, lambda number, frame: told.append(number))
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+
+    def wait(seconds: float) -> None:
+        if select.select([reader], [], [], seconds)[0]:
+            os.read(reader, 4096)
+
+    return wait, told
+
+
+def _prctl(option: int, value: int) -> None:
+    """Call prctl where there is one; the rest works without, but less surely."""
+    with contextlib.suppress(ImportError, OSError, AttributeError):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(option, ctypes.c_ulong(value), *[ctypes.c_ulong(0)] * 3)
+
+
+def _spawn(command: list[str], log: Path) -> int:
+    """Start a command in a session of its own, with its output in a file; return its id."""
+    with open(log, "wb") as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            # For the case that the watchdog itself is killed. There are no threads here.
+            preexec_fn=lambda: _prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM),  # noqa: PLW1509
+        )
+    process.returncode = 0  # _reap waits for it, not Popen
+    return process.pid
+
+
+def _publish(folder: Path) -> bool:
+    """Give the engines the connection file when it is complete; tell whether they have it.
+
+    They start together with the controller, and would read a file that it is still writing.
+    """
+    published = folder / "engine.json"
+    if published.exists():
+        return True
+    (written,) = list(folder.glob("security/*-engine.json")) or [published]
+    if not load_json(written):
+        return False
+    written.replace(published)
+    return True
+
+
+def _reap(ended: dict[int, int] | None = None) -> bool:
+    """Take note of children that have ended, adopted ones included; tell whether others run."""
+    try:
+        while (pair := os.waitpid(-1, os.WNOHANG))[0]:
+            if ended is not None:
+                ended[pair[0]] = os.waitstatus_to_exitcode(pair[1])
+    except ChildProcessError:
+        return False
+    return True
+
+
+class _Process(NamedTuple):
+    """A running process."""
+
+    pid: int
+    parent: int
+    command: str
+
+
+def _end_all(wait: Any, pids: dict[str, int], engine: str) -> None:
+    """Ask the engines to end, then mpiexec; kill what is left then, and its shared memory."""
+    # The controller stays till the end: without it nannies would wait 3 s to report a death.
+    controller = pids.get("controller", 0)
+    below = _descendants(but=controller)
+    segments = {path for process in below for path in _segments(process.pid)}
+    engines = {process.pid for process in below if process.command == engine}
+    for asked, grace in zip((engines, {pids.get("mpiexec", 0)}), GRACE, strict=True):
+        for process in _descendants(but=controller):
+            if process.pid in asked:
+                _kill(process.pid, signal.SIGTERM)
+        deadline = time.monotonic() + grace
+        while _reap() and _descendants(but=controller) and time.monotonic() < deadline:
+            wait(0.02)
+    deadline = time.monotonic() + 3
+    # No children at all is certain; a list of processes can miss one that just gets a new parent.
+    while _reap() and time.monotonic() < deadline:
+        for process in _descendants():
+            _kill(process.pid, signal.SIGKILL)
+        wait(0.01)
+    for path in segments:
+        path.unlink(missing_ok=True)
+
+
+def _kill(pid: int, number: int) -> None:
+    """Send a signal to a process that may be gone."""
+    with contextlib.suppress(OSError):
+        os.kill(pid, number)
+
+
+def _segments(pid: int) -> set[Path]:
+    """Return the shared memory that killed ranks of a process would leave behind (Linux)."""
+    maps = read_text(Path(f"/proc/{pid}/maps"))
+    return {Path(path) for path in re.findall(r"/dev/shm/(?:mpich_shm|sm_segment)\S*", maps)}
+
+
+def _descendants(but: int = 0) -> list[_Process]:
+    """Return the processes below this one, but one of them and those below it."""
+    below: list[_Process] = []
+    everyone = [process for process in _processes() if process.pid != but]
+    parents = {os.getpid()}
+    while parents:
+        found = [process for process in everyone if process.parent in parents]
+        below += found
+        parents = {process.pid for process in found}
+    return below
+
+
+def _processes() -> Iterator[_Process]:
+    """Yield all processes of the system."""
+    if not sys.platform.startswith("linux"):
+        for line in os.popen("ps -A -o pid=,ppid=,command="):
+            pid, parent, *command = line.split(maxsplit=2)
+            yield _Process(int(pid), int(parent), "".join(command).strip())
+        return
+    for folder in Path("/proc").glob("[0-9]*"):
+        # "pid (name) state parent ..."; the name may hold spaces and parentheses.
+        fields = read_text(folder / "stat").rpartition(")")[2].split()
+        command = read_text(folder / "cmdline").replace("\0", " ").strip()
+        if fields:
+            yield _Process(int(folder.name), int(fields[1]), command)
+
+
+if __name__ == "__main__":
+    _task = json.loads(sys.argv[1])
+    _watch(_task["owner"], Path(_task["folder"]), _task["commands"])

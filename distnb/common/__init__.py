@@ -1,0 +1,4 @@
+"""What every room may use: errors, settings, interrupts, calls of the user's functions.
+
+Nothing about arrays belongs here. Everybody may import it; it imports only NumPy.
+"""

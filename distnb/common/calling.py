@@ -1,0 +1,136 @@
+"""How functions of the user's are called: with parts of arrays, or element by element."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distnb.common.errors import SessionError, explain
+
+__all__ = ["Elements", "check_side", "checked", "name_of", "on_engine", "run"]
+
+_HERE = threading.local()
+
+
+class Elements(NamedTuple):
+    """Calls a function of scalars for each element of some arrays, as ``numpy.vectorize`` does.
+
+    ``otypes`` are the codes of the results' dtypes. The arrays stand for the arguments at
+    ``places`` among ``args``, then for those called ``names``; all others are fixed.
+    """
+
+    function: Any
+    otypes: str
+    places: tuple[int, ...]
+    args: tuple[Any, ...]
+    names: tuple[str, ...]
+    kwargs: dict[str, Any]
+
+    def __call__(self, *arrays: Any) -> Any:
+        """Return the results of all elements: an array, or a tuple of arrays."""
+        plain = len(self.places) == len(self.args) and not self.names and not self.kwargs
+        function = self.function if plain else self.one
+        return np.vectorize(function, otypes=self.otypes)(*arrays)
+
+    def one(self, *values: Any) -> Any:
+        """Call the function for one element."""
+        args, named = list(self.args), values[len(self.places) :]
+        for place, value in zip(self.places, values, strict=False):
+            args[place] = value
+        return self.function(*args, **self.kwargs, **dict(zip(self.names, named, strict=True)))
+
+
+def run(function: Any, *ins: Any, out: tuple[np.ndarray, ...]) -> None:
+    """Call a function with arrays of one shape, and numbers; put what it returns into ``out``.
+
+    Its arrays have at least one axis, and cannot be written.
+    """
+    targets = [np.atleast_1d(o) for o in out]
+    found = checked(function(*map(_shown, ins)), targets[0].shape)
+    if len(found) != len(targets):
+        raise ValueError(
+            explain(
+                "function of map()",
+                f"{len(found)} results",
+                f"{len(targets)}, as for empty arrays",
+                "return as many for any arrays",
+            )
+        )
+    for target, one in zip(targets, found, strict=True):
+        np.copyto(target, one, casting="same_kind")
+
+
+def _shown(x: Any) -> Any:
+    """Return an operand as the function gets it."""
+    if not isinstance(x, np.ndarray):
+        return x
+    x = x.view() if x.ndim else x.reshape(1)
+    x.flags.writeable = False
+    return x
+
+
+def checked(found: Any, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+    """Return the results of a function; raise unless they are arrays of a shape."""
+    many = found if isinstance(found, tuple) else (found,)
+    for one in many:
+        if not isinstance(one, np.ndarray):
+            raise TypeError(
+                explain(
+                    "function of map()",
+                    type(one).__name__,
+                    "a NumPy array",
+                    "use NumPy's functions in it, or distnb.vectorize for a function of scalars",
+                )
+            )
+        if one.shape != shape:
+            raise ValueError(
+                explain(
+                    "function of map()",
+                    f"shape {one.shape}",
+                    f"{shape}, that of its arguments",
+                    "compute element by element, or use distnb.apply_along_axis",
+                )
+            )
+    return many
+
+
+def name_of(function: Any) -> str:
+    """Return the name of a function, as reports and messages have it.
+
+    >>> name_of(np.sin), name_of(partial(max, 0))
+    ('sin', 'max')
+    """
+    while isinstance(function, partial):
+        function = function.func
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+# -- which side --------------------------------------------------------------------------------
+
+
+@contextmanager
+def on_engine() -> Iterator[None]:
+    """Mark that an engine calls a function of the user's: no session can be used in it."""
+    _HERE.engine = True
+    try:
+        yield
+    finally:
+        _HERE.engine = False
+
+
+def check_side() -> None:
+    """Raise SessionError if an engine calls a function of the user's."""
+    if getattr(_HERE, "engine", False):
+        raise SessionError(
+            explain(
+                "session",
+                "none on an engine",
+                "NumPy's functions in what distnb.map calls",
+                "write np. in it, not distnb.",
+            )
+        )

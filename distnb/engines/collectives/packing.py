@@ -1,0 +1,286 @@
+"""Boxes of elements on their way from rank to rank, in strips that suit those who work on lanes.
+
+A *parcel* is dense memory for the elements of a box, cut into strips along its last axis: one strip
+after the other, each in C order. Who writes rows and who reads a few columns of all rows both walk
+along memory then, in long runs, which strides of a power of two and small pages make slow
+otherwise. Parcels for ranks of the same node are lent in place of sent. Or these ranks let each
+other write into their *rooms*: the blocks where the elements are to be in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from math import prod
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from distnb.engines.runtime.exchange import Exchange, Key
+from distnb.engines.runtime.store import Base, Store
+from distnb.geometry.boxes import (
+    Box,
+    box_of,
+    meet,
+    sizes,
+    within,
+)
+
+__all__ = ["Parcel", "Post", "Rooms", "Sent"]
+
+
+class Parcel:
+    """The elements of a box, in strips of ``width`` along the last axis."""
+
+    def __init__(self, box: Box, flat: np.ndarray, width: int) -> None:
+        *outer, last = sizes(box)
+        full, rest = divmod(last, width)
+        cut = prod(outer) * full * width
+        self.box = box
+        #: (first index along the last axis, strips of one width)
+        self._strips = [
+            (box[-1][0], flat[:cut].reshape(full, *outer, width)),
+            (box[-1][1] - rest, flat[cut:].reshape(int(rest > 0), *outer, rest)),
+        ]
+
+    def put(self, region: Box, values: np.ndarray, move: Callable[..., object] = np.copyto) -> None:
+        """Set a part of the box; ``move(into, values)`` does that."""
+        for mine, theirs in self._pairs(region, values):
+            move(mine, theirs)
+
+    def get(self, region: Box, into: np.ndarray) -> None:
+        """Read a part of the box."""
+        for mine, theirs in self._pairs(region, into):
+            theirs[...] = mine
+
+    def regions(self) -> Iterator[tuple[Box, np.ndarray]]:
+        """Enumerate the strips."""
+        for first, strips in self._strips:
+            for i, strip in enumerate(strips):
+                at = first + i * strip.shape[-1]
+                yield (*self.box[:-1], (at, at + strip.shape[-1])), strip
+
+    def _pairs(self, region: Box, values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Enumerate what belongs together of the strips and of the values of a part."""
+        outer = within(region[:-1], self.box[:-1])
+        first = region[-1][0]
+        for low, strips in self._strips:
+            width = strips.shape[-1]
+            common = meet(region[-1:], ((low, low + len(strips) * width),))
+            for i, j in _cuts(*common[0], low, width) if common else ():
+                k, at = divmod(i - low, width)
+                count = max(1, (j - i) // width)
+                wide = (j - i) // count
+                theirs = values[..., i - first : j - first]
+                theirs = theirs.reshape(*theirs.shape[:-1], count, wide)
+                yield (
+                    strips[(slice(k, k + count), *outer, slice(at, at + wide))],
+                    np.moveaxis(theirs, -2, 0),
+                )
+
+
+def _cuts(first: int, end: int, low: int, width: int) -> Iterator[tuple[int, int]]:
+    """Cut an interval into whole strips, and what is before and after them.
+
+    >>> list(_cuts(3, 14, 0, 4)), list(_cuts(5, 7, 0, 4))
+    ([(3, 4), (4, 12), (12, 14)], [(5, 7)])
+    """
+    begin, stop = low - (low - first) // width * width, low + (end - low) // width * width
+    cuts = [first, end] if begin > stop else [first, begin, stop, end]
+    yield from ((i, j) for i, j in pairwise(cuts) if i < j)
+
+
+class Sent(NamedTuple):
+    """A parcel between two ranks: the other one, its tag, and its box."""
+
+    peer: int
+    tag: int
+    box: Box
+
+
+class Post:
+    """The parcels that one rank packs, and those that it opens.
+
+    Parameters
+    ----------
+    store : Store
+        That of the rank.
+    dtype, width
+        What the elements are, and how wide strips are.
+    sends, receives : list of Sent
+        What goes out and what comes in; parcels to itself are in ``sends`` only, and first.
+    back : int
+        Tag of the messages that give back what was lent.
+
+    Attributes
+    ----------
+    owed, expected : list of (peer, tag)
+        The messages, those that give back what was lent included.
+    packed, opened : dict
+        The parcels, by peer and tag.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        dtype: np.dtype,
+        width: int,
+        sends: list[Sent],
+        receives: list[Sent],
+        back: int,
+    ) -> None:
+        self._store, self.dtype, self._width = store, dtype, width
+        self._sends, self._receives = sends, receives
+        self._backs_owed = sorted({(s.peer, back) for s in receives if self._lent(s)})
+        self._backs = sorted({(s.peer, back) for s in sends if self._lent(s)})
+        away = [(s.peer, s.tag) for s in sends if s.peer != store.rank]
+        self.owed: list[Key] = away + self._backs_owed
+        self.expected: list[Key] = [(s.peer, s.tag) for s in receives] + self._backs
+        self.packed: dict[Key, Parcel] = {}
+        self.opened: dict[Key, Parcel] = {}
+        #: What was taken from the pool: for parcels that go out, by peer and tag, and that come in.
+        self._memory: dict[Key, np.ndarray] = {}
+        self._received: list[np.ndarray] = []
+
+    def _nbytes(self, sent: Sent) -> int:
+        return prod(sizes(sent.box)) * self.dtype.itemsize
+
+    def _lent(self, sent: Sent) -> bool:
+        """Tell whether a parcel is lent; both ranks find the same."""
+        node = self._store.node
+        near = node is not None and sent.peer in node.ranks and sent.peer != self._store.rank
+        return near and node is not None and self._nbytes(sent) >= node.least
+
+    def pack(self) -> list[Parcel]:
+        """Return parcels to be filled."""
+        for sent in self._sends:
+            key = sent.peer, sent.tag
+            self._memory[key] = self._store.take(self._nbytes(sent), shared=self._lent(sent))
+            flat = self._memory[key].view(self.dtype)
+            self.packed[key] = Parcel(sent.box, flat, self._width)
+        return list(self.packed.values())
+
+    def send(self, exchange: Exchange) -> None:
+        """Send what was packed, or tell where it is."""
+        for sent in self._sends:
+            memory = self._memory[sent.peer, sent.tag]
+            if sent.peer == self._store.rank:
+                continue
+            if self._lent(sent):
+                place = np.array([self._store.arena.offset(memory)], np.int64)
+                exchange.send(sent.peer, sent.tag, place, memory.nbytes)
+            else:
+                exchange.send(sent.peer, sent.tag, memory)
+
+    def open(self, exchange: Exchange) -> list[Parcel]:
+        """Wait for what comes; return it with what this rank has packed for itself."""
+        for sent in self._receives:
+            flat = self._receive(sent, exchange)
+            self.opened[sent.peer, sent.tag] = Parcel(sent.box, flat, self._width)
+        own = [p for (peer, _), p in self.packed.items() if peer == self._store.rank]
+        return own + list(self.opened.values())
+
+    def _receive(self, sent: Sent, exchange: Exchange) -> np.ndarray:
+        count = prod(sizes(sent.box))
+        if not self._lent(sent):
+            memory = self._store.take(self._nbytes(sent))
+            self._received.append(memory)
+            exchange.receive(sent.peer, sent.tag, memory)
+            return memory.view(self.dtype)
+        place = np.empty(1, np.int64)
+        exchange.receive(sent.peer, sent.tag, place)
+        node = self._store.node
+        assert node is not None
+        return node.block(sent.peer, int(place[0]), count, self.dtype)
+
+    def give_back(self, exchange: Exchange) -> None:
+        """Tell lenders that what they lent is not needed any more."""
+        self.opened.clear()
+        while self._received:
+            self._store.release(self._received.pop())
+        for peer, tag in self._backs_owed:
+            exchange.refuse(peer, tag)
+
+    def close(self, exchange: Exchange) -> None:
+        """Free what was packed, as soon as all have it."""
+        for peer, tag in self._backs:
+            exchange.drop(peer, tag)
+        exchange.finish()
+        self.packed.clear()
+        for key in list(self._memory):  # the first is the first that the pool lets go
+            self._store.release(self._memory.pop(key))
+
+
+class Rooms:
+    """The blocks of a base that ranks of a node let each other write to, in place of sending.
+
+    Parameters
+    ----------
+    store, base
+        Those of this rank. All of the base is written by the command.
+    sends, receives : list of Sent
+        What goes out and what comes in, of which pairs of ranks that are near need send nothing.
+    tag : int
+        That of the messages that tell where a block is; the next one is that of what is said when
+        all is written.
+
+    Attributes
+    ----------
+    owed, expected : list of (peer, tag)
+        The messages.
+    sends, receives : list of Sent
+        What must be sent even so.
+    """
+
+    def __init__(
+        self, store: Store, base: Base, sends: list[Sent], receives: list[Sent], tag: int
+    ) -> None:
+        self._store, self._base = store, base
+        self._tag = tag
+        #: rank -> bytes that this rank writes there, or that rank here
+        self._hosts, self._guests = self._near(sends), self._near(receives)
+        self.sends = [sent for sent in sends if sent.peer not in self._hosts]
+        self.receives = [sent for sent in receives if sent.peer not in self._guests]
+        self.owed = [(r, tag) for r in self._guests] + [(r, tag + 1) for r in self._hosts]
+        self.expected = [(r, tag) for r in self._hosts] + [(r, tag + 1) for r in self._guests]
+
+    def _near(self, several: list[Sent]) -> dict[int, int]:
+        """Return the ranks of the node that get, or give, enough."""
+        node, total = self._store.node, dict[int, int]()
+        for sent in several:
+            if node is not None and sent.peer in node.ranks:
+                nbytes = prod(sizes(sent.box)) * self._base.dtype.itemsize
+                total[sent.peer] = total.get(sent.peer, 0) + nbytes
+        return {r: n for r, n in total.items() if node is not None and n >= node.least}
+
+    def offer(self, exchange: Exchange) -> None:
+        """Tell others where this rank's block is."""
+        if not self._guests:
+            return
+        self._store.expose(self._base, ())
+        place = self._store.arena.offset(cast(np.ndarray, self._base.block))
+        for peer in self._guests:
+            exchange.tell(peer, self._tag, np.array([place], np.int64))
+
+    def open(self, exchange: Exchange) -> list[Parcel]:
+        """Wait until all hosts have said where their blocks are; return these to be filled."""
+        found, base, node = [], self._base, self._store.node
+        for peer in self._hosts:
+            place = np.empty(1, np.int64)
+            exchange.receive(peer, self._tag, place)
+            box = box_of(base.layout, base.shape, peer)
+            assert node is not None
+            assert box is not None
+            flat = node.block(peer, int(place[0]), prod(sizes(box)), base.dtype)
+            found.append(Parcel(box, flat, sizes(box)[-1]))
+        return found
+
+    def leave(self, exchange: Exchange) -> None:
+        """Tell hosts that all is written."""
+        for peer, nbytes in self._hosts.items():
+            exchange.send(peer, self._tag + 1, np.ones(1, np.uint8), nbytes)
+
+    def close(self, exchange: Exchange) -> None:
+        """Wait until all guests have written."""
+        for peer in self._guests:
+            exchange.receive(peer, self._tag + 1, np.empty(1, np.uint8))

@@ -1,0 +1,84 @@
+"""Reductions of segments of an axis: what goes on over a border is handed to the next engine.
+
+Each engine reduces its part of each segment. A segment that began before gets what the engine
+before has of it, and one that ends later is handed on; it lies where it ends.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from distnb.engines.collectives.scans import line_of
+from distnb.engines.runtime.exchange import Exchange, Key
+from distnb.engines.runtime.store import Store
+from distnb.measure.events import COMPUTE, Clock
+from distnb.ops import table
+from distnb.wire.protocol import Collective
+
+__all__ = ["Segments"]
+
+
+class Segments:
+    """Reduce the segments of an axis, on one rank; the operand is written over.
+
+    ``command.outs`` are the result, and the operand as well; ``command.args`` the name of the
+    ufunc, the axis, and where segments begin: the first at 0.
+    A split axis must lie in intervals, and the result where segments end.
+    """
+
+    def __init__(self, command: Collective, store: Store) -> None:
+        name, self.axis, starts = command.args
+        self.ufunc: Any = table.ELEMENTWISE[name].run
+        self.together = name in table.UFUNC_REDUCTIONS
+        self.out, self.base = (store.bases[x.base] for x in command.outs)
+        self.members, self.me = line_of(self.base, self.axis, store.rank)
+        layout, n = self.base.layout, self.base.shape[self.axis]
+        p, kind = layout.parts(self.axis), layout.axes[self.axis]
+        bounds = [kind.bounds(n, p, c) for c in range(p)] if p > 1 else [(0, n)]
+        low, high = [b for b in bounds if b[0] < b[1] or p == 1][self.me]
+        begins = np.asarray(starts)
+        inside = begins[np.searchsorted(begins, low) : np.searchsorted(begins, high)] - low
+        self.goes_on = bool(high < n and not np.isin(high, begins))
+        self.began = bool(low > 0 and (not inside.size or inside[0]))
+        self.starts = np.concatenate(([0], inside)) if self.began else inside
+
+    @property
+    def owed(self) -> list[Key]:
+        """Messages this rank sends: what it has of a segment that goes on."""
+        return [(self.members[self.me + 1], 0)] if self.goes_on and self._talks else []
+
+    @property
+    def expected(self) -> list[Key]:
+        """Messages this rank takes in."""
+        return [(self.members[self.me - 1], 0)] if self.began and self._talks else []
+
+    @property
+    def _talks(self) -> bool:
+        return len(self.members) > 1
+
+    def run(self, exchange: Exchange, clock: Clock) -> None:
+        """Reduce the rank's part; take over what began before, and hand on what goes on."""
+        block = self.base.block
+        if block is None or not block.size or self.out.block is None:
+            return
+        before = clock.switch(COMPUTE)
+        lanes = np.moveaxis(block, self.axis, 0)
+        if not self.together:  # the order matters
+            self._take_over(lanes, exchange)
+        found = self.ufunc.reduceat(lanes, self.starts, axis=0, dtype=self.out.dtype)
+        if self.together:
+            self._take_over(found, exchange)
+        for peer, tag in self.owed:
+            exchange.send(peer, tag, np.ascontiguousarray(found[-1:]))
+        ended = found[: len(found) - self.goes_on]
+        np.moveaxis(self.out.block, self.axis, 0)[...] = ended
+        clock.switch(before)
+
+    def _take_over(self, lanes: np.ndarray, exchange: Exchange) -> None:
+        """Combine what the engine before has of a segment with the first of some elements."""
+        for peer, tag in self.expected:
+            carry = np.empty(lanes[:1].shape, lanes.dtype)
+            exchange.receive(peer, tag, carry)
+            lanes[:1] = self.ufunc(carry, lanes[:1])

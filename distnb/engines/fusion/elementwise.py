@@ -1,0 +1,338 @@
+"""Runs one group of elementwise commands on one rank.
+
+Messages are posted first; the pieces that need none run meanwhile, and each other piece as soon as
+its data is here. A command that fails takes those along that depend on it, and no other: what is
+left of the group runs without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+
+from distnb.engines.fusion.groups import Group, Specs
+from distnb.engines.fusion.kernels import (
+    WEAK,
+    Job,
+    Watch,
+    Window,
+    dense,
+    look,
+    program,
+)
+from distnb.engines.fusion.loops import Loop, scheme
+from distnb.engines.fusion.reduction_blocks import Combiner, Scratch
+from distnb.engines.fusion.replicas import is_large
+from distnb.engines.runtime.comm import Comm
+from distnb.engines.runtime.exchange import Exchange, PeerFailed
+from distnb.engines.runtime.store import Base, Lost, Store
+from distnb.engines.runtime.zero_copy import Loans
+from distnb.measure.events import COMPUTE, TRANSFER, Clock
+from distnb.ops import table
+from distnb.plans.temporaries import reads
+from distnb.plans.transfer import (
+    LOCAL,
+    Message,
+    Piece,
+    at,
+)
+from distnb.wire.encoding import filled
+from distnb.wire.protocol import (
+    FUNCTION,
+    Apply,
+    Operand,
+    Param,
+    Reduce,
+)
+
+__all__ = ["Elementwise", "Task"]
+
+
+class Task:
+    """A group, and all that a rank knows of it from specs: what need not be found out again.
+
+    Parameters
+    ----------
+    store : Store
+        That of the rank that runs it.
+    group, specs, dead
+        What to do, what its bases are, and those of them that are never stored.
+    """
+
+    def __init__(self, store: Store, group: Group, specs: Specs, dead: set[int]) -> None:
+        recipe, node = group.recipe(specs, dead), store.node
+        self.positions = group.positions
+        self.commands = group.commands
+        self.scheme = scheme(store.rank, recipe, node and (node.ranks, node.least))
+        self.program = program(recipe, self.scheme.inputs, None)
+        #: The same if the group's tail takes in what it reduces.
+        self.reducing = self.program
+        if recipe.tail is not None and self.scheme.cells is not None:
+            self.reducing = program(recipe, self.scheme.inputs, recipe.tail[0])
+        slots = list(group.slots)
+        self.operands = [slots[s] for s in self.scheme.inputs]
+        #: The bases that are stored.
+        self.kept = {x.base for x, slot in zip(slots, recipe.slots, strict=True) if slot.kept}
+        #: Those of them that it writes.
+        self.written = [b for b in group.written if b in self.kept]
+        self.group = group
+        #: Whether one rank may be to compute for all of its node.
+        self.large = any(is_large(store, specs[b]) for b in group.written)
+        self.owed = [(m.peer, m.operand) for m in self.scheme.plan.sends]
+        self.expected = [(m.peer, m.operand) for m in self.scheme.plan.receives]
+        #: Where each scalar is among the values of the batch, and what makes it of that.
+        self.scalars = [(x.index, _maker(x, store)) for x in group.scalars]
+
+
+def _maker(x: Param, store: Store) -> Any:
+    """Return what makes a scalar of its value, or finds a function by its number."""
+    if x.kind == FUNCTION:
+        return store.functions.get
+    return None if x.kind in WEAK else np.dtype(x.kind).type
+
+
+class Elementwise:
+    """Carries out one group against a store.
+
+    Parameters
+    ----------
+    store, comm, clock, scratch, results
+        The rank's; scratch for tiles, and for the results of a tail.
+    task : Task
+        What to do.
+    values : tuple
+        Those of the batch, scalars among them.
+    watch : Watch
+        Follows the steps as they run.
+    computes : bool
+        Whether this rank computes: else it only sends what others need, as another rank of its
+        node computes what it holds.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        comm: Comm,
+        clock: Clock,
+        scratch: Scratch,
+        results: Scratch,
+        task: Task,
+        values: tuple[Any, ...],
+        watch: Watch,
+        computes: bool = True,
+    ) -> None:
+        self.computes = computes
+        self.store = store
+        self.clock = clock
+        self.scratch = scratch
+        self.results = results
+        self.task = task
+        self.values = values
+        self.scheme = task.scheme
+        self.watch = watch
+        watch.step, watch.skipped, watch.failed = 0, set(), self._step_failed
+        #: None for the output if it is never stored.
+        self.bases: list[Any] = [store.bases.get(x.base) for x in task.operands]
+        self.loans = Loans(store, self.scheme.plan)
+        self.owed = task.owed + self.loans.owed
+        self.expected = task.expected + self.loans.expected
+        #: step -> why it failed; operands whose data did not come
+        self.failed: dict[int, BaseException] = {}
+        self._missing: set[Operand] = set()
+        self._scalars = [values[i] if make is None else make(values[i]) for i, make in task.scalars]
+        self._targets: list[Any] = []
+        #: What takes in what the group's tail reduces, if that is not stored.
+        self._tail = None if task.group.tail is None else self._end_with(task.group.tail)
+        self.program = task.program if self._tail is None else task.reducing
+
+    def _end_with(self, command: Reduce) -> Combiner | None:
+        how = self.scheme.cells
+        if how is None or not self.store.bases[command.operand.base].virtual:
+            return None
+        ufunc = table.REDUCTIONS[command.op].ufunc
+        return Combiner(ufunc, np.dtype(command.dtype), how, self.results)
+
+    def take(self) -> Any:
+        """Return what took in what the group's tail reduces, or why it failed; None if stored."""
+        return self.failed.pop(len(self.task.commands), self._tail)
+
+    # -- what may run ------------------------------------------------------------------------
+
+    def check(self, fault: Any) -> None:
+        """Find the commands that cannot run: those that ``fault`` stops, and their dependents."""
+        bases = self.store.bases
+        trouble = fault is not None or self.failed or self._missing
+        if not trouble and not any(bases[n].lost for n in self.task.kept):
+            return
+        lost: dict[int, bool] = {}
+        for k, command in enumerate(self.task.commands):
+            if k not in self.failed:
+                try:
+                    self._check(command, lost)
+                    if fault is not None:
+                        fault(filled(command, self.values))
+                except KeyboardInterrupt:
+                    raise
+                except BaseException as error:  # whatever it is, the others must not wait
+                    self.failed[k] = error
+            for o in command.outs:
+                lost[o.base] = k in self.failed
+        self.watch.skipped = set(self.failed)
+
+    def _step_failed(self, error: Exception) -> None:
+        """Go on without the step that failed, and without those that depend on it."""
+        self.failed[self.watch.step] = error
+        self.check(None)
+
+    def _check(self, command: Apply, lost: dict[int, bool]) -> None:
+        """Raise Lost if a command reads what is lost; ``lost`` tells of what the group writes."""
+        for x in reads(command):
+            if lost.get(x.base, self._is_lost(x.base)):
+                raise Lost(f"array {x.base}")
+            if x in self._missing and x.base not in lost:
+                raise PeerFailed("a rank could not send its part")
+        for o in command.outs:
+            if lost.get(o.base, self._is_lost(o.base)):
+                base = self.store.bases[o.base]
+                whole = command.where is None and o.view.is_whole(base.shape)
+                if not whole or not self.store.is_there(base):
+                    raise Lost(f"array {o.base}")
+
+    def _is_lost(self, base: int) -> bool:
+        """Tell whether a base is lost; what is never stored need not be there."""
+        found = self.store.bases.get(base)
+        return found is not None and found.lost
+
+    def fail(self, error: BaseException) -> None:
+        """Note that the step that is running failed, and the others with it."""
+        others = range(len(self.task.group.all_positions))
+        self.failed = {k: Lost("the group failed") for k in others} | self.failed
+        self.failed[self.watch.step] = error
+
+    # -- running -----------------------------------------------------------------------------
+
+    def run(self, exchange: Exchange) -> None:
+        """Send what others need, and compute."""
+        for message in self.scheme.plan.sends:
+            base = self.bases[message.operand + 1]
+            if base.lost:
+                exchange.refuse(message.peer, message.operand)
+            else:
+                data = self.pack(message, base)
+                lent = prod(message.shape) * base.dtype.itemsize if message.lent else 0
+                exchange.send(message.peer, message.operand, data, lent)
+        temporaries = self.targets()
+        self._pieces(exchange)
+        self.loans.give_back(exchange)
+        for i, (_, memory) in temporaries.items():
+            self.copy_back(i)
+            self._targets[i] = None
+            temporaries[i] = (None, None)
+            self.store.release(memory)
+        self.loans.take_back(exchange)
+
+    def pack(self, message: Message, base: Base) -> np.ndarray:
+        """Return a message's data, dense, or where they can be read if they are lent."""
+        before = self.clock.switch(TRANSFER)
+        packed = self.loans.lend(base, message) if message.lent else _packed(message, base.block)
+        self.clock.switch(before)
+        return packed
+
+    def targets(self) -> dict[int, tuple[Any, Any]]:
+        """Choose where held results go: into their blocks, or into temporaries as large."""
+        self._targets = [None if base is None else base.block for base in self.bases]
+        found: dict[int, tuple[Any, Any]] = {}
+        if self.scheme.whole and self.computes:
+            for i in self.program.held:
+                block = self.bases[i].block
+                if block is not None:
+                    found[i] = self.store.allocate(block.shape, block.dtype)
+                    self._targets[i] = found[i][0]
+        return found
+
+    def copy_back(self, i: int) -> None:
+        """Copy a temporary to the output it stands for."""
+        before = self.clock.switch(COMPUTE)
+        source, target = self._targets[i], cast(np.ndarray, self.bases[i].block)
+        for loop in self.scheme.loops:
+            look(target, loop, i).array[...] = look(source, loop, i).array
+        self.clock.switch(before)
+
+    def _pieces(self, exchange: Exchange) -> None:
+        """Run the ready pieces while messages fly, then each other one when its data is here."""
+        plan = self.scheme.plan
+        sources = [self.bases[m.operand + 1] for m in plan.receives]
+        buffers = [
+            np.empty(1, np.int64) if m.lent else np.empty(m.shape, base.dtype)
+            for m, base in zip(plan.receives, sources, strict=True)
+        ]
+        ready, end = (plan.ready, len(plan.pieces)) if self.computes else (0, 0)
+        self.clock.touched += self.scheme.touched * self.computes
+        before = self.clock.switch(COMPUTE)
+        saved = self._save()
+        for i in range(ready):
+            self.piece(i, buffers, saved)
+        self.clock.switch(before)
+        late = {i: _sources(plan.pieces[i]) for i in range(ready, end)}
+        missing = set(range(len(buffers)))
+        wanted = {k: (m.peer, m.operand, buffers[k]) for k, m in enumerate(plan.receives)}
+        for key, good in exchange.arrivals(wanted):
+            missing.discard(key)
+            if not good:
+                self._missing.add(self.task.operands[plan.receives[key].operand + 1])
+                self.check(None)
+            elif plan.receives[key].lent:
+                peer = plan.receives[key].peer
+                buffers[key] = self.loans.borrow(sources[key], peer, buffers[key])
+            before = self.clock.switch(COMPUTE)
+            for i in [i for i, sources in late.items() if not sources & missing]:
+                del late[i]
+                self.piece(i, buffers, saved)
+            self.clock.switch(before)
+
+    def _save(self) -> dict[tuple[int, int], Window]:
+        """Copy what pieces read that an earlier one overwrites."""
+        found = {}
+        for piece, i in self.scheme.saved if self.computes else ():
+            block = self.bases[i].block
+            if block is not None:
+                found[piece, i] = dense(look(block, self.scheme.loops[piece], i).array.copy())
+        return found
+
+    def piece(
+        self,
+        number: int,
+        buffers: Sequence[np.ndarray],
+        saved: dict[tuple[int, int], Window],
+    ) -> None:
+        """Compute one piece."""
+        todo = self.program
+        piece, loop = self.scheme.plan.pieces[number], self.scheme.loops[number]
+        windows: list[Any] = [None] * len(self.bases)
+        targets: list[Any] = [None] * len(self.bases)
+        for i in todo.memory:
+            source = piece.refs[i].source
+            block = self.bases[i].block if source == LOCAL else buffers[source]
+            windows[i] = saved.get((number, i)) or _look(block, loop, i)
+        for i in todo.held:
+            targets[i] = _look(self._targets[i], loop, i)
+        todo.run(Job(loop, windows, targets, self._scalars, self.scratch, self.watch, self._tail))
+
+
+def _packed(message: Message, block: Any) -> np.ndarray:
+    packed = np.empty(message.shape, block.dtype)
+    for chunk in message.chunks:
+        at(packed, chunk.shape, chunk.message)[...] = at(block, chunk.shape, chunk.memory)
+    return packed
+
+
+def _look(block: Any, loop: Loop, i: int) -> Window | None:
+    """Return a window; None where the block could not be made: no step that runs needs it."""
+    return None if block is None else look(block, loop, i)
+
+
+def _sources(piece: Piece) -> set[int]:
+    return {r.source for r in piece.refs if r.source != LOCAL}

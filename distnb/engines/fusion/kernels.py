@@ -1,0 +1,449 @@
+"""Runs a group of elementwise operations over tiles that fit a core's cache.
+
+All steps of a group are done on one tile before the next, with NumPy's own ufuncs, so every
+element goes through the same operations as in NumPy, bit for bit, while temporaries stay in the
+cache in a few buffers used again and again (as in Kristensen, Lund, Blum and Skovhede, "Separating
+NumPy API from implementation", 2014, and numexpr's blocks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distnb.engines.fusion import loops
+from distnb.engines.fusion.compiled_loops import (
+    STRIDES,
+    Call,
+    Compiled,
+    Segment,
+    segments,
+)
+from distnb.engines.fusion.groups import Recipe, Step
+from distnb.engines.fusion.loops import Loop, held, sources
+from distnb.engines.fusion.reduction_blocks import Combiner, Scratch
+from distnb.geometry.layout import Ints, strides_of
+from distnb.ops import table
+from distnb.plans.transfer import window
+from distnb.wire.protocol import FUNCTION
+
+__all__ = ["WEAK", "Job", "Program", "Watch", "Window", "dense", "look", "program"]
+
+#: Types of Python scalars, which are weak.
+WEAK: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
+#: A program that runs for the second time is one that comes back.
+_COMES_BACK = 2
+#: Bytes of a result from which it goes to memory past the caches, and how long its rows are then.
+#: A store to what is not in a cache reads it first: of three bytes that a copy moves one is saved.
+_STREAMED = 1 << 25
+_ROW = 512
+
+
+def _touches(step: Step, slot: int) -> bool:
+    return slot in step.outs or slot in sources(step)
+
+
+def _without_copies(recipe: Recipe) -> dict[int, Step]:
+    """Return the steps to run, by number; what is only made to be copied is made in its place.
+
+    So the assignment of a result costs no pass of its own.
+    """
+    steps = dict(enumerate(recipe.steps))
+    for k, step in list(steps.items()):
+        if step.op == "copy" and step.mask is None and step.ins[0] >= 0:
+            made, target = step.ins[0], step.outs[0]
+            if _can_be_made_in(recipe, steps, k, made, target):
+                del steps[k]
+                for j, st in steps.items():
+                    if made in st.outs or made in sources(st):
+                        steps[j] = _renamed(st, made, target)
+    return steps
+
+
+def _can_be_made_in(recipe: Recipe, steps: dict[int, Step], k: int, made: int, target: int) -> bool:
+    """Tell whether a value that step ``k`` copies can be computed right where it goes."""
+    a, b = recipe.slots[made], recipe.slots[target]
+    if a.kept or a.dtype != b.dtype:
+        return False
+    first = next((j for j, st in steps.items() if made in st.outs), k)
+    free = target in held(recipe)  # the old value stays in memory, the new one is held
+    for j, st in steps.items():
+        if j > k and _touches(st, made):
+            return False
+        if j < k and target in st.outs:
+            return False
+        if target in sources(st) and (first < j < k or (j == first and not free)):
+            return False
+    return first < k and steps[first].mask is None
+
+
+def _renamed(step: Step, old: int, new: int) -> Step:
+    outs = tuple(new if s == old else s for s in step.outs)
+    ins = tuple(new if s == old else s for s in step.ins)
+    return step._replace(outs=outs, ins=ins, mask=new if step.mask == old else step.mask)
+
+
+class Watch:
+    """What happens to the steps of a group while they run."""
+
+    def __init__(self) -> None:
+        #: The step that runs, for whoever hears of floating point errors.
+        self.step = 0
+        #: The tile that it runs on.
+        self.tile: tuple[slice, ...] = ()
+        #: Steps that are left out, because they or what they need failed.
+        self.skipped: set[int] = set()
+        #: Is told of the exception of the step that runs; updates ``skipped``.
+        self.failed: Callable[[Exception], None] = self._raise
+        #: Gives compiled loops, if there are to be any.
+        self.compiler: Any = None
+        #: Is told of floating point errors in compiled loops, as NumPy tells of them.
+        self.warned: Callable[[str, int], None] = lambda kind, flag: None
+
+    def forget(self) -> None:
+        """Let go of the group that was followed."""
+        self.failed = self._raise
+
+    def _raise(self, error: Exception) -> None:
+        raise error
+
+
+class Job(NamedTuple):
+    """One piece for a program, and what it works with on this rank.
+
+    ``windows`` are what is read (and written, if it is not held), a :class:`Window` for each
+    reference; ``targets`` is where held results go in the end. Those that could not be made are
+    None: no step that runs needs them. ``tail`` takes in the tiles of what is reduced at the end.
+    """
+
+    loop: Loop
+    windows: Sequence[Any]
+    targets: Sequence[Any]
+    scalars: Sequence[Any]
+    scratch: Scratch
+    watch: Watch
+    tail: Combiner | None = None
+
+
+class Tail(NamedTuple):
+    """The last call of a group that ends in a reduction: it takes in a tile."""
+
+    step: int
+    register: int
+    combiner: Combiner
+    watch: Watch
+
+    def __call__(self, registers: list[Any]) -> None:
+        """Take in the tile that ``watch`` names."""
+        self.combiner.add(self.watch.tile, registers[self.register])
+
+
+class Program:
+    """The steps of a recipe on registers: windows of memory, scalars, buffers.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        What to do.
+    inputs : tuple of int
+        The slots in memory, in the order of the references of pieces.
+    taken : int, optional
+        The slot that is never stored, because the group's tail takes it in.
+    """
+
+    def __init__(self, recipe: Recipe, inputs: Ints, taken: int | None = None) -> None:
+        self.recipe = recipe
+        self.taken = taken
+        self._kept = {s: i for i, s in enumerate(inputs) if recipe.slots[s].kept and s != taken}
+        self.memory = list(self._kept.values())
+        self.first_scalar = len(inputs)
+        self.first_buffer = self.first_scalar + len(recipe.scalars)
+        #: dtype of each buffer; results that are held have two, for every other tile
+        self.buffers: list[np.dtype] = []
+        #: reference -> its two buffers, and the references that are written in part
+        self.held: dict[int, tuple[int, int]] = {}
+        self.partial: list[int] = []
+        self._holds = held(recipe)
+        self._now = dict(self._kept)
+        self._free: dict[np.dtype, list[int]] = {}
+        #: How often it ran on large pieces, and its calls in segments that can be compiled.
+        self.runs = 0
+        self.parts: Any = None
+        #: All of them as one, if they can be compiled.
+        self.only: Segment | None = None
+        self._steps = _without_copies(recipe)
+        self.calls = tuple(self._call(k) for k in self._steps)
+        self.size = self.first_buffer + len(self.buffers)
+        #: The register of what is taken in.
+        self.tail = -1 if taken is None else self._now[taken]
+
+    def _call(self, k: int) -> Call:
+        """Give each value of a step a register, and free those that nobody needs any more."""
+        step = self._steps[k]
+        row = table.ELEMENTWISE[step.op]
+        ins = tuple(self._now[s] if s >= 0 else self.first_scalar - 1 - s for s in step.ins)
+        mask = None if step.mask is None else self._now[step.mask]
+        ends = [s for s in {*sources(step), *step.outs} if self._ends(s, k)]
+        in_place = isinstance(row.run, np.ufunc) and mask is None and row.nout == 1
+        if in_place:  # the result may go where an input that dies here was
+            self._drop(s for s in ends if s not in step.outs)
+        outs = tuple(self._target(s, mask is not None) for s in step.outs)
+        self._drop(ends)
+        kinds = tuple(self._kind(s) for s in step.ins)
+        dtypes = tuple(self.recipe.slots[s].dtype for s in step.outs)
+        run = _SAFE.get(step.op, row.run)
+        return Call(k, run, ins, outs, dict(step.options), mask, step.op, kinds, dtypes)
+
+    def _kind(self, source: int) -> Any:
+        """Return the dtype of an input, or the class of what is no array and no NumPy scalar."""
+        if source >= 0:
+            return self.recipe.slots[source].dtype
+        name = self.recipe.scalars[-1 - source]
+        return object if name == FUNCTION else WEAK.get(name) or np.dtype(name)
+
+    def _ends(self, slot: int, k: int) -> bool:
+        later = (st for j, st in self._steps.items() if j > k)
+        return (
+            slot not in self._kept
+            and slot != self.taken
+            and not any(_touches(st, slot) for st in later)
+        )
+
+    def _drop(self, slots: Iterable[int]) -> None:
+        for s in slots:
+            register = self._now.pop(s, None)
+            if register is not None:
+                self._free.setdefault(self.recipe.slots[s].dtype, []).append(register)
+
+    def _target(self, slot: int, masked: bool) -> int:
+        """Return the register that a result goes to."""
+        if slot in self._holds:
+            return self._hold(slot, masked)
+        if slot not in self._now:
+            dtype = self.recipe.slots[slot].dtype
+            free = self._free.get(dtype)
+            self._now[slot] = free.pop() if free else self._buffer(dtype)
+        return self._now[slot]
+
+    def _hold(self, slot: int, masked: bool) -> int:
+        i = self._kept[slot]
+        if i not in self.held:
+            dtype = self.recipe.slots[slot].dtype
+            self.held[i] = self._buffer(dtype), self._buffer(dtype)
+            if masked:
+                self.partial.append(i)
+            self._now[slot] = self.held[i][0]
+        return self._now[slot]
+
+    def _buffer(self, dtype: np.dtype) -> int:
+        self.buffers.append(dtype)
+        return self.first_buffer + len(self.buffers) - 1
+
+    def run(self, job: Job) -> None:
+        """Run all steps on all tiles of a piece."""
+        loop, windows, targets, scalars, scratch, watch, _ = job
+        registers: list[Any] = [None] * self.size
+        registers[self.first_scalar : self.first_buffer] = scalars
+        here = [i for i in self.memory if windows[i] is not None]
+        calls, once = self._chosen(job)
+        if job.tail is not None:
+            calls = [*calls, Tail(len(self.recipe.steps), self.tail, job.tail, job.watch)]
+        shape: Ints | None = None
+        waiting: list[tuple[Any, Any]] = []
+        for turn, tile in enumerate(loop.tiles(once)):
+            lengths = tuple([s.stop - s.start for s in tile])
+            if lengths != shape:
+                if not once:
+                    registers[self.first_buffer :] = scratch.take(self.buffers, lengths)
+                shape = lengths
+                if turn % 2:  # the last tile waits in the first buffers
+                    self._swap(registers)
+            for i in here:
+                registers[i] = windows[i].array[(*tile, ...)]
+            for i in self.partial:
+                if i in here:
+                    registers[self.held[i][0]][...] = registers[i]
+            watch.tile = tile
+            self._all_calls(calls, registers, watch)
+            self._flush(waiting)
+            if once:
+                break
+            for i, (a, _) in self.held.items():
+                if targets[i] is not None:
+                    waiting.append((targets[i].array[(*tile, ...)], registers[a]))
+            self._swap(registers)
+        self._flush(waiting)
+
+    def _chosen(self, job: Job) -> tuple[Sequence[Any], bool]:
+        """Return the calls to make on a tile: NumPy's, or compiled loops where they are ready.
+
+        Also tells whether one compiled loop does everything, so that no tiles are needed.
+        """
+        watch, shape = job.watch, job.loop.shape
+        small = not shape or prod(shape) < loops.TILE
+        if watch.compiler is None or watch.skipped or small or not all(map(_fits, job.scalars)):
+            return self.calls, False
+        self.runs += 1
+        if self.runs < _COMES_BACK:
+            return self.calls, False
+        if self.parts is None:
+            scalar_registers = range(self.first_scalar, self.first_buffer)
+            self.parts = segments(self.calls, self._is_kept, scalar_registers)
+            self.only = _as_one(self.parts, scalar_registers)
+        looks = {i: job.windows[i] for i in self.memory}
+        if self.only is not None and self._can_be_whole(self.only, job.loop):
+            stream = self._stream(self.only, job.loop, looks)
+            if stream >= 0 or self.only is self.parts[0]:
+                whole = self._whole(self.only, job, looks, stream)
+                return (self.calls, False) if whole is None else ([whole], True)
+        found: list[Any] = []
+        for part in self.parts:
+            found += [part] if isinstance(part, Call) else self._loops(part, job, looks)
+        return found, False
+
+    def _is_kept(self, register: int) -> bool:
+        holds = [a for a, _ in self.held.values()]
+        return register < self.first_scalar or register in holds or register == self.tail
+
+    def _can_be_whole(self, segment: Segment, loop: Loop) -> bool:
+        """Tell whether one loop can do all of a piece, with no buffers but rings of rows.
+
+        Not where an operand runs across memory: then tiles are better than long rows.
+        """
+        if loop.tile[1:] != loop.shape[1:] or self.taken is not None:
+            return False
+        holds = {a for a, _ in self.held.values()}
+        buffers = {r for r in segment.arrays if r >= self.first_buffer}
+        return buffers <= holds and not (holds and len(loop.shape) < 2)
+
+    def _stream(self, segment: Segment, loop: Loop, looks: dict[Any, Window]) -> int:
+        """Return the result that goes to memory past the caches, a large one that is not read."""
+        if self.held or loop.shape[-1] < _ROW:
+            return -1
+        if any(_inner(looks[r].strides) == "s" for r in segment.arrays):
+            return -1
+        found = (
+            r
+            for r in segment.stored
+            if r not in segment.loaded
+            and looks[r].strides[-1] == 1
+            and segment.kinds[r].itemsize in (4, 8)
+            and prod(loop.shape) * segment.kinds[r].itemsize >= _STREAMED
+        )
+        return next(found, -1)
+
+    def _whole(
+        self, segment: Segment, job: Job, looks: dict[Any, Window], stream: int
+    ) -> Compiled | None:
+        """Return one compiled loop for all of a piece, if it is ready."""
+        holds = {self.held[i][0]: i for i in self.held}
+        looks |= {("t", r): job.targets[i] for r, i in holds.items()}
+        inner: dict[Any, str] = {
+            r: _inner(looks[r].strides) if r in looks else "1" for r in segment.arrays
+        }
+        inner |= {("t", r): _inner(looks["t", r].strides) for r in holds}
+        source = segment.source(len(job.loop.shape), inner, tuple(holds), stream)
+        kernel = job.watch.compiler.get(source)
+        if kernel is None:
+            return None
+        shape = (job.loop.lag + 1, *job.loop.shape[1:])
+        rings = job.scratch.take([self.buffers[r - self.first_buffer] for r in holds], shape)
+        return Compiled(kernel, segment, looks, job.watch, dict(zip(holds, rings, strict=True)))
+
+    def _loops(self, segment: Segment, job: Job, looks: dict[Any, Window]) -> Sequence[Any]:
+        """Return the compiled loop of a segment, or its calls as long as there is none."""
+        inner = {r: _inner(looks[r].strides) if r in looks else "1" for r in segment.arrays}
+        kernel = job.watch.compiler.get(segment.source(len(job.loop.shape), inner))
+        if kernel is None:
+            return segment.calls
+        return [Compiled(kernel, segment, looks, job.watch, {})]
+
+    def _swap(self, registers: list[Any]) -> None:
+        for a, b in self.held.values():
+            registers[a], registers[b] = registers[b], registers[a]
+
+    @staticmethod
+    def _all_calls(calls: Sequence[Any], registers: list[Any], watch: Watch) -> None:
+        for call in calls:
+            if call.step in watch.skipped:
+                continue
+            watch.step = call.step
+            try:
+                call(registers)
+            except Exception as error:
+                watch.failed(error)
+
+    @staticmethod
+    def _flush(waiting: list[tuple[Any, Any]]) -> None:
+        """Store the results that were held back."""
+        for target, result in waiting:
+            target[...] = result
+        waiting.clear()
+
+
+def _as_one(parts: Sequence[Any], scalars: range) -> Segment | None:
+    """Return all calls as one segment, if they can be compiled."""
+    if len(parts) != 1:
+        return None
+    part = parts[0]
+    if isinstance(part, Segment):
+        return part
+    return Segment((part,), part.outs, scalars) if part.exact else None
+
+
+def _inner(strides: Ints) -> str:
+    """Return the kind of the last axis' stride, which compiled loops are made for."""
+    return str(strides[-1]) if strides[-1] in STRIDES else "s"
+
+
+def _fits(scalar: Any) -> bool:
+    """Tell whether compiled loops can take a scalar: larger integers would round otherwise."""
+    return not isinstance(scalar, int) or abs(scalar) <= 1 << 53
+
+
+def _negative(x: Any, out: tuple[np.ndarray], where: Any = True, **options: Any) -> None:
+    """Negate, not from some strided memory to other.
+
+    NumPy's loop is wrong there: up to 2.4, at least, ``np.negative(x[::8], out=y[::2])`` takes
+    wrong elements of float64.
+    """
+    (target,) = out
+    if target.flags.c_contiguous and np.asarray(x).flags.c_contiguous:
+        np.negative(x, out=out, where=where, **options)
+    else:
+        casting = options.get("casting", "same_kind")
+        np.copyto(target, np.negative(x, **options), where=where, casting=casting)
+
+
+#: op -> what is called in place of NumPy's ufunc.
+_SAFE: dict[str, Any] = {"negative": _negative}
+
+
+@lru_cache(maxsize=1024)
+def program(recipe: Recipe, inputs: Ints, taken: int | None) -> Program:
+    """Return the program of a recipe (the same object every time)."""
+    return Program(recipe, inputs, taken)
+
+
+class Window(NamedTuple):
+    """A loop's look at flat memory: the array, and how compiled code finds its elements."""
+
+    array: np.ndarray
+    flat: np.ndarray
+    offset: int
+    strides: Ints
+
+
+def look(block: np.ndarray, loop: Loop, i: int) -> Window:
+    """Return the window of a loop's reference ``i`` in a block or message."""
+    array = window(block, loop.shape, loop.offsets[i], loop.strides[i])
+    return Window(array, block.reshape(-1), loop.offsets[i], loop.strides[i])
+
+
+def dense(array: np.ndarray) -> Window:
+    """Return the window that is all of a C-contiguous array."""
+    return Window(array, array.reshape(-1), 0, strides_of(array.shape))

@@ -1,0 +1,204 @@
+"""One copy for a node of what several of its ranks are to hold: replicated arrays, and their like.
+
+The lowest of these ranks, the *keeper*, computes such a block, in its arena; the others look at it
+there. This begins with a creation, or with elementwise commands that write all of the base. Before
+the keeper begins, it hears from all others that they are there: so they have done what came
+before, and read nothing any more where it will write. When it has ended it tells them where the
+block is, or that it failed. Other commands that write to such a base end this: each rank first
+takes a copy of its own.
+
+All follows from commands and specs, and from what became of earlier commands, which the ranks that
+share a block know alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+
+from distnb.engines.fusion.groups import Group, Specs
+from distnb.engines.runtime.comm import Comm
+from distnb.engines.runtime.exchange import TAGS_PER_COMMAND, Exchange
+from distnb.engines.runtime.store import Base, Store
+from distnb.geometry.layout import Ints, Layout
+from distnb.measure.events import Clock
+from distnb.wire.protocol import Apply
+
+__all__ = ["Replicas", "is_large"]
+
+#: Each of these messages is the first or the last of its command, so they need no tag of their own.
+_TAG = TAGS_PER_COMMAND - 1
+#: In place of where a block is.
+_FAILED, _NEVER_STORED = -1, -2
+
+
+class Replicas:
+    """What one rank does for blocks that it shares with others of its node."""
+
+    def __init__(self, store: Store, clock: Clock, specs: Specs) -> None:
+        self._store = store
+        self._specs = specs
+        self._clock = clock
+
+    def sharers(self, base: Base) -> Ints:
+        """Return the ranks of the node that are to hold the same block as this one, keeper first.
+
+        Empty if it is the only one.
+        """
+        node = self._store.node
+        return () if node is None else _sharers(base.layout, node.ranks, self._store.rank)
+
+    def made_by(self, group: Group) -> list[int]:
+        """Return the bases that a group writes if the keeper alone is to run it, else none.
+
+        Each must be shared already, or all of it must be written and nothing of it read.
+        """
+        bases = {handle: self._base(handle) for handle in group.written}
+        if not any(is_large(self._store, base) for base in bases.values()):
+            return []
+        for handle, base in bases.items():
+            if not self.sharers(base):
+                return []
+            whole = group.written[handle].is_whole(base.shape) and handle not in group.read
+            if not (base.shared or (whole and _unmasked(group.commands, handle))):
+                return []
+        return list(bases)
+
+    def made_of(self, handle: int) -> list[int]:
+        """Return a base that is all written by a command if the keeper alone is to run it."""
+        base = self._store.bases[handle]
+        return [handle] if is_large(self._store, base) and self.sharers(base) else []
+
+    def _base(self, handle: int) -> Base:
+        """Return a base; of one that is never stored, and so need not be there, what it is."""
+        found = self._store.bases.get(handle)
+        if found is None:
+            spec = self._specs[handle]
+            found = Base(spec.shape, spec.dtype, spec.layout, None, virtual=True)
+        return found
+
+    def keeps(self, made: Sequence[int]) -> bool:
+        """Tell whether this rank computes what is made."""
+        return not made or self.sharers(self._base(made[0]))[0] == self._store.rank
+
+    # -- before a command ------------------------------------------------------------------------
+
+    def part(self, comm: Comm, number: int, handles: Iterable[int]) -> Exception | None:
+        """Give each rank a block of its own, where it looks at the keeper's.
+
+        Returns why that failed: then the base is lost, and the command must fail.
+        """
+        trouble = None
+        for handle in handles:
+            base = self._store.bases.get(handle)
+            if base is not None and base.shared:
+                trouble = self._part(Exchange(comm, self._clock, number, [], []), base) or trouble
+        return trouble
+
+    def _part(self, exchange: Exchange, base: Base) -> Exception | None:
+        (keeper, *others), base.shared = base.shared, ()
+        if keeper == self._store.rank:
+            self._hear(exchange, others)
+            return None
+        try:
+            look = cast(np.ndarray, base.block)
+            base.block, base.memory = self._store.allocate(look.shape, look.dtype)
+            base.block[...] = look
+        except MemoryError as error:
+            base.block, base.lost = None, True
+            return error
+        finally:
+            exchange.refuse(keeper, _TAG)
+            exchange.finish()
+        return None
+
+    def begin(self, comm: Comm, number: int, made: Sequence[int]) -> Exception | None:
+        """Wait until nobody reads what the keeper is to write, and give it shared memory."""
+        exchange = Exchange(comm, self._clock, number, [], [])
+        bases = [self._base(handle) for handle in made]
+        sharers = self.sharers(bases[0])
+        if sharers[0] != self._store.rank:
+            exchange.refuse(sharers[0], _TAG)
+            exchange.finish()
+            return None
+        self._hear(exchange, sharers[1:])
+        try:
+            for base in bases:
+                if not base.virtual:
+                    self._store.expose(base, sharers)
+        except MemoryError as error:
+            return error
+        return None
+
+    def _hear(self, exchange: Exchange, others: Iterable[int]) -> None:
+        for peer in others:
+            exchange.drop(peer, _TAG)
+
+    # -- after a command -------------------------------------------------------------------------
+
+    def end(self, comm: Comm, number: int, made: Sequence[int], failed: set[int]) -> set[int]:
+        """Tell where the keeper's blocks are, or hear it; return the bases that it could not make.
+
+        ``failed`` are those that this rank could not make.
+        """
+        exchange = Exchange(comm, self._clock, number, [], [])
+        bases = [self._base(handle) for handle in made]
+        keeper, *others = self.sharers(bases[0])
+        if keeper == self._store.rank:
+            places = np.array([self._place(h in failed, h) for h in made], np.int64)
+            for peer in others:
+                exchange.tell(peer, _TAG, places)
+            exchange.finish()
+        else:
+            places = np.empty(len(made), np.int64)
+            exchange.receive(keeper, _TAG, places)
+        for base, place in zip(bases, places.tolist(), strict=True):
+            if place >= 0:
+                base.shared = (keeper, *others)
+                self._look(base, keeper, place)
+        return {h for h, place in zip(made, places.tolist(), strict=True) if place == _FAILED}
+
+    def _place(self, failed: bool, handle: int) -> int:
+        base = self._base(handle)
+        if failed:
+            return _FAILED
+        if base.virtual:
+            return _NEVER_STORED
+        return cast(int, self._store.arena.offset(cast(np.ndarray, base.block)))
+
+    def _look(self, base: Base, keeper: int, place: int) -> None:
+        if keeper != self._store.rank and not base.virtual:
+            shape = cast(Ints, base.layout.local_shape(base.shape, keeper))
+            assert self._store.node is not None
+            flat = self._store.node.block(keeper, place, prod(shape), base.dtype)
+            memory, base.memory, base.block = base.memory, None, flat.reshape(shape)
+            self._store.release(memory)
+
+
+def is_large(store: Store, base: Any) -> bool:
+    """Tell whether a block is worth to be shared."""
+    node = store.node
+    return node is not None and store.held(base) * base.dtype.itemsize >= node.least
+
+
+def _unmasked(commands: Sequence[Apply], handle: int) -> bool:
+    """Tell whether the first command that writes a base does so without a mask."""
+    first = next(c for c in commands if any(o.base == handle for o in c.outs))
+    return first.where is None
+
+
+@lru_cache(maxsize=1024)
+def _sharers(layout: Layout, ranks: frozenset[int], rank: int) -> Ints:
+    mine = _part(layout, rank)
+    found = tuple(r for r in sorted(ranks) if _part(layout, r) == mine)
+    return found if mine is not None and len(found) > 1 else ()
+
+
+def _part(layout: Layout, rank: int) -> Ints | None:
+    """Return the coordinates of a rank that say which part it holds."""
+    coords = layout.grid.coords(rank)
+    return None if coords is None else tuple(coords[g] for g in layout.dims if g >= 0)

@@ -1,0 +1,4 @@
+"""Linear algebra on engines: whole matrices, panels, ScaLAPACK.
+
+``engines.worker`` may import it.
+"""

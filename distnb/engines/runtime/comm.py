@@ -1,0 +1,248 @@
+"""The few things distnb needs of a communicator, over MPI or between threads of one process.
+
+Nothing here blocks: sends and receives are posted and tested, arrivals are probed. Waiting, and
+giving up, is decided in one place (:mod:`distnb.engines.runtime.exchange`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import Any, Protocol
+
+import numpy as np
+
+__all__ = ["ABORT", "Comm", "MPIComm", "SoloComm", "ThreadComm", "thread_comms"]
+
+#: Tag of the message by which a rank tells that it gave up: the highest that MPI guarantees.
+ABORT = (1 << 15) - 1
+
+
+class Request(Protocol):
+    """A posted send or receive."""
+
+    def test(self) -> bool:
+        """Return True once it is done."""
+
+
+class Incoming(Protocol):
+    """A message that has arrived and is matched, but not yet received."""
+
+    nbytes: int
+
+    def receive(self, into: np.ndarray | None) -> Request:
+        """Post the receive into a contiguous buffer (None drops an empty message)."""
+
+
+class Comm(Protocol):
+    """A group of ranks that exchange tagged messages."""
+
+    rank: int
+    size: int
+    #: The last exchange on it, and with it the buffers that messages on their way need.
+    exchange: Any
+
+    def send(self, data: np.ndarray, peer: int, tag: int) -> Request:
+        """Post a send of a contiguous array; it must not change until the request is done."""
+
+    def probe(self, peer: int, tag: int) -> Incoming | None:
+        """Return a matched message from ``peer`` with ``tag`` if one has arrived."""
+
+    def abort(self) -> None:
+        """Make all ranks that wait on this communicator give up."""
+
+    def check(self) -> None:
+        """Raise KeyboardInterrupt if a rank gave up."""
+
+    def fresh(self) -> Comm:
+        """Return a communicator of the same ranks that no earlier message can reach."""
+
+    def ready(self) -> bool:
+        """Tell whether all ranks have asked for it, so that it can be used."""
+
+    def free(self) -> None:
+        """Give the communicator back (collective)."""
+
+
+class _Done:
+    """A request that is done."""
+
+    def test(self) -> bool:
+        return True
+
+
+DONE = _Done()
+
+
+class _MPIRequest:
+    def __init__(self, request: Any, *keep: Any) -> None:
+        self._request = request
+        self._keep = keep  # the buffer must live as long as MPI may touch it
+
+    def test(self) -> bool:
+        return bool(self._request.Test())
+
+
+class _MPIIncoming:
+    def __init__(self, message: Any, nbytes: int, byte: Any) -> None:
+        self._message = message
+        self._byte = byte
+        self.nbytes = nbytes
+
+    def receive(self, into: np.ndarray | None) -> Request:
+        buffer = np.empty(0, np.uint8) if into is None else into
+        return _MPIRequest(self._message.Irecv([buffer, self.nbytes, self._byte]), buffer)
+
+
+class MPIComm:
+    """An MPI communicator; distnb duplicates the one it is given and owns the duplicate."""
+
+    def __init__(self, comm: Any, made: Any = None, like: MPIComm | None = None) -> None:
+        from mpi4py import MPI
+
+        self._mpi = MPI
+        self.raw = comm
+        self.rank: int = comm.Get_rank() if like is None else like.rank
+        self.size: int = comm.Get_size() if like is None else like.size
+        self._made = made
+        self.exchange: Any = None
+        #: Grid -> what :mod:`distnb.engines.linalg.blacs` has made of it.
+        self.contexts: dict[Any, Any] = {}
+        self._status = MPI.Status()
+        self._farewell: list[Request] = []
+
+    def send(self, data: np.ndarray, peer: int, tag: int) -> Request:
+        request = self.raw.Isend([data, data.nbytes, self._mpi.BYTE], peer, tag)
+        return _MPIRequest(request, data)
+
+    def probe(self, peer: int, tag: int) -> Incoming | None:
+        message = self.raw.Improbe(peer, tag, self._status)
+        if message is None:
+            return None
+        return _MPIIncoming(message, self._status.Get_count(self._mpi.BYTE), self._mpi.BYTE)
+
+    def abort(self) -> None:
+        others = [r for r in range(self.size) if r != self.rank]
+        self._farewell += [self.send(np.empty(0, np.uint8), r, ABORT) for r in others]
+
+    def check(self) -> None:
+        if self.raw.Iprobe(self._mpi.ANY_SOURCE, ABORT):
+            raise KeyboardInterrupt
+
+    def fresh(self) -> MPIComm:
+        raw, request = self.raw.Idup()
+        return MPIComm(raw, request, self)
+
+    def ready(self) -> bool:
+        return self._made is None or bool(self._made.Test())
+
+    def free(self) -> None:
+        if not self._mpi.Is_finalized():
+            for context in self.contexts.values():
+                context.free()
+            self.raw.Free()
+
+
+class SoloComm:
+    """A communicator of one rank, without MPI."""
+
+    rank = 0
+    size = 1
+    exchange: Any = None
+
+    def send(self, data: np.ndarray, peer: int, tag: int) -> Request:
+        raise RuntimeError("send: got a message on one rank, expected none; report this as a bug")
+
+    def probe(self, peer: int, tag: int) -> Incoming | None:
+        return None
+
+    def abort(self) -> None:
+        pass
+
+    def check(self) -> None:
+        pass
+
+    def ready(self) -> bool:
+        return True
+
+    def fresh(self) -> SoloComm:
+        return self
+
+    def free(self) -> None:
+        pass
+
+
+class _Box:
+    """The messages that wait for one rank."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.waiting: deque[tuple[int, tuple[int, int], np.ndarray]] = deque()
+
+
+class _ThreadIncoming:
+    def __init__(self, data: np.ndarray) -> None:
+        self._data = data
+        self.nbytes = data.nbytes
+
+    def receive(self, into: np.ndarray | None) -> Request:
+        if into is not None:
+            into.reshape(-1).view(np.uint8)[:] = self._data
+        return DONE
+
+
+class ThreadComm:
+    """Ranks that are threads of one process: for teaching and tests, with no MPI at all."""
+
+    def __init__(self, rank: int, boxes: list[_Box], aborted: set[int], epoch: int = 0) -> None:
+        self.rank = rank
+        self.size = len(boxes)
+        self.exchange: Any = None
+        self._boxes = boxes
+        self._aborted = aborted
+        self._epoch = epoch
+
+    def send(self, data: np.ndarray, peer: int, tag: int) -> Request:
+        box = self._boxes[peer]
+        copy = np.frombuffer(data.tobytes(), np.uint8)
+        with box.lock:
+            box.waiting.append((self.rank, (self._epoch, tag), copy))
+        return DONE
+
+    def probe(self, peer: int, tag: int) -> Incoming | None:
+        self.check()
+        box = self._boxes[self.rank]
+        with box.lock:
+            for i, (source, found, data) in enumerate(box.waiting):
+                if source == peer and found == (self._epoch, tag):
+                    del box.waiting[i]
+                    return _ThreadIncoming(data)
+        return None
+
+    def abort(self) -> None:
+        self._aborted.add(self._epoch)
+
+    def check(self) -> None:
+        if self._epoch in self._aborted:
+            raise KeyboardInterrupt
+
+    def fresh(self) -> ThreadComm:
+        box = self._boxes[self.rank]
+        with box.lock:  # others may be in the new epoch already
+            old = [m for m in box.waiting if m[1][0] <= self._epoch]
+            for message in old:
+                box.waiting.remove(message)
+        return ThreadComm(self.rank, self._boxes, self._aborted, self._epoch + 1)
+
+    def ready(self) -> bool:
+        return True
+
+    def free(self) -> None:
+        pass
+
+
+def thread_comms(n: int) -> list[ThreadComm]:
+    """Return the communicators of ``n`` ranks in this process."""
+    boxes = [_Box() for _ in range(n)]
+    aborted: set[int] = set()
+    return [ThreadComm(r, boxes, aborted) for r in range(n)]

@@ -1,0 +1,25 @@
+"""Functions of the user's that an engine holds, for commands that name their numbers."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+from distnb.common.calling import on_engine
+
+__all__ = ["Function"]
+
+
+class Function:
+    """A function, made of its text when it is first called: if that fails, the command fails."""
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self._function: Any = None
+
+    def __call__(self, *args: Any) -> Any:
+        """Call it."""
+        with on_engine():
+            if self._function is None:
+                self._function = pickle.loads(self._text)
+            return self._function(*args)

@@ -1,0 +1,4 @@
+"""Where the client comes in: sockets, their authentication, the monitor, and the entry points.
+
+Nobody imports it; the client names ``entry`` by string.
+"""

@@ -1,0 +1,164 @@
+"""The engine's end of the direct road: a socket on the main loop, on which a client sends batches.
+
+The loop is the one that runs ``%px``, so the two never overlap and need no lock. A client on the
+same host comes by a local socket in a folder that nobody else may enter: the kernel guards it as
+well as encryption would, and no thread stands in between. One of another host comes by ZeroMQ: only
+the one with the right key gets in, and what travels is encrypted (CURVE).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import zmq
+
+from distnb.common.interrupts import held
+from distnb.engines.server.curve import Guard, interface
+from distnb.engines.server.monitor import SideRoad
+from distnb.engines.server.peer_auth import Gate
+from distnb.wire import replies
+from distnb.wire.channel import Channel
+from distnb.wire.protocol import Reply
+from distnb.wire.stream import Stream
+
+__all__ = ["Road"]
+
+#: Milliseconds to wait for a batch that was sent before.
+_LATE = 10_000
+
+
+class Road:
+    """A listening socket for one client.
+
+    Parameters
+    ----------
+    run : callable
+        Runs a batch: ``run(session, message, buffers)``.
+    key : str
+        The client's public key.
+    client_host : str
+        Where the client is, if not on this host: the socket then listens on the interface that
+        leads there.
+    answer : callable
+        What engines say meanwhile (:class:`~distnb.engines.server.monitor.SideRoad`).
+
+    Attributes
+    ----------
+    place : (str, str, str, str)
+        Address and public key of the socket, the token for a local one, and the address of the
+        side road.
+    """
+
+    def __init__(
+        self,
+        run: Callable[[str, bytes, list[np.ndarray]], Reply],
+        key: str,
+        client_host: str,
+        answer: Callable[[str], Any],
+    ) -> None:
+        self._run = run
+        self._done = 0
+        self._loop = asyncio.get_running_loop()
+        self._context = zmq.Context()  # the guard must not judge ipykernel's sockets
+        self._gate: Gate | None = None
+        self._channel: Channel | Stream | None = None
+        self._listening: list[int] = []
+        public, secret = zmq.curve_keypair()
+        self._side = SideRoad(answer, key, client_host, secret)
+        token = ""
+        if client_host or not hasattr(socket, "AF_UNIX"):
+            address = self._open(key, client_host, secret)
+        else:
+            self._gate = Gate(self._loop, self._admit)
+            address, token = self._gate.address, self._gate.token
+        self.place = (address, public.decode(), token, self._side.place)
+
+    def _open(self, key: str, client_host: str, secret: bytes) -> str:
+        """Listen for a client by TCP; return the address."""
+        guard = self._guard = Guard(self._context, key)
+        made = self._context.socket(zmq.DEALER)
+        made.set_hwm(0)
+        made.sndtimeo = 0  # a client that is gone keeps nobody waiting
+        made.curve_secretkey = secret
+        made.curve_server = True
+        made.bind(f"tcp://{interface(client_host)}:*")
+        self._listening = [guard.socket.FD]
+        self._loop.add_reader(guard.socket.FD, guard.admit)
+        self._admit(Channel(made))
+        return made.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
+
+    def _admit(self, channel: Channel | Stream) -> None:
+        """Take batches from a client."""
+        self._channel = channel
+        self._listening += channel.descriptors
+        for descriptor in channel.descriptors:
+            self._loop.add_reader(descriptor, self._listen)
+
+    def close(self) -> None:
+        """Close the sockets."""
+        self._leave()
+        if self._gate is not None:
+            self._gate.close()
+        self._context.destroy(linger=0)
+        self._side.close()
+
+    def _leave(self) -> None:
+        """Take nothing from the client any more."""
+        for descriptor in self._listening:
+            self._loop.remove_reader(descriptor)
+        self._listening.clear()
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            channel.close()
+
+    def catch_up(self, number: int) -> None:
+        """Run all batches up to this one: it was sent before what asks for it."""
+        try:
+            while self._done < number:
+                channel = self._channel
+                if channel is None or not channel.ready(_LATE):
+                    raise TimeoutError(f"batch {number}: got none, expected it long ago")
+                self._step(channel)
+        finally:
+            self._loop.call_soon(self._listen)
+
+    def _listen(self) -> None:
+        """Take one message, then let the loop do other things, and look again."""
+        channel = self._channel
+        if channel is None:
+            return
+        if channel.ready():
+            self._step(channel)
+            self._loop.call_soon(self._listen)
+        if channel.closed:  # the client is gone
+            self._leave()
+
+    def _step(self, channel: Channel | Stream) -> None:
+        """Take a message and run the batch that it completes."""
+        # ipykernel ignores Ctrl-C between its own messages; a batch lets it in
+        with held(forget=True, handler=signal.default_int_handler):
+            found = channel.receive()
+            if found is not None:
+                self._answer(channel, *found)
+
+    def _answer(self, channel: Channel | Stream, head: bytes, buffers: list[np.ndarray]) -> None:
+        intro, _, message = head.partition(b"\n")
+        number, session = intro.decode().split(" ")
+        arrays = buffers
+        try:
+            if session:
+                content, arrays = replies.encode(self._run(session, message, buffers))
+            else:  # a greeting; it goes back as it came
+                content = message
+            state = "ok"
+        except BaseException as error:  # what a batch raises is no reply, but the client must know
+            state, content, arrays = "error", repr(error).encode(), []
+        self._done = int(number)
+        with contextlib.suppress(zmq.Again):  # the client is gone
+            channel.send(f"{number} {state}\n".encode() + content, arrays)

@@ -1,0 +1,87 @@
+"""The engine's end of the side road: a thread that answers while a batch runs.
+
+The direct road is on the main loop, which a batch holds up. So what is to be known meanwhile has a
+socket of its own, and a thread that sleeps until it is asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import zmq
+
+from distnb.engines.server.curve import Guard, interface
+
+__all__ = ["SideRoad"]
+
+
+class SideRoad:
+    """A listening socket for one client, and the thread that serves it.
+
+    Parameters
+    ----------
+    answer : callable
+        Returns what a session's worker says of itself: ``answer(session)``.
+    key : str
+        The client's public key.
+    client_host : str
+        As for :class:`distnb.engines.server.batch_server.Road`.
+    secret : bytes
+        The engine's own secret key.
+
+    Attributes
+    ----------
+    place : str
+        Address of the socket.
+    """
+
+    def __init__(
+        self, answer: Callable[[str], Any], key: str, client_host: str, secret: bytes
+    ) -> None:
+        self._answer = answer
+        self._context = zmq.Context()
+        self._guard = Guard(self._context, key)
+        self._socket = self._context.socket(zmq.ROUTER)
+        self._socket.curve_server = True
+        self._socket.curve_secretkey = secret
+        self._socket.sndtimeo = 0
+        self._socket.bind(f"tcp://{interface(client_host)}:*")
+        self.place = self._socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
+        self._thread = threading.Thread(target=self._serve, name="distnb-side-road", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread, which closes the sockets."""
+        self._context.term()
+        self._thread.join()
+
+    def _serve(self) -> None:
+        """Answer until the context ends. From now on the sockets are this thread's."""
+        poller = zmq.Poller()
+        poller.register(self._guard.socket, zmq.POLLIN)
+        poller.register(self._socket, zmq.POLLIN)
+        try:
+            while True:
+                for ready, _ in poller.poll():
+                    if ready is self._socket:
+                        self._reply()
+                    else:
+                        self._guard.admit()
+        except zmq.ContextTerminated:
+            pass
+        finally:
+            self._socket.close(linger=0)
+            self._guard.socket.close(linger=0)
+
+    def _reply(self) -> None:
+        client, question = self._socket.recv_multipart()  # a number, a session
+        try:
+            content = pickle.dumps(self._answer(question.decode().partition(" ")[2]))
+        except Exception:  # a session that is gone, or not there yet
+            content = pickle.dumps(None)
+        with contextlib.suppress(zmq.Again):  # the client does not take answers
+            self._socket.send_multipart([client, question, content])

@@ -1,0 +1,4 @@
+"""Runs batches: decodes, runs each command or group, agrees on failures.
+
+``engines.server`` may import it.
+"""

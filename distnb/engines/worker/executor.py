@@ -1,0 +1,337 @@
+"""Runs one command, or one group of elementwise commands, on one rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from distnb.engines.collectives import (
+    fourier,
+    gather_scatter,
+    pencils,
+    reductions,
+    scans,
+    searching,
+    segmented,
+    selecting,
+    single_engine,
+    sorting,
+)
+from distnb.engines.fusion.amounts import of_blocks
+from distnb.engines.fusion.elementwise import Elementwise, Task
+from distnb.engines.fusion.groups import Specs
+from distnb.engines.fusion.kernels import Watch
+from distnb.engines.fusion.reduction_blocks import Scratch
+from distnb.engines.fusion.replicas import Replicas
+from distnb.engines.linalg import (
+    panels,
+    scalapack,
+    summa,
+    tsqr,
+    whole_matrices,
+)
+from distnb.engines.runtime import creation
+from distnb.engines.runtime.comm import Comm
+from distnb.engines.runtime.exchange import Exchange, PeerFailed
+from distnb.engines.runtime.store import Base, Lost, Store
+from distnb.geometry.views import View
+from distnb.measure.events import COMPUTE, TRANSFER, Clock
+from distnb.ops import table
+from distnb.plans.transfer import at, plan_parts
+from distnb.wire.protocol import (
+    Collective,
+    Command,
+    Create,
+    Fetch,
+    Local,
+    Reduce,
+    written,
+)
+
+__all__ = ["Executor"]
+
+#: op -> what does it: made of a command and the store, it knows its messages (``owed``,
+#: ``expected``) from specs alone, and does its work in ``run(exchange, clock)``.
+COLLECTIVES: dict[str, Callable[[Collective, Store], Any]] = {
+    "along": gather_scatter.Along,
+    "check": gather_scatter.Check,
+    "fft": fourier.Transform,
+    "gather": gather_scatter.Gather,
+    "nonzero": gather_scatter.Nonzero,
+    "panel": panels.Step,
+    "pencils": pencils.Pencils,
+    "sample": single_engine.Sample,
+    "scalapack": scalapack.Factors,
+    "scan": scans.Scan,
+    "scatter": gather_scatter.Scatter,
+    "search": searching.Search,
+    "segments": segmented.Segments,
+    "select": selecting.Select,
+    "sort": sorting.Sort,
+    "summa": summa.Product,
+    "tsqr": tsqr.TallQR,
+    "twiddle": fourier.Twiddle,
+    **dict.fromkeys(whole_matrices.NAMES, whole_matrices.OnParts),
+}
+
+
+class Executor:
+    """Carries out commands against a store, over a communicator, on a clock.
+
+    ``fault`` is called with each command before it runs; tests set it to make a rank fail.
+    """
+
+    def __init__(self, store: Store, comm: Comm, clock: Clock) -> None:
+        self.store = store
+        self.comm = comm
+        self.clock = clock
+        self.fault: Callable[[Command], None] | None = None
+        self.user: dict[str, Any] = {}
+        self.replicas = Replicas(store, clock, {})
+        #: What must make the command fail that runs next.
+        self.trouble: Exception | None = None
+        self.scratch = Scratch()
+        #: for the partial results of reductions
+        self.results = Scratch()
+        self.watch = Watch()
+
+    def enter(self, store: Store, specs: Specs) -> None:
+        """Work on the bases of a batch from now on; ``specs`` tells what they are."""
+        self.store = store
+        self.replicas = Replicas(store, self.clock, specs)
+
+    def run(
+        self, number: int, command: Command, buffers: list[np.ndarray], dead: bool = False
+    ) -> Any:
+        """Run a command that computes; return its value if it is a Fetch.
+
+        ``dead``: whether what it creates is never stored (see :mod:`distnb.engines.fusion.groups`).
+        """
+        if isinstance(command, Create):
+            return self._create(number, command, buffers, dead)
+        self.trouble = self.replicas.part(self.comm, number, written(command))
+        if isinstance(command, Reduce):
+            return self._reduce(number, command)
+        if isinstance(command, Local):
+            return self._local(number, command)
+        if isinstance(command, Collective):
+            return self._collective(number, command)
+        if isinstance(command, Fetch):
+            return self._fetch(command)
+        raise TypeError(f"command: got {type(command).__name__}, expected one that computes")
+
+    def _check(self, command: Command) -> None:
+        trouble, self.trouble = self.trouble, None
+        if trouble is not None:
+            raise trouble
+        if self.fault is not None:
+            self.fault(command)
+
+    def _create(self, number: int, command: Create, buffers: list[np.ndarray], dead: bool) -> None:
+        dtype = np.dtype(command.dtype)
+        self.store.free((command.base,))  # one that was lost is made again under its handle
+        if dead:
+            base = Base(command.shape, dtype, command.layout, None, lost=True, virtual=True)
+            self.store.put(command.base, base)
+            self._check(command)
+        elif command.how[0] == "data":
+            base = Base(command.shape, dtype, command.layout, None, lost=True)
+            self.store.put(command.base, base)
+            self._check(command)
+            base.block = creation.adopt(buffers, command.how[1], command, self.store.rank)
+        else:
+            base = self.store.add(command.base, command.shape, dtype, command.layout)
+            before = self.clock.switch(COMPUTE)
+            self._fill(number, command, base)
+            self.clock.switch(before)
+        base.lost = False
+
+    def _fill(self, number: int, command: Create, base: Base) -> None:
+        """Give a base memory and fill it."""
+        made = [] if command.how[0] in ("empty", "local") else self.replicas.made_of(command.base)
+        if not made:
+            self.store.provide(base)
+
+        def work(computes: bool) -> None:
+            self._check(command)
+            if computes:
+                creation.fill(base, command.how, self.store.rank, self.user)
+                if command.how[0] not in ("empty", "local"):
+                    self.clock.touched += of_blocks([base])
+
+        self._by_keeper(number, made, work)
+
+    def _by_keeper(self, number: int, made: list[int], work: Callable[[bool], None]) -> None:
+        """Do work without messages, with its result only if it is not another rank's to make."""
+        if not made:
+            return work(True)
+        failure: BaseException | None = self.replicas.begin(self.comm, number, made)
+        try:
+            work(failure is None and self.replicas.keeps(made))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever it is, the others must hear of it
+            failure = error
+        bad = self.replicas.end(self.comm, number, made, {*made} if failure else set())
+        if failure is not None:
+            raise failure
+        if bad:
+            raise PeerFailed(_KEEPER)
+
+    def _fetch(self, command: Fetch) -> np.ndarray | None:
+        base = self.store.get(command.operand.base)
+        self._check(command)
+        part = plan_parts(self.store.rank, self.store.placed(command.operand))
+        if part is None or base.block is None:
+            return None
+        before = self.clock.switch(TRANSFER)
+        out = np.empty(part.shape, base.dtype)
+        for chunk in part.chunks:
+            at(out, chunk.shape, chunk.message)[...] = at(base.block, chunk.shape, chunk.memory)
+        self.clock.switch(before)
+        return out
+
+    def _local(self, number: int, command: Local) -> None:
+        out = command.out.base
+        made = [] if command.op == "adopt" else self.replicas.made_of(out)
+        self._by_keeper(number, made, lambda computes: self._on_blocks(command, computes))
+
+    def _on_blocks(self, command: Local, computes: bool) -> None:
+        blocks = [self.store.get(x.base).block for x in command.ins]
+        target = self.store.get(command.out.base)
+        self._check(command)
+        if not computes or target.block is None or target.block.size == 0:
+            return
+        if command.op == "adopt":
+            self.store.adopt(target, self.store.get(command.ins[0].base))
+            return
+        before = self.clock.switch(COMPUTE)
+        seen = [_seen(b, x.view) for b, x in zip(blocks, command.ins, strict=True) if b is not None]
+        lead = [_with_axes(b, target.block.ndim) for b in seen]
+        table.LOCALS[command.op](*lead, out=target.block)
+        self.clock.touched += sum(b.nbytes for b in (*lead, target.block))
+        self.clock.switch(before)
+
+    def _reduce(self, number: int, command: Reduce) -> None:
+        placed = self.store.placed(command.operand)
+        work = reductions.Work(command, reductions.plan(placed, command.axes, self.store.rank))
+        # All ranks that would talk hold a copy of the result: where that is empty, nobody talks.
+        silent = self.store.held(self.store.bases[command.out]) == 0
+        owed, expected = ([], []) if silent else (work.plan.owed, work.plan.expected)
+        self._with_messages(number, owed, expected, lambda x: self._reducing(x, work))
+
+    def _reducing(self, exchange: Exchange, work: reductions.Work) -> None:
+        base = self.store.get(work.command.operand.base)
+        out = self.store.get(work.command.out)
+        self._check(work.command)
+        if isinstance(base.taken, BaseException):
+            raise base.taken
+        block = base.block if base.taken is None else base.taken
+        reductions.run(work, block, out.block, exchange, self.clock, self.results)
+        elements = work.plan.elements if base.taken is None else 0
+        self.clock.touched += elements * base.dtype.itemsize + of_blocks([out])
+        out.lost = False
+
+    def _collective(self, number: int, command: Collective) -> None:
+        work = COLLECTIVES[command.op](command, self.store)
+        operands = (*command.ins, *command.outs)
+
+        def run(exchange: Exchange) -> None:
+            for operand in command.ins:
+                self.store.get(operand.base)
+            self._check(command)
+            work.run(exchange, self.clock)
+            self.clock.touched += of_blocks([self.store.bases[x.base] for x in operands])
+            for operand in command.outs:
+                self.store.bases[operand.base].lost = False
+
+        self._with_messages(number, work.owed, work.expected, run)
+
+    def group(self, number: int, task: Task, values: tuple[Any, ...]) -> dict[int, BaseException]:
+        """Run a group of elementwise commands; return why which of them failed."""
+        made = self.replicas.made_by(task.group) if task.large else []
+        trouble = self._begin(number, task, made)
+        todo = Elementwise(
+            *(self.store, self.comm, self.clock, self.scratch, self.results),
+            *(task, values, self.watch),
+            self.replicas.keeps(made),
+        )
+
+        def work(exchange: Exchange) -> None:
+            if trouble is not None:
+                raise trouble
+            todo.check(self.fault)
+            todo.run(exchange)
+
+        try:
+            self._with_messages(number, todo.owed, todo.expected, work)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            todo.fail(error)
+        finally:
+            self.watch.forget()  # else it holds the blocks, and they never come back to the pool
+        if task.group.tail is not None:
+            self.store.bases[task.group.tail.operand.base].taken = todo.take()
+        if made:
+            self._made(number, task, made, todo.failed)
+        return todo.failed
+
+    def _begin(self, number: int, task: Task, made: list[int]) -> Exception | None:
+        """Prepare what a group writes; return what went wrong."""
+        failure, tail = None, task.group.tail
+        if tail is not None and (made or task.scheme.cells is None):
+            try:  # it is reduced afterwards, and by those that are to look at it
+                self.store.provide(self.store.bases[tail.operand.base])
+            except MemoryError as error:
+                failure = error
+        if made:
+            return self.replicas.begin(self.comm, number, made) or failure
+        return self.replicas.part(self.comm, number, task.written) or failure
+
+    def _made(
+        self, number: int, task: Task, made: list[int], failed: dict[int, BaseException]
+    ) -> None:
+        """Share what was made with others of the node, or note that it could not be made."""
+        outs = [{o.base for o in command.outs} for command in task.commands]
+        mine = set().union(*(outs[k] for k in failed))
+        bad = self.replicas.end(self.comm, number, made, mine)
+        for k, handles in enumerate(outs):
+            if handles & bad:
+                failed.setdefault(k, PeerFailed(_KEEPER))
+
+    def _with_messages(
+        self,
+        number: int,
+        owed: list[tuple[int, int]],
+        expected: list[tuple[int, int]],
+        work: Callable[[Exchange], None],
+    ) -> None:
+        """Run ``work``; if it fails, complete the command's communication without data."""
+        exchange = Exchange(self.comm, self.clock, number, owed, expected)
+        try:
+            work(exchange)
+            exchange.finish()
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # whatever it is, the others must not wait
+            exchange.fail()
+            raise
+
+
+def _seen(block: np.ndarray, view: View) -> np.ndarray:
+    """Return a block as a view sees it that is all of a base, maybe transposed."""
+    order = [axis for axis, _, _ in view.dims]
+    return block.transpose(order) if sorted(order) == list(range(block.ndim)) else block
+
+
+def _with_axes(block: np.ndarray, ndim: int) -> np.ndarray:
+    """Return a block with leading axes of length 1, up to ``ndim`` axes."""
+    return block.reshape((1,) * (ndim - block.ndim) + block.shape)
+
+
+_KEEPER = "the rank that computes for this one failed"
+#: Errors that say that a command cannot run because of an earlier one.
+DEPENDENT = (Lost, PeerFailed)

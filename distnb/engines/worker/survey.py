@@ -1,0 +1,47 @@
+"""What of an engine's memory is arrays, kept for reuse, or neither; for ``%distmem``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from distnb.engines.runtime.store import Store
+
+__all__ = ["survey"]
+
+
+def survey(store: Store) -> dict[str, Any]:
+    """Return bytes: held by base, in the pool, in the process; available and total of the node.
+
+    What several engines of a node share counts where it lies. ``pid`` tells engines that are
+    threads of one process. What the system does not tell is 0.
+    """
+    status = _table("/proc/self/status")
+    node = _table("/proc/meminfo")
+    arena = 0 if store.node is None else store.node.arena.used
+    return {
+        "held": {handle: _bytes(store, base) for handle, base in store.bases.items()},
+        "pool": store.pool.held,
+        "process": status.get("RssAnon", 0) + arena,
+        "available": node.get("MemAvailable", 0),
+        "total": node.get("MemTotal", 0),
+        "pid": os.getpid(),
+    }
+
+
+def _bytes(store: Store, base: Any) -> int:
+    """Return the bytes that a base takes in this engine's memory."""
+    if base.block is None or (base.shared and base.shared[0] != store.rank):
+        return 0
+    return int(base.block.nbytes)
+
+
+def _table(path: str) -> dict[str, int]:
+    """Return the lines of a file of the system that are in kB, as bytes."""
+    try:
+        lines = Path(path).read_text("ascii", "replace").splitlines()
+    except OSError:
+        return {}
+    words = [line.replace(":", " ").split() for line in lines]
+    return {w[0]: int(w[1]) * 1024 for w in words if len(w) == 3 and w[2] == "kB"}

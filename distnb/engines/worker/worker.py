@@ -1,0 +1,459 @@
+"""Runs batches on one rank: every command in order, and one agreement at the end.
+
+A failure never stops the others: the command that fails completes its communication without data,
+what depends on it fails without running, and at the end of the batch all ranks learn of all
+failures, so that all agree on which bases are lost.
+"""
+
+from __future__ import annotations
+
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from distnb.common.config import config
+from distnb.common.interrupts import held, interruptible
+from distnb.engines.collectives.reductions import Tree
+from distnb.engines.fusion.compiler import Compiler, available
+from distnb.engines.fusion.elementwise import Task
+from distnb.engines.fusion.groups import Specs
+from distnb.engines.runtime.comm import Comm
+from distnb.engines.runtime.exchange import Exchange, wait_until
+from distnb.engines.runtime.shared_segments import Node
+from distnb.engines.runtime.store import Base, Frame, Store
+from distnb.engines.runtime.user_functions import Function
+from distnb.engines.worker.executor import DEPENDENT, Executor
+from distnb.engines.worker.local import LocalArray
+from distnb.engines.worker.plan_cache import Library, Prepared
+from distnb.engines.worker.survey import survey
+from distnb.geometry.layout import Ints
+from distnb.measure.events import IDLE, OVERHEAD, Clock
+from distnb.measure.records import AGREE, Log
+from distnb.plans.temporaries import reads
+from distnb.wire.encoding import filled, unpack
+from distnb.wire.protocol import (
+    Apply,
+    Bind,
+    Clocks,
+    Collective,
+    Command,
+    Create,
+    Describe,
+    Failure,
+    Fetch,
+    Free,
+    Local,
+    Operand,
+    Packed,
+    Reduce,
+    Reply,
+    Survey,
+    written,
+)
+
+__all__ = ["Worker"]
+
+#: Distance between the command numbers of two batches: a prime, so that tags repeat late.
+_STRIDE = 1021
+
+
+class Worker:
+    """One rank of a session.
+
+    Parameters
+    ----------
+    comm : Comm
+        The session's own communicator; the worker frees it.
+    user : dict
+        The engine's user namespace, in which ``%px`` runs.
+    pool_bytes : int
+        Freed memory to keep for reuse.
+    node : Node, optional
+        The ranks of the node that share memory.
+    """
+
+    def __init__(
+        self, comm: Comm, user: dict[str, Any], pool_bytes: int, node: Node | None = None
+    ) -> None:
+        self.comm = comm
+        self.clock = Clock()
+        self.store = Store(comm.rank, pool_bytes, node)
+        self.executor = Executor(self.store, comm, self.clock)
+        self.executor.user = user
+        watch = self.executor.watch
+        watch.warned = self._on_warning
+        watch.compiler = Compiler() if config.jit and available() else None
+        self.library = Library()
+        self.epoch = 0
+        #: Batches in this epoch: all ranks count alike, whatever happened before.
+        self.batches = 0
+        self.bound: dict[str, LocalArray] = {}
+        self._warned: list[tuple[int, str]] = []
+        #: Whether all is lost that an interrupted batch writes, also what was done before: where
+        #: each rank has a client of its own (SPMD), all must come to the same conclusion.
+        self.together = False
+        self._gave_up = False
+        #: For who looks on (``server.self_report``): what runs, and the last batch that began.
+        self.now: _Run | None = None
+        self.latest = 0
+        self._last: _Run | None = None
+        self._next: Comm | None = None
+        self._abandoned: list[Comm] = []
+
+    def run(self, message: bytes, buffers: list[np.ndarray]) -> Reply:
+        """Run a batch and return this rank's reply; raises only if the message is no batch."""
+        with held(forget=True):
+            log = Log(self.clock)
+            batch = unpack(message)
+            run = self.now = _Run(self, batch, buffers, log)
+            self.latest = batch.number
+            self._last = run if self.together else None
+            try:
+                interruptible(lambda: self._run(run))
+            except KeyboardInterrupt:
+                self._gave_up = True
+                run.abort()
+            finally:
+                self.clock.switch(IDLE)
+                self.now = None
+            return run.reply()
+
+    def _run(self, run: _Run) -> None:
+        if run.commands:  # deletions need nobody, and under SPMD they may come on one rank only
+            if run.batch.epoch != self.epoch:
+                self._start_epoch(run.batch.epoch)
+            elif self._gave_up:  # other ranks will not take part in what is left of the epoch
+                raise KeyboardInterrupt
+            self.batches += 1
+        with np.errstate(divide="call", over="call", invalid="call", call=self._on_warning):
+            run.all()
+
+    def give_up(self) -> None:
+        """Give up the batch that was just run, because another rank did."""
+        self._gave_up = True
+        if self._last is not None:
+            self._last.abort()
+
+    def reply(self) -> Reply:
+        """Return the reply to the last batch."""
+        assert self._last is not None
+        return self._last.reply()
+
+    def close(self) -> None:
+        """Drop all bases and give the communicator back."""
+        self.bind(())
+        self.store.clear()
+        if self.executor.watch.compiler is not None:
+            self.executor.watch.compiler.close()
+        self.comm.free()
+
+    def bind(self, names: Iterable[tuple[str, Operand]]) -> None:
+        """Put arrays into the user namespace under their names, and take the last ones out."""
+        user = self.executor.user
+        for name, array in self.bound.items():
+            if user.get(name) is array:
+                del user[name]
+        self.bound = {
+            name: LocalArray(name, self.store, operand, self.comm) for name, operand in names
+        }
+        user.update(self.bound)
+
+    def define(self, number: int, text: bytes) -> None:
+        """Keep a function of the user's, for later batches that name its number."""
+        self.store.functions[number] = Function(text)
+
+    def warnings(self) -> list[tuple[int, str]]:
+        """Return the floating point warnings since the last call, with the step of the group."""
+        found, self._warned = self._warned, []
+        return list(dict.fromkeys(found))
+
+    def _on_warning(self, kind: str, flag: int) -> None:
+        self._warned.append((self.executor.watch.step, kind))
+
+    def _start_epoch(self, epoch: int) -> None:
+        """Take a communicator that no message of an abandoned command can reach.
+
+        The old one is kept: messages may be pending on it, and MPI may still touch their buffers.
+        If the wait for the other ranks is interrupted, the next batch goes on with it.
+        """
+        if self._next is None:
+            self._next = self.comm.fresh()
+        wait_until(self._next.ready)
+        self.store.settle()
+        self._abandoned.append(self.comm)
+        self.comm = self.executor.comm = self._next
+        self._next = None
+        self.epoch, self.batches, self._gave_up = epoch, 0, False
+
+
+@contextmanager
+def _quiet_casts() -> Iterator[None]:
+    """Drop NumPy's warning that a cast drops imaginary parts: nobody reads it on an engine.
+
+    Not where engines are threads, for the filters belong to the process.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+        yield
+
+
+class _Run:
+    """One batch on one rank."""
+
+    def __init__(self, worker: Worker, batch: Packed, buffers: list[np.ndarray], log: Log) -> None:
+        self.worker = worker
+        self.log = log
+        self.batch = batch
+        self.buffers = buffers
+        self.failures: list[Failure] = []
+        self.failed: set[int] = set()
+        self.lost: tuple[int, ...] = ()
+        self.warnings: list[tuple[int, str]] = []
+        self.values: dict[int, Any] = {}
+        #: slots of values that are the clock's account, when all of the batch is booked
+        self.clocks: list[int] = []
+        self.script = worker.library.script(batch.text)
+        self.commands = self.script.numbered
+        self.frame = Frame(worker.store, batch.handles)
+        #: What is known of bases that are never stored.
+        self.specs: Specs = {}
+        self.aborted = False
+        self.agreed = False
+        #: positions that are done, whatever came of it
+        self.done: set[int] = set()
+        #: What it consists of, once that is known.
+        self.items: list[tuple[Task | int, Ints, int]] | None = None
+
+    def all(self) -> None:
+        """Run all commands, then agree with the other ranks on what failed."""
+        plan = self.script.prepared(self.frame, bool(self.batch.fuse), not self.worker.together)
+        self.specs = plan.specs
+        self.worker.executor.enter(self.frame, plan.specs)
+        with _quiet_casts() if plan.complex else nullcontext():
+            self._items(plan)
+        # What only reads leaves nothing to agree on, but under SPMD each rank has a client to tell.
+        # Deletions cannot fail, and under SPMD other ranks may have none now.
+        if self.script.writes or (self.worker.together and self.commands):
+            self.log.begin(AGREE)
+            self._agree()
+
+    def _items(self, plan: Prepared) -> None:
+        """Run commands and groups."""
+        items = plan.items
+        if self.worker.executor.fault is None:  # then what is never stored cannot fail
+            items = plan.quick
+            self.done.update(plan.virtual)
+        self.items = items
+        for item, rows, elements in items:
+            if rows[0] >= 0:  # the time of deletions goes to what runs before
+                self.log.begin(rows, elements)
+            if isinstance(item, Task):
+                self._group(item, rows)
+                self.done.update(item.positions)
+            else:
+                command = filled(self.script.commands[item], self.batch.values)
+                if isinstance(command, Free):
+                    self.frame.free(command.bases)
+                else:
+                    self._one(rows[0], command, plan.dead)
+                self.done.add(item)
+
+    def _group(self, task: Task, rows: Ints) -> None:
+        errors = self.worker.executor.group(self._number(rows[0]), task, self.batch.values)
+        bases = self.frame.bases
+        if not errors:
+            for base in task.written:
+                bases[base].lost = False
+        else:
+            for k, (row, command) in enumerate(zip(rows, task.commands, strict=False)):
+                if k in errors:
+                    self._failed(row, command, errors[k])
+                    continue
+                for base in written(command):
+                    if base in bases:
+                        bases[base].lost = False
+        found = self.worker.warnings()
+        self.warnings += [(rows[k], kind) for k, kind in found]
+
+    def _number(self, index: int) -> int:
+        """Return a number for a command that all ranks agree on, whatever happened before."""
+        return self.worker.batches * _STRIDE + index
+
+    def _one(self, index: int, command: Command, dead: set[int]) -> None:
+        worker = self.worker
+        try:
+            if isinstance(command, Bind):
+                worker.bind(_with_handles(command, self.batch.handles))
+            elif isinstance(command, Clocks):
+                self.clocks.append(command.slot)
+            elif isinstance(command, Survey):
+                self.values[command.slot] = survey(worker.store)
+            elif isinstance(command, Describe):
+                self.values[command.slot] = self._describe(command)
+            else:
+                virtual = isinstance(command, Create) and command.base in dead
+                number = self._number(index)
+                value = worker.executor.run(number, command, self.buffers, virtual)
+                if isinstance(command, Fetch):
+                    self.values[command.slot] = value
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            worker.clock.switch(OVERHEAD)
+            self._failed(index, command, error)
+        self.warnings += [(index, kind) for _, kind in worker.warnings()]
+
+    def _describe(self, command: Describe) -> tuple[Any, ...]:
+        found = self.worker.executor.user.get(command.name)
+        if not isinstance(found, np.ndarray):
+            return (None, type(found).__name__)
+        return (found.shape, found.dtype.str)
+
+    def _failed(self, index: int, command: Command, error: BaseException) -> None:
+        """Note that a command failed; only what was not known before is told to the client."""
+        if not isinstance(error, DEPENDENT):
+            specs = self.specs | self.frame.bases
+            self.failures.append(_failure(index, command, self.frame, specs, error))
+        self.failed.add(index)
+        for handle in written(command):
+            if handle in self.frame.bases:
+                self.frame.bases[handle].lost = True
+
+    def _agree(self) -> None:
+        """Tell everyone which commands failed anywhere; mark what they write as lost everywhere."""
+        failed: Iterable[int] = self.failed
+        if self.worker.comm.size > 1:
+            bits = np.zeros(len(self.commands) + 1, np.uint8)
+            bits[list(self.failed)] = 1
+            _union(self.worker, self._number(len(self.commands)), bits)
+            failed = np.flatnonzero(bits).tolist() if bits.any() else ()
+        self.worker.store.settle()
+        self.agreed = bool(failed)
+        if failed:
+            self._lose(failed)
+
+    def abort(self) -> None:
+        """Give up: what this and later commands write is lost on this rank, and so everywhere.
+
+        Bases come to be and go all the same, so that all ranks have the same ones.
+        """
+        self.aborted = True
+        self.worker.comm.abort()
+        frame = self.frame
+        for position, command in enumerate(self.script.commands):
+            if position in self.done:
+                continue
+            if isinstance(command, Free):
+                frame.free(command.bases)
+            elif isinstance(command, Create) and command.base not in frame.bases:
+                dtype = np.dtype(command.dtype)
+                base = Base(command.shape, dtype, command.layout, None, lost=True)
+                frame.put(command.base, base)
+        done = set() if self.worker.together else {self.script.index.get(p) for p in self.done}
+        self._lose(self.failed.union(k for k in range(len(self.commands)) if k not in done))
+
+    def _lose(self, failed: Iterable[int]) -> None:
+        """Mark what follows from failed commands."""
+        lost = _dependents(self.commands, failed)
+        for number in lost:
+            base = self.frame.bases.get(number)
+            if base is not None:
+                base.lost = True
+        self.lost = tuple(sorted([self.batch.handles[n] for n in lost]))
+
+    def reply(self) -> Reply:
+        """Return what the client gets to hear."""
+        times = self.log.times()
+        if self.clocks:
+            self.values |= dict.fromkeys(self.clocks, self.worker.clock.read())
+        return Reply(
+            self.worker.comm.rank,
+            tuple(self.failures),
+            self.lost,
+            tuple(self.warnings),
+            self.values,
+            times,
+            self.aborted,
+            self.agreed,
+        )
+
+
+def _read(command: Command) -> set[int]:
+    """Return the bases that a command reads (or writes in part)."""
+    if isinstance(command, Apply):
+        return {x.base for x in (*reads(command), *command.outs)}
+    if isinstance(command, Local):
+        return {x.base for x in (command.out, *command.ins)}
+    if isinstance(command, Collective):
+        return {x.base for x in command.ins}
+    if isinstance(command, Reduce | Fetch):
+        return {command.operand.base}
+    return set()
+
+
+def _dependents(commands: tuple[Command, ...], failed: Iterable[int]) -> set[int]:
+    """Return the bases that failed commands write, and all that follow from them, in order."""
+    bad = set(failed)
+    lost: set[int] = set()
+    for i, command in enumerate(commands):
+        if i in bad or _read(command) & lost:
+            lost.update(written(command))
+    return lost
+
+
+def _union(worker: Worker, number: int, bits: np.ndarray) -> None:
+    """Make bits the union of all ranks' bits, on every rank: up a binomial tree and down again."""
+    comm = worker.comm
+    tree = Tree(list(range(comm.size)), comm.rank)
+    exchange = Exchange(comm, worker.clock, number, [], [])
+    other = np.empty_like(bits)
+    for child in tree.children:
+        exchange.receive(child, 0, other)
+        np.bitwise_or(bits, other, out=bits)
+    if tree.parent is not None:
+        other[...] = bits  # what is sent must not change
+        exchange.send(tree.parent, 0, other)
+        exchange.receive(tree.parent, 1, bits)
+    for child in tree.children:
+        exchange.send(child, 1, bits)
+    exchange.finish()
+
+
+def _with_handles(command: Bind, handles: Ints) -> Iterator[tuple[str, Any]]:
+    """Enumerate the names that are bound, with arrays as the store has them."""
+    for name, x in command.names:
+        yield name, Operand(handles[x.base], x.view) if isinstance(x, Operand) else x
+
+
+def _failure(
+    index: int, command: Command, frame: Frame, specs: Mapping[int, Any], error: BaseException
+) -> Failure:
+    """Describe an exception so that the client can raise it again."""
+    numbers = sorted(_read(command) | set(written(command)))
+    bases = [specs[n] for n in numbers if n in specs]
+    rank = frame.rank
+    shapes = tuple(
+        None
+        if frame.held(b) == 0 and getattr(b, "block", None) is None
+        else b.layout.local_shape(b.shape, rank)
+        for b in bases
+    )
+    trace = _text(lambda: "".join(traceback.format_exception(error)))
+    kinds = tuple(cls.__name__ for cls in type(error).__mro__)
+    return Failure(index, rank, kinds, _text(lambda: str(error)), trace, shapes)
+
+
+def _text(make: Callable[[], str]) -> str:
+    """Return a text that code of the user's may have a part in."""
+    try:
+        return make()
+    except Exception as error:
+        return f"(no text: {type(error).__name__})"

@@ -1,0 +1,54 @@
+"""``%distmem``: what fills the engines' memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_magic, magics_class, output_can_be_silenced
+from IPython.core.magic_arguments import argument, magic_arguments
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.reports.memory_report import look
+from distnb.magics.arguments import (
+    deliver,
+    parse,
+    session_of,
+    storing,
+)
+from distnb.widgets.status.usage import MemoryReport
+
+__all__ = ["MemoryMagics"]
+
+
+@magics_class
+class MemoryMagics(Magics):
+    """The magic that shows memory."""
+
+    shell: Any
+
+    @magic_arguments()
+    @argument("arrays", nargs="*", help="names of arrays to list (default: the largest)")
+    @storing("report")
+    @line_magic
+    @output_can_be_silenced
+    def distmem(self, line: str) -> Any:
+        """Show what fills the engines' memory.
+
+        Arrays with their names (memory counts once, however many views look at it), arrays that no
+        name holds and what else holds them, memory kept for reuse, other memory of the processes,
+        and what is free; and what would free most.
+
+        Examples::
+
+            %distmem
+            %distmem A B
+            %distmem -q -o memory
+        """
+        args = parse(self.distmem, line)
+        session = session_of("%distmem")
+        for name in args.arrays:
+            if not isinstance(self.shell.user_ns.get(name), DistArray):
+                raise UsageError(f"%distmem: got {name!r}, expected the name of an array")
+        found = look(session, self.shell.user_ns)
+        return deliver(self.shell, args, MemoryReport(found, args.arrays))

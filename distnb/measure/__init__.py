@@ -1,0 +1,5 @@
+"""Where the time went: records of engines, reports, metrics and advice.
+
+Pure readers of records; drawing is for ``widgets``. Client, engines, magics and widgets may import
+it.
+"""

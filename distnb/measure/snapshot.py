@@ -1,0 +1,159 @@
+"""What engines tell of themselves while they work, and what the client makes of it.
+
+Nothing here waits for a batch: an engine says it when it is asked, in the middle of a command too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from distnb.measure.events import CLASSES, Account
+
+__all__ = ["SILENT", "Engine", "Live", "Sample"]
+
+#: Seconds without an answer after which an engine counts as silent.
+SILENT = 2.0
+
+
+class Sample(NamedTuple):
+    """What an engine says of itself at one instant.
+
+    Attributes
+    ----------
+    account : Account
+        Its account up to now.
+    cpu : int
+        Nanoseconds that its process has had of cores, all threads together.
+    batch : int
+        The last batch that it began, as the client numbers them.
+    left : int
+        Commands of that batch that are not done.
+    running : tuple of int
+        Numbers within the batch of the commands that run now, in one go.
+    held, pooled : int
+        Bytes of the session's blocks, and of freed memory that is kept for others.
+    resident, free : int
+        Bytes of its process, and of memory that its node can still give; 0 if unknown.
+    threads : int
+        Threads of its process, sleeping ones too; 0 if unknown.
+    """
+
+    account: Account
+    cpu: int
+    batch: int
+    left: int
+    running: tuple[int, ...]
+    held: int
+    pooled: int
+    resident: int
+    free: int
+    threads: int
+
+
+class Engine(NamedTuple):
+    """An engine as the client sees it.
+
+    Attributes
+    ----------
+    rank : int
+        Its rank.
+    alive : bool
+        Whether its process is there.
+    silence : float
+        Seconds for which it has not answered; 0.0 if it has just done so.
+    left : int
+        Commands that are recorded and not done by it, as far as the client knows.
+    running : str
+        What it runs, with the source line; "" if nothing.
+    sample : Sample or None
+        The last that it said; None where it cannot be asked.
+    """
+
+    rank: int
+    alive: bool
+    silence: float
+    left: int
+    running: str
+    sample: Sample | None
+
+    @property
+    def state(self) -> str:
+        """Return "alive", "dead", or for how long it has been silent.
+
+        >>> Engine(0, True, 3.2, 0, "", None).state
+        'silent for 3 s'
+        """
+        if not self.alive:
+            return "dead"
+        return f"silent for {self.silence:.0f} s" if self.silence >= SILENT else "alive"
+
+
+class Live(NamedTuple):
+    """A session at one instant, as :meth:`distnb.Session.live` returns it.
+
+    Attributes
+    ----------
+    road : str
+        How batches get to the engines.
+    engines : tuple of Engine
+        Each engine, by rank; under SPMD this process only.
+    recorded : int
+        Commands that were recorded so far.
+    queued : int
+        Commands of these that are not sent yet.
+    """
+
+    road: str
+    engines: tuple[Engine, ...]
+    recorded: int
+    queued: int
+
+    @property
+    def left(self) -> int:
+        """Commands that are not done on all engines."""
+        return max((e.left for e in self.engines), default=0)
+
+    @property
+    def slowest(self) -> Engine | None:
+        """The engine that has most left to do; None if they are level."""
+        lefts = [e.left for e in self.engines]
+        if len(set(lefts)) < 2:
+            return None
+        return self.engines[lefts.index(max(lefts))]
+
+    @property
+    def running(self) -> str:
+        """What the engines are at: the slowest one's command, with its source line."""
+        slowest = self.slowest
+        ahead = self.engines if slowest is None else (slowest,)
+        return next((e.running for e in ahead if e.running), "")
+
+    def __repr__(self) -> str:
+        alive = sum(e.alive for e in self.engines)
+        done = self.recorded - self.left
+        lines = [
+            f"{alive} of {len(self.engines)} engines alive, by {self.road}: "
+            f"{done:,} of {self.recorded:,} commands done, {self.queued:,} not sent"
+        ]
+        lines += _columns([_HEAD, *map(_cells, self.engines)])
+        lines += [f"engine {e.rank} runs {e.running}" for e in self.engines if e.running]
+        return "\n".join(lines)
+
+
+_HEAD = ("engine", "state", "left", "arrays MB", "pool MB", "process MB", "free MB", *CLASSES)
+
+
+def _cells(engine: Engine) -> tuple[str, ...]:
+    start = (str(engine.rank), engine.state, f"{engine.left:,}")
+    sample = engine.sample
+    if sample is None:
+        return (*start, *["?"] * (len(_HEAD) - 3))
+    sizes = (sample.held, sample.pooled, sample.resident, sample.free)
+    seconds = (f"{ns / 1e9:,.2f} s" for ns in sample.account.spent)
+    return (*start, *(f"{n / 1e6:,.1f}" for n in sizes), *seconds)
+
+
+def _columns(table: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return ["  ".join(cell.rjust(n) for cell, n in zip(row, widths, strict=True)) for row in table]

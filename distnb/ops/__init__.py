@@ -1,0 +1,8 @@
+"""What operations compute, whoever computes it.
+
+The table of operations and their dtypes; elements by global index: constants, ranges, random
+numbers.
+
+Nothing about messages or memory belongs here. Everybody may import it but ``common`` and
+``geometry``.
+"""

@@ -1,0 +1,55 @@
+"""Fills a part of a new array from its global indices: on engines, and in the notebook.
+
+Everything is a function of the indices, so the parts of an array are the same wherever they lie.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from distnb.geometry.slices import Sections
+from distnb.ops import philox, samplers
+
+__all__ = ["fill_index", "fill_random", "fill_value"]
+
+
+def fill_value(block: np.ndarray, value: Any) -> None:
+    """Fill with a number, which may be a ``Typed`` one."""
+    typed = hasattr(value, "dtype")
+    block.fill(np.dtype(value.dtype).type(value.value) if typed else value)
+
+
+def fill_index(
+    block: np.ndarray, owned: tuple[Sections, ...], axis: int, start: Any, step: Any
+) -> None:
+    """Fill with ``start + step*i`` for the global index i along ``axis``, as arange does."""
+    runs = [
+        np.arange(s.count)[:, None] * s.period + np.arange(s.start, s.start + s.block)
+        for s in owned[axis]
+    ]
+    index = np.concatenate([r.reshape(-1) for r in runs])
+    # NumPy's arange rounds, or wraps around, after each step in the dtype of the result.
+    working = np.dtype({"?": np.int64, "e": np.float32}.get(block.dtype.char, block.dtype))
+    values = index.astype(working)
+    if (start, step) != (0, 1):
+        values = values * working.type(step) + working.type(start)
+    block[...] = values.reshape(tuple(-1 if a == axis else 1 for a in range(block.ndim)))
+
+
+def fill_random(
+    block: np.ndarray, owned: tuple[Sections, ...], shape: tuple[int, ...], *how: Any
+) -> None:
+    """Fill with the random numbers of the part of an array of ``shape`` (see ``philox.fill``).
+
+    Arrays among the parameters are those of the part.
+    """
+    kind, seed, stream, args = how
+    runs = philox.runs_of(shape, owned)
+    flat = tuple(a.reshape(-1) if isinstance(a, np.ndarray) else a for a in args)
+    if any(isinstance(a, np.ndarray) for a in flat):
+        samplers.check(kind, flat)
+    simple = kind in philox.DISTRIBUTIONS
+    fill = philox.fill if simple else samplers.fill
+    fill(kind, seed, stream, flat, runs, block.reshape(-1))

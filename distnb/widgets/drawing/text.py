@@ -1,0 +1,275 @@
+"""Who owns what in words and numbers; and the words, tables and bars that other views share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distnb.geometry.layout import NOTEBOOK, Ints
+from distnb.geometry.views import Placed
+from distnb.measure.events import imbalance
+
+__all__ = ["describe"]
+
+#: No page is longer than this (bytes).
+BUDGET = 10_000
+#: Tables have no more rows than this; neighbours share a row beyond.
+ROWS = 16
+
+
+# -- Words and numbers -----------------------------------------------------------------------------
+
+
+def spell_view(placed: Placed) -> str:
+    """Return a view as an index into its base, and what an index cannot say.
+
+    >>> from distnb.geometry.layout import replicated
+    >>> from distnb.geometry.views import Placed, View
+    >>> view = View.whole((8, 9)).take(0, 1, 1, 6).take(1, 8, -2, 5).transpose((1, 0))
+    >>> spell_view(Placed((8, 9), replicated(2, 2), view))
+    'base[1:7, 8::-2], axes in order (1, 0)'
+    """
+    view = placed.view
+    words = {a: str(i) for a, i in view.fixed}
+    for n, (a, start, step) in zip(view.shape, view.dims, strict=True):
+        if a >= 0:
+            words[a] = _slice(start, step, n, placed.shape[a])
+    index = ", ".join(words[a] for a in sorted(words))
+    order = [a for a, _, _ in view.dims if a >= 0]
+    more = [f"base[{index or '...'}]"]
+    if order != sorted(order):
+        more.append(f"axes in order ({', '.join(str(sorted(order).index(a)) for a in order)})")
+    for d, (n, (a, _, _)) in enumerate(zip(view.shape, view.dims, strict=True)):
+        if a < 0:
+            more.append(f"axis {d} is new" if n == 1 else f"axis {d} repeats {n:,} times")
+    return ", ".join(more)
+
+
+def _slice(start: int, step: int, n: int, length: int) -> str:
+    if (start, step, n) == (0, 1, length):
+        return ":"
+    if n == 0:
+        return "0:0"
+    if n == 1 or step == 1:
+        return f"{start}:{start + n}"
+    last = start + step * (n - 1)
+    stop = last + (1 if step > 0 else -1)
+    return f"{start}:{stop if stop >= 0 else ''}:{step}"
+
+
+def shorten(text: str, most: int) -> str:
+    """Return text on one line of at most ``most`` characters, with dots where it was cut."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def grouped(items: Sequence, most: int) -> list[Sequence]:
+    """Return neighbours together in at most ``most`` groups of one size (the last may be short).
+
+    >>> grouped(range(10), 4)
+    [range(0, 5), range(5, 10)]
+    """
+    n = len(items)
+    least = max(1, -(-n // most))
+    size = next((s for s in range(least, 2 * least) if n % s == 0), least)
+    return [items[i : i + size] for i in range(0, n, size)]
+
+
+def numbers(ranks: Sequence[int]) -> str:
+    """Return ascending numbers in short.
+
+    >>> numbers([0, 1, 2, 5]), numbers(range(0, 40, 4))
+    ('0-2,5', '0,4,...,36')
+    """
+    words: list[str] = []
+    for first, last in intervals(ranks):
+        name = "notebook" if first == NOTEBOOK else str(first)
+        words.append(name if first == last else f"{first}-{last}")
+    if len(words) > 4:
+        words[2:-1] = ["..."]
+    return ",".join(words)
+
+
+def intervals(ranks: Iterable[int]) -> list[list[int]]:
+    found: list[list[int]] = []
+    for r in ranks:
+        if found and r == found[-1][1] + 1:
+            found[-1][1] = r
+        else:
+            found.append([r, r])
+    return found
+
+
+def who(ranks: Sequence[int]) -> str:
+    return f"engine{'s' if len(ranks) > 1 else ''} {numbers(sorted(ranks))}"
+
+
+def engines_of(placed: Placed, size: int | None = None) -> range:
+    """Return the engines of a session of ``size``; by default, up to the last of the grid."""
+    return range(max(size or 1, 1 + max(placed.layout.grid.ranks())))
+
+
+def size_text(count: float) -> str:
+    """Return a number of bytes for reading.
+
+    >>> size_text(999), size_text(8_000_000)
+    ('999 B', '8.0 MB')
+    """
+    if count < 1000:
+        return f"{count:.0f} B"
+    power = 1
+    while count >= 999.95 * 1000**power and power < 5:
+        power += 1
+    return f"{count / 1000**power:.1f} {'kMGTP'[power - 1]}B"
+
+
+def bar(share: float, width: int = 16) -> str:
+    """Return a bar in eighths of a character.
+
+    >>> bar(0.25), bar(0.02)
+    ('████', '▍')
+    """
+    full, eighths = divmod(round(share * width * 8), 8)
+    return "█" * full + (" ▏▎▍▌▋▊▉"[eighths] if eighths else "")
+
+
+def aligned(table: Sequence[Sequence[str]], left: Sequence[int]) -> list[str]:
+    """Return the lines of a table; the columns in ``left`` are aligned left, the others right."""
+    columns = [
+        [cell.ljust(w) if i in left else cell.rjust(w) for cell in column]
+        for i, column in enumerate(zip(*table, strict=True))
+        for w in [max(len(cell) for cell in column)]
+    ]
+    return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
+
+
+class Row(NamedTuple):
+    """One line of the table: its words, and the mean of elements on its engines."""
+
+    cells: tuple[str, ...]
+    mean: float
+
+
+HEAD = ("engine", "local shape", "elements", "bytes", "share")
+
+
+def rows_of(placed: Placed, facts: Facts, most: int) -> list[Row]:
+    """Return the lines of the table, at most ``most``: neighbouring engines share one beyond."""
+    found = []
+    for ranks in grouped(sorted(facts.held), most):
+        shapes = {placed.local_shape(r) for r in ranks}
+        local = _spell_shape(shapes.pop()) if len(shapes) == 1 else "differ"
+        held = sum(facts.held[r] for r in ranks)
+        share = f"{100 * held / facts.size if facts.size else 0:.1f} %"
+        size = size_text(held * facts.item)
+        cells = (numbers(ranks), shorten(local, 40), f"{held:,}", size, share)
+        found.append(Row(cells, held / len(ranks)))
+    return found
+
+
+def _spell_shape(shape: Ints | None) -> str:
+    """Return a local shape for reading; an engine outside the grid has none."""
+    return "-" if shape is None else " x ".join(map(str, shape)) or "()"
+
+
+class Facts(NamedTuple):
+    """What the text and the page both say of a placed array."""
+
+    head: str
+    layout: str
+    held: dict[int, int]
+    size: int
+    item: int
+    finding: str
+
+
+def facts_of(placed: Placed, dtype: Any, engines: int | None = None) -> Facts:
+    """Return what is said of a placed array, for ``engines`` engines of the session."""
+    size, item = prod(placed.view.shape), np.dtype(dtype).itemsize
+    held = {r: placed.held(r) for r in engines_of(placed, engines)}
+    most = max(held, key=held.__getitem__)
+    finding = f"imbalance {imbalance(list(held.values())):.2f} (max/mean of elements)"
+    if held[most] > min(held.values()):
+        finding += f", most on engine {most}"
+    if placed.layout.here:
+        finding = "no engine holds any of it; x.redistribute() is a copy on the engines"
+    name = shorten(str(np.dtype(dtype)), 40)
+    head = f"{shorten(str(placed.view.shape), 80)} {name}, {size_text(size * item)}"
+    layout = shorten(placed.layout.spell(), 100)
+    if not placed.view.is_whole(placed.shape):
+        memory = size_text(prod(placed.shape) * placed.layout.copies * item)
+        base = f"base {shorten(str(placed.shape), 80)}, {memory} in memory"
+        layout = f"{shorten(spell_view(placed), 120)} of {base}: {layout}"
+    return Facts(head, layout, held, size, item, finding)
+
+
+def together(count: int, rows: int, what: str) -> list[str]:
+    """Say that engines share rows, if they do, and which ``what`` of them a row is."""
+    if rows == count:
+        return []
+    size = len(grouped(range(count), rows)[0])
+    each = f"{size}" if count % size == 0 else f"up to {size}"
+    return [f"{count:,} engines in {rows} rows: each row is the {what} of {each}"]
+
+
+def describe(placed: Placed, dtype: Any, size: int | None = None, memory: Any = None) -> str:
+    """Return who holds how much, as plain text; and what is said of ``memory``.
+
+    Shares are of the view's elements; with copies they add up to more than 100 %. The local shape
+    is that of the engine's part of the base. All ``size`` engines of the session are listed (by
+    default, those up to the last of the grid); one outside the grid has no part, and 0 elements.
+
+    >>> from distnb.geometry.layout import make_layout
+    >>> from distnb.geometry.views import Placed, View
+    >>> print(describe(Placed((5,), make_layout((5,), 2), View.whole((5,))), "f8"))
+    (5,) float64, 40 B: block on 2 engines
+    engine  local shape  elements  bytes   share  of the most
+         0            3         3   24 B  60.0 %  ████████████████
+         1            2         2   16 B  40.0 %  ██████████▋
+    imbalance 1.20 (max/mean of elements), most on engine 0
+    """
+    facts = facts_of(placed, dtype, size)
+    rows = rows_of(placed, facts, ROWS)
+    most = max(row.mean for row in rows) or 1
+    table = [(*HEAD, "of the most"), *((*cells, bar(mean / most)) for cells, mean in rows)]
+    whole = placed.view.is_whole(placed.shape)
+    head = [f"{facts.head}: {facts.layout}"] if whole else [facts.head, facts.layout]
+    more = together(len(facts.held), len(rows), "sum")
+    tail = [memory.tell()] if memory else []
+    return "\n".join([*head, *aligned(table, left=[5]), *more, facts.finding, *tail])
+
+
+# -- Pages -----------------------------------------------------------------------------------------
+
+
+def fitting(pages: Iterable[str]) -> str:
+    """Return the first page within the budget, or the last."""
+    page = ""
+    for page in pages:
+        if len(page.encode()) <= BUDGET:
+            break
+    return page
+
+
+def table_html(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return an HTML table; the first cell of each row names it. Cells are escaped.
+
+    What a ``th`` is the head of need not be said: its row or its column has no others.
+    """
+    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    body = "".join(
+        f"<tr><th>{escape(first)}</th>"
+        + "".join(f"<td>{escape(cell)}</td>" for cell in rest)
+        + "</tr>"
+        for first, *rest in rows
+    )
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def brief(value: float) -> str:
+    """Return a coordinate with at most one digit after the point."""
+    return f"{value:.1f}".removesuffix(".0")

@@ -1,0 +1,423 @@
+"""A session at one instant, in words and pictures: engines, the running cell, arrays.
+
+Functions of values only, so that all of it is tested without a browser. Whatever comes from a user
+or from an engine is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any, NamedTuple
+
+from distnb.client.reports.referrers import Kept
+from distnb.measure.events import CLASSES, COMPUTE
+from distnb.measure.snapshot import Engine, Live, Sample
+from distnb.widgets.drawing.text import (
+    ROWS,
+    aligned,
+    brief,
+    fitting,
+    grouped,
+    numbers,
+    shorten,
+    size_text,
+    table_html,
+    who,
+)
+from distnb.widgets.times.account import (
+    FRAME,
+    Bars,
+    Row,
+    stacked,
+)
+
+__all__ = [
+    "ARRAYS",
+    "Cell",
+    "Scene",
+    "array_cells",
+    "array_head",
+    "array_line",
+    "array_rest",
+    "cell_html",
+    "folded",
+    "health_html",
+    "page",
+    "text",
+]
+
+#: Arrays that are listed; the others share a line.
+ARRAYS = 12
+#: Pixels that a line of an array leaves for its button.
+FREE = 72
+#: Less of a core than this part of the time it computes, and an engine counts as slow.
+_SLOW = 0.7
+#: Seconds of computing below which nobody can tell that.
+_TELLING = 0.2
+#: Fills of arrays, the pool, the rest of a process, and free memory; numbers are in the table.
+MEMORY = ("#0072B2", "#56B4E9", "#777", "none")
+#: Where bars begin, and how long they are.
+_LEFT, _WIDTH = 44, 400
+#: A node with less than this share of its memory left is short of it.
+_SHORT = 0.1
+
+
+class Cell(NamedTuple):
+    """A cell: its number, its seconds so far, the session when it began and, if it has, ended."""
+
+    number: int
+    seconds: float
+    start: Live
+    end: Live | None
+
+
+class Scene(NamedTuple):
+    """All that is shown at one instant.
+
+    ``about`` is what each engine said of itself when it was attached; ``arrays`` the largest first.
+    """
+
+    live: Live
+    about: Sequence[dict[str, Any]]
+    cell: Cell | None
+    arrays: Sequence[Kept]
+
+
+class Spent(NamedTuple):
+    """What an engine has spent of a cell: nanoseconds in each class, and of cores."""
+
+    rank: int
+    classes: tuple[int, ...]
+    cpu: int
+
+    @property
+    def slow(self) -> bool:
+        """Whether it shares its core, or sleeps, while it is to compute."""
+        return self.classes[COMPUTE] > _TELLING * 1e9 and self.cpu < _SLOW * self.classes[COMPUTE]
+
+
+def spent(scene: Scene) -> list[Spent]:
+    """Return what the engines that answered have spent since the cell began."""
+    if scene.cell is None:
+        return []
+    before = {e.rank: e.sample for e in scene.cell.start.engines}
+    found = []
+    for engine in (scene.cell.end or scene.live).engines:
+        a, b = before.get(engine.rank), engine.sample
+        if a is not None and b is not None:
+            pairs = zip(b.account.spent, a.account.spent, strict=True)
+            classes = tuple(max(0, x - y) for x, y in pairs)  # a look may be an instant off
+            found.append(Spent(engine.rank, classes, b.cpu - a.cpu))
+    return found
+
+
+# -- Words -----------------------------------------------------------------------------------------
+
+
+def headline(scene: Scene) -> str:
+    """Return how many engines there are, how they are reached, and what they run on."""
+    live, about = scene.live, scene.about
+    versions = sorted({f"{a['mpi']}, NumPy {a['numpy']}" for a in about})
+    n = len(live.engines)
+    return f"{n} engine{'s' * (n != 1)} by {live.road}; {'; '.join(versions)}"
+
+
+def warnings(scene: Scene) -> list[str]:
+    """Return what is wrong with the engines, the worst first."""
+    engines = scene.live.engines
+    dead = [e.rank for e in engines if not e.alive]
+    found = []
+    if dead:
+        words = "is" if len(dead) == 1 else "are"
+        found.append(f"{who(dead)} {words} dead: close the session and call dnb.start()")
+    found += [f"engine {e.rank} is {e.state}" for e in engines if e.alive and e.state != "alive"]
+    slow = [s.rank for s in spent(scene) if s.slow]
+    if slow:
+        words = "does not have a core of its own" if len(slow) == 1 else "do not have cores each"
+        found.append(f"{who(slow)} {words} while computing")
+    return [*found, *_short_of_memory(scene), *_oversubscribed(scene.about)]
+
+
+def _short_of_memory(scene: Scene) -> list[str]:
+    found = {}
+    for engine in scene.live.engines:
+        about = scene.about[engine.rank] if engine.rank < len(scene.about) else {}
+        total, sample = about.get("memory"), engine.sample
+        if total and sample is not None and 0 < sample.free < _SHORT * total:
+            left = size_text(sample.free)
+            found[about["host"]] = f"{about['host']} has {left} of memory left: free arrays"
+    return list(found.values())
+
+
+def _oversubscribed(about: Sequence[dict[str, Any]]) -> list[str]:
+    """Say where engines and their threads outnumber the cores."""
+    found = []
+    for host in dict.fromkeys(a["host"] for a in about):
+        here = [a for a in about if a["host"] == host and a.get("threads")]
+        threads = sum(a["threads"] for a in here)
+        if here and threads > here[0].get("cores", threads):
+            found.append(
+                f"{len(here)} engines with {threads} threads share the {here[0]['cores']} cores of "
+                f"{host}: start fewer"
+            )
+    return found
+
+
+def standing(scene: Scene) -> str:
+    """Return how far the cell is, or was when it ended."""
+    cell = scene.cell
+    if cell is None:
+        return "no cell has run"
+    live = cell.end or scene.live
+    total = live.recorded - cell.start.recorded
+    verb = "took" if cell.end else "has run for"
+    words = [f"cell {cell.number} {verb} {cell.seconds:.1f} s"]
+    words.append(f"{max(0, total - live.left):,} of {total:,} commands done")
+    if live.queued:
+        words.append(f"{live.queued:,} not sent")
+    if live.slowest is not None:
+        words.append(f"engine {live.slowest.rank} is behind")
+    return ", ".join([*words, *filter(None, [live.running])])
+
+
+_HEALTH = ("engine", "state", "pid", "host", "threads", "arrays", "pool", "process", "free")
+
+
+def _health_rows(scene: Scene) -> list[tuple[str, ...]]:
+    return [_health_row(e, scene.about) for e in _listed(scene.live.engines)]
+
+
+def _listed(engines: Sequence[Engine]) -> list[Engine]:
+    """Return at most ``ROWS`` engines: those with something to tell, then the first ones."""
+    first = sorted(engines, key=lambda e: (e.state == "alive", e.rank))[:ROWS]
+    return sorted(first, key=lambda e: e.rank)
+
+
+def _health_row(engine: Engine, about: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    known = about[engine.rank] if engine.rank < len(about) else {}
+    start = (
+        str(engine.rank),
+        engine.state,
+        str(known.get("pid", "?")),
+        shorten(str(known.get("host", "?")), 24),
+        str(known.get("threads", "-")),
+    )
+    sample = engine.sample
+    if sample is None:
+        return (*start, *["?"] * 4)
+    sizes = (sample.held, sample.pooled, sample.resident, sample.free)
+    return (*start, *map(size_text, sizes))
+
+
+def _more_engines(engines: Sequence[Engine]) -> list[str]:
+    more = len(engines) - ROWS
+    return [f"and {more:,} more, which are alive or like these"] if more > 0 else []
+
+
+_SPENT = ("engine", *CLASSES)
+
+
+def _rows(found: Sequence[Spent]) -> list[Row]:
+    """Return what engines have spent, neighbours together where there are many."""
+    rows = []
+    for some in grouped(found, ROWS):
+        n = len(some)
+        classes = tuple(sum(s.classes[c] for s in some) / n for c in range(len(CLASSES)))
+        rows.append(Row(numbers([s.rank for s in some]), n, classes, sum(classes)))
+    return rows
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    pairs = zip(row.spent, row.shares, strict=True)
+    return row.label, *(f"{ns / 1e9:.2f} s, {100 * share:.0f} %" for ns, share in pairs)
+
+
+_ARRAY = ("array", "shape", "layout", "bytes", "made by", "kept by")
+
+
+def array_cells(x: Kept) -> tuple[str, ...]:
+    """Return what the list says of an array."""
+    kept = shorten(", ".join(x.others), 60)
+    if not x.names and not x.others:
+        kept = "another object, or a call that runs"
+    shape = f"{shorten(str(x.shape), 40)} {x.dtype}"
+    label = shorten(x.label, 40) + (" (content lost)" if x.lost else "")
+    size = size_text(x.nbytes)
+    return label, shape, shorten(x.layout, 40), size, shorten(x.line, 60), kept
+
+
+def array_head() -> str:
+    """Return the names of the columns of the list of arrays; a button follows the others."""
+    grid = _array_grid([f"<b>{name}</b>" for name in _ARRAY])
+    return f'<div style="padding-right:{FREE}px">{grid}</div>'
+
+
+def array_line(x: Kept) -> str:
+    """Return a line of the list of arrays."""
+    return _array_grid([escape(cell) for cell in array_cells(x)])
+
+
+def array_rest(rest: Sequence[Kept]) -> str:
+    """Return the line for the arrays that are not listed."""
+    if not rest:
+        return ""
+    return f"<p>and {len(rest):,} more, {size_text(sum(x.nbytes for x in rest))}</p>"
+
+
+def _array_grid(cells: Sequence[str]) -> str:
+    widths = (2, 3, 3, 1.3, 4, 2)  # shares of the line, whatever is in it
+    columns = " ".join(f"minmax(0,{n}fr)" for n in widths)
+    style = f"display:grid;grid-template-columns:{columns};gap:0 1em;line-height:1.4"
+    return f'<div style="{style}">{"".join(f"<span>{cell}</span>" for cell in cells)}</div>'
+
+
+def _array_rows(arrays: Sequence[Kept], most: int) -> list[tuple[str, ...]]:
+    rows = [array_cells(x) for x in arrays[:most]]
+    rest = arrays[most:]
+    if rest:
+        size = size_text(sum(x.nbytes for x in rest))
+        rows.append((f"and {len(rest):,} more", "", "", size, "", ""))
+    return rows
+
+
+def text(scene: Scene) -> str:
+    """Return all of it as plain text."""
+    lines = [headline(scene), *warnings(scene), ""]
+    lines += aligned([_HEALTH, *_health_rows(scene)], left=[1, 3])
+    lines += [*_more_engines(scene.live.engines), "", standing(scene)]
+    found = _rows(spent(scene))
+    if found:
+        table = [(*_SPENT, ""), *((*_cells(row), stacked(row.shares)) for row in found)]
+        lines += aligned(table, left=[len(_SPENT)])
+    lines.append("")
+    rows = _array_rows(scene.arrays, ARRAYS)
+    lines += aligned([_ARRAY, *rows], left=[0, 1, 2, 4, 5]) if rows else ["no arrays"]
+    return "\n".join(lines)
+
+
+# -- Pages -----------------------------------------------------------------------------------------
+
+
+def page(scene: Scene, note: str = "") -> str:
+    """Return all of it as one HTML element of at most 10 kB, without scripts."""
+    tries = ((ARRAYS, True), (6, True), (2, True), (6, False), (2, False))
+    return fitting(_page(scene, note, *most) for most in tries)
+
+
+def folded(scene: Scene) -> str:
+    """Return the page behind a line on which to click."""
+    summary = escape(f"The dashboard as a picture: {standing(scene)}")
+    return f"<details><summary>{summary}</summary>{page(scene)}</details>"
+
+
+def _page(scene: Scene, note: str, most: int, drawn: bool) -> str:
+    rows = _array_rows(scene.arrays, most)
+    arrays = table_html(_ARRAY, rows) if rows else "<p>no arrays</p>"
+    return (
+        f"<div>{health_html(scene, drawn)}{cell_html(scene, 's', drawn)}{arrays}"
+        f"{f'<p><small>{escape(note)}</small></p>' if note else ''}</div>"
+    )
+
+
+def health_html(scene: Scene, drawn: bool = True) -> str:
+    """Return the engines: who is alive, and who has how much memory."""
+    alarms = "".join(f"<p><b>{escape(f'! {words}')}</b></p>" for words in warnings(scene))
+    more = "".join(f"<p>{escape(words)}</p>" for words in _more_engines(scene.live.engines))
+    rows = table_html(_HEALTH, _health_rows(scene))
+    picture = _memory_svg(_listed(scene.live.engines)) if drawn else ""
+    return f"<p>{escape(headline(scene))}</p>{alarms}{_beside(rows, picture)}{more}"
+
+
+def _beside(*parts: str) -> str:
+    """Put parts side by side where there is room."""
+    style = "display:flex;flex-wrap:wrap;gap:0.5em 2em;align-items:flex-start"
+    return f'<div style="{style}">{"".join(parts)}</div>'
+
+
+def _memory_svg(engines: Sequence[Engine]) -> str:
+    """Return a bar for each engine: its process, and what its node can still give, to one scale."""
+    sizes = [(e.rank, _memory(e.sample)) for e in engines if e.sample is not None]
+    most = max((sum(parts) for _, parts in sizes), default=0)
+    if not most:
+        return ""
+    bars = "".join(
+        _stack(str(rank), [n / most for n in parts], MEMORY, 18 + 14 * i, 10)
+        for i, (rank, parts) in enumerate(sizes)
+    )
+    legend = _legend(list(zip(("arrays", "pool", "other", "free"), MEMORY, strict=True)))
+    return _svg(
+        "Memory of each process, and free memory of its node", 22 + 14 * len(sizes), legend + bars
+    )
+
+
+def _memory(sample: Sample) -> tuple[int, ...]:
+    """Return bytes of arrays, of the pool, of the rest of the process, and free ones."""
+    other = max(0, sample.resident - sample.held - sample.pooled)
+    return sample.held, sample.pooled, other, sample.free
+
+
+def cell_html(scene: Scene, uid: str, drawn: bool = True) -> str:
+    """Return how far the cell is, and what each engine has spent since it began.
+
+    ``uid`` keeps the patterns of several such pictures on a page apart.
+    """
+    found = _rows(spent(scene))
+    head = f"<p>{escape(standing(scene))}</p>{_progress_svg(scene)}"
+    if not found:
+        return head
+    picture = _spent_svg(found, f"dl{uid}") if drawn else ""
+    return head + _beside(table_html(_SPENT, map(_cells, found)), picture)
+
+
+def _progress_svg(scene: Scene) -> str:
+    """Return a bar of the commands that are done, while a cell runs."""
+    if scene.cell is None or scene.cell.end is not None:
+        return ""
+    total = scene.live.recorded - scene.cell.start.recorded
+    share = max(0.0, 1 - scene.live.left / total) if total else 0.0
+    name = f"{100 * share:.0f} % of the commands done"
+    return (
+        f'<div><svg role="img" xmlns="http://www.w3.org/2000/svg" width="444" height="12">'
+        f"<title>{name}</title>"
+        f'<rect x="1" y="1" width="{brief(440 * share)}" height="9" fill="#0072B2"/>'
+        f'<rect x="1" y="1" width="440" height="9" fill="none" stroke="{FRAME}"/></svg></div>'
+    )
+
+
+def _spent_svg(found: list[Row], uid: str) -> str:
+    """Return one stacked bar for each row."""
+    title = "What each engine has spent since the cell began"
+    return Bars(found, uid).draw(title, "the table has the numbers", list(CLASSES))
+
+
+def _svg(title: str, height: int, content: str) -> str:
+    return (
+        f'<svg role="img" xmlns="http://www.w3.org/2000/svg" width="{_LEFT + _WIDTH + 4}" '
+        f'height="{height}" font-family="sans-serif" font-size="10">'
+        f"<title>{escape(title)}</title>{content}</svg>"
+    )
+
+
+def _legend(kinds: Sequence[tuple[str, str]]) -> str:
+    return "".join(
+        f'<rect x="{_LEFT + 80 * i}" y="3" width="9" height="9" fill="{fill}" stroke="{FRAME}"/>'
+        f'<text x="{_LEFT + 80 * i + 13}" y="11" fill="currentColor">{name}</text>'
+        for i, (name, fill) in enumerate(kinds)
+    )
+
+
+def _stack(label: str, shares: Sequence[float], fills: Sequence[str], y: int, height: int) -> str:
+    """Return one bar of parts, and its label; what has no fill has an outline."""
+    parts, x = "", float(_LEFT)
+    for share, fill in zip(shares, fills, strict=True):
+        width = share * _WIDTH
+        if width >= 0.1:
+            edge = f' stroke="{FRAME}"' if fill == "none" else ""
+            parts += (
+                f'<rect x="{brief(x)}" y="{y}" width="{brief(width)}" height="{height}" '
+                f'fill="{fill}"{edge}/>'
+            )
+        x += width
+    place = f'x="{_LEFT - 5}" y="{y + height - 3}"'
+    return f'<text {place} text-anchor="end" fill="currentColor">{label}</text>{parts}'

@@ -1,0 +1,84 @@
+"""What could be cheaper, as text and as a small page."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from distnb.widgets.drawing.text import (
+    fitting,
+    shorten,
+    size_text,
+    table_html,
+)
+
+__all__ = ["DoctorReport"]
+
+#: Findings that are shown; the rest is counted.
+SHOWN = 8
+_HEAD = ("ms", "calls", "moved", "where", "what", "cheaper")
+
+
+class DoctorReport:
+    """Findings that show themselves; all of a ``Diagnosis`` is there."""
+
+    def __init__(self, diagnosis: Any) -> None:
+        self._diagnosis = diagnosis
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._diagnosis, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(self._diagnosis)} - {"_diagnosis"})
+
+    def __len__(self) -> int:
+        return len(self._diagnosis.findings)
+
+    @property
+    def head(self) -> str:
+        """What was looked at, and how much was found."""
+        found = self._diagnosis
+        if not found.commands:
+            return "no operation on the engines was recorded in a cell yet"
+        n = len(found.findings)
+        what = f"{n} thing{'s' * (n != 1)} could be cheaper" if n else "nothing to mend"
+        left = f"; {found.left:,} more were not looked at" if found.left else ""
+        return f"{what} ({found.commands:,} commands in {found.seconds * 1e3:,.1f} ms{left})"
+
+    def _more(self, shown: int) -> list[str]:
+        rest = len(self._diagnosis.findings) - shown
+        return [f"and {rest} more in .findings"] if rest > 0 else []
+
+    def __repr__(self) -> str:
+        lines = [self.head]
+        for f in self._diagnosis.findings[:SHOWN]:
+            moved = f", {size_text(f.bytes)} moved" if f.bytes else ""
+            lines += [
+                "",
+                f"{f.kind}: {f.seconds * 1e3:,.2f} ms{moved}",
+                f"  {shorten(f.line, 100)}",
+                f"  {f.what}",
+                f"  cheaper: {f.instead}",
+            ]
+        return "\n".join([*lines, *self._more(SHOWN)])
+
+    def _repr_html_(self) -> str:
+        return fitting(self._page(most) for most in (SHOWN, 4, 2))
+
+    def _page(self, most: int) -> str:
+        rows = [
+            (
+                f"{f.seconds * 1e3:,.2f}",
+                f"{f.calls:,}",
+                size_text(f.bytes) if f.bytes else "",
+                shorten(f.line, 100),
+                f"{f.kind}: {f.what}",
+                f.instead,
+            )
+            for f in self._diagnosis.findings[:most]
+        ]
+        more = "".join(f"<p>{escape(text)}</p>" for text in self._more(most))
+        table = table_html(_HEAD, rows) if rows else ""
+        return f"<div><p>{escape(self.head)}</p>{table}{more}</div>"

@@ -1,0 +1,121 @@
+"""What fills the engines' memory, as text and as a small page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import Any
+
+from distnb.widgets.drawing.bars import Fill, bars_svg, stacked
+from distnb.widgets.drawing.text import (
+    ROWS,
+    aligned,
+    fitting,
+    grouped,
+    numbers,
+    shorten,
+    size_text,
+    table_html,
+)
+
+__all__ = ["MemoryReport"]
+
+#: Arrays that are listed; the rest shares a line.
+ARRAYS = 12
+FILLS = (
+    Fill("named arrays", "#0072B2", "", "█"),
+    Fill("unnamed arrays", "#D55E00", "//", "/"),
+    Fill("kept for reuse", "#E69F00", "", "="),
+    Fill("other", "#CC79A7", "..", ":"),
+)
+_ENGINE_HEAD = ("engine", "named", "unnamed", "reuse", "other", "sum", "free on node", "of")
+_ARRAY_HEAD = ("array", "shape", "dtype", "layout", "bytes", "most on one", "held by", "made on")
+
+
+class MemoryReport:
+    """Memory that shows itself; every attribute of ``memory_report.Memory`` is there.
+
+    Parameters
+    ----------
+    memory : Memory
+        What is there.
+    only : sequence of str
+        Names of the arrays to list; by default all.
+    """
+
+    def __init__(self, memory: Any, only: Sequence[str] = ()) -> None:
+        self._memory = memory
+        self._only = set(only)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._memory, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(self._memory)} - {"_memory"})
+
+    def __repr__(self) -> str:
+        engines = [_ENGINE_HEAD + ("",), *(row + (bar,) for row, bar in self._engine_rows(ROWS))]
+        lines = aligned(engines, left=[len(_ENGINE_HEAD)])
+        lines.append("  ".join(f"{fill.mark} {fill.name}" for fill in FILLS))
+        rows = list(self._array_rows(ARRAYS))
+        if rows:
+            lines += ["", *aligned([_ARRAY_HEAD, *rows], left=[0, 2, 3, 6, 7])]
+        return "\n".join([*lines, *self._notes()])
+
+    def _repr_html_(self) -> str:
+        return fitting(self._page(most) for most in (ARRAYS, 6, 2))
+
+    def _page(self, most: int) -> str:
+        rows = [row for row, _ in self._engine_rows(ROWS)]
+        arrays = list(self._array_rows(most))
+        table = table_html(_ARRAY_HEAD, arrays) if arrays else ""
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self._notes())
+        return f"<div>{self._svg()}{table_html(_ENGINE_HEAD, rows)}{table}{notes}</div>"
+
+    def _svg(self) -> str:
+        bars = [(label, parts) for label, parts, *_ in self._groups(ROWS)]
+        title = f"What fills the memory of {len(self._memory.engines)} engines"
+        return bars_svg(title, self._memory.advice, bars, FILLS, self._most())
+
+    def _groups(self, most: int) -> Iterator[tuple[str, list[float], float, float]]:
+        """Yield engines in at most so many rows: label, means of the parts, free and total."""
+        for ranks in grouped(range(len(self._memory.engines)), most):
+            engines = [self._memory.engines[r] for r in ranks]
+            means = [sum(e[k] for e in engines) / len(engines) for k in range(1, 7)]
+            yield numbers(ranks), means[:4], means[4], means[5]
+
+    def _most(self) -> float:
+        return max((sum(e[1:5]) for e in self._memory.engines), default=1) or 1
+
+    def _engine_rows(self, most: int) -> Iterator[tuple[tuple[str, ...], str]]:
+        for label, parts, free, total in self._groups(most):
+            sizes = [size_text(n) for n in (*parts, sum(parts), free, total)]
+            yield (label, *sizes), stacked(parts, self._most(), FILLS)
+
+    def _array_rows(self, most: int) -> Iterator[tuple[str, ...]]:
+        held = [
+            h for h in self._memory.arrays if not self._only or self._only & {*h.names, *h.views}
+        ]
+        for h in held[:most]:
+            views = [f"{name} (view)" for name in h.views]
+            yield (
+                shorten(", ".join((*h.names, *views)) or "(no name)", 30),
+                shorten("x".join(map(str, h.shape)) or "()", 20),
+                shorten(h.dtype, 12),
+                shorten(h.layout, 40),
+                size_text(h.total),
+                size_text(max(h.bytes, default=0)),
+                shorten(", ".join(h.holders) or ("" if h.named else "not found"), 30),
+                shorten(h.line, 44),
+            )
+        if rest := held[most:]:
+            total = size_text(sum(h.total for h in rest))
+            yield (f"and {len(rest):,} more", "", "", "", total, "", "", "")
+
+    def _notes(self) -> list[str]:
+        here = self._memory.here
+        size = size_text(sum(h.notebook for h in here))
+        inside = [f"in the notebook, below the cutoff: {len(here)} arrays, {size}"] if here else []
+        return [*inside, self._memory.advice]

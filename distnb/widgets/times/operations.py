@@ -1,0 +1,73 @@
+"""The operations of a report, line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from distnb.measure.events import COMPUTE, WAITING
+from distnb.widgets.drawing.text import shorten
+from distnb.widgets.times.account import milli, ratio
+
+__all__ = ["HEAD", "op_table"]
+
+HEAD = (
+    "op",
+    "line",
+    "calls",
+    "mean ms",
+    "share",
+    "balance",
+    "waiting",
+    "messages",
+    "MB",
+    "GB/s",
+)
+
+
+def op_table(report: Any, most: int, width: int = 40) -> list[tuple[str, ...]]:
+    """Return the most expensive operations and the sum of the rest, the head first.
+
+    ``share`` is of the engines' time, ``balance`` mean over greatest computing time, ``waiting``
+    the share of the operation's time; GB/s is what computing read and wrote on one engine.
+    """
+    return [HEAD, *_rows(report, most, width)]
+
+
+def _rows(report: Any, most: int, width: int) -> Iterator[tuple[str, ...]]:
+    whole = float(sum(e.now for e in report.engines))
+    for op in report.ops[:most]:
+        sums = [sum(column) for column in zip(*op.ranks, strict=True)] or [0] * 6
+        busy, touched = sum(sums[:4]), report.touched_by.get((op.op, op.line), 0)
+        yield (
+            shorten(op.op, 24),
+            shorten(op.line, width),
+            f"{op.calls:,}",
+            milli(ratio(busy, len(op.ranks))),
+            f"{100 * ratio(busy, whole):.1f} %",
+            f"{1 / op.imbalance:.2f}",
+            f"{100 * ratio(sums[WAITING], busy):.0f} %",
+            f"{sums[4]:,}" if sums[4] else "-",
+            f"{sums[5] / 1e6:,.2f}" if sums[5] else "-",
+            f"{touched / sums[COMPUTE]:.1f}" if touched and sums[COMPUTE] else "-",
+        )
+    if rest := report.ops[most:]:
+        yield _rest(rest, whole)
+
+
+def _rest(rest: Any, whole: float) -> tuple[str, ...]:
+    busy = [sum(sum(rank[:4]) for rank in op.ranks) for op in rest]
+    mean = sum(ratio(b, len(op.ranks)) for b, op in zip(busy, rest, strict=True))
+    sent, size = (sum(rank[i] for op in rest for rank in op.ranks) for i in (4, 5))
+    return (
+        f"and {len(rest):,} more",
+        "",
+        f"{sum(op.calls for op in rest):,}",
+        milli(mean),
+        f"{100 * ratio(sum(busy), whole):.1f} %",
+        "",
+        "",
+        f"{sent:,}",
+        f"{size / 1e6:,.2f}",
+        "",
+    )

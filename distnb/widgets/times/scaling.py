@@ -1,0 +1,186 @@
+"""How a computation scales, as text, as a small page with an SVG, and as a plot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import Any
+
+from distnb.measure.events import CLASSES
+from distnb.widgets.drawing.bars import Fill, bars_svg, stacked
+from distnb.widgets.drawing.text import (
+    aligned,
+    brief,
+    fitting,
+    shorten,
+    table_html,
+)
+from distnb.widgets.times.timing import STYLES
+
+__all__ = ["ScalingReport"]
+
+#: What a class of time is called where it is a loss.
+_LOSSES = ("more computing", *CLASSES[1:])
+_HEAD = ("engines", "ms", "speed-up", "efficiency", *_LOSSES)
+
+
+def _fills() -> tuple[Fill, ...]:
+    """Return the efficiency that is left, and what is lost, as the report of time colours it."""
+    kept = Fill("efficiency", "#009E73", "", "█")
+    lost = (
+        Fill(name, "#56B4E9" if c == 0 else STYLES[c].colour, STYLES[c].hatch, _mark(c))
+        for c, name in enumerate(_LOSSES)
+    )
+    return (kept, *lost)
+
+
+def _mark(c: int) -> str:
+    return "▒" if c == 0 else STYLES[c].mark
+
+
+class ScalingReport:
+    """Runs on several numbers of engines; all of ``scaling.Scaling`` is there.
+
+    ``report.plot()`` draws them with matplotlib.
+    """
+
+    def __init__(self, scaling: Any) -> None:
+        self._scaling = scaling
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._scaling, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(self._scaling)} - {"_scaling"})
+
+    @property
+    def finding(self) -> str:
+        """What takes most from the efficiency on the most engines, in a sentence."""
+        found, efficiency = self._scaling, self._scaling.efficiency[-1]
+        head = f"on {found.engines[-1]} engines {found.speedup[-1]:.2f} times as fast as on "
+        head += f"{found.engines[0]}, efficiency {100 * efficiency:.0f} %"
+        losses = found.losses[-1]
+        worst = max(range(len(losses)), key=losses.__getitem__)
+        if len(found.runs) == 1 or losses[worst] < 0.01:
+            return head
+        return f"{head}; most is lost by {_LOSSES[worst]} ({100 * losses[worst]:.0f} %)"
+
+    def _rows(self) -> Iterator[tuple[str, ...]]:
+        found = self._scaling
+        for run, fast, share, lost in zip(
+            found.runs, found.speedup, found.efficiency, found.losses, strict=True
+        ):
+            losses = (f"{100 * x:.1f} %" for x in lost)
+            yield (
+                str(run.engines),
+                f"{run.seconds * 1e3:,.2f}",
+                f"{fast:.2f}",
+                f"{100 * share:.1f} %",
+                *losses,
+            )
+
+    def _bars(self) -> list[tuple[str, tuple[float, ...]]]:
+        found = self._scaling
+        pairs = zip(found.engines, found.efficiency, found.losses, strict=True)
+        return [(str(n), (share, *lost)) for n, share, lost in pairs]
+
+    def _whole(self) -> float:
+        return max(1.0, *(sum(max(0.0, x) for x in parts) for _, parts in self._bars()))
+
+    def __repr__(self) -> str:
+        fills = _fills()
+        bars = [stacked(parts, self._whole(), fills) for _, parts in self._bars()]
+        rows = [(*row, bar) for row, bar in zip(self._rows(), bars, strict=True)]
+        legend = "  ".join(f"{fill.mark} {fill.name}" for fill in fills)
+        table = aligned([(*_HEAD, ""), *rows], left=[len(_HEAD)])
+        factors = aligned(self._factors(), left=[0])
+        return "\n".join([*table, legend, "", *factors, "", self.finding])
+
+    def _factors(self) -> list[tuple[str, ...]]:
+        """Return the table of factors: the rungs of the ladder, and how computing scales."""
+        found = self._scaling
+        rows = [*found.rungs, ("computing as on the fewest", found.computing)]
+        head = ("factors", *(f"{n} engine{'s' * (n != 1)}" for n in found.engines))
+        return [head, *((name, *(f"{x:.3f}" for x in values)) for name, values in rows)]
+
+    def _repr_html_(self) -> str:
+        return fitting([self._page()])
+
+    def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        head, *rows = self._factors()
+        return head, rows
+
+    def _page(self) -> str:
+        title = (
+            f"Efficiency, and what is lost: {', '.join(map(str, self._scaling.engines))} engines"
+        )
+        bars = bars_svg(title, self.finding, self._bars(), _fills(), self._whole())
+        note = "efficiency and losses are shares of the time of all engines; they add up to 100 %"
+        return (
+            '<div><div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">'
+            f"{_curve(self._scaling, self.finding)}{bars}</div>"
+            f"{table_html(_HEAD, self._rows())}<p><small>{note}</small></p>"
+            f"{table_html(*self._table())}"
+            f"<p>{escape(shorten(self.finding, 300))}</p></div>"
+        )
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw speed-up and losses with matplotlib; returns the two axes."""
+        from matplotlib import pyplot
+
+        if axes is None:
+            _, axes = pyplot.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
+        left, right = axes
+        engines = self._scaling.engines
+        ideal = [n / engines[0] for n in engines]
+        left.plot(engines, ideal, "--", color="0.5", label="ideal")
+        left.plot(engines, self._scaling.speedup, "o-", color="#0072B2", label="speed-up")
+        left.set(xlabel="engines", ylabel="speed-up", xticks=engines, ylim=(0, None))
+        left.legend(frameon=False)
+        _draw_losses(right, self._bars())
+        return axes
+
+
+def _draw_losses(ax: Any, bars: list[tuple[str, tuple[float, ...]]]) -> None:
+    places, left = range(len(bars)), [0.0] * len(bars)
+    for k, fill in enumerate(_fills()):
+        widths = [max(0.0, parts[k]) for _, parts in bars]
+        colour = {"color": fill.colour, "edgecolor": "0.6", "linewidth": 0.5}
+        ax.barh(places, widths, left=left, label=fill.name, hatch=fill.hatch, **colour)
+        left = [a + b for a, b in zip(left, widths, strict=True)]
+    ax.set_yticks(list(places), [label for label, _ in bars])
+    ax.invert_yaxis()
+    ax.set(xlabel="share of the engines' time", ylabel="engines")
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=8)
+
+
+def _curve(scaling: Any, finding: str) -> str:
+    """Return speed-up over engines, with the line of the ideal."""
+    left, top, width, height = 34, 14, 200, 140
+    most = max(scaling.engines)
+    tall = max(most / scaling.engines[0], *scaling.speedup)
+
+    def at(n: float, s: float) -> str:
+        return f"{brief(left + n / most * width)} {brief(top + (1 - s / tall) * height)}"
+
+    pairs = list(zip(scaling.engines, scaling.speedup, strict=True))
+    line = "L".join(at(n, s) for n, s in pairs)
+    ideal = "L".join(at(n, n / scaling.engines[0]) for n in (scaling.engines[0], most))
+    marks = ""
+    for n, s in pairs:
+        x, y = at(n, s).split()
+        marks += f'<circle cx="{x}" cy="{y}" r="3" fill="#0072B2"/>'
+        marks += f'<text x="{x}" y="{brief(float(y) - 6)}" text-anchor="end">{s:.2f}</text>'
+        marks += f'<text x="{x}" y="{top + height + 12}" text-anchor="middle">{n}</text>'
+    return (
+        f'<svg role="img" xmlns="http://www.w3.org/2000/svg" width="{left + width + 12}" '
+        f'height="{top + height + 28}" font-family="sans-serif" font-size="10" '
+        f'fill="currentColor"><title>Speed-up over engines</title><desc>{escape(finding)}</desc>'
+        f'<path d="M{left} {top}v{height}h{width}" fill="none" stroke="currentColor"/>'
+        f'<path d="M{ideal}" stroke="#999" stroke-dasharray="4 3" fill="none"/>'
+        f'<path d="M{line}" stroke="#0072B2" stroke-width="2" fill="none"/>{marks}'
+        f'<text x="{left + width}" y="{top + height + 24}" text-anchor="end">engines</text>'
+        f'<text x="{left}" y="{top - 4}" text-anchor="middle">speed-up</text></svg>'
+    )

@@ -1,0 +1,340 @@
+"""Batches as bytes, and back.
+
+They are encoded with pickle's compact format, but decoded by an unpickler that can build the
+classes of the protocol and nothing else, so a message cannot carry code.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from typing import Any
+
+import numpy as np
+
+from distnb.geometry import axes
+from distnb.geometry.layout import Grid, Layout
+from distnb.geometry.views import View
+from distnb.wire.protocol import (
+    FUNCTION,
+    Apply,
+    Batch,
+    Bind,
+    Clocks,
+    Collective,
+    Command,
+    Create,
+    Describe,
+    Failure,
+    Fetch,
+    Free,
+    Function,
+    InNotebook,
+    Local,
+    Operand,
+    Packed,
+    Param,
+    Reduce,
+    Survey,
+    Typed,
+)
+
+__all__ = ["commands_of", "decode", "encode", "filled", "unpack"]
+
+_ALLOWED: dict[tuple[str, str], Any] = {
+    (cls.__module__, cls.__qualname__): cls
+    for cls in (
+        *(
+            Operand,
+            InNotebook,
+            Typed,
+            Param,
+            Create,
+            Apply,
+            Reduce,
+            Fetch,
+            Free,
+            Bind,
+            Clocks,
+            Survey,
+            Describe,
+            Local,
+            Collective,
+            Batch,
+            Failure,
+        ),
+        *(Layout, Grid, View),
+        *axes.KINDS.values(),
+        *(bool, int, float, complex),
+    )
+}
+
+
+class _DataUnpickler(pickle.Unpickler):
+    """Builds the classes of the protocol and nothing else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module == "copyreg" and name in ("__newobj__", "_reconstructor"):
+            return super().find_class(module, name)
+        found = _ALLOWED.get((module, name))
+        if found is None:
+            raise pickle.UnpicklingError(
+                f"message: got {module}.{name}, expected commands of distnb; send data only"
+            )
+        return found
+
+
+class _PlainPickler(pickle.Pickler):
+    """Writes NumPy's scalars, which may be among lengths and indices, as Python's."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, np.generic):
+            value = obj.item()
+            return type(value), (value,)
+        return NotImplemented
+
+
+def _dumps(message: object) -> bytes:
+    data = pickle.dumps(message, protocol=5)
+    if b"numpy" not in data:
+        return data
+    out = io.BytesIO()
+    _PlainPickler(out, protocol=5).dump(message)
+    return out.getvalue()
+
+
+def encode(message: object) -> bytes:
+    """Return a message as bytes. Engines need no sites, so the commands of a batch lose theirs.
+
+    >>> decode(encode(Batch(1, 0, (Free((7,)),))))
+    Batch(number=1, epoch=0, commands=(Free(bases=(7,)),), fuse=True)
+    """
+    if isinstance(message, Batch):
+        message = tuple(_pack(message))
+    return _dumps(message)
+
+
+def decode(data: bytes) -> Any:
+    """Return the message that :func:`encode` made; raise UnpicklingError on anything else."""
+    found = _load(data)
+    if type(found) is not tuple:
+        return found
+    batch = _packed(found)
+    try:
+        commands = [_renumbered(c, batch.handles) for c in commands_of(batch.text)]
+        bound = tuple([filled(c, batch.values) for c in commands])
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise _no_batch(found) from error
+    return Batch(batch.number, batch.epoch, bound, batch.fuse)
+
+
+def unpack(data: bytes) -> Packed:
+    """Return a batch with its text as it came, so that it can be looked up."""
+    return _packed(_load(data))
+
+
+def commands_of(text: bytes) -> tuple[Command, ...]:
+    """Return the commands of a text, with numbers for bases, and Params.
+
+    >>> commands_of(unpack(encode(Batch(1, 0, (Free((7,)), Clocks(12))))).text)
+    (Free(bases=(0,)), Clocks(slot=Param(kind='slot', index=0)))
+    """
+    try:
+        return tuple([_round(c) for c in _load(text)])
+    except (TypeError, ValueError) as error:
+        raise _no_batch(text) from error
+
+
+def _load(data: bytes) -> Any:
+    return _DataUnpickler(io.BytesIO(data)).load()
+
+
+def _packed(found: Any) -> Packed:
+    try:
+        batch = Packed(*found)
+        if not (type(batch.text) is bytes and type(batch.handles) is type(batch.values) is tuple):
+            raise TypeError(f"a text of {type(batch.text).__name__}")
+        return batch
+    except TypeError as error:
+        raise _no_batch(found) from error
+
+
+def _no_batch(found: Any) -> pickle.UnpicklingError:
+    return pickle.UnpicklingError(
+        f"message: got {str(found)[:80]}, expected a batch; send data only"
+    )
+
+
+# The text of a batch is the key under which engines keep what they found out of it. So it holds
+# nothing that changes from one turn of a loop to the next. And pickle writes plain tuples several
+# times faster than named ones: the commands that come by the thousand are plain tuples there, with
+# a letter in front, and their operands are pairs.
+
+
+class _Numbers(dict[int, int]):
+    """Handle -> number of the base in a batch."""
+
+    def __missing__(self, handle: int) -> int:
+        found = self[handle] = len(self)
+        return found
+
+
+def _pack(batch: Batch) -> Packed:
+    numbers, values = _Numbers(), list[Any]()
+    flat = [_FLAT.get(type(c), _flat)(c, numbers, values) for c in batch.commands]
+    text = _dumps(flat)
+    return Packed(batch.number, batch.epoch, text, tuple(numbers), tuple(values), batch.fuse)
+
+
+def _flat_apply(command: Apply, numbers: _Numbers, values: list[Any]) -> Any:
+    op, outs, ins, where, options, _ = command
+    targets, pairs = [], []
+    for handle, view in outs:
+        targets.append((numbers[handle], view))
+    for x in ins:
+        pairs.append((numbers[x[0]], x[1]) if type(x) is Operand else _param(x, values))
+    mask = None if where is None else (numbers[where[0]], where[1])
+    return ("a", op, targets, pairs, mask, options)
+
+
+def _flat_create(command: Create, numbers: _Numbers, values: list[Any]) -> Any:
+    base, shape, dtype, layout, how, _ = command
+    if len(how) > 1:
+        values.append(how[1:])
+        how = (how[0], len(values) - 1)
+    return ("c", numbers[base], shape, dtype, layout, how)
+
+
+def _flat_reduce(command: Reduce, numbers: _Numbers, values: list[Any]) -> Any:
+    op, out, (base, view), axes, dtype, _ = command
+    return ("r", op, numbers[out], (numbers[base], view), axes, dtype)
+
+
+def _flat_fetch(command: Fetch, numbers: _Numbers, values: list[Any]) -> Any:
+    slot, (base, view), _ = command
+    values.append(slot)
+    if not view.shape:  # loops read one element after the other
+        values.append(view)
+        return ("e", len(values) - 1, numbers[base])
+    return ("g", len(values) - 1, (numbers[base], view))
+
+
+def _flat_free(command: Free, numbers: _Numbers, values: list[Any]) -> Any:
+    return ("f", [numbers[h] for h in command[0]])
+
+
+_FLAT: dict[type, Any] = {
+    Apply: _flat_apply,
+    Create: _flat_create,
+    Reduce: _flat_reduce,
+    Fetch: _flat_fetch,
+    Free: _flat_free,
+}
+
+
+def _flat(command: Command, numbers: _Numbers, values: list[Any]) -> Any:
+    """Return any other command: as it is, but for numbers and values."""
+    if isinstance(command, Clocks | Survey | Describe):
+        values.append(command.slot)
+        command = command._replace(slot=Param("slot", len(values) - 1))  # type: ignore[arg-type]
+    if isinstance(command, Collective):
+        values.append(command.args)
+        command = command._replace(args=Param("args", len(values) - 1))
+    return _renumbered(command, numbers)
+
+
+def _param(x: Any, values: list[Any]) -> tuple[str, int]:
+    """Put a scalar aside, or the number of a function; return what stands for it."""
+    kind = type(x)
+    if kind is Typed:
+        name, x = x
+    elif kind is Function:
+        name, x = FUNCTION, x.number
+    else:
+        name = kind.__name__
+    values.append(x)
+    return (name, len(values) - 1)
+
+
+def _round(command: Any) -> Command:
+    """Undo what made a command flat, but for numbers and values."""
+    if type(command) is not tuple:
+        return command
+    kind, *fields = command
+    make = Operand._make
+    if kind == "a":
+        op, outs, pairs, mask, options = fields
+        ins = tuple([Param(*x) if type(x[0]) is str else make(x) for x in pairs])
+        where = None if mask is None else make(mask)
+        return Apply(op, tuple([make(o) for o in outs]), ins, where, options, 0)
+    if kind == "c":
+        base, shape, dtype, layout, how = fields
+        if len(how) > 1:
+            how = (how[0], Param("how", how[1]))
+        return Create(base, shape, dtype, layout, how, 0)
+    if kind == "r":
+        op, out, operand, axes, dtype = fields
+        return Reduce(op, out, make(operand), axes, dtype, 0)
+    if kind == "g":
+        index, operand = fields
+        return Fetch(Param("slot", index), make(operand), 0)  # type: ignore[arg-type]
+    if kind == "e":
+        index, base = fields
+        element: Any = Param("view", index)
+        return Fetch(Param("slot", index - 1), Operand(base, element), 0)  # type: ignore[arg-type]
+    if kind == "f":
+        return Free(tuple(fields[0]))
+    raise ValueError(f"got a command {kind!r}")
+
+
+def _renumbered(command: Any, numbers: Any) -> Any:
+    """Return a command with other numbers of bases, and without its site."""
+    changed: dict[str, Any] = {}
+    for name in getattr(command, "_fields", ()):
+        x = getattr(command, name)
+        if name == "site":
+            changed[name] = 0
+        elif name in ("base", "out") and type(x) is int:
+            changed[name] = numbers[x]
+        elif name == "bases":
+            changed[name] = tuple([numbers[h] for h in x])
+        else:
+            changed[name] = _operands(x, numbers)
+    return command._replace(**changed) if changed else command
+
+
+def _operands(x: Any, numbers: Any) -> Any:
+    if type(x) is Operand:
+        return Operand(numbers[x.base], x.view)
+    return tuple([_operands(y, numbers) for y in x]) if type(x) is tuple else x
+
+
+#: Types of scalars that travel as they are.
+_PLAIN = frozenset(("bool", "int", "float", "complex"))
+
+
+def filled(command: Any, values: tuple[Any, ...]) -> Any:
+    """Return a command with the values of its Params."""
+    if isinstance(command, Apply):
+        return command._replace(ins=tuple([_value(x, values) for x in command.ins]))
+    if isinstance(command, Create) and len(command.how) > 1:
+        return command._replace(how=(command.how[0], *values[command.how[1].index]))
+    if isinstance(command, Collective):
+        args: Any = command.args
+        return command._replace(args=values[args.index])
+    if isinstance(command, Fetch):
+        slot: Any = command.slot
+        base, view = command.operand
+        view = values[view.index] if isinstance(view, Param) else view
+        return Fetch(values[slot.index], Operand(base, view), command.site)
+    slot = getattr(command, "slot", None)
+    return command if slot is None else command._replace(slot=values[slot.index])
+
+
+def _value(x: Any, values: tuple[Any, ...]) -> Any:
+    if type(x) is not Param:
+        return x
+    value = values[x.index]
+    if x.kind == FUNCTION:
+        return Function(value)
+    return value if x.kind in _PLAIN else Typed(x.kind, value)

@@ -1,0 +1,168 @@
+"""One end of a local socket between a client and an engine of the same host.
+
+What is sent goes into the kernel from the thread that sends it, and wakes up the one that waits: no
+thread stands in between. Arrays are received where they are to be. What the kernel does not take
+at once, because the other end is at work, a thread hands over as there is room.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+import numpy as np
+
+from distnb.wire.channel import raw
+
+__all__ = ["Stream"]
+
+#: In front of each message: the bytes of its head, and how many arrays follow. Sizes come next.
+_INTRO = struct.Struct("<QQ")
+#: Bytes that the kernel is asked to take from one end before the other reads them.
+_ROOM = 1 << 22
+#: Pieces that the kernel takes at a time.
+_PIECES = 64
+#: Milliseconds after which the thread looks whether the socket was closed.
+_LOOK = 100
+
+Message = tuple[bytes, list[np.ndarray]]
+
+
+class Stream:
+    """Sends and receives heads (bytes) with arrays (of bytes), as ``Channel`` does.
+
+    Parameters
+    ----------
+    end : socket.socket
+        Connected to the other end.
+
+    Attributes
+    ----------
+    busy : bool
+        Never: its descriptor tells of a message until that is taken in.
+    closed : bool
+        Whether it was closed, here or at the other end.
+    """
+
+    busy = False
+
+    def __init__(self, end: socket.socket) -> None:
+        self.closed = False
+        self._socket = end
+        end.setblocking(False)
+        for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+            with suppress(OSError):
+                end.setsockopt(socket.SOL_SOCKET, option, _ROOM)
+        self._lock = threading.Lock()
+        self._unsent: deque[memoryview] = deque()
+        self._sender: threading.Thread | None = None
+        self._message: Message | None = None
+        self._coming = self._messages()
+        self._target = next(self._coming)
+
+    @property
+    def descriptors(self) -> list[int]:
+        """File descriptors that are readable as long as something has come."""
+        return [] if self.closed else [self._socket.fileno()]
+
+    def close(self) -> None:
+        """Close this end; what was not sent is dropped."""
+        with self._lock:
+            self.closed = True
+            self._unsent.clear()
+            self._socket.close()
+
+    # -- sending -------------------------------------------------------------------------------
+
+    def send(self, head: bytes, arrays: Sequence[np.ndarray] = ()) -> None:
+        """Send a head and arrays. Their memory must not change any more: it is not copied."""
+        pieces = [raw(a) for a in arrays]
+        intro = _INTRO.pack(len(head), len(pieces))
+        sizes = struct.pack(f"<{len(pieces)}Q", *[len(p) for p in pieces])
+        with self._lock:
+            if self.closed:
+                return
+            first = not self._unsent
+            self._unsent.append(memoryview(intro + sizes + head))
+            self._unsent.extend(p.data for p in pieces if len(p))
+            if first:
+                self._push()
+            if self._unsent and self._sender is None:
+                self._sender = threading.Thread(target=self._drain, name="distnb-send", daemon=True)
+                self._sender.start()
+
+    def _push(self) -> None:
+        """Hand over what the kernel takes now."""
+        unsent = self._unsent
+        try:
+            while unsent:
+                sent = self._socket.sendmsg([unsent[k] for k in range(min(_PIECES, len(unsent)))])
+                while unsent and sent >= len(unsent[0]):
+                    sent -= len(unsent.popleft())
+                if sent:
+                    unsent[0] = unsent[0][sent:]
+        except BlockingIOError:
+            return
+        except OSError:  # the other end is gone, which is noticed elsewhere
+            unsent.clear()
+
+    def _drain(self) -> None:
+        """Hand over the rest, as there is room."""
+        poll = select.poll()
+        poll.register(self._socket, select.POLLOUT)
+        while True:
+            poll.poll(_LOOK)
+            with self._lock:
+                self._push()
+                if not self._unsent:
+                    self._sender = None
+                    return
+
+    # -- receiving -----------------------------------------------------------------------------
+
+    def ready(self, milliseconds: int = 0) -> bool:
+        """Tell whether there is something to take in; wait a while for it."""
+        if self.closed:
+            return False
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return bool(poll.poll(milliseconds))
+
+    def receive(self) -> Message | None:
+        """Take in what has come; return a head and its arrays once all of a message is there."""
+        while self._message is None:
+            try:
+                taken = 0 if self.closed else self._socket.recv_into(self._target)
+            except BlockingIOError:
+                return None
+            except OSError:
+                taken = 0
+            if not taken:  # the other end is gone
+                self.closed = True
+                return None
+            self._target = self._target[taken:]
+            if not self._target:
+                self._target = next(self._coming)
+        found, self._message = self._message, None
+        return found
+
+    def _messages(self) -> Iterator[memoryview]:
+        """Yield where to put what comes next; leave each message when it is complete."""
+        while True:
+            intro = bytearray(_INTRO.size)
+            yield memoryview(intro)
+            length, count = _INTRO.unpack(intro)
+            text = bytearray(8 * count + length)
+            if text:
+                yield memoryview(text)
+            arrays = [np.empty(n, np.uint8) for n in struct.unpack_from(f"<{count}Q", text)]
+            targets = deque(array.data for array in arrays if len(array))
+            while targets:
+                yield targets.popleft()
+            self._message = bytes(memoryview(text)[8 * count :]), arrays
+            del arrays  # whoever takes the message has them alone
