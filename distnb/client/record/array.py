@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from distnb.client.session.bases import Base, lost_error
+from distnb.client.session.bases import Base
+from distnb.client.session.failures import lost_error
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout
@@ -42,7 +43,7 @@ class Handle:
         self._writeable = writeable
         self._placed: Placed | None = None
         self._window: np.ndarray | None = None
-        #: Its number in ``session.specs``; 0 if it has none yet.
+        #: The number of its spec (``operation_cache``); 0 if it has none yet.
         self._spec = 0
 
     @property

@@ -10,13 +10,13 @@ from types import FrameType
 
 import numpy as np
 
-__all__ = ["Sites", "user_frame"]
+__all__ = ["CallSites", "user_frame"]
 
 _HERE = os.path.dirname(sys.modules["distnb"].__file__ or "") + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
 
-class Sites:
+class CallSites:
     """Numbers for lines of code, so that a command names its line by a small number."""
 
     def __init__(self) -> None:
