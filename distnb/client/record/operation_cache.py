@@ -139,7 +139,7 @@ def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any],
     views, view, made, whole = template
     pairs = zip(inputs, views, strict=True)
     ins = tuple([x if v is None else _new(Operand, (x._base.handle, v)) for x, v in pairs])
-    site = session.site(4)  # repeat, its caller, and an operator or function
+    site = session.site()
     if made is None:
         base = out._base
         session.check_open()
