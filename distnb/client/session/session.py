@@ -49,7 +49,6 @@ from distnb.wire.protocol import (
     Operand,
     Reply,
     title,
-    written,
 )
 
 __all__ = ["Session"]
@@ -261,7 +260,7 @@ class Session:
                 self._give_up(error)
                 return False
             # The interrupt hit an engine outside of the batch: what became of that is unknown.
-            self._lose(sent, {h for c in sent.commands for h in written(c)})
+            self._lose(sent, {h for c in sent.commands for h in c.writes})
             for handle in sent.freed:
                 self._recorder.delete(handle)
             replies = []

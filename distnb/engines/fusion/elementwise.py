@@ -32,7 +32,6 @@ from distnb.engines.runtime.store import Base, Lost, Store
 from distnb.engines.runtime.zero_copy import Loans
 from distnb.measure.events import COMPUTE, TRANSFER, Clock
 from distnb.ops import table
-from distnb.plans.temporaries import reads
 from distnb.plans.transfer import (
     LOCAL,
     Message,
@@ -189,7 +188,7 @@ class Elementwise:
 
     def _check(self, command: Apply, lost: dict[int, bool]) -> None:
         """Raise Lost if a command reads what is lost; ``lost`` tells of what the group writes."""
-        for x in reads(command):
+        for x in command.reads:
             if lost.get(x.base, self._is_lost(x.base)):
                 raise Lost(f"array {x.base}")
             if x in self._missing and x.base not in lost:

@@ -47,7 +47,6 @@ from distnb.wire.protocol import (
     Fetch,
     Local,
     Reduce,
-    written,
 )
 
 __all__ = ["Executor"]
@@ -111,7 +110,7 @@ class Executor:
         """
         if isinstance(command, Create):
             return self._create(number, command, buffers, dead)
-        self.trouble = self.replicas.part(self.comm, number, written(command))
+        self.trouble = self.replicas.part(self.comm, number, command.writes)
         if isinstance(command, Reduce):
             return self._reduce(number, command)
         if isinstance(command, Local):

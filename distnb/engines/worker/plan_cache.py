@@ -25,7 +25,6 @@ from distnb.wire.protocol import (
     Command,
     Create,
     Free,
-    written,
 )
 
 __all__ = ["Library", "Prepared", "Script"]
@@ -57,7 +56,7 @@ class Script:
         numbered = [i for i, c in enumerate(self.commands) if not isinstance(c, Free)]
         self.numbered = tuple([self.commands[i] for i in numbered])
         self.index = {position: k for k, position in enumerate(numbered)}
-        self.writes = any(map(written, self.numbered))
+        self.writes = any(c.writes for c in self.numbered)
         self._prepared: dict[tuple[Ints, bool], Prepared] = {}
 
     def prepared(self, frame: Frame, fuse: bool, agreed: bool) -> Prepared:

@@ -34,26 +34,21 @@ from distnb.engines.worker.survey import survey
 from distnb.geometry.layout import Ints
 from distnb.measure.events import IDLE, OVERHEAD, Clock
 from distnb.measure.records import AGREE, Log
-from distnb.plans.temporaries import reads
 from distnb.wire.encoding import filled, unpack
 from distnb.wire.protocol import (
-    Apply,
     Bind,
     Clocks,
-    Collective,
     Command,
     Create,
     Describe,
     Failure,
     Fetch,
     Free,
-    Local,
     Operand,
     Packed,
-    Reduce,
     Reply,
     Survey,
-    written,
+    bases_of,
 )
 
 __all__ = ["Worker"]
@@ -277,7 +272,7 @@ class _Run:
                 if k in errors:
                     self._failed(row, command, errors[k])
                     continue
-                for base in written(command):
+                for base in command.writes:
                     if base in bases:
                         bases[base].lost = False
         found = self.worker.warnings()
@@ -291,7 +286,7 @@ class _Run:
         worker = self.worker
         try:
             if isinstance(command, Bind):
-                worker.bind(_with_handles(command, self.batch.handles))
+                worker.bind(command.renumbered(self.batch.handles).names)
             elif isinstance(command, Clocks):
                 self.clocks.append(command.slot)
             elif isinstance(command, Survey):
@@ -323,7 +318,7 @@ class _Run:
             specs = self.specs | self.frame.bases
             self.failures.append(_failure(index, command, self.frame, specs, error))
         self.failed.add(index)
-        for handle in written(command):
+        for handle in command.writes:
             if handle in self.frame.bases:
                 self.frame.bases[handle].lost = True
 
@@ -386,26 +381,13 @@ class _Run:
         )
 
 
-def _read(command: Command) -> set[int]:
-    """Return the bases that a command reads (or writes in part)."""
-    if isinstance(command, Apply):
-        return {x.base for x in (*reads(command), *command.outs)}
-    if isinstance(command, Local):
-        return {x.base for x in (command.out, *command.ins)}
-    if isinstance(command, Collective):
-        return {x.base for x in command.ins}
-    if isinstance(command, Reduce | Fetch):
-        return {command.operand.base}
-    return set()
-
-
 def _dependents(commands: tuple[Command, ...], failed: Iterable[int]) -> set[int]:
     """Return the bases that failed commands write, and all that follow from them, in order."""
     bad = set(failed)
     lost: set[int] = set()
     for i, command in enumerate(commands):
-        if i in bad or _read(command) & lost:
-            lost.update(written(command))
+        if i in bad or bases_of(command) & lost:
+            lost.update(command.writes)
     return lost
 
 
@@ -427,17 +409,11 @@ def _union(worker: Worker, number: int, bits: np.ndarray) -> None:
     exchange.finish()
 
 
-def _with_handles(command: Bind, handles: Ints) -> Iterator[tuple[str, Any]]:
-    """Enumerate the names that are bound, with arrays as the store has them."""
-    for name, x in command.names:
-        yield name, Operand(handles[x.base], x.view) if isinstance(x, Operand) else x
-
-
 def _failure(
     index: int, command: Command, frame: Frame, specs: Mapping[int, Any], error: BaseException
 ) -> Failure:
     """Describe an exception so that the client can raise it again."""
-    numbers = sorted(_read(command) | set(written(command)))
+    numbers = sorted(bases_of(command))
     bases = [specs[n] for n in numbers if n in specs]
     rank = frame.rank
     shapes = tuple(
