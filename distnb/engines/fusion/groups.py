@@ -55,7 +55,7 @@ _MOST_STEPS = 64
 
 
 class Spec(NamedTuple):
-    """What grouping needs to know of a base (a ``store.Base`` will do, too)."""
+    """What grouping needs to know of a base (a ``store.LocalBase`` will do, too)."""
 
     shape: Ints
     dtype: np.dtype
