@@ -24,7 +24,7 @@ ORDER: dict[str, str] = {
         common geometry ops measure wire plans engines client widgets magics
         fft linalg random testing
     """,
-    "distnb.common": "errors config interrupts lazy calling",
+    "distnb.common": "errors config machine interrupts lazy calling",
     "distnb.geometry": "slices axes layout boxes views overlaps",
     "distnb.ops": "philox samplers filling matrix_functions table",
     "distnb.measure": "replay comparison metrics advice events records snapshot",
