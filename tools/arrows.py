@@ -22,7 +22,7 @@ PACKAGE = "distnb"
 ORDER: dict[str, str] = {
     "distnb": """
         common geometry ops measure wire plans engines client widgets magics
-        fft linalg random testing
+        fft linalg random namespace testing
     """,
     "distnb.common": "errors config machine interrupts lazy calling",
     "distnb.geometry": "slices axes layout boxes views overlaps",
@@ -46,7 +46,7 @@ ORDER: dict[str, str] = {
     "distnb.engines.worker": "plan_cache local survey executor worker",
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
     "distnb.client": """
-        transport session record array shape select math linalg stats signal reports
+        transport session record shape select math linalg stats signal array reports
     """,
     "distnb.client.transport": """
         contract monitor socket_client sockets mpiexec watchdog launch
@@ -60,19 +60,19 @@ ORDER: dict[str, str] = {
         gather_scatter advanced_indexing creation
     """,
     "distnb.client.array": """
-        prefetch reading distarray migration methods printing array_api
+        prefetch reading migration printing distarray array_api
     """,
     "distnb.client.shape": "viewing reshaping joining repeating",
-    "distnb.client.select": "taking placing coordinates sorting ordering searching sets counting",
+    "distnb.client.select": "taking placing coordinates sorting ordering searching counting",
     "distnb.client.math": """
-        ufuncs reductions composed differences scans along_axis pickling mapping padding
+        ufuncs reductions scans differences composed along_axis pickling mapping padding
     """,
     "distnb.client.linalg": """
         factorization_commands contraction_commands contractions einsum grid_products products
         panel_commands scalapack_commands qdwh factorizations norms chains diagonals
     """,
     "distnb.client.stats": """
-        statistics nans weighted quantiles histograms drawing shuffling random
+        sets statistics nans weighted quantiles histograms drawing shuffling random
     """,
     "distnb.client.signal": "fft_commands fft convolution polynomials spacing",
     "distnb.client.reports": """

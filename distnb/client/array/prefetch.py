@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from distnb.client.record.array import Handle
+from distnb.client.record.array import Array
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import Placed, View
 from distnb.wire.protocol import Operand
@@ -71,10 +71,10 @@ class Ahead:
         #: Elements that were read since engines were asked.
         self._used = 1
 
-    def element(self, x: Handle) -> np.ndarray:
+    def element(self, x: Array) -> np.ndarray:
         """Return an element of an array on the engines, as it is now."""
-        operand, base = x.operand, x._base
-        at = tuple([i for _, i in x._view.fixed])
+        operand, base = x.operand, x.dbase
+        at = tuple([i for _, i in x.dview.fixed])
         self._note(base.handle, at)
         found = self._kept(base.handle, at)
         if found is not None:
@@ -85,7 +85,7 @@ class Ahead:
         if n < 2:
             return self._session.gather(operand, x.placed, x.dtype)
         axis, step = self._step
-        others = tuple([pair for pair in x._view.fixed if pair[0] != axis])
+        others = tuple([pair for pair in x.dview.fixed if pair[0] != axis])
         view = View((n,), ((axis, at[axis], step),), others)
         placed = Placed(base.shape, base.layout, view)
         values = self._session.gather(Operand(base.handle, view), placed, x.dtype)

@@ -106,7 +106,7 @@ class Progress:
         self._shown = False
         self._since = self._ended = 0.0
         #: Commands that were done when the wait began.
-        self._base = 0
+        self.dbase = 0
 
     def begin(self) -> None:
         """Note that a wait begins; called where Ctrl-C is held back."""
@@ -114,7 +114,7 @@ class Progress:
             return
         now = time.monotonic()
         if now - self._ended > _GAP:
-            self._since, self._base = now, self._session.finished
+            self._since, self.dbase = now, self._session.finished
         self._waiting = True
         if not self._armed.is_set():
             self._arm()
@@ -162,7 +162,7 @@ class Progress:
         elapsed = time.monotonic() - self._since
         if not (self._waiting and 0 < config.progress <= elapsed):
             return
-        text = line_of(self._session.live(_PATIENCE), self._base, elapsed)
+        text = line_of(self._session.live(_PATIENCE), self.dbase, elapsed)
         with self._lock:
             if self._waiting:
                 self._shown = True

@@ -170,7 +170,7 @@ class Outlook:
     """
 
     def __init__(self, array: Any, layout: Layout, before: Outlook | None = None) -> None:
-        session, base = array.session, array._base
+        session, base = array.session, array.dbase
         self.layout, self.dtype, self.size = layout, array.dtype, session.size
         self.placed = Placed(base.shape, layout, View.whole(base.shape))
         self.cost = None
