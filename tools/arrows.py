@@ -24,7 +24,7 @@ ORDER: dict[str, str] = {
         common geometry ops measure wire plans engines client widgets magics
         fft linalg random namespace testing
     """,
-    "distnb.common": "errors config interrupts lazy calling",
+    "distnb.common": "errors config machine interrupts lazy calling",
     "distnb.geometry": "slices axes layout boxes views overlaps",
     "distnb.ops": "philox samplers filling matrix_functions table",
     "distnb.measure": "replay comparison metrics advice events records snapshot",
@@ -79,12 +79,12 @@ ORDER: dict[str, str] = {
         cell_trace doctor subset_copies scaling memory_bandwidth profiling memory_report referrers
     """,
     "distnb.widgets": "drawing layouts times status",
-    "distnb.widgets.drawing": "text bars matrices page",
+    "distnb.widgets.drawing": "text markup bars matrices page",
     "distnb.widgets.layouts": """
         engine_memory picture layout_svg layout_view halo migration several proposal chooser
     """,
     "distnb.widgets.times": """
-        columns account ladder operations changes trace timing timeline scaling
+        columns account ladder operations changes trace pages timeline timing scaling
     """,
     "distnb.widgets.status": "status usage doctor dashboard_view dashboard",
     "distnb.magics": """
