@@ -253,7 +253,7 @@ class Numbers:
         self.array = dnb.zeros(4, session=session)
         session.flush()
         worker = f"import time, distnb.engines.server.entry as e\nw = e.worker({session.transport._session!r})\n"
-        self.block = worker + f"block = w.store.bases[{self.array._base.handle}].block\n"
+        self.block = worker + f"block = w.store.bases[{self.array.dbase.handle}].block\n"
 
     def by_distnb(self, factor):
         self.array *= factor

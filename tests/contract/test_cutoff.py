@@ -232,7 +232,7 @@ def test_a_lost_copy_is_sent_again(session):
     x, a = large(session)
     b = dnb.arange(10.0)
     a * b
-    b._base.copy.lost = True
+    b.dbase.copy.lost = True
     same(a * b, x * np.arange(10.0))
 
 

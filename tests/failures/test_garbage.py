@@ -137,7 +137,7 @@ def test_closing_does_what_is_pending():
         block = session.transport.workers[0].store
         x += 5
         session.flush()
-        kept = block.bases[x._base.handle].block
+        kept = block.bases[x.dbase.handle].block
         x += 1
     assert (kept == 6).all()
     assert block.bases == {}
@@ -180,7 +180,7 @@ def test_an_exception_in_the_block_of_a_session():
 def test_arrays_outlive_their_session():
     with dnb.inprocess(2) as session:
         x = dnb.ones(9)
-    gone = weakref.ref(x._base)
+    gone = weakref.ref(x.dbase)
     del x
     gc.collect()
     assert gone() is None

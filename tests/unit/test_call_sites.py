@@ -61,7 +61,7 @@ def test_operators_functions_and_methods_name_the_line_that_called_them():
             a @ a,
             a[::2].copy(),
         ]
-        lines = [session.line(x._base.site) for x in made]
+        lines = [session.line(x.dbase.site) for x in made]
     for line, text in zip(
         lines,
         (

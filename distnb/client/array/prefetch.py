@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from distnb.client.record.array import Handle
+from distnb.client.record.array import Array
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import Placed, View
@@ -68,10 +68,10 @@ class Prefetch:
         #: Elements that were read since engines were asked.
         self._used = 1
 
-    def element(self, x: Handle) -> np.ndarray:
+    def element(self, x: Array) -> np.ndarray:
         """Return an element of an array on the engines, as it is now."""
-        operand, base, session = x.operand, x._base, x.session
-        at = tuple([i for _, i in x._view.fixed])
+        operand, base, session = x.operand, x.dbase, x.session
+        at = tuple([i for _, i in x.dview.fixed])
         self._note(base.handle, at)
         found = self._kept(session, base.handle, at)
         if found is not None:
@@ -82,7 +82,7 @@ class Prefetch:
         if n < 2:
             return session.gather(operand, x.placed, x.dtype)
         axis, step = self._step
-        others = tuple([pair for pair in x._view.fixed if pair[0] != axis])
+        others = tuple([pair for pair in x.dview.fixed if pair[0] != axis])
         view = View((n,), ((axis, at[axis], step),), others)
         placed = Placed(base.shape, base.layout, view)
         values = session.gather(Operand(base.handle, view), placed, x.dtype)

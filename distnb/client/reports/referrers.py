@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 from weakref import ReferenceType, ref
 
-from distnb.client.record.array import Handle
+from distnb.client.record.array import Array
 from distnb.client.reports.memory_report import reached
 from distnb.client.session.bases import Base, bases_of
 from distnb.client.session.session import Session
@@ -61,13 +61,13 @@ def arrays_of(session: Session, shell: Any, named: int = 1000) -> list[Kept]:
     """
     found = {id(base): _Keepers(base, [], []) for base in bases_of(session)}
     for array, path in reached({} if shell is None else shell.user_ns, 1):
-        base = array._base
+        base = array.dbase
         if base.session is session:
             keepers = found.setdefault(id(base), _Keepers(base, [], []))
             if path in _LAST or not path.isidentifier():
                 keepers.others.append(path)
             else:
-                whole = array._view.is_whole(base.shape)
+                whole = array.dview.is_whole(base.shape)
                 keepers.names.append(path if whole else f"{path} (view)")
     rows = [(_nbytes(keepers.base), keepers) for keepers in found.values()]
     rows.sort(key=itemgetter(0), reverse=True)
@@ -135,4 +135,4 @@ def drop(shell: Any, key: ReferenceType[Base]) -> bool:
 
 
 def _names_in(space: dict[Any, Any], base: Base) -> list[Any]:
-    return [name for name, x in space.items() if isinstance(x, Handle) and x._base is base]
+    return [name for name, x in space.items() if isinstance(x, Array) and x.dbase is base]

@@ -100,6 +100,10 @@ class Base:
         self.since = session.connection.batches + 1
         handles.watch(self)
 
+    def about_to_be_written(self) -> None:
+        """Let nobody take what was kept of the elements for what they are after this."""
+        self.copy = None
+
     def exchange(self, other: Base) -> None:
         """Take the memory of another base, which has the same elements elsewhere, for one's own."""
         for name in ("handle", "nbytes", "layout", "since"):

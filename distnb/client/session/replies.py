@@ -10,7 +10,7 @@ from typing import Any
 from distnb.client.session.connection import Outcome
 from distnb.client.session.failures import exception_of
 from distnb.client.session.handle_table import HandleTable
-from distnb.wire.protocol import Command, title, written
+from distnb.wire.protocol import Command, title
 
 __all__ = ["MISSING", "Replies"]
 
@@ -65,7 +65,7 @@ class Replies:
             self._warnings += [(sent.commands[index], kind) for index, kind in reply.warnings]
         lost = {handle for reply in replies for handle in reply.lost}
         if not known:
-            lost = {handle for command in sent.commands for handle in written(command)}
+            lost = {handle for command in sent.commands for handle in command.writes}
         self._handles.lose(lost, sent.number)
         failures = [f for reply in replies for f in reply.failures]
         return exception_of(sent.commands, failures, self._size, self._line) if failures else None
