@@ -22,9 +22,9 @@ PACKAGE = "distnb"
 ORDER: dict[str, str] = {
     "distnb": """
         common geometry ops measure wire plans engines client widgets magics
-        fft linalg random testing
+        fft linalg random namespace testing
     """,
-    "distnb.common": "errors config interrupts lazy calling",
+    "distnb.common": "errors config machine interrupts lazy calling",
     "distnb.geometry": "slices axes layout boxes views overlaps",
     "distnb.ops": "philox samplers filling matrix_functions table",
     "distnb.measure": "replay comparison metrics advice events records snapshot",
@@ -46,45 +46,45 @@ ORDER: dict[str, str] = {
     "distnb.engines.worker": "plan_cache local survey executor worker",
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
     "distnb.client": """
-        transport session record array shape select math linalg stats signal reports
+        transport session record shape select math linalg stats signal array reports
     """,
     "distnb.client.transport": """
         contract monitor socket_client sockets mpiexec watchdog launch
     """,
     "distnb.client.session": """
-        call_sites failures journal windows user_functions recorder session bases budget deferred
-        progress observing current
+        call_sites failures budget handle_table journal windows user_functions recorder deferred
+        connection replies measuring observing progress extensions session bases current
     """,
     "distnb.client.record": """
         array indexing host_arrays operation_cache operations eager placement reducing namespace
         gather_scatter advanced_indexing creation
     """,
     "distnb.client.array": """
-        prefetch reading distarray migration methods printing array_api
+        prefetch reading migration printing distarray array_api
     """,
     "distnb.client.shape": "viewing reshaping joining repeating",
-    "distnb.client.select": "taking placing coordinates sorting ordering searching sets counting",
+    "distnb.client.select": "taking placing coordinates sorting ordering searching counting",
     "distnb.client.math": """
-        ufuncs reductions composed differences scans along_axis pickling mapping padding
+        ufuncs reductions scans differences composed along_axis pickling mapping padding
     """,
     "distnb.client.linalg": """
         factorization_commands contraction_commands contractions einsum grid_products products
         panel_commands scalapack_commands qdwh factorizations norms chains diagonals
     """,
     "distnb.client.stats": """
-        statistics nans weighted quantiles histograms drawing shuffling random
+        sets statistics nans weighted quantiles histograms drawing shuffling random
     """,
     "distnb.client.signal": "fft_commands fft convolution polynomials spacing",
     "distnb.client.reports": """
         cell_trace doctor subset_copies scaling memory_bandwidth profiling memory_report referrers
     """,
     "distnb.widgets": "drawing layouts times status",
-    "distnb.widgets.drawing": "text bars matrices page",
+    "distnb.widgets.drawing": "text markup bars matrices page",
     "distnb.widgets.layouts": """
         engine_memory picture layout_svg layout_view halo migration several proposal chooser
     """,
     "distnb.widgets.times": """
-        columns account ladder operations changes trace timing timeline scaling
+        columns account ladder operations changes trace pages timeline timing scaling
     """,
     "distnb.widgets.status": "status usage doctor dashboard_view dashboard",
     "distnb.magics": """

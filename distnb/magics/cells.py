@@ -110,5 +110,5 @@ def _bind_before(client: Any, shell: Any) -> None:
 def _bound(shell: Any, session: Session) -> list[Any]:
     """Return (name, operand) of the notebook's arrays; of small ones, that they are not here."""
     return [
-        (name, value.bound) for name, value in arrays_of(shell, session) if not value._base.lost
+        (name, value.bound) for name, value in arrays_of(shell, session) if not value.dbase.lost
     ]

@@ -251,7 +251,7 @@ class Numbers:
         self.array = dnb.zeros(4, session=session)
         session.flush()
         worker = f"import time, distnb.engines.server.entry as e\nw = e.worker({session.transport._session!r})\n"
-        self.block = worker + f"block = w.store.bases[{self.array._base.handle}].block\n"
+        self.block = worker + f"block = w.store.bases[{self.array.dbase.handle}].block\n"
 
     def by_distnb(self, factor):
         self.array *= factor
@@ -295,10 +295,10 @@ def test_a_message_that_is_never_answered_blocks_the_road_once(numbers):
     try:
         numbers.by_code(3)
         numbers.by_distnb(2)
-        assert not isinstance(numbers.session._sent[-1].ticket, int)
+        assert not isinstance(numbers.session.connection.sent[-1].ticket, int)
         assert (numbers.array.to_numpy() == 6).all()
         numbers.by_distnb(2)
-        assert isinstance(numbers.session._sent[-1].ticket, int)
+        assert isinstance(numbers.session.connection.sent[-1].ticket, int)
     finally:
         client.outstanding.discard("lost")
 

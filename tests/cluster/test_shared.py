@@ -84,7 +84,7 @@ def test_what_is_lent_is_not_sent(session, do, messages):
 def in_segment(session, array):
     expression = (
         "(lambda s, b: s.memory.offset(b.block) is not None)"
-        f"(worker.store, worker.store.bases[{array._base.handle}])"
+        f"(worker.store, worker.store.bases[{array.dbase.handle}])"
     )
     return on_engines(session, expression)
 
@@ -185,7 +185,7 @@ def sharing(session, array):
     """Return, for each engine, whether it holds a block of its own, and who shares it."""
     expression = (
         "(lambda s, b: (s.memory.node is None or s.memory.offset(b.block) is not None, b.shared))"
-        f"(worker.store, worker.store.bases[{array._base.handle}])"
+        f"(worker.store, worker.store.bases[{array.dbase.handle}])"
     )
     return on_engines(session, expression)
 
@@ -262,7 +262,7 @@ def test_freed_copies_are_not_written_while_others_read(session):
 def test_what_px_sees_of_the_one_copy_cannot_be_written(session):
     a = dnb.ones((30, 30), dist="replicated")
     a += 1
-    handle = a._base.handle
+    handle = a.dbase.handle
     session.flush()
     local = (
         "__import__('distnb.engines.worker.local', fromlist=['x']).LocalArray('a', worker.store, "
@@ -288,5 +288,5 @@ def test_what_is_reduced_of_replicas(session):
         np.testing.assert_allclose(found[0], (x * x).sum(axis=0), rtol=1e-13)
         assert found[1] == abs(x + 1 - 3).max()
         same(b, x + 1)
-        parts = on_engines(session, f"worker.store.bases[{total._base.handle}].block.tobytes()")
+        parts = on_engines(session, f"worker.store.bases[{total.dbase.handle}].block.tobytes()")
         assert parts == [found[0].tobytes()] * 3

@@ -41,7 +41,7 @@ def bases(session):
     """Return how many bases each engine holds, and how many the session knows."""
     gc.collect()
     session.flush()
-    return [*on_engines(session, "len(worker.store.bases)"), len(session._bases)]
+    return [*on_engines(session, "len(worker.store.bases)"), len(session.handles)]
 
 
 # -- messages between engines ------------------------------------------------------------------
@@ -342,7 +342,7 @@ def test_reading_leaves_nothing(session):
         bool((a > 0).all())
     del a
     assert bases(session) == before
-    assert session._values == {}
+    assert session.replies.values == {}
 
 
 # -- time --------------------------------------------------------------------------------------

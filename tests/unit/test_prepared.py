@@ -7,6 +7,7 @@ import pytest
 
 import distnb as dnb
 from distnb import testing
+from distnb.client.record.operation_cache import OperationCache
 from distnb.engines.runtime import memory, store
 from distnb.engines.worker import plan_cache
 from distnb.engines.worker.plan_cache import Library
@@ -175,8 +176,8 @@ def test_nothing_grows_over_many_batches(monkeypatch):
             x = x * 0.5 + float(k)
             session.flush()
             if k == 10:
-                before = scripts(session), len(session._bases)
+                before = scripts(session), len(session.handles)
         assert scripts(session) == before[0]
-        assert len(session._bases) == before[1]
+        assert len(session.handles) == before[1]
         assert len(session.transport.workers[0].store.bases) == 2
-        assert len(session.templates) < 10
+        assert len(session.extensions[OperationCache].templates) < 10

@@ -302,12 +302,12 @@ class IPyParallel(Transport):
         self._ids = self._all[:engines]
         self.size = len(self._ids)
         self._everyone = client[self._all]
-        self._view = client[self._ids]
+        self.dview = client[self._ids]
         self._one = [client[i] for i in self._ids]
-        for view in (self._everyone, self._view, *self._one):
+        for view in (self._everyone, self.dview, *self._one):
             view.track = False
         settings = (config.pool_bytes, config.shared, engines or 0)
-        about = self._answer(self._call(self._view, "attach", session, *settings))
+        about = self._answer(self._call(self.dview, "attach", session, *settings))
         self.about = sorted(about, key=lambda a: int(a["rank"]))
         self._check()
 
@@ -362,7 +362,7 @@ class IPyParallel(Transport):
     def submit(self, message: bytes, buffers: Buffers) -> list[Any]:
         try:
             if not buffers:
-                return [self._call(self._view, "run", self._session, message, [])]
+                return [self._call(self.dview, "run", self._session, message, [])]
             with self._order:
                 return [
                     self._call(view, "run", self._session, message, mine)
@@ -373,7 +373,7 @@ class IPyParallel(Transport):
 
     def define(self, number: int, text: bytes) -> None:
         try:
-            self._call(self._view, "define", self._session, number, text)
+            self._call(self.dview, "define", self._session, number, text)
         except Exception as error:  # as above
             raise self._gone(error) from error
 
@@ -443,13 +443,13 @@ class IPyParallel(Transport):
                 sent = self.client.send_signal(STOP, targets=self._alive(), block=False)
                 poll(sent.done, _DELIVERY)  # or the signal could reach a later batch
             if not poll(lambda: self.done(ticket), 0.5) and later is None and self.alive():
-                later = self._call(self._view, "world")
+                later = self._call(self.dview, "world")
 
     def subset(self, engines: int) -> IPyParallel:
         return type(self)(self.client, uuid.uuid4().hex, engines)
 
     def close(self) -> None:
-        self._farewell(self._view, "detach", self._session)
+        self._farewell(self.dview, "detach", self._session)
 
     def _farewell(self, view: Any, name: str, *args: Any) -> None:
         """Call a function of engines on leaving them; those that die meanwhile need not hear it."""

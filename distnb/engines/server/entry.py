@@ -16,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from distnb.common.interrupts import interruptible, listen
+from distnb.common.machine import cores
 from distnb.engines.linalg import blacs
 from distnb.engines.runtime.comm import (
     Comm,
@@ -256,9 +257,7 @@ def _about(rank: int, size: int) -> dict[str, Any]:
         "host": socket.gethostname(),
         "clock": clock_name(),
         "memory": available_memory(),
-        "cores": len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count(),
+        "cores": cores(),
         "protocol": PROTOCOL,
         "numpy": np.__version__,
     }
