@@ -16,7 +16,7 @@ import distnb as dnb
 from distnb.client.reports.referrers import Kept, arrays_of, drop
 from distnb.client.session import progress
 from distnb.client.transport.monitor import SideRoad as Asking
-from distnb.engines.server.monitor import SideRoad as Answering
+from distnb.engines.server.monitor import MonitorServer as Answering
 from distnb.measure.events import (
     CLASSES,
     COMPUTE,
