@@ -145,7 +145,7 @@ def test_closing_leaves_no_threads_on_engines(engines):
 
     def monitors():
         client[:].execute(code, block=True)
-        return [names.count("distnb-side-road") for names in client[:].pull("found", block=True)]
+        return [names.count("distnb-monitor") for names in client[:].pull("found", block=True)]
 
     before = monitors()
     folder = engines._owner._watchdog.folder

@@ -16,7 +16,7 @@ import distnb as dnb
 from distnb.client.reports.referrers import Kept, arrays_of, drop
 from distnb.client.session import progress
 from distnb.client.transport.monitor import MonitorClient
-from distnb.engines.server.monitor import SideRoad as Answering
+from distnb.engines.server.monitor import MonitorServer
 from distnb.measure.events import (
     CLASSES,
     COMPUTE,
@@ -166,7 +166,7 @@ def keys():
 def monitor_channel(keys, answer, client_keys=None):
     """Both ends of a monitor channel; what ``answer(session)`` returns stands for a sample."""
     public, secret = zmq.curve_keypair()
-    engine = Answering(answer, keys[0].decode(), "", secret)
+    engine = MonitorServer(answer, keys[0].decode(), "", secret)
     with zmq.Context() as context:
         client = MonitorClient(context, [(engine.place, public.decode())], client_keys or keys)
         try:

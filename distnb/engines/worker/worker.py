@@ -81,9 +81,8 @@ class Worker:
         self.store = Store(comm.rank, Memory(pool_bytes, node))
         self.executor = Executor(self.store, comm, self.clock)
         self.executor.user = user
-        watch = self.executor.watch
-        watch.warned = self._on_warning
-        watch.compiler = Compiler() if config.jit and available() else None
+        self.executor.warned = self._on_warning
+        self.executor.compiler = Compiler() if config.jit and available() else None
         self.library = Library()
         self.epoch = 0
         #: Batches in this epoch: all ranks count alike, whatever happened before.
@@ -145,8 +144,8 @@ class Worker:
         """Drop all bases and give the communicator back."""
         self.bind(())
         self.store.clear()
-        if self.executor.watch.compiler is not None:
-            self.executor.watch.compiler.close()
+        if self.executor.compiler is not None:
+            self.executor.compiler.close()
         self.comm.free()
 
     def bind(self, names: Iterable[tuple[str, Operand]]) -> None:
@@ -170,7 +169,7 @@ class Worker:
         return list(dict.fromkeys(found))
 
     def _on_warning(self, kind: str, flag: int) -> None:
-        self._warned.append((self.executor.watch.step, kind))
+        self._warned.append((self.executor.step, kind))
 
     def _start_epoch(self, epoch: int) -> None:
         """Take a communicator that no message of an abandoned command can reach.
