@@ -21,7 +21,7 @@ from distnb.wire.protocol import (
     written,
 )
 
-__all__ = ["Act", "Case", "Diagnosis", "Finding"]
+__all__ = ["Act", "CellTrace", "Diagnosis", "Finding"]
 
 
 class Finding(NamedTuple):
@@ -89,7 +89,7 @@ class Act(NamedTuple):
         return self.spent[WAITING] + self.spent[TRANSFER]
 
 
-class Case:
+class CellTrace:
     """A cell as the rules see it."""
 
     def __init__(
