@@ -32,7 +32,7 @@ ORDER: dict[str, str] = {
     "distnb.plans": "transfer traffic gather_scatter temporaries forecast",
     "distnb.engines": "runtime fusion collectives linalg worker server",
     "distnb.engines.runtime": """
-        comm exchange shared_segments store zero_copy creation threads user_functions
+        comm exchange shared_segments memory store zero_copy creation threads user_functions
     """,
     "distnb.engines.fusion": """
         reduction_blocks groups amounts loops fp_flags compiled_loops compiler kernels replicas
@@ -52,8 +52,8 @@ ORDER: dict[str, str] = {
         contract monitor socket_client sockets mpiexec watchdog launch
     """,
     "distnb.client.session": """
-        call_sites failures journal windows user_functions recorder session bases budget deferred
-        progress observing current
+        call_sites failures budget handle_table journal windows user_functions recorder deferred
+        connection replies measuring observing progress extensions session bases current
     """,
     "distnb.client.record": """
         array indexing host_arrays operation_cache operations eager placement reducing namespace

@@ -32,9 +32,8 @@ ISLAND = 60
 ISLANDS: dict[str, str] = {
     "distnb.client.array.migration": "what a method of the one class does, kept out of the class",
     "distnb.client.math.pickling": "the only module that imports cloudpickle",
-    "distnb.client.session.deferred": "a mechanism of its own, told in docs/architecture.md",
-    "distnb.client.session.failures": "from engines' failures to one exception, tested alone",
-    "distnb.client.session.observing": "any thread may call it: no lock of the session is taken",
+    "distnb.client.session.extensions": "what rooms above keep for a session, without being known",
+    "distnb.client.session.measuring": "which windows are open: a state of its own",
     "distnb.client.session.user_functions": "which functions engines have: a state of its own",
     "distnb.engines.fusion.fp_flags": "what depends on the processor",
     "distnb.engines.runtime.user_functions": "the end of what client.session.user_functions sends",

@@ -295,10 +295,10 @@ def test_a_message_that_is_never_answered_blocks_the_road_once(numbers):
     try:
         numbers.by_code(3)
         numbers.by_distnb(2)
-        assert not isinstance(numbers.session._sent[-1].ticket, int)
+        assert not isinstance(numbers.session.connection.sent[-1].ticket, int)
         assert (numbers.array.to_numpy() == 6).all()
         numbers.by_distnb(2)
-        assert isinstance(numbers.session._sent[-1].ticket, int)
+        assert isinstance(numbers.session.connection.sent[-1].ticket, int)
     finally:
         client.outstanding.discard("lost")
 

@@ -28,7 +28,7 @@ def quiet(session):
     """No engine is in a batch, and each has the arrays that the client has."""
     support.heal(session)
     session.flush()
-    live = len(session._bases)
+    live = len(session.handles)
     assert support.everywhere(session, "found = len(worker.store.bases)") == [live] * session.size
 
 
@@ -251,7 +251,7 @@ def test_a_timeout_loses_nothing(cluster):
     with setting(timeout=0.2), pytest.raises(TimeoutError, match="raise dnb.config.timeout"):
         total.item()
     assert total.item() == 9
-    assert cluster._values == {}
+    assert cluster.replies.values == {}
 
 
 def test_a_timeout_of_engines_of_this_process(three):
@@ -340,11 +340,11 @@ def test_an_engine_whose_reply_through_ipyparallel_gets_lost(cluster, monkeypatc
         w = World(session)
         total = w.dist.b.sum()
         session.send()
-        (stuck,) = session._sent[0].ticket
+        (stuck,) = session.connection.sent[0].ticket
         done = session.transport.done
         monkeypatch.setattr(stuck, "get", not_ready)
         monkeypatch.setattr(session.transport, "done", lambda t: stuck not in t and done(t))
-        with session._recorder.lock:
+        with session.recorder.lock:
             session._interrupt()
         assert reading(total) is dnb.LostArrayError
         w.check()

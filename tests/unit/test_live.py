@@ -243,7 +243,7 @@ def waited(session, monkeypatch, after, seconds):
     """Wait for some commands that take a while; return what was shown."""
     monkeypatch.setattr(progress, "_PAUSE", 0.02)
     monkeypatch.setattr(dnb.config, "progress", after)
-    surface = session._progress.surface = Surface()
+    surface = session.progress.surface = Surface()
     with slowly(session, seconds / 20):
         x = dnb.zeros(8)
         for _ in range(10):
@@ -268,7 +268,7 @@ def test_a_short_wait_shows_nothing(session, monkeypatch, after):
 
 
 def test_nothing_follows_waits_that_nobody_would_see(session):
-    assert session._progress.surface is None
+    assert session.progress.surface is None
     dnb.ones(10).to_numpy()
     assert "distnb-progress" not in threads()
 

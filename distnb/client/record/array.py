@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from distnb.client.session.bases import Base, lost_error
+from distnb.client.session.bases import Base
+from distnb.client.session.failures import lost_error
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout
@@ -45,7 +46,7 @@ class Array(NDArrayOperatorsMixin):
         self.writeable = writeable
         self._placed: Placed | None = None
         self._host_view: np.ndarray | None = None
-        #: Its number in ``session.specs``; 0 if it has none yet.
+        #: The number of its spec (``operation_cache``); 0 if it has none yet.
         self.spec = 0
 
     @property

@@ -16,6 +16,7 @@ from distnb.client.record.array import (
     record_creation,
 )
 from distnb.client.record.host_arrays import all_here, home, plain
+from distnb.client.record.operation_cache import OperationCache
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain
@@ -258,9 +259,10 @@ def simple(op: str, inputs: Sequence[Any], out: Any) -> Any:
     session, key = operation_cache.key_of(op, inputs, one)
     if session is None:
         return None
-    template = session.templates.get(key)
+    cache: OperationCache = session.extensions[OperationCache]
+    template = cache.templates.get(key)
     if template is None:
-        template = operation_cache.add(session, key, _template(session, op, inputs, one))
+        template = cache.add(key, _template(session, op, inputs, one))
     return operation_cache.repeat(session, op, template, inputs, one)
 
 
@@ -454,7 +456,7 @@ def _written(o: Array, mask: Array | None) -> Operand:
     if not recent and mask is None and o.dview.is_whole(base.shape):
         base.since = base.session.batches + 1
         if base.lost:
-            base.session.renew(base)
+            base.renew()
             return Operand(base.handle, o.dview)
     return o.operand
 

@@ -28,11 +28,10 @@ from distnb.engines.fusion.reduction_blocks import Combiner, Scratch
 from distnb.engines.fusion.replicas import is_large
 from distnb.engines.runtime.comm import Comm
 from distnb.engines.runtime.exchange import Exchange, PeerFailed
-from distnb.engines.runtime.store import Base, Lost, Store
+from distnb.engines.runtime.store import BaseTable, LocalBase, Lost
 from distnb.engines.runtime.zero_copy import Loans
 from distnb.measure.events import COMPUTE, TRANSFER, Clock
 from distnb.ops import table
-from distnb.plans.temporaries import reads
 from distnb.plans.transfer import (
     LOCAL,
     Message,
@@ -56,14 +55,14 @@ class Task:
 
     Parameters
     ----------
-    store : Store
+    store : BaseTable
         That of the rank that runs it.
     group, specs, dead
         What to do, what its bases are, and those of them that are never stored.
     """
 
-    def __init__(self, store: Store, group: Group, specs: Specs, dead: set[int]) -> None:
-        recipe, node = group.recipe(specs, dead), store.node
+    def __init__(self, store: BaseTable, group: Group, specs: Specs, dead: set[int]) -> None:
+        recipe, node = group.recipe(specs, dead), store.memory.node
         self.positions = group.positions
         self.commands = group.commands
         self.scheme = scheme(store.rank, recipe, node and (node.ranks, node.least))
@@ -87,7 +86,7 @@ class Task:
         self.scalars = [(x.index, _maker(x, store)) for x in group.scalars]
 
 
-def _maker(x: Param, store: Store) -> Any:
+def _maker(x: Param, store: BaseTable) -> Any:
     """Return what makes a scalar of its value, or finds a function by its number."""
     if x.kind == FUNCTION:
         return store.functions.get
@@ -114,7 +113,7 @@ class Elementwise:
 
     def __init__(
         self,
-        store: Store,
+        store: BaseTable,
         comm: Comm,
         clock: Clock,
         scratch: Scratch,
@@ -189,7 +188,7 @@ class Elementwise:
 
     def _check(self, command: Apply, lost: dict[int, bool]) -> None:
         """Raise Lost if a command reads what is lost; ``lost`` tells of what the group writes."""
-        for x in reads(command):
+        for x in command.reads:
             if lost.get(x.base, self._is_lost(x.base)):
                 raise Lost(f"array {x.base}")
             if x in self._missing and x.base not in lost:
@@ -227,30 +226,28 @@ class Elementwise:
         temporaries = self.targets()
         self._pieces(exchange)
         self.loans.give_back(exchange)
-        for i, (_, memory) in temporaries.items():
+        for i in temporaries:
             self.copy_back(i)
             self._targets[i] = None
-            temporaries[i] = (None, None)
-            self.store.release(memory)
         self.loans.take_back(exchange)
 
-    def pack(self, message: Message, base: Base) -> np.ndarray:
+    def pack(self, message: Message, base: LocalBase) -> np.ndarray:
         """Return a message's data, dense, or where they can be read if they are lent."""
         before = self.clock.switch(TRANSFER)
         packed = self.loans.lend(base, message) if message.lent else _packed(message, base.block)
         self.clock.switch(before)
         return packed
 
-    def targets(self) -> dict[int, tuple[Any, Any]]:
-        """Choose where held results go: into their blocks, or into temporaries as large."""
+    def targets(self) -> list[int]:
+        """Choose where held results go: into their blocks, or into temporaries; return these."""
         self._targets = [None if base is None else base.block for base in self.bases]
-        found: dict[int, tuple[Any, Any]] = {}
+        found: list[int] = []
         if self.scheme.whole and self.computes:
             for i in self.program.held:
                 block = self.bases[i].block
                 if block is not None:
-                    found[i] = self.store.allocate(block.shape, block.dtype)
-                    self._targets[i] = found[i][0]
+                    self._targets[i] = self.store.memory.allocate(block.shape, block.dtype)
+                    found.append(i)
         return found
 
     def copy_back(self, i: int) -> None:

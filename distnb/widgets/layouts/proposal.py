@@ -176,7 +176,9 @@ class Outlook:
         self.cost = None
         if base.host is None:
             args = base.shape, base.layout, View.whole(base.shape)
-            self.cost = Cost(Placed(*args), layout, array.dtype, session.size, session.bandwidth)
+            self.cost = Cost(
+                Placed(*args), layout, array.dtype, session.size, session.measuring.bandwidth
+            )
         journal = session.journal
         self.cell = cell = journal.computed
         moved = {} if base.host is not None else dict.fromkeys(journal.names(base.handle), layout)
