@@ -35,6 +35,7 @@ ISLANDS: dict[str, str] = {
     "distnb.client.session.extensions": "what rooms above keep for a session, without being known",
     "distnb.client.session.measuring": "which windows are open: a state of its own",
     "distnb.client.session.user_functions": "which functions engines have: a state of its own",
+    "distnb.client.transport.spmd": "one module for each transport",
     "distnb.engines.fusion.fp_flags": "what depends on the processor",
     "distnb.engines.runtime.user_functions": "the end of what client.session.user_functions sends",
     "distnb.engines.worker.survey": "the answer to %distmem, and no part of running batches",

@@ -8,7 +8,7 @@ from time import perf_counter_ns
 
 from distnb.client.session.connection import Outcome
 from distnb.client.session.windows import Reading, Record, Window
-from distnb.client.transport.contract import Transport
+from distnb.client.transport.contract import AnyTransport
 from distnb.measure.events import Report, bandwidth
 
 __all__ = ["Measuring"]
@@ -25,7 +25,7 @@ class Measuring:
         Gets each report (a dashboard sets it).
     """
 
-    def __init__(self, transport: Transport, line: Callable[[int], str]) -> None:
+    def __init__(self, transport: AnyTransport, line: Callable[[int], str]) -> None:
         self._transport = transport
         self._line = line
         #: One that nobody holds any more is forgotten.

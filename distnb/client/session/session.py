@@ -26,9 +26,9 @@ from distnb.client.session.recorder import Recorder
 from distnb.client.session.replies import MISSING, Replies
 from distnb.client.session.user_functions import Functions
 from distnb.client.session.windows import Reading, Window
-from distnb.client.transport.contract import Transport, share_of_node
+from distnb.client.transport.contract import AnyTransport, share_of_node
 from distnb.common.errors import EngineError, SessionError, explain
-from distnb.common.interrupts import held
+from distnb.common.interrupts import deferred_interrupts
 from distnb.geometry.views import Placed
 from distnb.measure.events import Report
 from distnb.measure.snapshot import Live
@@ -67,7 +67,7 @@ class Session:
         Whether it has been closed.
     """
 
-    def __init__(self, transport: Transport, owner: Owner | None = None) -> None:
+    def __init__(self, transport: AnyTransport, owner: Owner | None = None) -> None:
         self.transport = transport
         self.size = transport.size
         self.closed = False
@@ -147,7 +147,7 @@ class Session:
         connection = self.connection
         if not (idle or self.closed) and connection.ready:
             self.deferred.record()
-        with self.recorder.lock, held():
+        with self.recorder.lock, deferred_interrupts():
             if idle and connection.full:
                 return
             commands, buffers = self.recorder.take()
@@ -179,7 +179,7 @@ class Session:
             self.connection.raise_error()
 
     def _collect_oldest(self, last: bool = True) -> None:
-        with self.recorder.lock, held():
+        with self.recorder.lock, deferred_interrupts():
             if not self.connection.sent:
                 return
             self.progress.begin()
