@@ -53,7 +53,7 @@ ORDER: dict[str, str] = {
         socket_transport mpiexec watchdog launch
     """,
     "distnb.client.session": """
-        call_sites failures budget handle_table journal windows user_functions recorder deferred
+        call_sites failures budget handle_table journal windows user_functions deferred recorder
         connection replies measuring observing progress extensions session bases current
     """,
     "distnb.client.record": """

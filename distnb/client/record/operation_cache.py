@@ -151,7 +151,7 @@ def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any],
     base = Base(session, shape, dtype, layout, need)
     base.site = site
     handle = base.handle
-    session.record(
+    session.recorder.add(  # making the base has looked whether that can be
         _new(Create, (handle, shape, code, layout, ("empty",), site)),
         _new(Apply, (op, (_new(Operand, (handle, view)),), ins, None, (), site)),
     )

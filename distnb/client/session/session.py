@@ -14,7 +14,6 @@ import numpy as np
 from distnb.client.session.budget import Budget
 from distnb.client.session.call_sites import CallSites
 from distnb.client.session.connection import Connection
-from distnb.client.session.deferred import Deferred
 from distnb.client.session.extensions import Extensions
 from distnb.client.session.failures import lost_error
 from distnb.client.session.handle_table import Entry, HandleTable
@@ -75,7 +74,7 @@ class Session:
         call_sites = CallSites()
         self.site, self.line = call_sites.number, call_sites.line
         self.recorder = Recorder(self.size, self.send, transport.concurrent)
-        self.deferred = Deferred(self.recorder.lock, weak=transport.concurrent)
+        self.deferred = self.recorder.deferred
         self.handles = HandleTable(Budget(share_of_node(transport.about)), self.recorder.delete)
         self.functions = Functions(transport.define, self.recorder.delete)
         self.connection = Connection(transport)
@@ -94,7 +93,7 @@ class Session:
         """Return a number for a new base."""
         if self.closed or not self.connection.ready:
             self.check_open()
-        return self.handles.new()
+        return next(self.handles.numbers)
 
     def check_open(self) -> None:
         """Raise SessionError if the session is closed; raise what an engine reported meanwhile."""
@@ -110,8 +109,6 @@ class Session:
         """Add commands to the pending batch."""
         if self.closed or not self.connection.ready:
             self.check_open()
-        if self.deferred.pending is not None:
-            self.deferred.record()
         self.recorder.add(*commands)
 
     @property
