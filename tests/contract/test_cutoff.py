@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
-from tests.contract.support import agree, examples, numbered, on_engines, same, setting, take
+from tests.contract.support import agree, numbered, on_engines, same, setting, take
+from tests.tiers import examples
+
+pytestmark = pytest.mark.ways("cutoff", "spmd")
 
 HERE = "in the notebook"
 
