@@ -16,73 +16,35 @@ import sys
 from typing import Any
 
 import numpy as np
+from numpy import (
+    bool,
+    complex64,
+    complex128,
+    e,
+    float16,
+    float32,
+    float64,
+    inf,
+    int8,
+    int16,
+    int32,
+    int64,
+    nan,
+    newaxis,
+    pi,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 
-from distnb import fft, linalg, random
-from distnb.client.array import (  # noqa: F401 - they fill the namespace
-    array_api,
-    methods,
-    migration,
-    printing,
-)
+from distnb import fft, linalg, namespace, random
+from distnb.client.array.array_api import VERSION
 from distnb.client.array.distarray import DistArray
-from distnb.client.linalg import (  # noqa: F401 - they fill the namespace
-    contractions,
-    diagonals,
-    einsum,
-    products,
-)
-from distnb.client.math import (  # noqa: F401 - they fill the namespace
-    along_axis,
-    composed,
-    differences,
-    mapping,
-    padding,
-    reductions,
-    scans,
-    ufuncs,
-)
-from distnb.client.record import creation  # noqa: F401 - they fill the namespace
-from distnb.client.record.creation import *  # noqa: F403
-from distnb.client.record.namespace import NAMESPACE
 from distnb.client.record.placement import Placement
 from distnb.client.reports.profiling import Profile, profile
-from distnb.client.select import (  # noqa: F401 - they fill the namespace
-    coordinates,
-    counting,
-    ordering,
-    placing,
-    searching,
-    sets,
-    sorting,
-    taking,
-)
-from distnb.client.session.current import (
-    connect,
-    inprocess,
-    need,
-    session,
-    spmd,
-    start,
-    subset,
-)
+from distnb.client.session.current import connect, inprocess, need, session, spmd, start, subset
 from distnb.client.session.session import Session
-from distnb.client.shape import (  # noqa: F401 - they fill the namespace
-    joining,
-    repeating,
-    reshaping,
-    viewing,
-)
-from distnb.client.signal import (  # noqa: F401 - they fill the namespace
-    convolution,
-    polynomials,
-    spacing,
-)
-from distnb.client.stats import (  # noqa: F401 - they fill the namespace
-    histograms,
-    nans,
-    quantiles,
-    statistics,
-)
 from distnb.common.config import Config, config
 from distnb.common.errors import (
     DistnbError,
@@ -92,20 +54,15 @@ from distnb.common.errors import (
     LostArrayError,
     SessionError,
 )
-
-_DTYPES = (
-    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "float32", "float64", "complex64", "complex128"),
-)
+from distnb.namespace import *  # noqa: F403
 
 __version__ = "0.1.0.dev0"
-__array_api_version__ = array_api.VERSION
+__array_api_version__ = VERSION
 #: What there is and is not: all dtypes of the standard, one device, data-dependent shapes.
 __array_namespace_info__ = np.__array_namespace_info__
 
-__all__ = [  # noqa: PLE0604 - names from the table
-    *NAMESPACE,
-    *_DTYPES,
+__all__ = [  # noqa: PLE0604 - the functions
+    *namespace.__all__,
     "Config",
     "DistArray",
     "DistnbError",
@@ -116,27 +73,42 @@ __all__ = [  # noqa: PLE0604 - names from the table
     "Placement",
     "Session",
     "SessionError",
+    "bool",
     "choose_layout",
+    "complex64",
+    "complex128",
     "config",
     "connect",
     "dashboard",
+    "e",
     "fft",
+    "float16",
+    "float32",
+    "float64",
+    "inf",
     "inprocess",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
     "linalg",
+    "nan",
+    "newaxis",
+    "pi",
     "profile",
     "random",
     "session",
     "spmd",
     "start",
     "subset",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
 ]
 
 
-globals().update(NAMESPACE)
 DistArray.namespace = sys.modules[__name__]
-globals().update(
-    {name: getattr(np, name) for name in ("e", "inf", "nan", "newaxis", "pi", *_DTYPES)}
-)
 
 
 class _Views:

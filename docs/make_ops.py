@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 import distnb as dnb
-from distnb.client.record.namespace import FUNCTIONS, NAMESPACE
+from distnb import namespace
+from distnb.client.record.namespace import FUNCTIONS
 from distnb.ops import table
 
 PAGE = Path(__file__).parent / "ops.md"
@@ -83,7 +84,7 @@ def _prose(function: Callable[..., Any]) -> str:
 
 def _is_elementwise(name: str, function: Any) -> bool:
     numpys = getattr(getattr(np, name, None), "__name__", None)
-    return function.__module__.endswith(".functions") and numpys in table.ELEMENTWISE
+    return function.__module__.endswith(".ufuncs") and numpys in table.ELEMENTWISE
 
 
 def _sections(namespace: dict[str, Any]) -> Iterator[str]:
@@ -120,14 +121,14 @@ def _coverage() -> Iterator[str]:
 
 def page() -> str:
     """Return the page."""
-    simple = {n: f for n, f in sorted(NAMESPACE.items()) if callable(f) and _is_elementwise(n, f)}
+    names = {n: getattr(namespace, n) for n in namespace.__all__}
+    simple = {n: f for n, f in sorted(names.items()) if callable(f) and _is_elementwise(n, f)}
     rows = [f"- `{name}{_signature(f)}`" for name, f in simple.items()]
-    parts = [HEAD, ELEMENTWISE + "\n".join(rows) + "\n", *_sections(NAMESPACE)]
+    parts = [HEAD, ELEMENTWISE + "\n".join(rows) + "\n", *_sections(names)]
     for extension in ("linalg", "fft"):
         found = getattr(dnb, extension, None)
         if found is not None:
-            names = {n: getattr(found, n) for n in found.__all__}
-            parts += _sections(names)
+            parts += _sections({n: getattr(found, n) for n in found.__all__})
     return "\n".join([*parts, *_coverage()])
 
 

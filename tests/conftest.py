@@ -19,7 +19,7 @@ import pytest
 from hypothesis import settings
 
 import distnb as dnb
-from distnb.client.transport import sockets
+from distnb.client.transport import socket_transport
 from tests import tiers
 from tests.waiting import Gate
 
@@ -78,7 +78,7 @@ def engines():
         # the engines import the tests' own support
         path = [str(tiers.ROOT), os.environ.get("PYTHONPATH", "")]
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, path)))
-        patch.setattr(sockets, "_PATIENCE", 60.0)  # where machines are slow, too
+        patch.setattr(socket_transport, "_PATIENCE", 60.0)  # where machines are slow, too
         session = dnb.start(3)
     with session:
         yield session

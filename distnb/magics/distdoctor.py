@@ -68,7 +68,7 @@ class DoctorMagics(Magics):
             handle: name
             for name, x in arrays_of(self.shell, session)
             if _is_there(x)
-            for handle in session.journal.names(x._base.handle)
+            for handle in session.journal.names(x.dbase.handle)
         }
         journal = session.journal
         examined = journal.latest if cell is None else journal.cell
@@ -83,4 +83,4 @@ class DoctorMagics(Magics):
 
 def _is_there(x: Any) -> bool:
     """Tell whether an array is all of a base on the engines: its name is that of the base."""
-    return x._base.host is None and x._view.is_whole(x._base.shape)
+    return x.dbase.host is None and x.dview.is_whole(x.dbase.shape)

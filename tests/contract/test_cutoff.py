@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
+from distnb.client.record.operation_cache import OperationCache
 from tests.contract.support import agree, numbered, on_engines, same, setting, take
 from tests.tiers import examples
 
@@ -26,9 +27,9 @@ def cutoff():
 
 def commands(session, step):
     """Return how many commands a step records."""
-    before = session._recorder.recorded
+    before = session.recorder.recorded
     step()
-    return session._recorder.recorded - before
+    return session.recorder.recorded - before
 
 
 def large(session, shape=(20, 10), first=1):
@@ -234,7 +235,7 @@ def test_a_lost_copy_is_sent_again(session):
     x, a = large(session)
     b = dnb.arange(10.0)
     a * b
-    b._base.copy.lost = True
+    b.dbase.copy.lost = True
     same(a * b, x * np.arange(10.0))
 
 
@@ -383,8 +384,8 @@ def test_what_is_kept_is_bounded(session):
         for i in range(70):
             for j in range(65):
                 a[i, j:] + 1
-    assert len(session.specs) <= 4096 + 1
-    assert len(session.templates) <= 4096 + 1
+    assert len(session.extensions[OperationCache].specs) <= 4096 + 1
+    assert len(session.extensions[OperationCache].templates) <= 4096 + 1
 
 
 def test_indices_that_look_alike(session):

@@ -274,10 +274,10 @@ def test_one_redistribution_for_each_split_axis(session, engines_only):
     a = dnb.array(x)
     b, there = sent(session, lambda: dnb.fft.fft2(a))
     assert there == p * (p - 1) * lent(session, x.nbytes // p**2)
-    assert p == 1 or b._base.layout == dnb.ones((n, n), dist=("*", "block"))._base.layout
+    assert p == 1 or b.dbase.layout == dnb.ones((n, n), dist=("*", "block")).dbase.layout
     c, back = sent(session, lambda: dnb.fft.ifft2(b))
     assert back == there
-    assert p == 1 or c._base.layout == a._base.layout
+    assert p == 1 or c.dbase.layout == a.dbase.layout
     assert sent(session, lambda: dnb.fft.fft(a))[1] == 0
 
 
@@ -292,7 +292,7 @@ def test_real_elements_send_half_and_conjugates(session, engines_only):
     moved = n * half * (p - 1) / p + n * n / 2
     most = 16 * (moved + 2 * p * n)
     assert 0 < there <= most or p == 1
-    assert b._base.layout == dnb.fft.fft2(a * 1j)._base.layout
+    assert b.dbase.layout == dnb.fft.fft2(a * 1j).dbase.layout
 
 
 def test_pencils(session, engines_only):
@@ -301,14 +301,14 @@ def test_pencils(session, engines_only):
     a = dnb.array(x, dist=("block", "block"))
     found = dnb.fft.fftn(a)
     close(found, np.fft.fftn(x))
-    assert found._base.layout.grid == a._base.layout.grid
+    assert found.dbase.layout.grid == a.dbase.layout.grid
 
 
 def test_lanes_of_one_axis_stay_in_blocks(session, engines_only):
     for n in (24, 5000):
         a = dnb.ones(n, complex)
         found = dnb.fft.fft(a)
-        assert session.size == 1 or found._base.layout == a._base.layout
+        assert session.size == 1 or found.dbase.layout == a.dbase.layout
 
 
 def test_parcels_go_back_to_the_pool(session, engines_only):
@@ -318,7 +318,7 @@ def test_parcels_go_back_to_the_pool(session, engines_only):
         found = dnb.fft.fft2(a)
         session.flush()
         del found
-        held.append(on_engines(session, "worker.store.pool.held"))
+        held.append(on_engines(session, "worker.store.memory.pool.held"))
     assert held[1] == held[2]
     most = 16 * 96 * 49 // session.size  # at least what was packed of the first transform
     assert min(held[1]) >= most * 0.9

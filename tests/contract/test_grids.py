@@ -67,7 +67,7 @@ def test_where_the_result_is(session):
         (lambda: square @ thin, "block x * on 2x2 engines, 2 copies"),
         (lambda: thin.T @ square, "* x block on 2x2 engines, 2 copies"),
     ):
-        assert call()._base.layout.spell() == expected
+        assert call().dbase.layout.spell() == expected
     assert way(session, square, square) == "grid"
     assert way(session, square, thin) == "left"
     assert way(session, thin.T, square) == "right"

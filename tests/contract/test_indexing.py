@@ -245,10 +245,10 @@ def test_what_is_picked_lies_as_its_index(session):
     x, n = dnb.ones(40), 20
     for dist in ("block", "cyclic", "replicated", ("engine", session.size - 1)):
         i = dnb.array(np.arange(n), dist=dist)
-        wanted = i.copy()._base.layout
-        assert x[i]._base.layout == wanted
-        assert dnb.ones((40, 3))[i]._base.layout.axes[0] == wanted.axes[0]
-    assert x[list(range(n))]._base.layout == dnb.ones(n)._base.layout
+        wanted = i.copy().dbase.layout
+        assert x[i].dbase.layout == wanted
+        assert dnb.ones((40, 3))[i].dbase.layout.axes[0] == wanted.axes[0]
+    assert x[list(range(n))].dbase.layout == dnb.ones(n).dbase.layout
 
 
 @pytest.mark.usefixtures("engines_only")
@@ -256,7 +256,7 @@ def test_axes_that_are_not_indexed_stay(session):
     a = dnb.ones((8, 12), dist=("*", "block"))
     for i in ([0, 3, 5], dnb.array([0, 3, 5]), dnb.array([0, 3, 5], dist="cyclic")):
         if session.size > 1:
-            assert a[i]._base.layout == a[:3].copy()._base.layout
+            assert a[i].dbase.layout == a[:3].copy().dbase.layout
     _, size, messages = sent(session, lambda: a[[0, 3, 5]])
     assert (size, messages) == (0, 0)
 

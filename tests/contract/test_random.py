@@ -106,7 +106,7 @@ def test_results_lie_as_their_parameters(session, engines_only):
     with measured(session) as reports:
         x = draw("poisson", (lam,))
         y = draw("normal", (lam, 2.0))
-    assert x._base.layout == y._base.layout == (lam + 1)._base.layout
+    assert x.dbase.layout == y.dbase.layout == (lam + 1).dbase.layout
     assert sum(r.bytes for row in reports[0].ops for r in row.ranks) == 0
 
 

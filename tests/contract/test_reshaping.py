@@ -72,7 +72,7 @@ def test_views_and_copies(session):
     copy[0] = 5
     a.flatten()[1] = 5
     same(a, x)
-    assert dnb.reshape(a, (4, 3, 1), copy=True)._base is not a._base
+    assert dnb.reshape(a, (4, 3, 1), copy=True).dbase is not a.dbase
     with pytest.raises(ValueError, match="copy"):
         dnb.reshape(a, (12,), copy=False)
     same(dnb.reshape(a, (4, 1, 3), copy=False), x.reshape(4, 1, 3))

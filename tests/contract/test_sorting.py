@@ -78,7 +78,7 @@ def exactly(actual, expected):
 
 def blocks(session, array):
     """Return how many elements each engine holds of an array."""
-    handle = array._base.handle
+    handle = array.dbase.handle
     block = f"worker.store.bases[{handle}].block"
     return on_engines(session, f"0 if {block} is None else {block}.size")
 
@@ -188,7 +188,7 @@ def test_no_axis(session):
 
 
 def lies_as(found, like):
-    return found.session.size == 1 or found._base.layout == like._base.layout
+    return found.session.size == 1 or found.dbase.layout == like.dbase.layout
 
 
 def test_layout_of_the_result(session):
@@ -303,9 +303,9 @@ def test_bincount_lies_where_the_numbers_are(session):
     x = mixed((50,), np.int64)
     for dist in (None, "cyclic", "replicated"):
         found = dnb.bincount(dnb.array(x, dist=dist))
-        assert found._base.layout == dnb.ones(51, dist="replicated")._base.layout
+        assert found.dbase.layout == dnb.ones(51, dist="replicated").dbase.layout
     one = dnb.array(x, dist=("engine", 0))
-    assert dnb.bincount(one)._base.layout == dnb.ones(51, dist=("engine", 0))._base.layout
+    assert dnb.bincount(one).dbase.layout == dnb.ones(51, dist=("engine", 0)).dbase.layout
 
 
 def test_bincount_sends_counts_and_reads_once(session):

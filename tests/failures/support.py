@@ -134,7 +134,7 @@ def left_over(session):
 
 def lost_on(session, array):
     """Return, for each rank, whether it takes the content of an array for lost."""
-    handle = array._base.handle
+    handle = array.dbase.handle
     return everywhere(session, f"found = worker.store.bases[{handle}].lost")
 
 

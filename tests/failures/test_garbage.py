@@ -137,7 +137,7 @@ def test_closing_does_what_is_pending():
         block = session.transport.workers[0].store
         x += 5
         session.flush()
-        kept = block.bases[x._base.handle].block
+        kept = block.bases[x.dbase.handle].block
         x += 1
     assert (kept == 6).all()
     assert block.bases == {}
@@ -160,7 +160,7 @@ def test_closing_raises_what_failed_before_and_was_not_said():
     support.plant(session, 1, ADD, RAISE)
     x = dnb.ones(9) + 1
     session.send()
-    while session._sent:
+    while session.connection.sent:
         session._collect_oldest()
     with pytest.raises(ValueError, match="boom"):
         session.close()
@@ -180,7 +180,7 @@ def test_an_exception_in_the_block_of_a_session():
 def test_arrays_outlive_their_session():
     with dnb.inprocess(2) as session:
         x = dnb.ones(9)
-    gone = weakref.ref(x._base)
+    gone = weakref.ref(x.dbase)
     del x
     gc.collect()
     assert gone() is None

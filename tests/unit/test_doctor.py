@@ -29,7 +29,7 @@ def session(monkeypatch):
 def examine(session, least=0.0, **names):
     """Return what is found since the journal began, whatever it cost."""
     session.flush()
-    handles = {x._base.handle: name for name, x in names.items()}
+    handles = {x.dbase.handle: name for name, x in names.items()}
     return diagnose(session.journal.latest, session.line, handles, session.size, least)
 
 

@@ -107,7 +107,7 @@ def check_forecast(session, cell, dist, n):
     assert told(session).total == 0
     sent = measured(session, cell, a)
     assert told(session).total == sent
-    moved = {a._base.handle: make_layout(a.shape, 4, dist)}
+    moved = {a.dbase.handle: make_layout(a.shape, 4, dist)}
     then = told(session, moved).total
     a.move(dist)
     assert measured(session, cell, a) == then
@@ -186,10 +186,10 @@ def test_moves_are_not_what_a_cell_computes(session):
     a = dnb.ones((8, 8))
     session.flush()
     session.journal.begin()
-    handle = a._base.handle
+    handle = a.dbase.handle
     a.move("cyclic")
     assert not any(isinstance(c, Apply) for c in session.journal.cell.commands)
     a.move("block")
-    assert session.journal.names(a._base.handle)[0] == handle
-    assert len(session.journal.names(a._base.handle)) == 3
+    assert session.journal.names(a.dbase.handle)[0] == handle
+    assert len(session.journal.names(a.dbase.handle)) == 3
     assert np.array_equal(a.to_numpy(), np.ones((8, 8)))

@@ -489,7 +489,7 @@ def test_the_chooser_shows_a_picture_where_there_are_no_widgets(session):
 def test_a_lost_array_stays_lost(session):
     a = dnb.ones((16, 16))
     session.flush()
-    a._base.lost = True
+    a.dbase.lost = True
     chooser = LayoutChooser(a)
     chooser.kinds[0].value = "cyclic"
     chooser.apply_button.click()

@@ -11,7 +11,7 @@ import numpy as np
 
 from distnb.client.array.distarray import DistArray
 from distnb.client.record.creation import asarray
-from distnb.client.record.namespace import check_device, public
+from distnb.client.record.namespace import check_device, stands_for
 
 __all__ = ["VERSION"]
 
@@ -24,39 +24,36 @@ def _kind(x: Any) -> Any:
     return x.dtype if isinstance(x, DistArray) else x
 
 
-@public("result_type", np.result_type)
+@stands_for(np.result_type)
 def result_type(*arrays_and_dtypes: Any) -> np.dtype:
     """Return the dtype that arrays, dtypes and Python numbers are promoted to, as NumPy's."""
     return np.result_type(*map(_kind, arrays_and_dtypes))
 
 
-@public("can_cast", np.can_cast)
+@stands_for(np.can_cast)
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     """Tell whether a dtype can be cast to another, as NumPy's; only the array's dtype counts."""
     return np.can_cast(_kind(from_), _kind(to), casting)  # type: ignore[arg-type]
 
 
-@public("isdtype")
 def isdtype(dtype: Any, kind: Any) -> bool:
     """Tell whether a dtype is of a kind, such as ``'real floating'``, as NumPy's."""
     return np.isdtype(dtype, kind)
 
 
-@public("astype", np.astype)
+@stands_for(np.astype)
 def astype(x: DistArray, dtype: Any, /, *, copy: bool = True, device: Any = None) -> DistArray:
     """Return a copy with another dtype; the elements stay where they are."""
     check_device(device)
     return asarray(x).astype(dtype, copy=copy)
 
 
-@public("iinfo")
 def iinfo(type: Any, /) -> np.iinfo:
     """Return the limits of an integer dtype, or of that of an array."""
     return np.iinfo(_kind(type))
 
 
-@public("finfo")
-class Finfo:
+class finfo:  # noqa: N801 - NumPy's name
     """The limits of a floating point dtype, as Python numbers; the rest is NumPy's.
 
     Examples
@@ -80,7 +77,7 @@ class Finfo:
         return f"finfo(min={self.min}, max={self.max}, eps={self.eps}, dtype={self.dtype})"
 
 
-@public("from_dlpack", np.from_dlpack)
+@stands_for(np.from_dlpack)
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> DistArray:
     """Make a distributed array of another library's; a DistArray is returned as it is.
 

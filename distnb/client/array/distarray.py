@@ -11,29 +11,53 @@ from typing import Any
 
 import numpy as np
 
+from distnb.client.array.migration import move
+from distnb.client.array.printing import array_str
 from distnb.client.array.reading import read, taken
-from distnb.client.record.advanced_indexing import get, is_advanced, put
-from distnb.client.record.array import Handle, numeric
-from distnb.client.record.host_arrays import NUMBERS, quick
+from distnb.client.linalg.contractions import diagonal, trace
+from distnb.client.linalg.products import dot
+from distnb.client.math.mapping import foreign
+from distnb.client.math.reductions import any_, mean, std, var
+from distnb.client.math.scans import accumulate, cumprod, cumsum, outer, reduceat
+from distnb.client.math.ufuncs import clip, round_
+from distnb.client.record.advanced_indexing import get_advanced, is_advanced, put_advanced
+from distnb.client.record.array import Array, numeric
 from distnb.client.record.indexing import index_view, one_axis, some_axes
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
 from distnb.client.record.operations import (
+    arithmetic,
     assign,
     copied,
     elementwise,
-    simple,
     understood,
 )
 from distnb.client.record.placement import Placement, layout_for, stay
 from distnb.client.record.reducing import reduce, reduce_options
+from distnb.client.select.ordering import argpartition, argsort, partition
+from distnb.client.select.placing import at, put
+from distnb.client.select.searching import searchsorted
+from distnb.client.select.sorting import sort_into
+from distnb.client.select.taking import choose, compress, nonzero, take
+from distnb.client.shape.repeating import repeat
+from distnb.client.shape.reshaping import Flat, flatten, ravel, reshape, set_shape
 from distnb.common.config import config
 from distnb.common.errors import GatherError, explain
+from distnb.geometry.layout import Ints
 from distnb.ops import table
 
 __all__ = ["DistArray"]
 
+#: Method of any ufunc -> the function that does it; ``__call__`` is of ufuncs that are not NumPy's.
+UFUNC_METHODS: dict[str, Callable[..., Any]] = {
+    "__call__": foreign,
+    "accumulate": accumulate,
+    "at": at,
+    "outer": outer,
+    "reduceat": reduceat,
+}
 
-class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
+
+class DistArray(Array):
     """An n-dimensional array spread over the engines of a session.
 
     It behaves as ``numpy.ndarray`` does: operators and ufuncs, broadcasting, views that alias,
@@ -73,20 +97,20 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         return Placement(self.placed, self.dtype, self.session.size, self.session)
 
     def __len__(self) -> int:
-        if not self._view.shape:
+        if not self.dview.shape:
             raise TypeError("len() of unsized object")
-        return self._view.shape[0]
+        return self.dview.shape[0]
 
     def __repr__(self) -> str:
-        state = "closed session" if self.session.closed else self._base.layout.spell()
-        lost = ", content lost" if self._base.lost else ""
-        view = "" if self._view.is_whole(self._base.shape) else f", view of {self._base.shape}"
+        state = "closed session" if self.session.closed else self.dbase.layout.spell()
+        lost = ", content lost" if self.dbase.lost else ""
+        view = "" if self.dview.is_whole(self.dbase.shape) else f", view of {self.dbase.shape}"
         mib = f"{self.nbytes / 2**20:.1f} MiB"
         return f"<DistArray {self.shape} {self.dtype}{view}, {state}, {mib}{lost}>"
 
     def __str__(self) -> str:
         """Return the elements as NumPy prints them; of a large array, the edges are fetched."""
-        return FUNCTIONS[np.array_str](self)
+        return array_str(self)
 
     def __format__(self, spec: str) -> str:
         return format(str(self), spec) if self.ndim else format(self.item(), spec)
@@ -179,25 +203,25 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         return self.to_numpy()
 
     def __iter__(self) -> Iterator[DistArray]:
-        if not self._view.shape:
+        if not self.dview.shape:
             raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(self._view.shape[0]))
+        return (self[i] for i in range(self.dview.shape[0]))
 
     # -- views -------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> DistArray:
         if is_advanced(key):
-            return get(self, key)
-        view, is_element = index_view(self._view, key)
-        found = self._look(view)
+            return get_advanced(self, key)
+        view, is_element = index_view(self.dview, key)
+        found = self.alias(view)
         # As in NumPy, an index of all axes takes the element's value of now, not a view.
         return taken(found) if is_element else found
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if is_advanced(key):
-            put(self, key, value)
+            put_advanced(self, key, value)
             return
-        assign(self._look(index_view(self._view, key)[0]), value)
+        assign(self.alias(index_view(self.dview, key)[0]), value)
 
     @property
     def T(self) -> DistArray:
@@ -215,20 +239,20 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         """Return a view with its axes in another order."""
         order = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple | list) else axes
         if not order or order[0] is None:
-            return self._look(self._view.transpose(range(self.ndim)[::-1]))
+            return self.alias(self.dview.transpose(range(self.ndim)[::-1]))
         fixed = tuple(one_axis(a, self.ndim) for a in order)
         if sorted(fixed) != list(range(self.ndim)):
             raise ValueError(
                 explain("axes", tuple(order), f"each of 0..{self.ndim - 1} once", "list all axes")
             )
-        return self._look(self._view.transpose(fixed))
+        return self.alias(self.dview.transpose(fixed))
 
     def swapaxes(self, axis1: int, axis2: int) -> DistArray:
         """Return a view with two axes exchanged."""
         order = list(range(self.ndim))
         i, j = one_axis(axis1, self.ndim), one_axis(axis2, self.ndim)
         order[i], order[j] = order[j], order[i]
-        return self._look(self._view.transpose(order))
+        return self.alias(self.dview.transpose(order))
 
     def squeeze(self, axis: Any = None) -> DistArray:
         """Return a view without axes of length 1."""
@@ -244,10 +268,10 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
                         f"axis {d} to squeeze", f"length {self.shape[d]}", "1", "choose another"
                     )
                 )
-        view = self._view
+        view = self.dview
         for d in sorted(axes, reverse=True):
             view = view.fix(d, 0)
-        return self._look(view)
+        return self.alias(view)
 
     # -- copies ------------------------------------------------------------------------------
 
@@ -286,7 +310,7 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
     ) -> None:
         """Sort in place along an axis, as :func:`distnb.sort`; the array stays where it is."""
-        FUNCTIONS[np.ndarray.sort](self, axis, kind, order, stable=stable)
+        sort_into(self, axis, kind, order, stable=stable)
 
     def fill(self, value: Any) -> None:
         """Set all elements to a scalar."""
@@ -316,8 +340,8 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
             return reduce(
                 table.UFUNC_REDUCTIONS[ufunc.__name__].name, *inputs, **reduce_options(kwargs)
             )
-        if method in FUNCTIONS:  # of any ufunc: accumulate, outer ...
-            return FUNCTIONS[method](ufunc, *inputs, **kwargs)
+        if method in UFUNC_METHODS:
+            return UFUNC_METHODS[method](ufunc, *inputs, **kwargs)
         raise TypeError(
             explain(
                 "operation on distributed arrays",
@@ -420,23 +444,23 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
 
     def mean(self, axis=None, dtype=None, out=None, keepdims=False, where=True):  # type: ignore[no-untyped-def]
         """Arithmetic mean over ``axis``."""
-        return FUNCTIONS[np.mean](self, axis, dtype, out, keepdims, where=where)
+        return mean(self, axis, dtype, out, keepdims, where=where)
 
     def var(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True):  # type: ignore[no-untyped-def]
         """Variance over ``axis``."""
-        return FUNCTIONS[np.var](self, axis, dtype, out, ddof, keepdims, where=where)
+        return var(self, axis, dtype, out, ddof, keepdims, where=where)
 
     def std(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True):  # type: ignore[no-untyped-def]
         """Return the standard deviation over ``axis``."""
-        return FUNCTIONS[np.std](self, axis, dtype, out, ddof, keepdims, where=where)
+        return std(self, axis, dtype, out, ddof, keepdims, where=where)
 
     def round(self, decimals: int = 0, out: Any = None) -> DistArray:
         """Round to a number of decimals."""
-        return FUNCTIONS[np.round](self, decimals, out)
+        return round_(self, decimals, out)
 
     def clip(self, min: Any = None, max: Any = None, out: Any = None) -> DistArray:
         """Limit the elements to an interval."""
-        return FUNCTIONS[np.clip](self, min, max, out)
+        return clip(self, min, max, out)
 
     def conj(self) -> DistArray:
         """Return the complex conjugate."""
@@ -444,50 +468,177 @@ class DistArray(Handle, np.lib.mixins.NDArrayOperatorsMixin):
 
     conjugate = conj
 
+    # -- functions as methods ------------------------------------------------------------------
 
-def _operator(name: str, ufunc: np.ufunc, swap: bool = False, into: bool = False) -> None:
-    """Let an operator try the short way first; what it is comes from NumPy's mixin."""
-    long = getattr(np.lib.mixins.NDArrayOperatorsMixin, name)
-    op = ufunc.__name__
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> DistArray:
+        """Return an array with the same elements in another shape; see :func:`distnb.reshape`."""
+        return reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
-    def method(self: DistArray, other: Any) -> Any:
-        if self._base.host is not None:
-            found = quick(ufunc, self, other, swap, into)
-            if found is not None:
-                return found
-        if isinstance(other, DistArray) or type(other) in NUMBERS:
-            inputs, out = (other, self) if swap else (self, other), self if into else None
-            found = simple(op, inputs, out)
-            return elementwise(op, *inputs, out=out) if found is None else found
-        return long(self, other)
+    def ravel(self, order: str = "C") -> DistArray:
+        """Return all elements along one axis; see :func:`distnb.ravel`."""
+        return ravel(self, order)
 
-    method.__name__ = method.__qualname__ = name
-    setattr(DistArray, name, method)
+    def flatten(self, order: str = "C") -> DistArray:
+        """Return a copy of all elements along one axis."""
+        return flatten(self, order)
 
+    @property
+    def flat(self) -> Flat:
+        """The elements in C order, to index and to assign to."""
+        return Flat(self)
 
-for _name, _ufunc in {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "truediv": np.true_divide,
-    "floordiv": np.floor_divide,
-    "mod": np.remainder,
-    "pow": np.power,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "lshift": np.left_shift,
-    "rshift": np.right_shift,
-}.items():
-    _operator(f"__{_name}__", _ufunc)
-    _operator(f"__r{_name}__", _ufunc, swap=True)
-    _operator(f"__i{_name}__", _ufunc, into=True)
-for _name, _ufunc in {
-    "lt": np.less,
-    "le": np.less_equal,
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-}.items():
-    _operator(f"__{_name}__", _ufunc)
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        Flat(self)[:] = value
+
+    @property
+    def shape(self) -> Ints:
+        """Lengths of the axes."""
+        return self.dview.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        set_shape(self, shape)
+
+    def take(
+        self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise"
+    ) -> DistArray:
+        """Return elements at positions; see :func:`distnb.take`."""
+        return take(self, indices, axis, out, mode)
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """Assign to elements at C-order positions; see :func:`distnb.put`."""
+        put(self, indices, values, mode)
+
+    def nonzero(self) -> tuple[DistArray, ...]:
+        """Return where elements are not zero; see :func:`distnb.nonzero`."""
+        return nonzero(self)
+
+    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> DistArray:
+        """Return what a condition chooses along an axis; see :func:`distnb.compress`."""
+        return compress(condition, self, axis, out)
+
+    def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> DistArray:
+        """Return elements of several arrays, chosen by this one; see :func:`distnb.choose`."""
+        return choose(self, choices, out, mode)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DistArray:
+        """Return diagonals; see :func:`distnb.diagonal`."""
+        return diagonal(self, offset, axis1, axis2)
+
+    def trace(
+        self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+    ) -> DistArray:
+        """Return the sums of diagonals; see :func:`distnb.trace`."""
+        return trace(self, offset, axis1, axis2, dtype, out)
+
+    def repeat(self, repeats: Any, axis: Any = None) -> DistArray:
+        """Return elements, each several times; see :func:`distnb.repeat`."""
+        return repeat(self, repeats, axis)
+
+    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> DistArray:
+        """Return running sums; see :func:`distnb.cumsum`."""
+        return cumsum(self, axis, dtype, out)
+
+    def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> DistArray:
+        """Return running products; see :func:`distnb.cumprod`."""
+        return cumprod(self, axis, dtype, out)
+
+    def argsort(
+        self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    ) -> DistArray:
+        """Return the positions of the elements in sorted order; see :func:`distnb.argsort`."""
+        return argsort(self, axis, kind, order, stable=stable)
+
+    def argpartition(
+        self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
+    ) -> DistArray:
+        """Return the positions of a partition; see :func:`distnb.argpartition`."""
+        return argpartition(self, kth, axis, kind, order)
+
+    def partition(
+        self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
+    ) -> None:
+        """Bring the elements into an order that is right at ``kth``, in place."""
+        if not self.writeable:
+            raise ValueError("partition array is read-only")
+        self[...] = partition(self, kth, axis, kind, order)
+
+    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> DistArray:
+        """Find where elements belong in the sorted array; see :func:`distnb.searchsorted`."""
+        return searchsorted(self, v, side, sorter)
+
+    def dot(self, b: Any, out: Any = None) -> DistArray:
+        """Return the product with another array; see :func:`distnb.dot`."""
+        return dot(self, b, out)
+
+    def tobytes(self, order: Any = "C") -> bytes:
+        """Return the elements as bytes; obeys the gather budget."""
+        return self.__array__().tobytes(order)
+
+    def __contains__(self, value: Any) -> bool:
+        """Tell whether an element equals the value."""
+        return bool(any_(self == value))
+
+    def __copy__(self) -> DistArray:
+        """Return a copy, for the module ``copy``."""
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> DistArray:
+        """Return a copy, for the module ``copy``."""
+        return self.copy()
+
+    def move(self, dist: Any = None, grid: Any = None) -> None:
+        """Move the array to another layout, in place.
+
+        All views of it follow, and all names of it: it stays the same array, with the same
+        elements. (:meth:`redistribute` returns a new one, and the old one stays.) While it moves,
+        engines need memory for both; ``x.layout.cost(dist)`` tells how much, and what is sent.
+
+        Parameters
+        ----------
+        dist, grid
+            As in :func:`distnb.array`; another array's ``layout`` is accepted, too.
+
+        Raises
+        ------
+        LayoutError
+            If the array is a view of a part of another one, or with other axes: move that one.
+
+        Notes ----- What is sent is the same as by :meth:`redistribute`. It is waited for: if an
+        engine fails, the array is where it was.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     a = dnb.zeros((4, 4), dist="block")
+        ...     row = a[1]
+        ...     a.move(("*", "block"))
+        ...     row[:] = 1.0
+        ...     a, row, float(a.sum())
+        (<DistArray (4, 4) float64, * x block on 2 engines, 0.0 MiB>,
+         <DistArray (4,) float64, view of (4, 4), * x block on 2 engines, 0.0 MiB>, 4.0)
+        """
+        move(self, dist, grid)
+
+    # -- operators ---------------------------------------------------------------------------
+
+    __add__, __radd__, __iadd__ = arithmetic(np.add)
+    __sub__, __rsub__, __isub__ = arithmetic(np.subtract)
+    __mul__, __rmul__, __imul__ = arithmetic(np.multiply)
+    __truediv__, __rtruediv__, __itruediv__ = arithmetic(np.true_divide)
+    __floordiv__, __rfloordiv__, __ifloordiv__ = arithmetic(np.floor_divide)
+    __mod__, __rmod__, __imod__ = arithmetic(np.remainder)
+    __pow__, __rpow__, __ipow__ = arithmetic(np.power)
+    __and__, __rand__, __iand__ = arithmetic(np.bitwise_and)
+    __or__, __ror__, __ior__ = arithmetic(np.bitwise_or)
+    __xor__, __rxor__, __ixor__ = arithmetic(np.bitwise_xor)
+    __lshift__, __rlshift__, __ilshift__ = arithmetic(np.left_shift)
+    __rshift__, __rrshift__, __irshift__ = arithmetic(np.right_shift)
+    __lt__ = arithmetic(np.less).forward
+    __le__ = arithmetic(np.less_equal).forward
+    __eq__ = arithmetic(np.equal).forward
+    __ne__ = arithmetic(np.not_equal).forward
+    __gt__ = arithmetic(np.greater).forward
+    __ge__ = arithmetic(np.greater_equal).forward

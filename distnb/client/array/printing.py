@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
+from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray
-from distnb.client.record.namespace import public
+from distnb.client.record.namespace import stands_for
 
 __all__: list[str] = []
 
 
-def _edges(x: DistArray, threshold: int, items: int) -> np.ndarray:
+def _edges(x: Array, threshold: int, items: int) -> np.ndarray:
     """Return what is printed of an array; the one element between edges stands for the rest.
 
     Each corner is fetched on its own: 2 along each axis that is shortened.
@@ -31,7 +31,7 @@ def _edges(x: DistArray, threshold: int, items: int) -> np.ndarray:
     return found
 
 
-@public("array2string", np.array2string)
+@stands_for(np.array2string)
 def array2string(
     a: Any,
     max_line_width: int | None = None,
@@ -78,7 +78,7 @@ def array2string(
     )
 
 
-@public("array_str", np.array_str)
+@stands_for(np.array_str)
 def array_str(
     a: Any,
     max_line_width: int | None = None,

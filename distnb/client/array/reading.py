@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distnb.client.array.prefetch import Ahead
-from distnb.client.record.array import Handle
+from distnb.client.array.prefetch import Prefetch
+from distnb.client.record.array import Array
 from distnb.client.record.operations import copied
 from distnb.client.record.placement import stay
 from distnb.client.session.bases import Base
@@ -20,7 +20,7 @@ __all__ = ["read", "taken"]
 class _Copy(NamedTuple):
     """Makes the array of an element: a copy of what another array has there."""
 
-    source: Handle
+    source: Array
     operand: Operand
 
     def __call__(self, base: Base) -> None:
@@ -33,32 +33,32 @@ class _Copy(NamedTuple):
         )
 
 
-def taken(x: Handle) -> Any:
+def taken(x: Array) -> Any:
     """Return an element as it is now, which later writes do not change.
 
     It is a copy. But if it is read before anything else happens, it is read where it lies.
     """
-    if x._base.host is not None:
+    if x.dbase.host is not None:
         return copied(x, x.dtype, stay(x, x.dtype))
     session, operand = x.session, x.operand
     base = Base.to_come(session, (), x.dtype, stay(x, x.dtype))
     base.site = session.site()
-    session.promise.give(base, _Copy(x, operand))
-    return Handle.made(base, View.whole(()))
+    session.deferred.defer(base, _Copy(x, operand))
+    return Array.made(base, View.whole(()))
 
 
-def read(x: Handle) -> np.ndarray:
+def read(x: Array) -> np.ndarray:
     """Return the elements of an array on the engines."""
-    base, session = x._base, x.session
+    base, session = x.dbase, x.session
     if base.known is not None:
         session.check_open()
         return base.known.copy()
-    promised = session.promise.withdraw(base)
-    if promised is None:
+    deferred = session.deferred.withdraw(base)
+    if deferred is None:
         return session.gather(x.operand, x.placed, x.dtype)
     try:
-        session.ahead = session.ahead or Ahead(session)
-        base.known = session.ahead.element(promised.source)
+        prefetch: Prefetch = session.extensions[Prefetch]
+        base.known = prefetch.element(deferred.source)
     except BaseException:
         base.begin(base.layout)
         base.lost = True

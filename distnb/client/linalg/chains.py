@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
 from distnb.client.linalg import contractions, factorizations, products
 from distnb.client.linalg.factorization_commands import operands
-from distnb.client.record.array import create
+from distnb.client.record.array import Array, create
 from distnb.client.record.indexing import one_axis
-from distnb.client.record.namespace import FUNCTIONS, public, stands_for
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign
 from distnb.client.shape.reshaping import reshape
+from distnb.client.shape.viewing import moveaxis
 from distnb.common.errors import explain
 from distnb.geometry.axes import Whole
 from distnb.geometry.layout import Layout
@@ -41,7 +41,7 @@ __all__ = [
 
 
 @stands_for(np.linalg.multi_dot)
-def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> DistArray:
+def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Array:
     """Multiply several matrices in the order that needs the fewest multiplications.
 
     The first and the last may be vectors.
@@ -80,9 +80,7 @@ def _splits(n: Sequence[int]) -> dict[tuple[int, int], int]:
     return best
 
 
-def _multiply(
-    arrays: Sequence[DistArray], best: dict[tuple[int, int], int], i: int, j: int
-) -> DistArray:
+def _multiply(arrays: Sequence[Array], best: dict[tuple[int, int], int], i: int, j: int) -> Array:
     if i == j:
         return arrays[i]
     k = best[i, j]
@@ -93,7 +91,7 @@ def _multiply(
 
 
 @stands_for(np.linalg.tensorinv)
-def tensorinv(a: Any, ind: int = 2) -> DistArray:
+def tensorinv(a: Any, ind: int = 2) -> Array:
     """Return the inverse with respect to ``tensordot`` over ``ind`` axes."""
     (x,) = operands(a)
     if ind <= 0:
@@ -104,7 +102,7 @@ def tensorinv(a: Any, ind: int = 2) -> DistArray:
 
 
 @stands_for(np.linalg.tensorsolve)
-def tensorsolve(a: Any, b: Any, axes: Any = None) -> DistArray:
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Array:
     """Solve ``tensordot(a, x, x.ndim) == b``; ``axes`` of ``a`` are moved to its end first."""
     x, y = operands(a, b)
     moved = [one_axis(d, x.ndim) for d in axes or ()]
@@ -121,10 +119,10 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> DistArray:
 # -- vectors of three numbers --------------------------------------------------------------------
 
 
-@public("cross", np.cross)
-def _cross(
+@stands_for(np.cross)
+def cross_(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
-) -> DistArray:
+) -> Array:
     """Return the cross product of vectors of three numbers, as ``numpy.cross``."""
     if axis is not None:
         axisa = axisb = axisc = axis
@@ -149,22 +147,22 @@ def _cross(
     return _stacked((_minor(a1, b2, a2, b1), _minor(a2, b0, a0, b2), last), axisc)
 
 
-def _components(x: DistArray, axis: int) -> list[Any]:
+def _components(x: Array, axis: int) -> list[Any]:
     d = one_axis(axis, x.ndim)
     if x.shape[d] not in (2, 3):
         raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
-    found = [x._look(x._view.fix(d, i)) for i in range(x.shape[d])]
+    found = [x.alias(x.dview.fix(d, i)) for i in range(x.shape[d])]
     return found if len(found) == 3 else [*found, None]
 
 
-def _minor(p: Any, q: Any, r: Any, s: Any) -> DistArray:
+def _minor(p: Any, q: Any, r: Any, s: Any) -> Array:
     """Return ``p * q - r * s``; None is 0."""
     if p is None or q is None:
         return -(r * s)
     return p * q if r is None or s is None else p * q - r * s
 
 
-def _stacked(parts: Sequence[DistArray], axis: int) -> DistArray:
+def _stacked(parts: Sequence[Array], axis: int) -> Array:
     """Return arrays along a new axis, which is not split."""
     like = parts[0]
     d = one_axis(axis, like.ndim + 1)
@@ -173,14 +171,14 @@ def _stacked(parts: Sequence[DistArray], axis: int) -> DistArray:
     found = create(like.session, (*like.shape, len(parts)), like.dtype, longer, ("empty",))
     for i, part in enumerate(parts):
         found[..., i] = part
-    return FUNCTIONS[np.moveaxis](found, -1, d)
+    return moveaxis(found, -1, d)
 
 
 # -- the names of numpy.linalg -------------------------------------------------------------------
 
 
 @stands_for(np.linalg.cross)
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> DistArray:
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     """Return the cross product of vectors of three numbers along an axis."""
     x, y = operands(x1, x2)
     if x.shape[axis] != 3 or y.shape[axis] != 3:
@@ -188,29 +186,29 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> DistArray:
             "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
             f"{x.shape[axis]} and {y.shape[axis]} dimensional instead."
         )
-    return _cross(x, y, axis=axis)
+    return cross_(x, y, axis=axis)
 
 
 @stands_for(np.linalg.diagonal)
-def diagonal(x: Any, /, *, offset: int = 0) -> DistArray:
+def diagonal(x: Any, /, *, offset: int = 0) -> Array:
     """Return a copy of the diagonals of the matrices in the last two axes."""
     return contractions.diagonal(x, offset, -2, -1)
 
 
 @stands_for(np.linalg.trace)
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> DistArray:
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
     """Sum the diagonals of the matrices in the last two axes."""
     return contractions.trace(x, offset, -2, -1, dtype)
 
 
 @stands_for(np.linalg.matmul)
-def matmul(x1: Any, x2: Any, /) -> DistArray:
+def matmul(x1: Any, x2: Any, /) -> Array:
     """Multiply matrices, as :func:`distnb.matmul`."""
     return products.matmul(x1, x2)
 
 
 @stands_for(np.linalg.outer)
-def outer(x1: Any, x2: Any, /) -> DistArray:
+def outer(x1: Any, x2: Any, /) -> Array:
     """Multiply each element of one vector with each of another."""
     x, y = operands(x1, x2)
     if x.ndim != 1 or y.ndim != 1:
@@ -222,20 +220,20 @@ def outer(x1: Any, x2: Any, /) -> DistArray:
 
 
 @stands_for(np.linalg.tensordot)
-def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> DistArray:
+def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
     """Sum products over axes of two arrays, as :func:`distnb.tensordot`."""
     return contractions.tensordot(x1, x2, axes)
 
 
 @stands_for(np.linalg.vecdot)
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> DistArray:
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     """Sum the products of (the conjugate of) vectors along an axis."""
     return products.vecdot(x1, x2, axis=axis)
 
 
-@public("matrix_transpose", np.matrix_transpose)
+@stands_for(np.matrix_transpose)
 @stands_for(np.linalg.matrix_transpose)
-def matrix_transpose(x: Any, /) -> DistArray:
+def matrix_transpose(x: Any, /) -> Array:
     """Return the view with the last two axes exchanged."""
     (found,) = operands(x)
     return found.mT

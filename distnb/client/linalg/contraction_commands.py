@@ -11,8 +11,8 @@ from math import prod
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
 from distnb.client.linalg.factorization_commands import in_layout, local
+from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import all_here, fits, watched
 from distnb.client.record.operations import as_dist, elementwise, settled
 from distnb.client.record.reducing import reduce
@@ -28,7 +28,7 @@ from distnb.ops import matrix_functions
 __all__ = ["add_up", "contract", "move", "split", "spread"]
 
 
-def contract(a: DistArray, ia: Ints, b: DistArray, ib: Ints, io: Ints) -> DistArray:
+def contract(a: Array, ia: Ints, b: Array, ib: Ints, io: Ints) -> Array:
     """Multiply two arrays and sum over the labels that are not in ``io``.
 
     Each label of an operand is in the other or in ``io``, and none is twice in one.
@@ -46,13 +46,11 @@ def contract(a: DistArray, ia: Ints, b: DistArray, ib: Ints, io: Ints) -> DistAr
     return _product(a, ia, b, ib, io, i, spec)
 
 
-def _dtype(a: DistArray, b: DistArray) -> np.dtype:
+def _dtype(a: Array, b: Array) -> np.dtype:
     return np.matmul(np.empty((1, 1), a.dtype), np.empty((1, 1), b.dtype)).dtype
 
 
-def _best(
-    a: DistArray, ia: Ints, b: DistArray, ib: Ints, io: Ints, length: dict[int, int], n: int
-) -> int:
+def _best(a: Array, ia: Ints, b: Array, ib: Ints, io: Ints, length: dict[int, int], n: int) -> int:
     """Return the label of the axis to split, for a result of ``n`` elements."""
     size = a.session.size
     parts = {i: min(length[i], size) for i in (*io, *(i for i in ia if i not in io))}
@@ -67,8 +65,8 @@ def _best(
 
 
 def _product(
-    a: DistArray, ia: Ints, b: DistArray, ib: Ints, io: Ints, i: int, spec: matrix_functions.Spec
-) -> DistArray:
+    a: Array, ia: Ints, b: Array, ib: Ints, io: Ints, i: int, spec: matrix_functions.Spec
+) -> Array:
     """Multiply with the axis of label ``i`` split."""
     size = a.session.size
     brought = [
@@ -86,7 +84,7 @@ def _product(
     return add_up(found, (0,))
 
 
-def add_up(x: DistArray, axes: Ints) -> DistArray:
+def add_up(x: Array, axes: Ints) -> Array:
     """Sum in the dtype of the operand (a bool is true if any is)."""
     if x.dtype.kind == "b":
         return reduce("any", x, axes)
@@ -105,18 +103,18 @@ def split(axis: int, size: int, ndim: int = 2) -> Layout:
     return Layout(Grid.of((size,)), axes, dims)
 
 
-def _all(x: DistArray) -> Layout:
+def _all(x: Array) -> Layout:
     return replicated(x.ndim, x.session.size)
 
 
-def spread(x: DistArray) -> float:
+def spread(x: Array) -> float:
     """Return the elements that travel to give every engine all of ``x``."""
     placed = x.placed
     held = not any(placed.maps) and not placed.pinned and placed.layout.copies == x.session.size
     return 0.0 if held else float(x.size) * (x.session.size - 1)
 
 
-def move(x: DistArray, layout: Layout) -> float:
+def move(x: Array, layout: Layout) -> float:
     """Return (about) the elements that travel to bring ``x`` into a layout."""
     if layout.copies > 1 or layout.grid.size == 1:
         return 0.0

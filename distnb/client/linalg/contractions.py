@@ -13,19 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
 from distnb.client.linalg.contraction_commands import contract
 from distnb.client.linalg.factorization_commands import in_layout, local, operands
+from distnb.client.math.reductions import sum_
+from distnb.client.record.array import Array
 from distnb.client.record.creation import arange
 from distnb.client.record.host_arrays import all_here, fits, watched
 from distnb.client.record.indexing import one_axis
-from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
     as_dist,
     assign,
     elementwise,
     settled,
 )
+from distnb.client.shape.reshaping import reshape
 from distnb.common.errors import explain
 from distnb.geometry.axes import (
     Axis,
@@ -44,8 +46,8 @@ from distnb.geometry.views import follow
 __all__ = ["diagonal", "inner", "kron", "outer", "tensordot", "trace", "vdot"]
 
 
-@public("tensordot", np.tensordot)
-def tensordot(a: Any, b: Any, axes: Any = 2) -> DistArray:
+@stands_for(np.tensordot)
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
     """Sum products over axes of two arrays, as ``numpy.tensordot``.
 
     Examples
@@ -81,21 +83,21 @@ def _summed(axes: Any) -> tuple[list[int], list[int]]:
     return ([*left] if np.iterable(left) else [left]), ([*right] if np.iterable(right) else [right])
 
 
-def _axis(d: Any, x: DistArray) -> int:
+def _axis(d: Any, x: Array) -> int:
     d = operator.index(d)
     if not -x.ndim <= d < x.ndim:
         raise IndexError(explain("axis", d, f"one of an array with {x.ndim}", "see axes="))
     return d % x.ndim
 
 
-def _contract(x: DistArray, ia: Ints, y: DistArray, ib: Ints, io: Ints) -> DistArray:
+def _contract(x: Array, ia: Ints, y: Array, ib: Ints, io: Ints) -> Array:
     if len(set(ia)) < len(ia) or len(set(ib)) < len(ib):
         raise ValueError(explain("axes", "one twice", "each once", "sum over other axes"))
     return contract(x, ia, y, ib, io)
 
 
-@public("inner", np.inner)
-def inner(a: Any, b: Any, /) -> DistArray:
+@stands_for(np.inner)
+def inner(a: Any, b: Any, /) -> Array:
     """Sum products over the last axes of two arrays, as ``numpy.inner``."""
     x, y = operands(a, b)
     if 0 in (x.ndim, y.ndim):
@@ -103,26 +105,26 @@ def inner(a: Any, b: Any, /) -> DistArray:
     return tensordot(x, y, (-1, -1))
 
 
-@public("vdot", np.vdot)
-def vdot(a: Any, b: Any, /) -> DistArray:
+@stands_for(np.vdot)
+def vdot(a: Any, b: Any, /) -> Array:
     """Sum the products of the conjugate of all elements with those of another array."""
     x, y = operands(a, b)
     if x.size != y.size:
         raise ValueError("cannot reshape array: operands of vdot must have as many elements")
     if x.shape != y.shape:
-        x, y = (FUNCTIONS[np.reshape](z, -1) for z in (x, y))
+        x, y = (reshape(z, -1) for z in (x, y))
     left = x.conj() if x.dtype.kind == "c" else x
     axes = tuple(range(x.ndim))
     return _contract(left, axes, y, axes, ())
 
 
-@public("outer", np.outer)
-def outer(a: Any, b: Any, out: Any = None) -> DistArray:
+@stands_for(np.outer)
+def outer(a: Any, b: Any, out: Any = None) -> Array:
     """Multiply each element of one array with each of another, as ``numpy.outer``.
 
     The result is split as the first operand, in rows; every engine gets the second.
     """
-    x, y = (z if z.ndim == 1 else FUNCTIONS[np.reshape](z, -1) for z in operands(a, b))
+    x, y = (z if z.ndim == 1 else reshape(z, -1) for z in operands(a, b))
     found = contract(x, (0,), y, (1,), (0, 1))
     if out is None:
         return found
@@ -130,8 +132,8 @@ def outer(a: Any, b: Any, out: Any = None) -> DistArray:
     return out
 
 
-@public("kron", np.kron)
-def kron(a: Any, b: Any) -> DistArray:
+@stands_for(np.kron)
+def kron(a: Any, b: Any) -> Array:
     """Return the Kronecker product: blocks of the second operand scaled by the first.
 
     It is split as the first operand, along its first axis; every engine gets the second.
@@ -155,10 +157,10 @@ def kron(a: Any, b: Any) -> DistArray:
     return local("kron", brought, (), None, [last], [(shape, dtype)])[0]
 
 
-def _with_axes(x: DistArray, n: int) -> DistArray:
+def _with_axes(x: Array, n: int) -> Array:
     """Return a view with leading axes of length 1, up to ``n`` axes."""
     while x.ndim < n:
-        x = x._look(x._view.insert(0))
+        x = x.alias(x.dview.insert(0))
     return x
 
 
@@ -171,8 +173,8 @@ def _along(d: int, n: int, axis: Axis, size: int) -> Layout:
 # -- diagonals ---------------------------------------------------------------------------------
 
 
-@public("diagonal", np.diagonal)
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DistArray:
+@stands_for(np.diagonal)
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """Return a copy of diagonals, as ``numpy.diagonal``: each element lies where its row does.
 
     A matrix of which both axes are split is brought into blocks of rows first.
@@ -192,7 +194,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DistArr
     return _main_diagonal(x[..., :k, :k], k)
 
 
-def _main_diagonal(x: DistArray, k: int) -> DistArray:
+def _main_diagonal(x: Array, k: int) -> Array:
     """Return the diagonals of square matrices."""
     n = x.ndim - 2
     layout = follow(x.placed, x.session.size)[0]
@@ -208,10 +210,10 @@ def _main_diagonal(x: DistArray, k: int) -> DistArray:
     return local("diagonal", [in_layout(x, layout), rows], (), None, [vector], [spec])[0]
 
 
-@public("trace", np.trace)
+@stands_for(np.trace)
 def trace(
     a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
-) -> DistArray:
+) -> Array:
     """Sum diagonals, as ``numpy.trace``."""
-    found: DistArray = FUNCTIONS[np.sum](diagonal(a, offset, axis1, axis2), -1, dtype, out)
+    found: Array = sum_(diagonal(a, offset, axis1, axis2), -1, dtype, out)
     return found

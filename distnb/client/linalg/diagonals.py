@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
-from distnb.client.linalg.contractions import diagonal, trace
-from distnb.client.record.array import create, numeric
+from distnb.client.linalg.contractions import diagonal
+from distnb.client.math.scans import accumulate
+from distnb.client.record.array import Array, create, numeric
 from distnb.client.record.creation import (
     arange,
     asarray,
@@ -19,16 +19,17 @@ from distnb.client.record.creation import (
     ones_like,
 )
 from distnb.client.record.host_arrays import home
-from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
     assign,
     broadcast,
     elementwise,
     settled,
 )
+from distnb.client.select.taking import nonzero
 from distnb.client.session.session import Session
 from distnb.client.shape.joining import concatenate
-from distnb.client.shape.reshaping import adopted, ravel, rows_of
+from distnb.client.shape.reshaping import adopted, ravel, resize, rows_of
 from distnb.geometry.layout import default_layout
 
 __all__ = ["diag", "tril", "triu"]
@@ -37,7 +38,7 @@ __all__ = ["diag", "tril", "triu"]
 # -- triangles -------------------------------------------------------------------------------------
 
 
-def _below(mask: DistArray, k: Any) -> DistArray:
+def _below(mask: Array, k: Any) -> Array:
     """Fill an array of matrices: what is on or below a diagonal is true."""
     n, m = mask.shape[-2:]
     row, column = (arange(size, dist="replicated", session=mask.session) for size in (n, m))
@@ -45,7 +46,7 @@ def _below(mask: DistArray, k: Any) -> DistArray:
     return mask
 
 
-def _triangle(m: Any, k: Any, upper: bool) -> DistArray:
+def _triangle(m: Any, k: Any, upper: bool) -> Array:
     """Return a copy with zeros on one side of a diagonal; the mask is never stored."""
     x = asarray(m)
     if not x.ndim:
@@ -57,19 +58,19 @@ def _triangle(m: Any, k: Any, upper: bool) -> DistArray:
     return elementwise("where", mask, *((zero, x) if upper else (x, zero)))
 
 
-@public("tril", np.tril)
-def tril(m: Any, k: int = 0) -> DistArray:
+@stands_for(np.tril)
+def tril(m: Any, k: int = 0) -> Array:
     """Return a copy with zeros above a diagonal, as ``numpy.tril``; it lies as the array."""
     return _triangle(m, k, False)
 
 
-@public("triu", np.triu)
-def triu(m: Any, k: int = 0) -> DistArray:
+@stands_for(np.triu)
+def triu(m: Any, k: int = 0) -> Array:
     """Return a copy with zeros below a diagonal, as ``numpy.triu``; it lies as the array."""
     return _triangle(m, k, True)
 
 
-@public("tri", np.tri)
+@stands_for(np.tri)
 def tri(
     N: int,  # noqa: N803 - NumPy's name
     M: int | None = None,  # noqa: N803
@@ -79,7 +80,7 @@ def tri(
     dist: Any = None,
     grid: Any = None,
     session: Session | None = None,
-) -> DistArray:
+) -> Array:
     """Make a matrix with ones on and below a diagonal, as ``numpy.tri``."""
     shape = (max(0, N), max(0, N if M is None else M))
     mask = empty(shape, bool, dist=dist, grid=grid, session=session)
@@ -91,8 +92,8 @@ def tri(
 # -- diagonals -------------------------------------------------------------------------------------
 
 
-@public("diag", np.diag)
-def diag(v: Any, k: int = 0) -> DistArray:
+@stands_for(np.diag)
+def diag(v: Any, k: int = 0) -> Array:
     """Return a diagonal of a matrix (a copy), or a matrix with a diagonal, as ``numpy.diag``."""
     x = asarray(v)
     if x.ndim == 2:
@@ -102,7 +103,7 @@ def diag(v: Any, k: int = 0) -> DistArray:
     return _with_diagonal(x, operator.index(k))
 
 
-def _with_diagonal(x: DistArray, k: int) -> DistArray:
+def _with_diagonal(x: Array, k: int) -> Array:
     """Return a matrix of zeros but for a diagonal: in its memory, one strided view."""
     n = x.size + abs(k)
     layout, size = home((n, n), x.dtype, x.session.size), x.session.size
@@ -116,14 +117,14 @@ def _with_diagonal(x: DistArray, k: int) -> DistArray:
     return adopted(flat, (n, n), layout)
 
 
-@public("diagflat", np.diagflat)
-def diagflat(v: Any, k: int = 0) -> DistArray:
+@stands_for(np.diagflat)
+def diagflat(v: Any, k: int = 0) -> Array:
     """Return a matrix with all elements of an array on a diagonal, as ``numpy.diagflat``."""
     return _with_diagonal(ravel(asarray(v)), operator.index(k))
 
 
-@public("fill_diagonal", np.fill_diagonal)
-def fill_diagonal(a: DistArray, val: Any, wrap: bool = False) -> None:
+@stands_for(np.fill_diagonal)
+def fill_diagonal(a: Array, val: Any, wrap: bool = False) -> None:
     """Assign to the diagonal of an array in place, as ``numpy.fill_diagonal``.
 
     A mask tells where it is, which is never stored; a diagonal of values meets the rows it is for.
@@ -135,7 +136,7 @@ def fill_diagonal(a: DistArray, val: Any, wrap: bool = False) -> None:
     columns = a.shape[1]
     blocks = range(0, a.shape[0], columns + 1) if wrap and a.ndim == 2 and columns else (0,)
     n = sum(min(columns, a.shape[0] - low) for low in blocks)
-    values = val if np.ndim(val) == 0 else FUNCTIONS[np.resize](asarray(val, session=a.session), n)
+    values = val if np.ndim(val) == 0 else resize(asarray(val, session=a.session), n)
     done = 0
     for low in blocks:
         part = a[low : low + columns]
@@ -145,7 +146,7 @@ def fill_diagonal(a: DistArray, val: Any, wrap: bool = False) -> None:
         done += few
 
 
-def _fill(x: DistArray, values: Any) -> None:
+def _fill(x: Array, values: Any) -> None:
     """Assign a number, or a number for each row, to the diagonal of a square."""
     if not x.size:
         return
@@ -156,21 +157,20 @@ def _fill(x: DistArray, values: Any) -> None:
     for d in range(1, x.ndim):
         rows, columns = (at[(slice(None), *(None,) * (x.ndim - e - 1))] for e in (0, d))
         elementwise("logical_and", mask, elementwise("equal", rows, columns), out=mask)
-    one = isinstance(values, DistArray)
+    one = isinstance(values, Array)
     assign(x, values[(slice(None), *(None,) * (x.ndim - 1))] if one else values, mask)
 
 
 # -- indices ---------------------------------------------------------------------------------------
 
 
-@public("diag_indices")
-def diag_indices(n: int, ndim: int = 2) -> tuple[DistArray, ...]:
+def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     """Return the indices of the diagonal of an array of equal lengths, as NumPy's."""
     return (arange(n),) * ndim
 
 
-@public("diag_indices_from", np.diag_indices_from)
-def diag_indices_from(arr: Any) -> tuple[DistArray, ...]:
+@stands_for(np.diag_indices_from)
+def diag_indices_from(arr: Any) -> tuple[Array, ...]:
     """Return the indices of the diagonal of an array, as NumPy's."""
     x = asarray(arr)
     if x.ndim < 2:
@@ -180,33 +180,40 @@ def diag_indices_from(arr: Any) -> tuple[DistArray, ...]:
     return (arange(x.shape[0], session=x.session),) * x.ndim
 
 
-def _make_indices(name: str, upper: bool) -> None:
-    """Make what returns the indices of a triangle, and the same for a given matrix."""
-
-    def function(n: int, k: int = 0, m: int | None = None) -> Any:
-        below = tri(n, m, k - upper, bool)
-        return FUNCTIONS[np.nonzero](elementwise("logical_not", below) if upper else below)
-
-    def of_array(arr: Any, k: int = 0) -> Any:
-        if arr.ndim != 2:
-            raise ValueError("input array must be 2-d")
-        return function(arr.shape[-2], k, arr.shape[-1])
-
-    function.__doc__ = f"Return the indices of a triangle of a matrix, as ``numpy.{name}``."
-    of_array.__doc__ = f"Return the indices of a triangle, as ``numpy.{name}_from``."
-    public(name)(function)
-    public(f"{name}_from", getattr(np, f"{name}_from"))(of_array)
+def _matrix(arr: Any) -> Array:
+    """Return an array that is a matrix."""
+    if arr.ndim != 2:
+        raise ValueError("input array must be 2-d")
+    return arr
 
 
-_make_indices("tril_indices", False)
-_make_indices("triu_indices", True)
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
+    """Return the indices of the lower triangle of a matrix, as ``numpy.tril_indices``."""
+    return nonzero(tri(n, m, k, bool))
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
+    """Return the indices of the upper triangle of a matrix, as ``numpy.triu_indices``."""
+    return nonzero(elementwise("logical_not", tri(n, m, k - 1, bool)))
+
+
+@stands_for(np.tril_indices_from)
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
+    """Return the indices of the lower triangle of an array, as ``numpy.tril_indices_from``."""
+    return tril_indices(_matrix(arr).shape[-2], k, arr.shape[-1])
+
+
+@stands_for(np.triu_indices_from)
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
+    """Return the indices of the upper triangle of an array, as ``numpy.triu_indices_from``."""
+    return triu_indices(_matrix(arr).shape[-2], k, arr.shape[-1])
 
 
 # -- powers ----------------------------------------------------------------------------------------
 
 
-@public("vander", np.vander)
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> DistArray:  # noqa: N803
+@stands_for(np.vander)
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:  # noqa: N803
     """Return the matrix of powers of numbers, as ``numpy.vander``; rows lie as the numbers do."""
     numbers = asarray(x)
     if numbers.ndim != 1:
@@ -219,10 +226,6 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> DistArray:
     if n < 2:
         return ones((numbers.size, n), dtype, session=numbers.session)
     wide = broadcast(column, (numbers.size, n - 1))
-    powers = FUNCTIONS["accumulate"](np.multiply, wide, 1, dtype)
+    powers = accumulate(np.multiply, wide, 1, dtype)
     found = concatenate((ones_like(column), powers), 1)
     return found if increasing else found[:, ::-1]
-
-
-for _name, _f in {"diagonal": diagonal, "trace": trace}.items():
-    setattr(DistArray, _name, _f)

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
 from distnb.client.linalg.contraction_commands import add_up, contract
 from distnb.client.linalg.contractions import diagonal
 from distnb.client.linalg.factorization_commands import operands
+from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import all_here, watched
-from distnb.client.record.namespace import public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise, settled
 from distnb.common.errors import explain
 
@@ -21,7 +21,7 @@ __all__ = ["einsum", "einsum_path"]
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-@public("einsum", np.einsum)
+@stands_for(np.einsum)
 def einsum(
     *operands_: Any,
     out: Any = None,
@@ -29,7 +29,7 @@ def einsum(
     order: Any = "K",
     casting: str = "safe",
     optimize: Any = True,
-) -> DistArray:
+) -> Array:
     """Sum products over axes that have letters, as ``numpy.einsum``.
 
     NumPy finds in which order to take the operands. Two of them are multiplied as in ``tensordot``,
@@ -62,14 +62,14 @@ def einsum(
     return out
 
 
-@public("einsum_path", np.einsum_path)
+@stands_for(np.einsum_path)
 def einsum_path(*operands_: Any, optimize: Any = "greedy", **options: Any) -> tuple[Any, str]:
     """Return NumPy's order of contraction for shapes, and a text about it."""
     text, arrays = _given(operands_)
     return np.einsum_path(text, *map(_stand_in, arrays), optimize=optimize, **options)
 
 
-def _given(given: Sequence[Any]) -> tuple[str, tuple[DistArray, ...]]:
+def _given(given: Sequence[Any]) -> tuple[str, tuple[Array, ...]]:
     """Return subscripts as a text, and the operands."""
     if not given:
         raise ValueError("No input operands")
@@ -87,20 +87,18 @@ def _spelled(subscripts: Sequence[Any]) -> str:
     return "".join("..." if i is Ellipsis else _LETTERS[i] for i in subscripts)
 
 
-def _stand_in(x: DistArray) -> np.ndarray:
+def _stand_in(x: Array) -> np.ndarray:
     return np.broadcast_to(np.empty((), x.dtype), x.shape)
 
 
 class _Term(NamedTuple):
     """An operand and the letters of its axes."""
 
-    x: DistArray
+    x: Array
     labels: str
 
 
-def _on_engines(
-    text: str, arrays: Sequence[DistArray], dtype: np.dtype, optimize: Any
-) -> DistArray:
+def _on_engines(text: str, arrays: Sequence[Array], dtype: np.dtype, optimize: Any) -> Array:
     path = np.einsum_path(text, *map(_stand_in, arrays), optimize=optimize or "greedy")[0]
     ins, out = _letters(text, arrays)
     terms = [
@@ -117,7 +115,7 @@ def _on_engines(
     return last.x.transpose([last.labels.index(c) for c in out])
 
 
-def _letters(text: str, arrays: Sequence[DistArray]) -> tuple[list[str], str]:
+def _letters(text: str, arrays: Sequence[Array]) -> tuple[list[str], str]:
     """Return the letters of each operand and of the result, an ellipsis being written out."""
     left, arrow, out = text.partition("->")
     ins = left.split(",")
@@ -170,5 +168,5 @@ def _narrow(a: _Term, b: _Term) -> _Term:
     for c in a.labels:
         i = labels.index(c)
         if x.shape[i] == 1 and c in b.labels and b.x.shape[b.labels.index(c)] != 1:
-            x, labels = x._look(x._view.fix(i, 0)), labels[:i] + labels[i + 1 :]
+            x, labels = x.alias(x.dview.fix(i, 0)), labels[:i] + labels[i + 1 :]
     return _Term(x, labels)

@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
-from distnb.client.record.array import create
+from distnb.client.record.array import Array, create
 from distnb.client.record.creation import asarray
 from distnb.client.record.host_arrays import all_here, watched
 from distnb.client.record.operations import (
@@ -64,17 +63,17 @@ SPECTRAL = 16
 #: (Cholesky and QR are faster there in panels, too.)
 ON_NODE = 16
 #: How the results of a matrix are found where it is split.
-Way = Callable[..., Sequence[DistArray]]
+Way = Callable[..., Sequence[Array]]
 #: Name of a function -> how a library finds its results, from what is given to the function; None
 #: where it has no way. (:mod:`distnb.client.linalg.scalapack_commands` fills it.)
-LIBRARY: dict[str, Callable[..., Sequence[DistArray] | None]] = {}
+LIBRARY: dict[str, Callable[..., Sequence[Array] | None]] = {}
 #: Elements of an engine's part up to which the library can count in a workspace.
 _COUNTED = 1 << 29
 
 
-def operands(*given: Any) -> tuple[DistArray, ...]:
+def operands(*given: Any) -> tuple[Array, ...]:
     """Return array-likes as arrays of one session."""
-    known = [x for x in given if isinstance(x, DistArray)]
+    known = [x for x in given if isinstance(x, Array)]
     session = known[0].session if known else asarray(given[0]).session
     for x in known:
         check_session(x, session)
@@ -83,13 +82,13 @@ def operands(*given: Any) -> tuple[DistArray, ...]:
 
 def factored(
     name: str,
-    ins: Sequence[DistArray],
+    ins: Sequence[Array],
     args: tuple[Any, ...] = (),
     in_rows: Way | None = None,
     large: Way | None = None,
     patience: int = 1,
     on_node: int | None = None,
-) -> tuple[DistArray, ...]:
+) -> tuple[Array, ...]:
     """Return the results of a function of ``matrix_functions`` for matrices or stacks of them.
 
     ``in_rows`` finds the results (in any dtype and layout) for a tall matrix, ``large`` for one
@@ -122,9 +121,7 @@ def factored(
     return tuple(_finished(f, s, len(stack)) for f, s in zip(found, specs, strict=True))
 
 
-def _by_library(
-    name: str, ins: Sequence[DistArray], args: tuple[Any, ...]
-) -> Sequence[DistArray] | None:
+def _by_library(name: str, ins: Sequence[Array], args: tuple[Any, ...]) -> Sequence[Array] | None:
     """Return the results that a library finds, if the engines have it and it pays."""
     session = ins[0].session
     served = all(0 < a.get("scalapack", 0) <= config.scalapack for a in session.transport.about)
@@ -135,7 +132,7 @@ def _by_library(
     return found and [in_layout(f, _spread(f)) if _is_whole(f) else f for f in found]
 
 
-def _on_node(x: DistArray) -> bool:
+def _on_node(x: Array) -> bool:
     """Tell whether all engines share a node, and one of them can take a matrix and two copies."""
     session = x.session
     room = session.room()
@@ -145,30 +142,30 @@ def _on_node(x: DistArray) -> bool:
     )
 
 
-def too_large(x: DistArray, patience: int = 1) -> bool:
+def too_large(x: Array, patience: int = 1) -> bool:
     """Tell whether a matrix is too large for one engine to factor it alone."""
     return x.size * matrix_functions.work_dtype(x.dtype).itemsize > patience * config.alone
 
 
-def _without(x: DistArray, n: int) -> DistArray:
+def _without(x: Array, n: int) -> Array:
     """Return a view without ``n`` leading axes of length 1."""
     for _ in range(n):
-        x = x._look(x._view.fix(0, 0))
+        x = x.alias(x.dview.fix(0, 0))
     return x
 
 
-def _finished(x: DistArray, spec: matrix_functions.Spec, n: int) -> DistArray:
+def _finished(x: Array, spec: matrix_functions.Spec, n: int) -> Array:
     """Return a result in its dtype, with ``n`` leading axes of length 1."""
     if not _is_whole(x):
         x = copied(x, spec[1], _spread(x))
     x = x if x.dtype == spec[1] else x.astype(spec[1])
     for _ in range(n):
-        x = x._look(x._view.insert(0))
+        x = x.alias(x.dview.insert(0))
     return x
 
 
-def _is_whole(x: DistArray) -> bool:
-    return x._view.is_whole(x._base.shape)
+def _is_whole(x: Array) -> bool:
+    return x.dview.is_whole(x.dbase.shape)
 
 
 def layout_like(layout: Layout, shape: Ints) -> Layout:
@@ -178,12 +175,12 @@ def layout_like(layout: Layout, shape: Ints) -> Layout:
 
 def local(
     name: str,
-    ins: Sequence[DistArray],
+    ins: Sequence[Array],
     args: tuple[Any, ...],
     layout: Layout | None,
     outs: Sequence[Layout],
     specs: Sequence[matrix_functions.Spec],
-) -> tuple[DistArray, ...]:
+) -> tuple[Array, ...]:
     """Record a function of what each engine holds of operands that are brought into a layout.
 
     None: they are in place.
@@ -198,18 +195,16 @@ def local(
     return made
 
 
-def collective(
-    op: str, outs: Sequence[DistArray], ins: Sequence[DistArray], args: tuple[Any, ...]
-) -> None:
+def collective(op: str, outs: Sequence[Array], ins: Sequence[Array], args: tuple[Any, ...]) -> None:
     """Record a command on whole bases."""
     session = outs[0].session
     written, read = (tuple(x.operand for x in xs) for xs in (outs, ins))
     session.record(Collective(op, written, read, args, session.site()))
 
 
-def in_layout(x: DistArray, layout: Layout, dtype: np.dtype | None = None) -> DistArray:
+def in_layout(x: Array, layout: Layout, dtype: np.dtype | None = None) -> Array:
     """Return a whole base with the elements of ``x`` in a layout: itself, or a copy."""
-    lies = x._base.layout == layout and _is_whole(x)
+    lies = x.dbase.layout == layout and _is_whole(x)
     return x if lies and dtype in (None, x.dtype) else copied(x, dtype or x.dtype, layout)
 
 
@@ -218,11 +213,11 @@ def in_layout(x: DistArray, layout: Layout, dtype: np.dtype | None = None) -> Di
 
 def _stacked(
     name: str,
-    ins: Sequence[DistArray],
+    ins: Sequence[Array],
     args: tuple[Any, ...],
     stack: Ints,
     specs: Sequence[matrix_functions.Spec],
-) -> tuple[DistArray, ...]:
+) -> tuple[Array, ...]:
     wide = [broadcast(x, (*stack, *x.shape[-2:])) for x in ins]
     layout = stack_layout(max(zip(ins, wide, strict=True), key=lambda pair: pair[0].size)[1])
     full = [((*stack, *shape), dtype) for shape, dtype in specs]
@@ -230,7 +225,7 @@ def _stacked(
     return local(name, wide, args, _longer(layout, 2), outs, full)
 
 
-def stack_layout(x: DistArray) -> Layout:
+def stack_layout(x: Array) -> Layout:
     """Return how a stack of whole matrices is split: as it lies, or else by default."""
     size, n = x.session.size, x.ndim - 2
     layout = follow(x.placed, size)[0]
@@ -249,23 +244,23 @@ def _longer(layout: Layout, n: int) -> Layout:
 
 def _alone(
     name: str,
-    ins: Sequence[DistArray],
+    ins: Sequence[Array],
     args: tuple[Any, ...],
     specs: Sequence[matrix_functions.Spec],
-) -> tuple[DistArray, ...]:
+) -> tuple[Array, ...]:
     """Let one engine work, and spread its results: vectors to all engines, matrices by default."""
     outs = [on_engine(len(shape), 0) for shape, _ in specs]
     found = local(name, ins, args, on_engine(2, 0), outs, specs)
     return tuple(copied(f, f.dtype, _spread(f)) for f in found)
 
 
-def _spread(x: DistArray) -> Layout:
+def _spread(x: Array) -> Layout:
     """Return the layout of a result: that of matrices by default, others are held by all."""
     size = x.session.size
     return default_layout(x.shape, size) if x.ndim > 1 else replicated(x.ndim, size)
 
 
-def tall(x: DistArray) -> bool:
+def tall(x: Array) -> bool:
     """Tell whether each engine gets at least a square of a matrix that is split in rows."""
     m, n = x.shape
     return m >= n * x.session.size and n > 0
@@ -276,7 +271,7 @@ def rows(size: int) -> Layout:
     return Layout(Grid.of((size,)), (Block(), Whole()), (0, -1))
 
 
-def triangles(x: DistArray, with_q: bool) -> list[DistArray]:
+def triangles(x: Array, with_q: bool) -> list[Array]:
     """Return the factors Q (in rows) and R (held by all) of a tall matrix; R alone if asked for."""
     size, session, n = x.session.size, x.session, x.shape[1]
     dtype = matrix_functions.work_dtype(x.dtype)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
 from distnb.client.linalg import panel_commands, qdwh, scalapack_commands  # noqa: F401 - the last one fills LIBRARY
 from distnb.client.linalg.factorization_commands import (
     ON_NODE,
@@ -21,9 +20,12 @@ from distnb.client.linalg.factorization_commands import (
     triangles,
 )
 from distnb.client.linalg.products import matmul as _matmul
-from distnb.client.record.creation import eye
+from distnb.client.math.ufuncs import where
+from distnb.client.record.array import Array
+from distnb.client.record.creation import eye, zeros_like
 from distnb.client.record.namespace import FUNCTIONS, stands_for
 from distnb.client.record.operations import elementwise, settled
+from distnb.client.shape.viewing import broadcast_to
 
 __all__ = [
     "cholesky",
@@ -59,7 +61,7 @@ _SLOGDET: Any = type(np.linalg.slogdet(_ONE))
 
 
 @stands_for(np.linalg.cholesky)
-def cholesky(a: Any, /, *, upper: bool = False) -> DistArray:
+def cholesky(a: Any, /, *, upper: bool = False) -> Array:
     """Return the Cholesky factor of a positive definite matrix, as ``numpy.linalg.cholesky``.
 
     Parameters
@@ -83,7 +85,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> DistArray:
            [1., 2.]])
     """
 
-    def in_panels(x: DistArray) -> list[DistArray]:
+    def in_panels(x: Array) -> list[Array]:
         (found,) = panel_commands.cholesky(x.T.conj() if upper else x)
         return [found.T.conj() if upper else found]
 
@@ -115,7 +117,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     """
     (x,) = operands(a)
 
-    def large(y: DistArray) -> list[DistArray]:
+    def large(y: Array) -> list[Array]:
         return panel_commands.qr(y, mode)
 
     if mode == "r":
@@ -152,23 +154,23 @@ def svd(
     return _SVD(*(factored("svd", (x,), (True,)) if full else _reduced_svd(x)))
 
 
-def _reduced_svd(x: DistArray) -> tuple[DistArray, ...]:
+def _reduced_svd(x: Array) -> tuple[Array, ...]:
     return factored("svd", (x,), (False,), _tall_svd, qdwh.svd, SPECTRAL)
 
 
-def _tall_svd(x: DistArray) -> list[DistArray]:
+def _tall_svd(x: Array) -> list[Array]:
     q, r = triangles(x, with_q=True)
     u, s, vh = factored("svd", (r,), (False,))
     return [_matmul(q, u), s, vh]
 
 
 @stands_for(np.linalg.svdvals)
-def svdvals(x: Any, /) -> DistArray:
+def svdvals(x: Any, /) -> Array:
     """Return the singular values, the largest first; every engine gets those of a matrix."""
     (x,) = operands(x)
     flat = x.mT if x.ndim >= 2 and x.shape[-2] < x.shape[-1] else x
 
-    def in_rows(y: DistArray) -> tuple[DistArray, ...]:
+    def in_rows(y: Array) -> tuple[Array, ...]:
         return factored("svdvals", triangles(y, with_q=False))
 
     return factored("svdvals", (flat,), (), in_rows, qdwh.svdvals, SPECTRAL)[0]
@@ -183,10 +185,10 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
 
 
 @stands_for(np.linalg.eigvalsh)
-def eigvalsh(a: Any, UPLO: str = "L") -> DistArray:
+def eigvalsh(a: Any, UPLO: str = "L") -> Array:
     """Return the eigenvalues of Hermitian matrices, in ascending order."""
 
-    def large(x: DistArray) -> list[DistArray]:
+    def large(x: Array) -> list[Array]:
         return qdwh.eigh(x, UPLO)[:1]
 
     return factored("eigvalsh", operands(a), (UPLO,), None, large, SPECTRAL)[0]
@@ -204,14 +206,14 @@ def eig(a: Any) -> Any:
 
 
 @stands_for(np.linalg.eigvals)
-def eigvals(a: Any) -> DistArray:
+def eigvals(a: Any) -> Array:
     """Return the eigenvalues of square matrices; real if all are, so it waits for the engines."""
     (x,) = operands(a)
     w = factored("eigvals", (x,))[0]
     return w if x.dtype.kind == "c" or not _real(w) else w.real
 
 
-def _real(w: DistArray) -> bool:
+def _real(w: Array) -> bool:
     """Look whether all imaginary parts are 0."""
     return not bool((w.imag != 0).any())
 
@@ -220,7 +222,7 @@ def _real(w: DistArray) -> bool:
 
 
 @stands_for(np.linalg.solve)
-def solve(a: Any, b: Any) -> DistArray:
+def solve(a: Any, b: Any) -> Array:
     """Solve systems of linear equations, as ``numpy.linalg.solve``.
 
     Parameters
@@ -247,19 +249,19 @@ def solve(a: Any, b: Any) -> DistArray:
         return factored("solve", (x, y), (), None, panel_commands.solve, on_node=ON_NODE)[0]
     np.linalg.solve(np.empty((0, *x.shape[-2:]), x.dtype), np.empty(y.shape, y.dtype))
     found = factored(
-        "solve", (x, y._look(y._view.insert(1))), (), None, panel_commands.solve, on_node=ON_NODE
+        "solve", (x, y.alias(y.dview.insert(1))), (), None, panel_commands.solve, on_node=ON_NODE
     )[0]
-    return found._look(found._view.fix(found.ndim - 1, 0))
+    return found.alias(found.dview.fix(found.ndim - 1, 0))
 
 
 @stands_for(np.linalg.inv)
-def inv(a: Any) -> DistArray:
+def inv(a: Any) -> Array:
     """Return the inverse of square matrices; LinAlgError comes from the engines."""
     return factored("inv", operands(a), (), None, panel_commands.inv, on_node=ON_NODE)[0]
 
 
 @stands_for(np.linalg.det)
-def det(a: Any) -> DistArray:
+def det(a: Any) -> Array:
     """Return the determinant of square matrices."""
     return factored("det", operands(a), (), None, panel_commands.det, on_node=ON_NODE)[0]
 
@@ -285,33 +287,31 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, ...]:
     ) if (x.ndim != 2 or y.ndim not in (1, 2)) else None
     if x.shape[0] != y.shape[0]:
         raise np.linalg.LinAlgError("Incompatible dimensions")
-    columns = y if y.ndim == 2 else y._look(y._view.insert(1))
+    columns = y if y.ndim == 2 else y.alias(y.dview.insert(1))
     eps = np.finfo(np.result_type(x.dtype, y.dtype, np.float32)).eps
     cut = float(eps * max(x.shape) if rcond is None else rcond)
     found, rank, s = factored("lstsq", (x, columns), (cut,), lambda p, q: _tall_lstsq(p, q, cut))
     known = int(rank)
     residuals = _residuals(x, found, columns) if known == x.shape[1] < x.shape[0] else None
     if y.ndim == 1:
-        found = found._look(found._view.fix(1, 0))
+        found = found.alias(found.dview.fix(1, 0))
     if residuals is None:
-        residuals = FUNCTIONS[np.zeros_like](s, shape=(0,))
+        residuals = zeros_like(s, shape=(0,))
     return found, residuals, known, s
 
 
-def _tall_lstsq(a: DistArray, b: DistArray, cut: float) -> tuple[DistArray, ...]:
+def _tall_lstsq(a: Array, b: Array, cut: float) -> tuple[Array, ...]:
     q, r = triangles(a, with_q=True)
     return factored("lstsq", (r, _matmul(q.T.conj(), b)), (cut,))
 
 
-def _residuals(a: DistArray, x: DistArray, b: DistArray) -> DistArray:
+def _residuals(a: Array, x: Array, b: Array) -> Array:
     rest = b - _matmul(a, x)
     return (rest.conj() * rest).real.sum(axis=0)
 
 
 @stands_for(np.linalg.pinv)
-def pinv(
-    a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue
-) -> DistArray:
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Array:
     """Return the Moore-Penrose pseudo-inverse, as ``numpy.linalg.pinv``: from singular vectors."""
     (x,) = operands(a)
     np.linalg.pinv(np.empty((0,) * x.ndim, x.dtype), rcond, hermitian, rtol=rtol)  # checks
@@ -322,14 +322,14 @@ def pinv(
     if not s.size:
         return _matmul(vh.mT, u.mT)
     cut = _column(given) * s.max(axis=-1, keepdims=True)
-    inverse = FUNCTIONS[np.where](s > cut, 1 / FUNCTIONS[np.where](s > cut, s, 1), 0)
+    inverse = where(s > cut, 1 / where(s > cut, s, 1), 0)
     return _matmul(vh.mT, _column(inverse) * u.mT)
 
 
 def _column(x: Any) -> Any:
     """Return array-like tolerances or values with one more axis."""
-    if isinstance(x, DistArray):
-        return x._look(x._view.insert(x.ndim))
+    if isinstance(x, Array):
+        return x.alias(x.dview.insert(x.ndim))
     return np.asarray(x)[..., None] if np.ndim(x) else x
 
 
@@ -349,7 +349,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     if tol is None:
         if rtol is None:
             rtol = max(x.shape[-2:]) * np.finfo(s.dtype).eps
-        largest: DistArray = s.max(axis=-1, keepdims=True, initial=0)  # type: ignore[no-untyped-call]
+        largest: Array = s.max(axis=-1, keepdims=True, initial=0)
         cut = largest * _column(rtol)
     else:
         cut = _column(tol)
@@ -357,7 +357,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 
 
 @stands_for(np.linalg.cond)
-def cond(x: Any, p: Any = None) -> DistArray:
+def cond(x: Any, p: Any = None) -> Array:
     """Return the condition number, as ``numpy.linalg.cond``; infinite where it cannot be known."""
     (a,) = operands(x)
     if a.here is not None:
@@ -372,18 +372,18 @@ def cond(x: Any, p: Any = None) -> DistArray:
         norm = FUNCTIONS[np.linalg.norm]
         found = norm(a, p, axis=(-2, -1)) * norm(inv(a), p, axis=(-2, -1))
     broken = elementwise("isnan", a).any(axis=(-2, -1))
-    return FUNCTIONS[np.where](elementwise("isnan", found) & ~broken, np.inf, found)
+    return where(elementwise("isnan", found) & ~broken, np.inf, found)
 
 
 @stands_for(np.linalg.matrix_power)
-def matrix_power(a: Any, n: Any) -> DistArray:
+def matrix_power(a: Any, n: Any) -> Array:
     """Raise square matrices to an integer power, by repeated squaring."""
     (x,) = operands(a)
     np.linalg.matrix_power(np.empty((0, *x.shape[-2:]) if x.ndim > 1 else x.shape, x.dtype), n)
     power = operator.index(n)
     if power == 0:
         ones = eye(x.shape[-1], dtype=x.dtype, session=x.session)
-        return FUNCTIONS[np.broadcast_to](ones, x.shape).copy()
+        return broadcast_to(ones, x.shape).copy()
     base, power = (inv(x), -power) if power < 0 else (x, power)
     found: Any = None
     while power:

@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
 from distnb.client.linalg.contraction_commands import add_up
 from distnb.client.linalg.factorization_commands import collective, in_layout
-from distnb.client.record.array import create
+from distnb.client.record.array import Array, create
 from distnb.geometry.axes import Block, Whole
 from distnb.geometry.layout import Grid, Layout
 from distnb.geometry.views import follow
@@ -33,10 +32,10 @@ class Way(NamedTuple):
     """A way to multiply: the elements it moves, and what does it."""
 
     moved: float
-    run: Callable[[], DistArray]
+    run: Callable[[], Array]
 
 
-def ways(a: DistArray, b: DistArray, dtype: np.dtype) -> Iterator[Way]:
+def ways(a: Array, b: Array, dtype: np.dtype) -> Iterator[Way]:
     """Enumerate ways to multiply two matrices of which one has both axes dealt over a grid."""
     grid = _grid(a) or _grid(b)
     if grid is None or 0 in (a.size, b.size):
@@ -51,7 +50,7 @@ def ways(a: DistArray, b: DistArray, dtype: np.dtype) -> Iterator[Way]:
     yield Way(to_b + a.size * q + 2.0 * n * m * (p - 1), lambda: _beside_right(a, b, here, dtype))
 
 
-def _grid(x: DistArray) -> Grid | None:
+def _grid(x: Array) -> Grid | None:
     """Return the grid over which both axes of a matrix are dealt: that of the rows comes first."""
     layout, _ = follow(x.placed, x.session.size)
     if len(layout.grid.sizes) != 2 or sorted(layout.dims) != [0, 1]:
@@ -61,18 +60,18 @@ def _grid(x: DistArray) -> Grid | None:
     return Grid(layout.grid.first, (sizes[d], sizes[e]), (strides[d], strides[e]))
 
 
-def _move(x: DistArray, layout: Layout) -> float:
+def _move(x: Array, layout: Layout) -> float:
     """Return (about) the elements that travel to bring ``x`` into a layout."""
     same = follow(x.placed, x.session.size)[0] == layout
     return 0.0 if same else float(x.size)
 
 
-def _summa(a: DistArray, b: DistArray, here: Layout, dtype: np.dtype) -> DistArray:
+def _summa(a: Array, b: Array, here: Layout, dtype: np.dtype) -> Array:
     """Multiply panel by panel."""
     a, b = in_layout(a, here, dtype), in_layout(b, here, dtype)
     grid, session = here.grid, a.session
     out = create(session, (a.shape[0], b.shape[1]), dtype, here, ("empty",))
-    now: list[DistArray] = []
+    now: list[Array] = []
     for part, following in pairwise([(), *_parts(a.shape[1], grid), ()]):
         made = []
         if following:
@@ -96,7 +95,7 @@ def _parts(k: int, grid: Grid) -> list[tuple[int, int]]:
     return [(i, min(i + WIDTH, last)) for first, last in whole for i in range(first, last, WIDTH)]
 
 
-def _beside_left(a: DistArray, b: DistArray, here: Layout, dtype: np.dtype) -> DistArray:
+def _beside_left(a: Array, b: Array, here: Layout, dtype: np.dtype) -> Array:
     """Multiply where the left operand is; add up along the rows of the grid."""
     grid = here.grid
     b = in_layout(b, Layout(grid, (_BLOCK, _WHOLE), (1, -1)))
@@ -104,7 +103,7 @@ def _beside_left(a: DistArray, b: DistArray, here: Layout, dtype: np.dtype) -> D
     return _added(in_layout(a, here), b, grid.sizes[1], where, dtype)
 
 
-def _beside_right(a: DistArray, b: DistArray, here: Layout, dtype: np.dtype) -> DistArray:
+def _beside_right(a: Array, b: Array, here: Layout, dtype: np.dtype) -> Array:
     """Multiply where the right operand is; add up along the columns of the grid."""
     grid = here.grid
     a = in_layout(a, Layout(grid, (_WHOLE, _BLOCK), (-1, 0)))
@@ -112,7 +111,7 @@ def _beside_right(a: DistArray, b: DistArray, here: Layout, dtype: np.dtype) -> 
     return _added(a, in_layout(b, here), grid.sizes[0], where, dtype)
 
 
-def _added(a: DistArray, b: DistArray, parts: int, where: Layout, dtype: np.dtype) -> DistArray:
+def _added(a: Array, b: Array, parts: int, where: Layout, dtype: np.dtype) -> Array:
     """Add up the products of the parts of the summed axis."""
     shape = (parts, a.shape[0], b.shape[1])
     partial = create(a.session, shape, dtype, where, ("fill", 0))
@@ -120,7 +119,7 @@ def _added(a: DistArray, b: DistArray, parts: int, where: Layout, dtype: np.dtyp
     return add_up(partial, (0,))
 
 
-def multiply_parts(out: DistArray, a: DistArray, b: DistArray) -> None:
+def multiply_parts(out: Array, a: Array, b: Array) -> None:
     """Record products of what each engine holds."""
     operands = (a.operand, b.operand)
     a.session.record(Local("matmul", out.operand, operands, a.session.site()))

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
 from distnb.client.linalg.factorization_commands import operands
 from distnb.client.linalg.factorizations import svdvals
+from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import watched
 from distnb.client.record.indexing import some_axes
 from distnb.client.record.namespace import stands_for
@@ -19,7 +19,7 @@ __all__ = ["matrix_norm", "norm", "vector_norm"]
 
 
 @stands_for(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> DistArray:
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Array:
     """Return a norm of matrices or vectors, as ``numpy.linalg.norm``.
 
     Layouts are those of a reduction over the axes; the norms 2, -2 and 'nuc' of matrices are found
@@ -50,7 +50,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Di
 
 
 @stands_for(np.linalg.vector_norm)
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> DistArray:
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Array:
     """Return a norm of vectors along axes (None: of all elements)."""
     (a,) = operands(x)
     if a.here is not None:
@@ -61,12 +61,12 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
 
 @stands_for(np.linalg.matrix_norm)
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> DistArray:
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
     """Return a norm of the matrices in the last two axes."""
     return norm(x, ord, (-2, -1), keepdims)
 
 
-def _here(a: DistArray, name: str, function: Any, *args: Any, **options: Any) -> DistArray:
+def _here(a: Array, name: str, function: Any, *args: Any, **options: Any) -> Array:
     return settled(a.session, np.asarray(watched(name, function, *args, **options)))
 
 
@@ -81,7 +81,7 @@ def _axes(axis: Any, ndim: int) -> tuple[Any, ...]:
         raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
 
 
-def _vector(a: DistArray, ord: Any, axes: tuple[int, ...], keepdims: bool) -> DistArray:
+def _vector(a: Array, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Array:
     options = {"axis": axes, "keepdims": keepdims}
     size = elementwise("absolute", a)
     if ord is None or ord in (2, "f", "fro"):
@@ -110,7 +110,7 @@ def _no_words(ord: Any) -> None:
 _SUMS = {1: (0, "max"), -1: (0, "min"), np.inf: (1, "max"), -np.inf: (1, "min")}
 
 
-def _matrix(a: DistArray, ord: Any, axes: tuple[Any, ...], keepdims: bool) -> DistArray:
+def _matrix(a: Array, ord: Any, axes: tuple[Any, ...], keepdims: bool) -> Array:
     pair = tuple(some_axes(d, a.ndim)[0] for d in axes)
     if pair[0] == pair[1]:
         raise ValueError("Duplicate axes given.")
@@ -128,7 +128,7 @@ def _matrix(a: DistArray, ord: Any, axes: tuple[Any, ...], keepdims: bool) -> Di
         best = {2: "max", -2: "min", "nuc": "sum"}[ord]
         found = getattr(s, best)(axis=-1, **least)
         for d in sorted(pair):
-            found = found._look(found._view.insert(d))
+            found = found.alias(found.dview.insert(d))
     else:
         raise ValueError("Invalid norm order for matrices.")
     return found if keepdims else found.squeeze(axis=pair)

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
 from distnb.client.linalg.contractions import diagonal
 from distnb.client.linalg.factorization_commands import collective, in_layout, rows
-from distnb.client.record.array import create
+from distnb.client.math.reductions import prod
+from distnb.client.math.ufuncs import where
+from distnb.client.record.array import Array, create
 from distnb.client.record.creation import arange, eye
-from distnb.client.record.namespace import FUNCTIONS
 from distnb.client.record.operations import copied, elementwise
 from distnb.geometry.axes import BlockCyclic, Whole
 from distnb.geometry.layout import Grid, Layout, replicated
@@ -34,7 +34,7 @@ Steps = Sequence[tuple[int, ...]]
 class _Sweep:
     """A matrix whose columns are dealt, and what belongs to it while it is factored."""
 
-    def __init__(self, x: DistArray, like: np.dtype | None = None) -> None:
+    def __init__(self, x: Array, like: np.dtype | None = None) -> None:
         self.session = session = x.session
         self.dtype = matrix_functions.work_dtype(
             x.dtype if like is None else np.result_type(x, like)
@@ -50,97 +50,95 @@ class _Sweep:
         self.steps: Steps = [(i, min(i + WIDTH, k)) for i in range(0, k, WIDTH)]
 
     def run(
-        self, kind: str, followers: Sequence[DistArray] = (), more: Any = None, back: bool = False
+        self, kind: str, followers: Sequence[Array] = (), more: Any = None, back: bool = False
     ) -> None:
         """Record all steps of a kind, from the last to the first if ``back``."""
         steps = [(), *(reversed(self.steps) if back else self.steps), ()]
         bases = [self.matrix, self.pivots, self.beside, *followers]
-        now: list[DistArray] = []
+        now: list[Array] = []
         for step, following in pairwise(steps):
             made = [self._panel(kind, *following)] if following else []
             args = (kind, step, following, len(followers), more)
             collective("panel", [*bases, *made], [*bases, *now], args)
             now = made
 
-    def _panel(self, kind: str, first: int, last: int) -> DistArray:
+    def _panel(self, kind: str, first: int, last: int) -> Array:
         b = last - first
         length = {"back": last}.get(kind, self.m - first + (b if kind in ("qr", "q") else 0))
         where = replicated(2, self.session.size)
         return create(self.session, (b, length), self.dtype, where, ("empty",))
 
-    def ones(self, k: int) -> DistArray:
+    def ones(self, k: int) -> Array:
         """Return the first columns of the identity as rows of a base."""
         where = rows(self.session.size)
         found = eye(k, self.m, dtype=self.dtype, dist=where, session=self.session)
         return in_layout(found, where)
 
-    def beside_rows(self, x: DistArray) -> DistArray:
+    def beside_rows(self, x: Array) -> Array:
         """Return the columns of ``x`` as rows of a base: they follow."""
         return copied(x.T, self.dtype, rows(self.session.size))
 
 
-def cholesky(a: DistArray) -> list[DistArray]:
+def cholesky(a: Array) -> list[Array]:
     """Return the lower factor of a positive definite matrix."""
     sweep = _Sweep(a)
     sweep.run("cholesky")
     return [sweep.matrix.T]
 
 
-def solve(a: DistArray, b: DistArray) -> list[DistArray]:
+def solve(a: Array, b: Array) -> list[Array]:
     """Return the solutions of systems of equations."""
     sweep = _Sweep(a, b.dtype)
     return [_solved(sweep, sweep.beside_rows(b))]
 
 
-def inv(a: DistArray) -> list[DistArray]:
+def inv(a: Array) -> list[Array]:
     """Return the inverse."""
     sweep = _Sweep(a)
     return [_solved(sweep, sweep.ones(len(a)))]
 
 
-def _solved(sweep: _Sweep, right: DistArray) -> DistArray:
+def _solved(sweep: _Sweep, right: Array) -> Array:
     sweep.run("lu", [right], more=True)
     sweep.run("back", [right], back=True)
     return right.T
 
 
-def _triangle(a: DistArray) -> tuple[DistArray, DistArray]:
+def _triangle(a: Array) -> tuple[Array, Array]:
     """Return the diagonal of U, and whether each row was exchanged."""
     sweep = _Sweep(a)
     sweep.run("lu", more=False)
     return diagonal(sweep.matrix), sweep.pivots != arange(len(a), session=a.session) % WIDTH
 
 
-def det(a: DistArray) -> list[DistArray]:
+def det(a: Array) -> list[Array]:
     """Return the determinant."""
     return determinant(*_triangle(a))
 
 
-def slogdet(a: DistArray) -> list[DistArray]:
+def slogdet(a: Array) -> list[Array]:
     """Return sign and logarithm of the determinant."""
     return logarithm(*_triangle(a))
 
 
-def determinant(u: DistArray, swaps: DistArray) -> list[DistArray]:
+def determinant(u: Array, swaps: Array) -> list[Array]:
     """Return the product of the diagonal of U, and of the signs of the exchanges."""
-    return [FUNCTIONS[np.prod](u) * _sign(swaps)]
+    return [prod(u) * _sign(swaps)]
 
 
-def logarithm(u: DistArray, swaps: DistArray) -> list[DistArray]:
+def logarithm(u: Array, swaps: Array) -> list[Array]:
     """Return sign and logarithm of the determinant, from the diagonal of U and the exchanges."""
     size = abs(u)
-    sign: DistArray = FUNCTIONS[np.prod](
-        FUNCTIONS[np.where](size == 0, 0, u / FUNCTIONS[np.where](size == 0, 1, size))
-    )
+    sign: Array = prod(where(size == 0, 0, u / where(size == 0, 1, size)))
     return [sign * _sign(swaps), elementwise("log", size).sum()]
 
 
-def _sign(swaps: DistArray) -> Any:
+def _sign(swaps: Array) -> Any:
     """Return -1 for an odd number of exchanges."""
-    return FUNCTIONS[np.prod](FUNCTIONS[np.where](swaps, -1.0, 1.0))
+    return prod(where(swaps, -1.0, 1.0))
 
 
-def qr(a: DistArray, mode: str) -> list[DistArray]:
+def qr(a: Array, mode: str) -> list[Array]:
     """Return Q (reduced or complete) and R, or R alone."""
     sweep = _Sweep(a)
     k = sweep.m if mode == "complete" else min(a.shape)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
 from distnb.client.linalg import grid_products
 from distnb.client.linalg.contraction_commands import (
     add_up,
@@ -25,10 +24,10 @@ from distnb.client.linalg.contraction_commands import (
 )
 from distnb.client.linalg.factorization_commands import in_layout
 from distnb.client.linalg.grid_products import Way, multiply_parts
-from distnb.client.record.array import create
+from distnb.client.record.array import Array, create
 from distnb.client.record.creation import asarray
 from distnb.client.record.host_arrays import all_here, fits, watched
-from distnb.client.record.namespace import public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
     as_dist,
     check_session,
@@ -43,8 +42,8 @@ from distnb.geometry.views import View
 __all__ = ["dot", "matmul", "matvec", "vecdot", "vecmat"]
 
 
-@public("matmul", np.matmul)
-def matmul(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
+@stands_for(np.matmul)
+def matmul(x1: Any, x2: Any, out: Any = None, **options: Any) -> Array:
     """Multiply matrices, as ``numpy.matmul``.
 
     The result is split as the operand that stays (rows or columns), or held by every engine when
@@ -63,19 +62,19 @@ def matmul(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
     a, b = as_dist(a, a.session), as_dist(b, a.session)
     left, right = a, b
     if a.ndim == 1:
-        left = a._look(a._view.insert(0))
+        left = a.alias(a.dview.insert(0))
     if b.ndim == 1:
-        right = b._look(b._view.insert(1))
+        right = b.alias(b.dview.insert(1))
     found = _stacked(left, right) if max(a.ndim, b.ndim) > 2 else _matrices(left, right, dtype)
     if b.ndim == 1:
-        found = found._look(found._view.fix(found.ndim - 1, 0))
+        found = found.alias(found.dview.fix(found.ndim - 1, 0))
     if a.ndim == 1:
-        found = found._look(found._view.fix(found.ndim - (1 if b.ndim == 1 else 2), 0))
+        found = found.alias(found.dview.fix(found.ndim - (1 if b.ndim == 1 else 2), 0))
     return _into(found, out)
 
 
-@public("dot", np.dot)
-def dot(a: Any, b: Any, out: Any = None) -> DistArray:
+@stands_for(np.dot)
+def dot(a: Any, b: Any, out: Any = None) -> Array:
     """Multiply along the last axis of ``a`` and the last but one of ``b``, as ``numpy.dot``."""
     x, y = _operands(a, b)
     if 0 in (x.ndim, y.ndim):
@@ -90,8 +89,8 @@ def dot(a: Any, b: Any, out: Any = None) -> DistArray:
     return matmul(x, y, out=out)
 
 
-@public("vecdot", np.vecdot)
-def vecdot(x1: Any, x2: Any, out: Any = None, axis: int = -1, **options: Any) -> DistArray:
+@stands_for(np.vecdot)
+def vecdot(x1: Any, x2: Any, out: Any = None, axis: int = -1, **options: Any) -> Array:
     """Sum the products of (the conjugate of) vectors along an axis, as ``numpy.vecdot``."""
     _no_options("vecdot", options)
     a, b = _operands(x1, x2)
@@ -106,34 +105,34 @@ def vecdot(x1: Any, x2: Any, out: Any = None, axis: int = -1, **options: Any) ->
     )
 
 
-@public("matvec", np.matvec)
-def matvec(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
+@stands_for(np.matvec)
+def matvec(x1: Any, x2: Any, out: Any = None, **options: Any) -> Array:
     """Multiply matrices with vectors, as ``numpy.matvec``."""
     _no_options("matvec", options)
     a, x = _operands(x1, x2)
     _need("matvec", a.ndim >= 2 and x.ndim >= 1 and a.shape[-1] == x.shape[-1], a, x)
-    found = matmul(a, x._look(x._view.insert(x.ndim)))
-    return _into(found._look(found._view.fix(found.ndim - 1, 0)), out)
+    found = matmul(a, x.alias(x.dview.insert(x.ndim)))
+    return _into(found.alias(found.dview.fix(found.ndim - 1, 0)), out)
 
 
-@public("vecmat", np.vecmat)
-def vecmat(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
+@stands_for(np.vecmat)
+def vecmat(x1: Any, x2: Any, out: Any = None, **options: Any) -> Array:
     """Multiply (conjugated) vectors with matrices, as ``numpy.vecmat``."""
     _no_options("vecmat", options)
     x, a = _operands(x1, x2)
     _need("vecmat", a.ndim >= 2 and x.ndim >= 1 and a.shape[-2] == x.shape[-1], x, a)
     row = elementwise("conjugate", x) if x.dtype.kind == "c" else x
-    found = matmul(row._look(row._view.insert(row.ndim - 1)), a)
-    return _into(found._look(found._view.fix(found.ndim - 2, 0)), out)
+    found = matmul(row.alias(row.dview.insert(row.ndim - 1)), a)
+    return _into(found.alias(found.dview.fix(found.ndim - 2, 0)), out)
 
 
 # -- arguments ---------------------------------------------------------------------------------
 
 
-def _operands(x1: Any, x2: Any) -> tuple[DistArray, DistArray]:
-    one = x1 if isinstance(x1, DistArray) else x2
+def _operands(x1: Any, x2: Any) -> tuple[Array, Array]:
+    one = x1 if isinstance(x1, Array) else x2
     for x in (x1, x2):
-        if isinstance(x, DistArray):
+        if isinstance(x, Array):
             check_session(x, one.session)
     return asarray(x1, session=one.session), asarray(x2, session=one.session)
 
@@ -143,7 +142,7 @@ def _no_options(name: str, options: dict[str, Any]) -> None:
         raise TypeError(explain(f"{name}()", f"{', '.join(options)}=", "out", "leave it out"))
 
 
-def _need(name: str, good: bool, a: DistArray, b: DistArray) -> None:
+def _need(name: str, good: bool, a: Array, b: Array) -> None:
     if not good:
         raise ValueError(
             explain(
@@ -152,7 +151,7 @@ def _need(name: str, good: bool, a: DistArray, b: DistArray) -> None:
         )
 
 
-def _check(name: str, a: DistArray, b: DistArray) -> None:
+def _check(name: str, a: Array, b: Array) -> None:
     if 0 in (a.ndim, b.ndim):
         raise ValueError(
             explain(name, f"{a.ndim} and {b.ndim} axes", "at least 1 each", "use * for scalars")
@@ -160,7 +159,7 @@ def _check(name: str, a: DistArray, b: DistArray) -> None:
     _need(name, a.shape[-1] == b.shape[-2 if b.ndim > 1 else 0], a, b)
 
 
-def _small(a: DistArray, b: DistArray, dtype: np.dtype) -> bool:
+def _small(a: Array, b: Array, dtype: np.dtype) -> bool:
     """Tell whether the product of two arrays in the notebook is to stay there."""
     try:
         stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
@@ -170,7 +169,7 @@ def _small(a: DistArray, b: DistArray, dtype: np.dtype) -> bool:
     return fits(prod(stack + columns) * dtype.itemsize)
 
 
-def _into(found: DistArray, out: Any) -> DistArray:
+def _into(found: Array, out: Any) -> Array:
     out = out[0] if isinstance(out, tuple) else out
     if out is None:
         return found
@@ -181,7 +180,7 @@ def _into(found: DistArray, out: Any) -> DistArray:
 # -- three ways to multiply two matrices -----------------------------------------------------------
 
 
-def _matrices(a: DistArray, b: DistArray, dtype: np.dtype) -> DistArray:
+def _matrices(a: Array, b: Array, dtype: np.dtype) -> Array:
     """Multiply n x k and k x m matrices in the way that moves the least."""
     size, n, m = a.session.size, a.shape[0], b.shape[1]
     rows, columns = split(0, size), split(1, size)
@@ -204,15 +203,15 @@ def _matrices(a: DistArray, b: DistArray, dtype: np.dtype) -> DistArray:
 
 
 def _product(
-    a: DistArray, b: DistArray, la: Layout, lb: Layout, shape: Ints, lo: Layout, dtype: np.dtype
-) -> DistArray:
+    a: Array, b: Array, la: Layout, lb: Layout, shape: Ints, lo: Layout, dtype: np.dtype
+) -> Array:
     """Multiply what each engine holds of two operands that were brought into these layouts."""
     out = create(a.session, shape, dtype, lo, ("empty",))
     multiply_parts(out, _lying(a, la), _lying(b, lb))
     return out
 
 
-def _inner(a: DistArray, b: DistArray, dtype: np.dtype) -> DistArray:
+def _inner(a: Array, b: Array, dtype: np.dtype) -> Array:
     """Multiply the engines' parts along the summed axis, and add up the partial products."""
     size = a.session.size
     shape = (size, a.shape[0], b.shape[1])
@@ -221,16 +220,16 @@ def _inner(a: DistArray, b: DistArray, dtype: np.dtype) -> DistArray:
     return add_up(partial, (0,))
 
 
-def _lying(x: DistArray, layout: Layout) -> DistArray:
+def _lying(x: Array, layout: Layout) -> Array:
     """Return ``x`` in a layout: itself, maybe as the transposed view of a base, or a copy."""
-    base = x._base
-    turned = len(base.shape) == 2 and x._view == View.whole(base.shape).transpose((1, 0))
+    base = x.dbase
+    turned = len(base.shape) == 2 and x.dview == View.whole(base.shape).transpose((1, 0))
     if turned and layout == base.layout.T:
         return x
     return in_layout(x, layout)
 
 
-def _stacked(a: DistArray, b: DistArray) -> DistArray:
+def _stacked(a: Array, b: Array) -> Array:
     """Multiply stacks of matrices; axes of the stack that are stretched are left out."""
     try:
         stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
@@ -242,17 +241,17 @@ def _stacked(a: DistArray, b: DistArray) -> DistArray:
     io = (*range(n), n, n + 2)
     found = contract(x, ia, y, ib, tuple(i for i in io if i in ia or i in ib))
     for d in [d for d in range(n) if d not in ia and d not in ib]:
-        found = found._look(found._view.insert(d))
+        found = found.alias(found.dview.insert(d))
     return found
 
 
-def _labelled(x: DistArray, stack: Ints, last: Ints) -> tuple[DistArray, Ints]:
+def _labelled(x: Array, stack: Ints, last: Ints) -> tuple[Array, Ints]:
     """Return an operand without axes of length 1 of the stack, and the labels of those left."""
     labels: list[int] = []
     first = len(stack) - (x.ndim - 2)
     for d in range(first, len(stack)):
         if x.shape[len(labels)] == 1:
-            x = x._look(x._view.fix(len(labels), 0))
+            x = x.alias(x.dview.fix(len(labels), 0))
         else:
             labels.append(d)
     return x, (*labels, *last)

@@ -14,15 +14,16 @@ from math import sqrt
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
 from distnb.client.linalg import panel_commands
 from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.factorization_commands import SPECTRAL, factored, too_large
 from distnb.client.linalg.products import matmul
+from distnb.client.math.ufuncs import where
+from distnb.client.record.array import Array, create
 from distnb.client.record.creation import eye, indices
-from distnb.client.record.namespace import FUNCTIONS
+from distnb.client.record.placement import layout_of_new
+from distnb.client.select.sorting import sort
 from distnb.client.shape.joining import concatenate
-from distnb.client.stats.random import default_rng
 from distnb.ops import matrix_functions
 
 __all__ = ["eigh", "svd", "svdvals"]
@@ -49,7 +50,7 @@ def weights() -> list[tuple[float, float, float]]:
     return found
 
 
-def unitary(x: DistArray) -> DistArray:
+def unitary(x: Array) -> Array:
     """Return the unitary polar factor of a matrix with at least as many rows as columns."""
     m, n = x.shape
     one = eye(n, dtype=x.dtype, session=x.session)
@@ -66,17 +67,17 @@ def unitary(x: DistArray) -> DistArray:
     return x
 
 
-def _size(x: DistArray) -> float:
+def _size(x: Array) -> float:
     """Read the Frobenius norm."""
     return sqrt(float((abs(x) ** 2).sum()))
 
 
-def _or_one(x: DistArray) -> DistArray:
+def _or_one(x: Array) -> Array:
     """Return a number, or 1 instead of 0."""
     return x + (x == 0)
 
 
-def svd(x: DistArray) -> list[DistArray]:
+def svd(x: Array) -> list[Array]:
     """Return left vectors, values and right vectors of a matrix with at least as many rows."""
     x = _work(x)
     u = unitary(x)
@@ -86,25 +87,24 @@ def svd(x: DistArray) -> list[DistArray]:
     return [matmul(u, v), abs(w), v.T.conj()]
 
 
-def svdvals(x: DistArray) -> list[DistArray]:
+def svdvals(x: Array) -> list[Array]:
     """Return the singular values."""
-    return [FUNCTIONS[np.sort](svd(x)[1])[::-1]]
+    return [sort(svd(x)[1])[::-1]]
 
 
-def eigh(x: DistArray, triangle: str) -> list[DistArray]:
+def eigh(x: Array, triangle: str) -> list[Array]:
     """Return eigenvalues in ascending order, and eigenvectors, of a Hermitian matrix."""
     x = _work(x)
     row, column = indices(x.shape, session=x.session)
-    where = FUNCTIONS[np.where]
     kept = where(row > column if triangle.upper() == "L" else row < column, x, 0)
     return divided(kept + kept.T.conj() + where(row == column, x.real, 0))
 
 
-def _work(x: DistArray) -> DistArray:
+def _work(x: Array) -> Array:
     return x.astype(matrix_functions.work_dtype(x.dtype))
 
 
-def divided(a: DistArray) -> list[DistArray]:
+def divided(a: Array) -> list[Array]:
     """Return eigenvalues and eigenvectors: of each half of the spectrum, as far as needed."""
     if not too_large(a, SPECTRAL) or len(a) == 1:
         return list(factored("eigh", (a,), ("L",)))
@@ -117,7 +117,7 @@ def divided(a: DistArray) -> list[DistArray]:
     return list(factored("eigh", (a,), ("L",)))  # the spectrum cannot be divided
 
 
-def _halves(a: DistArray, shift: float, size: float) -> list[DistArray] | None:
+def _halves(a: Array, shift: float, size: float) -> list[Array] | None:
     """Divide the spectrum at a shift; return None if that does not divide it."""
     n = len(a)
     one = eye(n, dtype=a.dtype, session=a.session)
@@ -128,7 +128,11 @@ def _halves(a: DistArray, shift: float, size: float) -> list[DistArray] | None:
     k = round(float(trace(above).real))
     if not 0 < k < n:
         return None
-    start = matmul(above, default_rng(n, session=a.session).standard_normal((n, k)))
+    layout = layout_of_new((n, k), np.dtype(float), a.session, None)
+    drawn = create(
+        a.session, (n, k), np.dtype(float), layout, ("random", "normal", n, 0, (0.0, 1.0))
+    )
+    start = matmul(above, drawn)
     start = panel_commands.qr(start, "reduced")[0]
     v = panel_commands.qr(matmul(above, start), "complete")[0]
     turned = matmul(matmul(v.T.conj(), a), v)

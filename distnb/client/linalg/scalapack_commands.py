@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
 from distnb.client.linalg.contractions import diagonal
 from distnb.client.linalg.factorization_commands import LIBRARY, collective
 from distnb.client.linalg.panel_commands import determinant, logarithm
-from distnb.client.record.array import create
+from distnb.client.record.array import Array, create
 from distnb.client.record.creation import arange
 from distnb.client.record.operations import copied
 from distnb.common.config import config
@@ -50,7 +49,7 @@ def _grid(size: int) -> Ints:
     return size // columns, columns
 
 
-def _dealt(x: DistArray, dtype: np.dtype | None = None) -> DistArray:
+def _dealt(x: Array, dtype: np.dtype | None = None) -> Array:
     """Return a copy that is dealt in blocks."""
     size = x.session.size
     return copied(
@@ -58,20 +57,20 @@ def _dealt(x: DistArray, dtype: np.dtype | None = None) -> DistArray:
     )
 
 
-def _like(x: DistArray, shape: Ints) -> DistArray:
+def _like(x: Array, shape: Ints) -> Array:
     """Return a new matrix on the grid of another one."""
-    where = _layout(shape, x._base.layout.grid.sizes, x.session.size)
+    where = _layout(shape, x.dbase.layout.grid.sizes, x.session.size)
     return create(x.session, shape, x.dtype, where, ("empty",))
 
 
-def _values(x: DistArray) -> DistArray:
+def _values(x: Array) -> Array:
     """Return room for real values, as many as rows or columns, for every engine."""
     size = x.session.size
     shape = (min(x.shape),)
     return create(x.session, shape, np.dtype(np.float64), replicated(1, size), ("empty",))
 
 
-def _run(name: str, parts: Sequence[DistArray], *args: Any) -> list[DistArray]:
+def _run(name: str, parts: Sequence[Array], *args: Any) -> list[Array]:
     """Record a routine that works on matrices and vectors in place."""
     collective("scalapack", parts, parts, (name, *args))
     return list(parts)
@@ -87,25 +86,25 @@ def _panels_do() -> bool:
     return config.scalapack < 2
 
 
-def _cholesky(x: DistArray, upper: bool) -> list[DistArray] | None:
+def _cholesky(x: Array, upper: bool) -> list[Array] | None:
     if _panels_do():
         return None
     return _run("cholesky", [_dealt(x)], "L" if upper else "U")
 
 
-def _solve(a: DistArray, b: DistArray) -> list[DistArray]:
+def _solve(a: Array, b: Array) -> list[Array]:
     dtype = np.result_type(a.dtype, b.dtype)
     return [_run("solve", [_dealt(a, dtype), _dealt(b.T, dtype)])[1].T]
 
 
-def _inv(x: DistArray) -> list[DistArray]:
+def _inv(x: Array) -> list[Array]:
     return _run("inv", [_dealt(x)])
 
 
-def _triangle(x: DistArray) -> tuple[DistArray, DistArray]:
+def _triangle(x: Array) -> tuple[Array, Array]:
     """Return the diagonal of U, and whether each row was exchanged."""
     a, n = _dealt(x), len(x)
-    grid = a._base.layout.grid
+    grid = a.dbase.layout.grid
     # One block more on each engine is room that the routine wants.
     where = Layout(grid, (BlockCyclic(WIDTH),), (1,))
     shape = (n + grid.sizes[1] * WIDTH,)
@@ -114,15 +113,15 @@ def _triangle(x: DistArray) -> tuple[DistArray, DistArray]:
     return diagonal(a), pivots[:n] != arange(1, n + 1, session=x.session)
 
 
-def _det(x: DistArray) -> list[DistArray]:
+def _det(x: Array) -> list[Array]:
     return determinant(*_triangle(x))
 
 
-def _slogdet(x: DistArray) -> list[DistArray]:
+def _slogdet(x: Array) -> list[Array]:
     return logarithm(*_triangle(x))
 
 
-def _qr(x: DistArray, mode: str) -> list[DistArray] | None:
+def _qr(x: Array, mode: str) -> list[Array] | None:
     if mode == "raw" or _panels_do():
         return None
     k = len(x) if mode == "complete" else min(x.shape)
@@ -133,7 +132,7 @@ def _qr(x: DistArray, mode: str) -> list[DistArray] | None:
     return [q, a[:k]]
 
 
-def _svd(x: DistArray, full: bool) -> list[DistArray] | None:
+def _svd(x: Array, full: bool) -> list[Array] | None:
     if full:
         return None  # it finds as many vectors as values
     a, k = _dealt(x), min(x.shape)
@@ -141,18 +140,18 @@ def _svd(x: DistArray, full: bool) -> list[DistArray] | None:
     return [u, s, vh]
 
 
-def _svdvals(x: DistArray) -> list[DistArray]:
+def _svdvals(x: Array) -> list[Array]:
     a = _dealt(x)
     return _run("svdvals", [a, _values(a)])[1:]
 
 
-def _eigh(x: DistArray, triangle: str) -> list[DistArray]:
+def _eigh(x: Array, triangle: str) -> list[Array]:
     a = _dealt(x)  # whose conjugate is what the routine sees
     _, w, z = _run("eigh", [a, _values(a), _like(a, x.shape)], _other(triangle))
     return [w, z.T.conj()]
 
 
-def _eigvalsh(x: DistArray, triangle: str) -> list[DistArray]:
+def _eigvalsh(x: Array, triangle: str) -> list[Array]:
     a = _dealt(x)
     return _run("eigvalsh", [a, _values(a)], _other(triangle))[1:]
 

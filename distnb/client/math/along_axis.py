@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
+from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray, empty, zeros_like
 from distnb.client.record.eager import session_of
 from distnb.client.record.indexing import one_axis
-from distnb.client.record.namespace import public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
 
 __all__: list[str] = []
 
 
-@public("apply_along_axis", np.apply_along_axis)
-def _apply_along_axis(
+@stands_for(np.apply_along_axis)
+def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
-) -> DistArray:
+) -> Array:
     """Call a function for each lane, as ``numpy.apply_along_axis``.
 
     The function runs in the notebook, with each lane as a distributed array: what it computes runs
@@ -33,7 +33,7 @@ def _apply_along_axis(
     places = list(np.ndindex(moved.shape[:-1]))
     if not places:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    out: DistArray | None = None
+    out: Array | None = None
     for place in places:
         found = asarray(func1d(moved[(*place, ...)], *args, **kwargs), session=x.session)
         if out is None:
@@ -46,15 +46,15 @@ def _apply_along_axis(
     return out.transpose(order) if order else out
 
 
-@public("piecewise", np.piecewise)
-def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> DistArray:
+@stands_for(np.piecewise)
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Array:
     """Choose a function, or a value, by conditions, as ``numpy.piecewise``.
 
     A function is called in the notebook, with the elements for which its condition holds.
     """
     at = asarray(x, session=session_of(x))
     first = None if np.isscalar(condlist) else condlist[0]
-    many = isinstance(first, list | np.ndarray) or (isinstance(first, DistArray) and first.ndim > 0)
+    many = isinstance(first, list | np.ndarray) or (isinstance(first, Array) and first.ndim > 0)
     given = list(condlist) if many or (first is not None and not at.ndim) else [condlist]
     masks = [elementwise("not_equal", asarray(c, session=at.session), 0) for c in given]
     if len(funclist) == len(masks) + 1:

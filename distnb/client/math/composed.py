@@ -8,24 +8,28 @@ from typing import Any
 import numpy as np
 from numpy.lib import _function_base_impl as _numpys
 
-from distnb.client.array.distarray import DistArray
+from distnb.client.math.differences import diff
+from distnb.client.math.scans import cumsum
+from distnb.client.record.array import Array
 from distnb.client.record.creation import array, asarray, zeros_like
 from distnb.client.record.eager import session_of
-from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise
 from distnb.client.record.reducing import reduce
+from distnb.client.select.sorting import sort
+from distnb.client.shape.viewing import expand_dims
 
 __all__: list[str] = []
 
 
-@public("fix", np.fix)
-def _fix(x: Any, out: Any = None) -> DistArray:
+@stands_for(np.fix)
+def fix(x: Any, out: Any = None) -> Array:
     """Round towards zero."""
     return elementwise("trunc", asarray(x), out=out)
 
 
-@public("angle", np.angle)
-def _angle(z: Any, deg: bool = False) -> DistArray:
+@stands_for(np.angle)
+def angle(z: Any, deg: bool = False) -> Array:
     """Return the angle of complex numbers."""
     x = asarray(z)
     parts = (x.imag, x.real) if x.dtype.kind == "c" else (0, x)
@@ -33,37 +37,37 @@ def _angle(z: Any, deg: bool = False) -> DistArray:
     return found * (180 / np.pi) if deg else found
 
 
-@public("iscomplex", np.iscomplex)
-def _iscomplex(x: Any) -> DistArray:
+@stands_for(np.iscomplex)
+def iscomplex(x: Any) -> Array:
     """Tell which elements have an imaginary part."""
     a = asarray(x)
     return elementwise("not_equal", a.imag, 0) if a.dtype.kind == "c" else zeros_like(a, bool)
 
 
-@public("isreal", np.isreal)
-def _isreal(x: Any) -> DistArray:
+@stands_for(np.isreal)
+def isreal(x: Any) -> Array:
     """Tell which elements have no imaginary part."""
     return elementwise("equal", asarray(x).imag, 0)
 
 
-@public("isposinf", np.isposinf)
-def _isposinf(x: Any, out: Any = None) -> DistArray:
+@stands_for(np.isposinf)
+def isposinf(x: Any, out: Any = None) -> Array:
     """Tell which elements are positive infinity."""
     sign = elementwise("signbit", asarray(x))
     return elementwise("logical_and", elementwise("isinf", asarray(x)), ~sign, out=out)
 
 
-@public("isneginf", np.isneginf)
-def _isneginf(x: Any, out: Any = None) -> DistArray:
+@stands_for(np.isneginf)
+def isneginf(x: Any, out: Any = None) -> Array:
     """Tell which elements are negative infinity."""
     sign = elementwise("signbit", asarray(x))
     return elementwise("logical_and", elementwise("isinf", asarray(x)), sign, out=out)
 
 
-@public("nan_to_num", np.nan_to_num)
-def _nan_to_num(
+@stands_for(np.nan_to_num)
+def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
-) -> DistArray:
+) -> Array:
     """Replace NaN and infinities by numbers."""
     a = array(x, copy=copy)
     if a.dtype.kind not in "fc":
@@ -72,7 +76,7 @@ def _nan_to_num(
     high = limits.max if posinf is None else posinf
     low = limits.min if neginf is None else neginf
 
-    def finite(part: DistArray) -> DistArray:
+    def finite(part: Array) -> Array:
         for test, value in ((np.isnan, nan), (np.isposinf, high), (np.isneginf, low)):
             assign(part, value, test(part))  # type: ignore[arg-type]
         return part
@@ -84,8 +88,8 @@ def _nan_to_num(
     return a
 
 
-@public("real_if_close", np.real_if_close)
-def _real_if_close(a: Any, tol: float = 100) -> DistArray:
+@stands_for(np.real_if_close)
+def real_if_close(a: Any, tol: float = 100) -> Array:
     """Return the real part if the imaginary parts are close to zero (reads one value)."""
     x = asarray(a)
     if x.dtype.kind != "c":
@@ -94,8 +98,8 @@ def _real_if_close(a: Any, tol: float = 100) -> DistArray:
     return x.real if bool((abs(x.imag) < most).all()) else x
 
 
-@public("sinc", np.sinc)
-def _sinc(x: Any) -> DistArray:
+@stands_for(np.sinc)
+def sinc(x: Any) -> Array:
     """Return sin(pi x) / (pi x)."""
     y = np.pi * asarray(x)
     eps = np.finfo(y.dtype).eps if y.dtype.kind == "f" else 1e-20
@@ -103,8 +107,8 @@ def _sinc(x: Any) -> DistArray:
     return elementwise("sin", y) / y
 
 
-@public("i0", np.i0)
-def _i0(x: Any) -> DistArray:
+@stands_for(np.i0)
+def i0(x: Any) -> Array:
     """Return the modified Bessel function of the first kind, order 0."""
     a = asarray(x)
     if a.dtype.kind == "c":
@@ -117,7 +121,7 @@ def _i0(x: Any) -> DistArray:
     return elementwise("where", near, small, large / elementwise("sqrt", high)).astype(y.dtype)
 
 
-def _chebyshev(x: DistArray, factors: Sequence[float]) -> DistArray:
+def _chebyshev(x: Array, factors: Sequence[float]) -> Array:
     """Sum up a series of Chebyshev polynomials (Clenshaw's recurrence)."""
     b0: Any = factors[0]
     b1: Any = 0.0
@@ -128,22 +132,22 @@ def _chebyshev(x: DistArray, factors: Sequence[float]) -> DistArray:
     return 0.5 * (b0 - b2)
 
 
-@public("sort_complex", np.sort_complex)
-def _sort_complex(a: Any) -> DistArray:
+@stands_for(np.sort_complex)
+def sort_complex(a: Any) -> Array:
     """Sort along the last axis, as complex numbers."""
-    found = FUNCTIONS[np.sort](asarray(a))
+    found = sort(asarray(a))
     if found.dtype.kind == "c":
         return found
     return found.astype("F" if found.dtype.char in "bhBH" else "D")
 
 
-@public("unwrap", np.unwrap)
-def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * np.pi) -> DistArray:
+@stands_for(np.unwrap)
+def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * np.pi) -> Array:
     """Take out jumps of a period: the corrections are added up along the axis."""
     x = asarray(p)
     d = axis % x.ndim
     rest = (slice(None),) * d + (slice(1, None),)
-    steps = FUNCTIONS[np.diff](x, axis=d)
+    steps = diff(x, axis=d)
     dtype = np.result_type(steps.dtype, period)
     whole = dtype.kind in "iu"
     high, odd = divmod(period, 2) if whole else (period / 2, 0)
@@ -153,29 +157,27 @@ def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * 
     least = period / 2 if discont is None else discont
     change = elementwise("where", abs(steps) < least, 0, wrapped - steps)
     found = x.astype(dtype)
-    found[rest] = x[rest] + FUNCTIONS[np.cumsum](change, d)
+    found[rest] = x[rest] + cumsum(change, d)
     return found
 
 
 # -- comparison ----------------------------------------------------------------------------------
 
 
-@public("isclose", np.isclose)
-def _isclose(
-    a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False
-) -> DistArray:
+@stands_for(np.isclose)
+def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Array:
     """Tell which elements agree within tolerances."""
     numbers, session = (int, float, complex), session_of(a, b, rtol, atol)
     x, y, rtol, atol = (
         v if isinstance(v, numbers) else asarray(v, session=session) for v in (a, b, rtol, atol)
     )
-    if isinstance(y, DistArray):
+    if isinstance(y, Array):
         y = y.astype(np.result_type(y.dtype, 1.0), copy=False)
     elif isinstance(y, int):
         y = float(y)
-    x = x if isinstance(y, DistArray) or isinstance(x, DistArray) else asarray(x)
-    size = elementwise("absolute", y) if isinstance(y, DistArray) else abs(y)
-    finite = elementwise("isfinite", y) if isinstance(y, DistArray) else bool(np.isfinite(y))
+    x = x if isinstance(y, Array) or isinstance(x, Array) else asarray(x)
+    size = elementwise("absolute", y) if isinstance(y, Array) else abs(y)
+    finite = elementwise("isfinite", y) if isinstance(y, Array) else bool(np.isfinite(y))
     near = elementwise("less_equal", abs(x - y), atol + rtol * size) & finite
     near = near | elementwise("equal", x, y)
     if equal_nan:
@@ -184,17 +186,17 @@ def _isclose(
 
 
 def _nan(x: Any) -> Any:
-    return elementwise("isnan", x) if isinstance(x, DistArray) else bool(np.isnan(x))
+    return elementwise("isnan", x) if isinstance(x, Array) else bool(np.isnan(x))
 
 
-@public("allclose", np.allclose)
-def _allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> bool:
+@stands_for(np.allclose)
+def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> bool:
     """Tell whether all elements agree within tolerances (reads one value)."""
-    return bool(reduce("all", _isclose(a, b, rtol, atol, equal_nan)))
+    return bool(reduce("all", isclose(a, b, rtol, atol, equal_nan)))
 
 
-@public("array_equiv", np.array_equiv)
-def _array_equiv(a1: Any, a2: Any) -> bool:
+@stands_for(np.array_equiv)
+def array_equiv(a1: Any, a2: Any) -> bool:
     """Tell whether all elements are equal where they meet by broadcasting (reads one value)."""
     session = session_of(a1, a2)
     x, y = asarray(a1, session=session), asarray(a2, session=session)
@@ -208,14 +210,14 @@ def _array_equiv(a1: Any, a2: Any) -> bool:
 # -- functions over axes -------------------------------------------------------------------------
 
 
-@public("apply_over_axes", np.apply_over_axes)
-def _apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> DistArray:
+@stands_for(np.apply_over_axes)
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Array:
     """Call a function that reduces along one axis for one axis after the other."""
     x = asarray(a)
     for axis in np.ravel(axes):
         found = func(x, int(axis) % x.ndim)
         if found.ndim != x.ndim:
-            found = FUNCTIONS[np.expand_dims](found, int(axis) % x.ndim)
+            found = expand_dims(found, int(axis) % x.ndim)
             if found.ndim != x.ndim:
                 raise ValueError("function is not returning an array of the correct shape")
         x = found

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
+from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray, empty_like
 from distnb.client.record.indexing import one_axis, some_axes
-from distnb.client.record.namespace import public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise
 from distnb.client.record.reducing import reduce
 from distnb.client.shape.joining import concatenate
@@ -24,8 +24,8 @@ def _part(x: Any, axis: int, *index: Any) -> Any:
     return x[(slice(None),) * axis + (slice(*index),)]
 
 
-@public("diff", np.diff)
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> DistArray:
+@stands_for(np.diff)
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
     """Return differences of neighbours along an axis, ``n`` times, as ``numpy.diff``.
 
     The result follows the operand from its second index on: an element goes over each border.
@@ -47,16 +47,16 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     return found
 
 
-def _end(value: Any, x: DistArray, d: int) -> Any:
+def _end(value: Any, x: Array, d: int) -> Any:
     """Return what comes before or after, with a length along the axis."""
-    found = value if isinstance(value, DistArray) else np.asarray(value)
+    found = value if isinstance(value, Array) else np.asarray(value)
     if found.ndim:
         return found
     return np.broadcast_to(found, (*x.shape[:d], 1, *x.shape[d + 1 :]))
 
 
-@public("ediff1d", np.ediff1d)
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DistArray:
+@stands_for(np.ediff1d)
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     """Return differences of neighbours in C order, as ``numpy.ediff1d``."""
     x = ravel(asarray(ary))
     for name, end in (("to_begin", to_begin), ("to_end", to_end)):
@@ -72,13 +72,13 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DistArray:
 
 
 def _kind(x: Any) -> Any:
-    return x.dtype if isinstance(x, DistArray) else np.asanyarray(x).dtype
+    return x.dtype if isinstance(x, Array) else np.asanyarray(x).dtype
 
 
 # -- gradients -------------------------------------------------------------------------------------
 
 
-@public("gradient", np.gradient)
+@stands_for(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Return derivatives along axes by second-order differences, as ``numpy.gradient``.
 
@@ -108,7 +108,7 @@ def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
     return tuple(one_axis(d, ndim) for d in given)
 
 
-def _steps(x: DistArray, axes: tuple[int, ...], given: tuple[Any, ...]) -> list[Any]:
+def _steps(x: Array, axes: tuple[int, ...], given: tuple[Any, ...]) -> list[Any]:
     """Return the distance of neighbours along each axis: a number, or an array of distances."""
     if not given:
         return [1.0] * len(axes)
@@ -120,7 +120,7 @@ def _steps(x: DistArray, axes: tuple[int, ...], given: tuple[Any, ...]) -> list[
 
 
 def _distances(points: Any, n: int) -> Any:
-    points = points if isinstance(points, DistArray) else np.asarray(points)
+    points = points if isinstance(points, Array) else np.asarray(points)
     if not points.ndim:
         return points
     if points.ndim != 1:
@@ -132,7 +132,7 @@ def _distances(points: Any, n: int) -> Any:
     return found[0] if (found == found[0]).all() else found
 
 
-def _derivative(x: DistArray, d: int, h: Any, edge_order: int) -> DistArray:
+def _derivative(x: Array, d: int, h: Any, edge_order: int) -> Array:
     """Return the derivative along one axis; ``h`` are distances of neighbours."""
     found = empty_like(x, np.float64 if x.dtype == bool else x.dtype)
     even = np.ndim(h) == 0
@@ -156,7 +156,7 @@ def _at(x: Any, d: int, i: int) -> Any:
     return _part(x, d, i, i + 1 if i != -1 else None)
 
 
-def _edge(x: DistArray, d: int, h: Any, end: int, order: int) -> Any:
+def _edge(x: Array, d: int, h: Any, end: int, order: int) -> Any:
     """Return the derivative at an end: of order 1, or 2 with three elements."""
     even = np.ndim(h) == 0
     near, far = (h, h) if even else (h[:1], h[1:2]) if end == 0 else (h[-1:], h[-2:-1])
@@ -179,14 +179,14 @@ def _edge(x: DistArray, d: int, h: Any, end: int, order: int) -> Any:
     return left[1] * left[0] + weights[1] * e1 + right[1] * right[0]
 
 
-@public("trapezoid", np.trapezoid)
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> DistArray:
+@stands_for(np.trapezoid)
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
     """Integrate along an axis by the trapezoidal rule, as ``numpy.trapezoid``."""
     values = asarray(y)
     d = one_axis(axis, values.ndim)
     width: Any = dx
     if x is not None:
-        points = x if isinstance(x, DistArray) else np.asarray(x)
+        points = x if isinstance(x, Array) else np.asarray(x)
         width = np.diff(points, axis=0 if points.ndim == 1 else d)
         if points.ndim == 1:
             width = width[(slice(None), *(None,) * (values.ndim - d - 1))]

@@ -10,14 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
 from distnb.client.math.pickling import pickled
 from distnb.client.record import host_arrays
-from distnb.client.record.array import Handle, numeric
+from distnb.client.record.array import Array, numeric
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import at_once
 from distnb.client.record.host_arrays import NUMBERS, all_here, fits
-from distnb.client.record.namespace import public, stands_for
 from distnb.client.record.operations import broadcast_shape, on_engines, understood
 from distnb.common import calling
 from distnb.common.errors import explain
@@ -30,8 +28,7 @@ __all__: list[str] = []
 _Dtypes = tuple[np.dtype, ...]
 
 
-@public("map")
-def _map(function: Callable[..., Any], /, *arrays: Any, dtype: Any = None, **constants: Any) -> Any:
+def map_(function: Callable[..., Any], /, *arrays: Any, dtype: Any = None, **constants: Any) -> Any:
     """Apply a function of NumPy arrays, element by element, on the engines.
 
     Each engine calls the function with its own parts of the arrays, which are broadcast and brought
@@ -94,15 +91,15 @@ def _operands(arrays: Sequence[Any]) -> list[Any]:
     for x in arrays:
         if not understood(x):
             raise TypeError(explain("map()", type(x).__name__, "array-like", "convert it"))
-    found = [x if isinstance(x, Handle) or type(x) in NUMBERS else np.asarray(x) for x in arrays]
-    if not any(isinstance(x, Handle) for x in found):
+    found = [x if isinstance(x, Array) or type(x) in NUMBERS else np.asarray(x) for x in arrays]
+    if not any(isinstance(x, Array) for x in found):
         found[0] = asarray(found[0])
     return found
 
 
 def _constant(x: Any) -> Any:
     """Return an argument that is the same for all elements; small arrays are NumPy's there."""
-    found = x.here if isinstance(x, Handle) else None
+    found = x.here if isinstance(x, Array) else None
     return x if found is None else found.copy()
 
 
@@ -133,7 +130,7 @@ def _asked(function: Callable[..., Any], ins: Sequence[Any]) -> _Dtypes:
 
 def _mapped(function: Any, name: str, ins: Sequence[Any], dtypes: _Dtypes) -> Any:
     """Call a function where the arrays are; return its results."""
-    session = next(x for x in ins if isinstance(x, Handle)).session
+    session = next(x for x in ins if isinstance(x, Array)).session
     shape = broadcast_shape(ins, ())
     small = all(fits(prod(shape) * d.itemsize) for d in dtypes)
     none = (None,) * len(dtypes)
@@ -153,7 +150,7 @@ def _mapped(function: Any, name: str, ins: Sequence[Any], dtypes: _Dtypes) -> An
 
 def _spread(x: Any, shape: Ints) -> Any:
     """Return an operand in the notebook as the function gets it."""
-    found = x.here if isinstance(x, Handle) else x
+    found = x.here if isinstance(x, Array) else x
     if not isinstance(found, np.ndarray):
         return found
     return np.broadcast_to(found, shape) if found.ndim or not shape else found[()]
@@ -162,8 +159,7 @@ def _spread(x: Any, shape: Ints) -> Any:
 # -- functions of scalars ----------------------------------------------------------------------
 
 
-@public("vectorize")
-class Vectorize(np.vectorize):
+class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
     """Make a function of arrays of a function of scalars, as ``numpy.vectorize``.
 
     It is called for each element, on the engine that holds it; what is sent, and what it must not
@@ -251,14 +247,13 @@ def _of_first(called: calling.Elements, ins: Sequence[Any]) -> list[np.dtype]:
 
 def _first(x: Any) -> Any:
     """Return the first element of an operand."""
-    return np.asarray(x[(0,) * x.ndim] if isinstance(x, DistArray) else x).flat[0]
+    return np.asarray(x[(0,) * x.ndim] if isinstance(x, Array) else x).flat[0]
 
 
 # -- ufuncs ------------------------------------------------------------------------------------
 
 
-@stands_for("__call__")
-def _foreign(ufunc: np.ufunc, *inputs: Any, **options: Any) -> Any:
+def foreign(ufunc: np.ufunc, *inputs: Any, **options: Any) -> Any:
     """Apply a ufunc that is not NumPy's, such as those of ``scipy.special``."""
     if ufunc.types and all(set(kinds) <= set("O->") for kinds in ufunc.types):
         expected, do = "a ufunc of numbers", "use distnb.vectorize in place of numpy.frompyfunc"
@@ -266,6 +261,6 @@ def _foreign(ufunc: np.ufunc, *inputs: Any, **options: Any) -> Any:
         expected = "an elementwise ufunc of NumPy, or another one without options"
         do = "assign the result, or use .to_numpy() for small arrays"
     else:
-        return _map(ufunc, *inputs)
+        return map_(ufunc, *inputs)
     got = ", ".join((ufunc.__name__, *(f"{name}=" for name in options)))
     raise TypeError(explain("operation on distributed arrays", got, expected, do))

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
-from distnb.client.record.array import create
+from distnb.client.math.reductions import mean
+from distnb.client.record.array import Array, create
 from distnb.client.record.creation import arange, asarray
 from distnb.client.record.indexing import some_axes
-from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise, settled
 from distnb.client.record.placement import stay
 from distnb.client.record.reducing import reduce
@@ -38,8 +38,8 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@public("pad", np.pad)
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> DistArray:
+@stands_for(np.pad)
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
     """Return a larger array with margins filled in one of many ways, as ``numpy.pad``.
 
     The result follows the array; axes that are split in intervals get blocks. The middle is one
@@ -85,7 +85,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Di
     return found
 
 
-def _margins(x: DistArray, width: Any, mode: Any, kwargs: dict[str, Any]) -> list[tuple[int, int]]:
+def _margins(x: Array, width: Any, mode: Any, kwargs: dict[str, Any]) -> list[tuple[int, int]]:
     """Return the widths before and after along each axis; raises what NumPy raises."""
     if callable(mode):
         raise TypeError(
@@ -121,7 +121,7 @@ def _pairs(value: Any, ndim: int) -> Any:
     return [tuple(pair) for pair in pairs] if strong else pairs.tolist()
 
 
-def _layout(x: DistArray, shape: tuple[int, ...]) -> Layout:
+def _layout(x: Array, shape: tuple[int, ...]) -> Layout:
     """Return the layout of a larger array that follows ``x``."""
     layout = stay(x, x.dtype)
     axes = tuple(Block() if isinstance(a, Irregular | SlicedBlock) else a for a in layout.axes)
@@ -131,11 +131,11 @@ def _layout(x: DistArray, shape: tuple[int, ...]) -> Layout:
 class _Lane(NamedTuple):
     """An array that is to be filled along one axis, outside of its middle."""
 
-    x: DistArray
+    x: Array
     d: int
     widths: tuple[int, int]
 
-    def part(self, start: int | None, stop: int | None, step: int = 1) -> DistArray:
+    def part(self, start: int | None, stop: int | None, step: int = 1) -> Array:
         """Return a slice along the axis."""
         return self.x[(slice(None),) * self.d + (slice(start, stop, step),)]
 
@@ -144,7 +144,7 @@ class _Lane(NamedTuple):
         """Where the middle begins and ends."""
         return self.widths[0], self.x.shape[self.d] - self.widths[1]
 
-    def sides(self) -> list[tuple[int, DistArray, DistArray]]:
+    def sides(self) -> list[tuple[int, Array, Array]]:
         """Return for each margin that there is its side, itself, and the edge of the middle."""
         low, high = self.ends
         both = (
@@ -182,11 +182,11 @@ def _ramp(lane: _Lane, values: Any) -> None:
         assign(margin if side == 0 else _reversed(margin, lane.d), found)
 
 
-def _reversed(x: DistArray, d: int) -> DistArray:
+def _reversed(x: Array, d: int) -> Array:
     return x[(slice(None),) * d + (slice(None, None, -1),)]
 
 
-def _statistic(function: Callable[[DistArray, int], Any]) -> Callable[[_Lane, Any], None]:
+def _statistic(function: Callable[[Array, int], Any]) -> Callable[[_Lane, Any], None]:
     def fill(lane: _Lane, lengths: Any) -> None:
         low, high = lane.ends
         most = high - low
@@ -258,7 +258,7 @@ _FILL: dict[str, Callable[..., None]] = {
     "empty": lambda lane: None,
     "linear_ramp": _ramp,
     "maximum": _statistic(lambda x, d: reduce("max", x, d, keepdims=True)),
-    "mean": _statistic(lambda x, d: FUNCTIONS[np.mean](x, d, keepdims=True)),
+    "mean": _statistic(lambda x, d: mean(x, d, keepdims=True)),
     "median": _statistic(lambda x, d: np.median(x, d, keepdims=True)),
     "minimum": _statistic(lambda x, d: reduce("min", x, d, keepdims=True)),
     "reflect": _mirror(0),
@@ -270,8 +270,8 @@ _FILL: dict[str, Callable[..., None]] = {
 # -- trimming --------------------------------------------------------------------------------------
 
 
-@public("trim_zeros", np.trim_zeros)
-def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> DistArray:
+@stands_for(np.trim_zeros)
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Array:
     """Return a view without zeros at the ends of axes, as ``numpy.trim_zeros``.
 
     Its shape depends on the elements: it is waited for two numbers of each axis.

@@ -8,7 +8,7 @@ from typing import Any
 
 import cloudpickle
 
-from distnb.client.record.array import Handle
+from distnb.client.record.array import Array
 from distnb.common.errors import explain
 
 __all__ = ["pickled"]
@@ -18,7 +18,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
     """Writes functions of the notebook with all that they use, but no distributed arrays."""
 
     def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, Handle):
+        if isinstance(obj, Array):
             raise pickle.PicklingError(f"it uses a distributed array of shape {obj.shape}")
         return super().reducer_override(obj)
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.array.distarray import DistArray
+from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray
 from distnb.client.record.indexing import some_axes
-from distnb.client.record.namespace import FUNCTIONS, NAMESPACE, public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, broadcast, elementwise
 from distnb.client.record.reducing import reduce
 
@@ -20,37 +20,77 @@ __all__: list[str] = []
 _Function = Callable[..., Any]
 
 
-def _make_reduction(name: str) -> _Function:
-    def function(a: Any, axis: Any = None, *args: Any, **options: Any) -> Any:
-        return getattr(asarray(a), name)(axis, *args, **options)
+_LAYOUT = """
 
-    function.__signature__ = inspect.signature(getattr(np, name))  # type: ignore[attr-defined]
-    function.__doc__ = (
-        f"Reduce over ``axis`` as ``numpy.{name}`` does.\n\n    The kept axes stay split as they "
-        "are and every engine along a reduced axis gets a copy of the\n    result; partial results "
-        "travel up and down a binomial tree.\n    "
-    )
-    return function
+    The kept axes stay split as they are and every engine along a reduced axis gets a copy of the
+    result; partial results travel up and down a binomial tree.
+    """
 
 
-for _name, _numpys in {
-    "sum": (np.sum,),
-    "prod": (np.prod,),
-    "min": (np.min,),
-    "max": (np.max,),
-    "any": (np.any,),
-    "all": (np.all,),
-    "argmin": (np.argmin,),
-    "argmax": (np.argmax,),
-}.items():
-    public(_name, *_numpys)(_make_reduction(_name))
-NAMESPACE["amax"], NAMESPACE["amin"] = NAMESPACE["max"], NAMESPACE["min"]
+def _reduction(*numpys: Any) -> Callable[[Any], Any]:
+    """Let a function stand for NumPy's; what all reductions do with layouts goes into its text."""
 
+    def register(f: Any) -> Any:
+        f.__doc__ += _LAYOUT
+        return stands_for(*numpys)(f)
+
+    return register
+
+
+@_reduction(np.sum)
+def sum_(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):  # type: ignore[no-untyped-def]
+    """Sum over ``axis``, as ``numpy.sum``."""
+    return reduce("sum", asarray(a), axis, dtype, out, keepdims, initial, where)
+
+
+@_reduction(np.prod)
+def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):  # type: ignore[no-untyped-def]
+    """Product over ``axis``, as ``numpy.prod``."""
+    return reduce("prod", asarray(a), axis, dtype, out, keepdims, initial, where)
+
+
+@_reduction(np.min, np.amin)
+def min_(a, axis=None, out=None, keepdims=False, initial=None, where=True):  # type: ignore[no-untyped-def]
+    """Minimum over ``axis``, as ``numpy.min``."""
+    return reduce("min", asarray(a), axis, None, out, keepdims, initial, where)
+
+
+@_reduction(np.max, np.amax)
+def max_(a, axis=None, out=None, keepdims=False, initial=None, where=True):  # type: ignore[no-untyped-def]
+    """Maximum over ``axis``, as ``numpy.max``."""
+    return reduce("max", asarray(a), axis, None, out, keepdims, initial, where)
+
+
+@_reduction(np.any)
+def any_(a, axis=None, out=None, keepdims=False, *, where=True):  # type: ignore[no-untyped-def]
+    """Tell whether any element is true, as ``numpy.any``."""
+    return reduce("any", asarray(a), axis, None, out, keepdims, None, where)
+
+
+@_reduction(np.all)
+def all_(a, axis=None, out=None, keepdims=False, *, where=True):  # type: ignore[no-untyped-def]
+    """Tell whether all elements are true, as ``numpy.all``."""
+    return reduce("all", asarray(a), axis, None, out, keepdims, None, where)
+
+
+@_reduction(np.argmin)
+def argmin(a, axis=None, out=None, *, keepdims=False):  # type: ignore[no-untyped-def]
+    """Position of the first minimum, as ``numpy.argmin``."""
+    return reduce("argmin", asarray(a), axis, None, out, keepdims)
+
+
+@_reduction(np.argmax)
+def argmax(a, axis=None, out=None, *, keepdims=False):  # type: ignore[no-untyped-def]
+    """Position of the first maximum, as ``numpy.argmax``."""
+    return reduce("argmax", asarray(a), axis, None, out, keepdims)
+
+
+amin, amax = min_, max_
 
 # -- means -------------------------------------------------------------------------------------
 
 
-def _count(x: DistArray, axes: tuple[int, ...], where: Any, keepdims: bool) -> Any:
+def _count(x: Array, axes: tuple[int, ...], where: Any, keepdims: bool) -> Any:
     """Return how many elements each result is of."""
     if where is True or where is np._NoValue:
         return int(np.prod([x.shape[d] for d in axes], dtype=np.int64))
@@ -58,7 +98,7 @@ def _count(x: DistArray, axes: tuple[int, ...], where: Any, keepdims: bool) -> A
     return reduce("sum", mask, axes, np.dtype(np.intp), None, keepdims)
 
 
-def _working_dtype(x: DistArray, dtype: Any) -> Any:
+def _working_dtype(x: Array, dtype: Any) -> Any:
     """Return the dtype in which NumPy adds up for mean and var."""
     if dtype is not None:
         return np.dtype(dtype)
@@ -67,19 +107,27 @@ def _working_dtype(x: DistArray, dtype: Any) -> Any:
     return np.dtype(np.float32) if x.dtype == np.float16 else None
 
 
-def _result_dtype(f: _Function, x: DistArray, dtype: Any) -> np.dtype:
+def _result_dtype(f: _Function, x: Array, dtype: Any) -> np.dtype:
     return np.asarray(f(np.ones(1, x.dtype), dtype=dtype)).dtype
 
 
-def _finish(found: DistArray, dtype: np.dtype, out: Any) -> DistArray:
+def _finish(found: Array, dtype: np.dtype, out: Any) -> Array:
     if out is not None:
         assign(out, found)
         return out
     return found if found.dtype == dtype else found.astype(dtype)
 
 
-@public("mean", np.mean)
-def _mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):  # type: ignore[no-untyped-def]
+@stands_for(np.mean)
+def mean(
+    a: ArrayLike,
+    axis: Any = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+) -> Array:
     """Arithmetic mean: a sum, divided on the engines."""
     x = asarray(a)
     axes = some_axes(axis, x.ndim)
@@ -98,19 +146,19 @@ def free_of(ddof: Any, correction: Any) -> Any:
     return correction
 
 
-@public("var", np.var)
-def _var(  # type: ignore[no-untyped-def]
-    a,
-    axis=None,
-    dtype=None,
-    out=None,
-    ddof=0,
-    keepdims=False,
+@stands_for(np.var)
+def var(
+    a: ArrayLike,
+    axis: Any = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
+    ddof: float = 0,
+    keepdims: Any = False,
     *,
-    where=True,
-    mean=np._NoValue,
-    correction=np._NoValue,
-):
+    where: Any = True,
+    mean: Any = np._NoValue,
+    correction: Any = np._NoValue,
+) -> Array:
     """Variance in two passes, as NumPy: the mean, then the mean square of what is left."""
     ddof = free_of(ddof, correction)
     x = asarray(a)
@@ -133,40 +181,34 @@ def _var(  # type: ignore[no-untyped-def]
     return _finish(elementwise("divide", squares, free), _result_dtype(np.var, x, dtype), out)
 
 
-@public("std", np.std)
-def _std(  # type: ignore[no-untyped-def]
-    a,
-    axis=None,
-    dtype=None,
-    out=None,
-    ddof=0,
-    keepdims=False,
+@stands_for(np.std)
+def std(
+    a: ArrayLike,
+    axis: Any = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
+    ddof: float = 0,
+    keepdims: Any = False,
     *,
-    where=True,
-    mean=np._NoValue,
-    correction=np._NoValue,
-):
+    where: Any = True,
+    mean: Any = np._NoValue,
+    correction: Any = np._NoValue,
+) -> Array:
     """Take the square root of the variance."""
-    found = FUNCTIONS[np.var](
-        a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction
-    )
+    found = var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
     return elementwise("sqrt", found, out=out)
 
 
-@public("ptp", np.ptp)
-def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> DistArray:
+@stands_for(np.ptp)
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Array:
     """Return how far the largest element is from the smallest."""
     x, keep = asarray(a), keepdims is True
     ends = [reduce(op, x, axis, keepdims=keep) for op in ("max", "min")]
     return elementwise("subtract", *ends, out=out)
 
 
-FUNCTIONS[np.amax] = FUNCTIONS[np.max]
-FUNCTIONS[np.amin] = FUNCTIONS[np.min]
-
-
-@public("count_nonzero", np.count_nonzero)
-def _count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> DistArray:
+@stands_for(np.count_nonzero)
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Array:
     """Count the elements that are not zero."""
     x = asarray(a)
     return reduce("sum", elementwise("not_equal", x, 0), axis, np.dtype(np.intp), None, keepdims)

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
-from distnb.client.record.array import create, numeric
+from distnb.client.record.array import Array, create, numeric
 from distnb.client.record.creation import asarray
 from distnb.client.record.host_arrays import watched
 from distnb.client.record.indexing import one_axis
-from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
     assign,
     copied,
@@ -28,12 +27,12 @@ from distnb.geometry.layout import Layout, default_layout
 from distnb.ops import table
 from distnb.wire.protocol import Collective
 
-__all__ = ["accumulate"]
+__all__ = ["accumulate", "outer", "reduceat"]
 
 
 def accumulate(
     ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None
-) -> DistArray:
+) -> Array:
     """Return the running results of a ufunc along an axis, as ``ufunc.accumulate``.
 
     The result follows the operand, and a cyclic axis along which it runs gets blocks.
@@ -52,10 +51,10 @@ def accumulate(
     return found if out is None else _into(found, out)
 
 
-def _scanned(ufunc: np.ufunc, x: DistArray, d: int, kind: np.dtype) -> DistArray:
+def _scanned(ufunc: np.ufunc, x: Array, d: int, kind: np.dtype) -> Array:
     """Record a scan of what lies as the result, or of a copy that does."""
     layout, session = table.sorted_layout(x.placed, d, x.session.size), x.session
-    there = x._view.is_whole(x._base.shape) and x._base.layout == layout and x.dtype == kind
+    there = x.dview.is_whole(x.dbase.shape) and x.dbase.layout == layout and x.dtype == kind
     if there and ufunc.__name__ in table.UFUNC_REDUCTIONS:
         found = create(session, x.shape, kind, layout, ("empty",))
         source = x
@@ -68,7 +67,7 @@ def _scanned(ufunc: np.ufunc, x: DistArray, d: int, kind: np.dtype) -> DistArray
     return found
 
 
-def _result_dtype(ufunc: np.ufunc, x: DistArray, axis: Any, dtype: Any, out: Any) -> np.dtype:
+def _result_dtype(ufunc: np.ufunc, x: Array, axis: Any, dtype: Any, out: Any) -> np.dtype:
     """Ask NumPy for the dtype in which it accumulates; raises what it raises."""
     sample = np.ones((1,) * x.ndim, x.dtype)
     if dtype is None and out is not None:
@@ -79,48 +78,25 @@ def _result_dtype(ufunc: np.ufunc, x: DistArray, axis: Any, dtype: Any, out: Any
 # -- functions -------------------------------------------------------------------------------------
 
 
-def _make_cumulative(name: str, ufunc: np.ufunc, neutral: int) -> None:
-    """Make ``cumsum`` or ``cumprod``, with and without NaN, and what the standard calls them."""
-    numpys, without, standards = (
-        getattr(np, n) for n in (f"cum{name}", f"nancum{name}", f"cumulative_{name}")
-    )
-
-    def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DistArray:
-        x = asarray(a)
-        if axis is None:
-            x, axis = ravel(x), 0
-        return accumulate(ufunc, x if x.ndim else ravel(x), axis, dtype, out)
-
-    def nan(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DistArray:
-        x = asarray(a)
-        if x.dtype.kind in "fc":
-            x = elementwise("where", elementwise("isnan", x), x.dtype.type(neutral), x)
-        return function(x, axis, dtype, out)
-
-    def cumulative(
-        x: Any,
-        /,
-        *,
-        axis: int | None = None,
-        dtype: Any = None,
-        out: Any = None,
-        include_initial: bool = False,
-    ) -> DistArray:
-        return _cumulative(ufunc, neutral, asarray(x), axis, dtype, out, include_initial)
-
-    function.__doc__ = _SCAN.format(f"cum{name}")
-    nan.__doc__ = f"Running results with NaN taken as {neutral}; see :func:`distnb.cum{name}`."
-    cumulative.__doc__ = (
-        f"Running results along an axis; see :func:`distnb.cum{name}`.\n\n    "
-        f"``include_initial``: the first one is {neutral}, and there is one more."
-    )
-    public(f"cum{name}", numpys)(function)
-    public(f"nancum{name}", without)(nan)
-    public(f"cumulative_{name}", standards)(cumulative)
-    setattr(DistArray, f"cum{name}", function)
+def _running(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> Array:
+    """Accumulate along an axis; by default all elements in C order."""
+    x = asarray(a)
+    if axis is None:
+        x, axis = ravel(x), 0
+    return accumulate(ufunc, x if x.ndim else ravel(x), axis, dtype, out)
 
 
-_SCAN = """Return running results along an axis, as ``numpy.{0}``; by default over all elements.
+def _without_nan(a: Any, neutral: int) -> Array:
+    """Return an array with a number in place of NaN."""
+    x = asarray(a)
+    if x.dtype.kind in "fc":
+        return elementwise("where", elementwise("isnan", x), x.dtype.type(neutral), x)
+    return x
+
+
+@stands_for(np.cumsum)
+def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+    """Return running sums along an axis, as ``numpy.cumsum``; by default over all elements.
 
     The result follows the operand, and a cyclic axis along which it runs gets blocks. Each engine
     accumulates its part. Then the totals of the parts travel, in as many rounds as the engines
@@ -130,11 +106,64 @@ _SCAN = """Return running results along an axis, as ``numpy.{0}``; by default ov
     the other, here the sum of the engines before is added to the sum of the engine's own. Which
     elements are added to which depends on the layout, never on timing.
     """
+    return _running(np.add, a, axis, dtype, out)
+
+
+@stands_for(np.cumprod)
+def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+    """Return running products along an axis, as ``numpy.cumprod``; see :func:`distnb.cumsum`."""
+    return _running(np.multiply, a, axis, dtype, out)
+
+
+@stands_for(np.nancumsum)
+def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+    """Return running sums with NaN taken as 0; see :func:`distnb.cumsum`."""
+    return _running(np.add, _without_nan(a, 0), axis, dtype, out)
+
+
+@stands_for(np.nancumprod)
+def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+    """Return running products with NaN taken as 1; see :func:`distnb.cumprod`."""
+    return _running(np.multiply, _without_nan(a, 1), axis, dtype, out)
+
+
+@stands_for(np.cumulative_sum)
+def cumulative_sum(
+    x: Any,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: Any = None,
+    out: Any = None,
+    include_initial: bool = False,
+) -> Array:
+    """Return running sums along an axis; see :func:`distnb.cumsum`.
+
+    ``include_initial``: the first one is 0, and there is one more.
+    """
+    return _cumulative(np.add, 0, asarray(x), axis, dtype, out, include_initial)
+
+
+@stands_for(np.cumulative_prod)
+def cumulative_prod(
+    x: Any,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: Any = None,
+    out: Any = None,
+    include_initial: bool = False,
+) -> Array:
+    """Return running products along an axis; see :func:`distnb.cumprod`.
+
+    ``include_initial``: the first one is 1, and there is one more.
+    """
+    return _cumulative(np.multiply, 1, asarray(x), axis, dtype, out, include_initial)
 
 
 def _cumulative(
-    ufunc: np.ufunc, neutral: int, x: DistArray, axis: Any, dtype: Any, out: Any, initial: bool
-) -> DistArray:
+    ufunc: np.ufunc, neutral: int, x: Array, axis: Any, dtype: Any, out: Any, initial: bool
+) -> Array:
     """Accumulate as the array API standard says."""
     x = x if x.ndim else ravel(x)
     if axis is None:
@@ -152,25 +181,21 @@ def _cumulative(
     return concatenate((first, found), d, out)
 
 
-_make_cumulative("sum", np.add, 0)
-_make_cumulative("prod", np.multiply, 1)
-
-
-def _outer(ufunc: np.ufunc, a: Any, b: Any, **options: Any) -> Any:
+def outer(ufunc: np.ufunc, a: Any, b: Any, **options: Any) -> Any:
     """Apply a ufunc to all pairs of elements, by views that broadcast."""
     x, y = asarray(a), asarray(b)
     return ufunc(x[(..., *(None,) * y.ndim)], y, **options)
 
 
-def _reduceat(
+def reduceat(
     ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
-) -> DistArray:
+) -> Array:
     """Reduce segments of an axis, as ``ufunc.reduceat``; each lies where it ends.
 
     Indices are read in the notebook. Where they do not rise, a new command begins.
     """
     x, at = asarray(array), np.asarray(indices)
-    at = at if isinstance(indices, DistArray | np.ndarray) else at.astype(np.intp)
+    at = at if isinstance(indices, Array | np.ndarray) else at.astype(np.intp)
     sample = np.ones((1,) * x.ndim, x.dtype)
     kind = ufunc.reduceat(sample, at * 0, axis, dtype).dtype
     d = one_axis(axis, x.ndim)
@@ -197,8 +222,8 @@ def _runs(at: np.ndarray, breaks: np.ndarray, n: int) -> Iterator[tuple[list[int
 
 
 def _segments(
-    ufunc: np.ufunc, x: DistArray, run: tuple[list[int], int], d: int, kind: np.dtype
-) -> DistArray:
+    ufunc: np.ufunc, x: Array, run: tuple[list[int], int], d: int, kind: np.dtype
+) -> Array:
     """Reduce the segments that begin at rising indices."""
     begins, end = run
     view = x[(slice(None),) * d + (slice(begins[0], end),)]
@@ -220,7 +245,7 @@ def _segments(
     return found
 
 
-def _into(found: DistArray, out: Any) -> DistArray:
+def _into(found: Array, out: Any) -> Array:
     """Assign a result to an output."""
     (into,) = outputs(out, 1)
     if into.shape != found.shape:
@@ -229,8 +254,3 @@ def _into(found: DistArray, out: Any) -> DistArray:
         )
     assign(into, found)
     return into
-
-
-FUNCTIONS["accumulate"] = accumulate
-FUNCTIONS["reduceat"] = _reduceat
-FUNCTIONS["outer"] = _outer

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
+from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray
-from distnb.client.record.namespace import FUNCTIONS, NAMESPACE, public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise, understood
+from distnb.client.select.taking import nonzero
 from distnb.common.errors import explain
+from distnb.geometry.layout import Ints
 from distnb.ops import table
 
 __all__: list[str] = []
@@ -23,7 +25,7 @@ _Function = Callable[..., Any]
 
 def _first_array(*inputs: Any) -> tuple[Any, ...]:
     """Make sure that one input is distributed, so that the operation runs on the engines."""
-    if any(isinstance(x, DistArray) for x in inputs):
+    if any(isinstance(x, Array) for x in inputs):
         return inputs
     return (asarray(inputs[0]), *inputs[1:])
 
@@ -86,29 +88,137 @@ def _method(ufunc: np.ufunc, name: str) -> _Function:
     return method
 
 
-for _name in sorted(dir(np)):
-    _row = table.ELEMENTWISE.get(getattr(getattr(np, _name), "__name__", ""))
-    if _row is not None and isinstance(getattr(np, _name), np.ufunc):
-        _add_methods(public(_name)(_make_elementwise(_row)), getattr(np, _name))
+def _of_table(name: str) -> Any:
+    """Return the function of a ufunc, by NumPy's name, made from the table of operations."""
+    ufunc = getattr(np, name)
+    function = _make_elementwise(table.ELEMENTWISE[ufunc.__name__])
+    function.__name__ = function.__qualname__ = name
+    _add_methods(function, ufunc)
+    return function
+
+
+# All elementwise ufuncs of NumPy; a test compares them with the table.
+abs_ = _of_table("abs")
+absolute = _of_table("absolute")
+acos = _of_table("acos")
+acosh = _of_table("acosh")
+add = _of_table("add")
+arccos = _of_table("arccos")
+arccosh = _of_table("arccosh")
+arcsin = _of_table("arcsin")
+arcsinh = _of_table("arcsinh")
+arctan = _of_table("arctan")
+arctan2 = _of_table("arctan2")
+arctanh = _of_table("arctanh")
+asin = _of_table("asin")
+asinh = _of_table("asinh")
+atan = _of_table("atan")
+atan2 = _of_table("atan2")
+atanh = _of_table("atanh")
+bitwise_and = _of_table("bitwise_and")
+bitwise_count = _of_table("bitwise_count")
+bitwise_invert = _of_table("bitwise_invert")
+bitwise_left_shift = _of_table("bitwise_left_shift")
+bitwise_not = _of_table("bitwise_not")
+bitwise_or = _of_table("bitwise_or")
+bitwise_right_shift = _of_table("bitwise_right_shift")
+bitwise_xor = _of_table("bitwise_xor")
+cbrt = _of_table("cbrt")
+ceil = _of_table("ceil")
+conj = _of_table("conj")
+conjugate = _of_table("conjugate")
+copysign = _of_table("copysign")
+cos = _of_table("cos")
+cosh = _of_table("cosh")
+deg2rad = _of_table("deg2rad")
+degrees = _of_table("degrees")
+divide = _of_table("divide")
+divmod = _of_table("divmod")
+equal = _of_table("equal")
+exp = _of_table("exp")
+exp2 = _of_table("exp2")
+expm1 = _of_table("expm1")
+fabs = _of_table("fabs")
+float_power = _of_table("float_power")
+floor = _of_table("floor")
+floor_divide = _of_table("floor_divide")
+fmax = _of_table("fmax")
+fmin = _of_table("fmin")
+fmod = _of_table("fmod")
+frexp = _of_table("frexp")
+gcd = _of_table("gcd")
+greater = _of_table("greater")
+greater_equal = _of_table("greater_equal")
+heaviside = _of_table("heaviside")
+hypot = _of_table("hypot")
+invert = _of_table("invert")
+isfinite = _of_table("isfinite")
+isinf = _of_table("isinf")
+isnan = _of_table("isnan")
+isnat = _of_table("isnat")
+lcm = _of_table("lcm")
+ldexp = _of_table("ldexp")
+left_shift = _of_table("left_shift")
+less = _of_table("less")
+less_equal = _of_table("less_equal")
+log = _of_table("log")
+log10 = _of_table("log10")
+log1p = _of_table("log1p")
+log2 = _of_table("log2")
+logaddexp = _of_table("logaddexp")
+logaddexp2 = _of_table("logaddexp2")
+logical_and = _of_table("logical_and")
+logical_not = _of_table("logical_not")
+logical_or = _of_table("logical_or")
+logical_xor = _of_table("logical_xor")
+maximum = _of_table("maximum")
+minimum = _of_table("minimum")
+mod = _of_table("mod")
+modf = _of_table("modf")
+multiply = _of_table("multiply")
+negative = _of_table("negative")
+nextafter = _of_table("nextafter")
+not_equal = _of_table("not_equal")
+positive = _of_table("positive")
+pow_ = _of_table("pow")
+power = _of_table("power")
+rad2deg = _of_table("rad2deg")
+radians = _of_table("radians")
+reciprocal = _of_table("reciprocal")
+remainder = _of_table("remainder")
+right_shift = _of_table("right_shift")
+rint = _of_table("rint")
+sign = _of_table("sign")
+signbit = _of_table("signbit")
+sin = _of_table("sin")
+sinh = _of_table("sinh")
+spacing = _of_table("spacing")
+sqrt = _of_table("sqrt")
+square = _of_table("square")
+subtract = _of_table("subtract")
+tan = _of_table("tan")
+tanh = _of_table("tanh")
+true_divide = _of_table("true_divide")
+trunc = _of_table("trunc")
 
 # -- elementwise functions that are no ufuncs ---------------------------------------------------
 
 
-@public("where", np.where)
-def _where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+@stands_for(np.where)
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     """Choose elements from ``x`` where the condition is true, else from ``y``.
 
     Of a condition alone, return where it is true, as :func:`distnb.nonzero`.
     """
     if x is None and y is None:
-        return FUNCTIONS[np.nonzero](condition)
+        return nonzero(condition)
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
     return elementwise("where", *_first_array(condition, x, y))
 
 
-@public("clip", np.clip)
-def _clip(
+@stands_for(np.clip)
+def clip(
     a: Any,
     min: Any = None,
     max: Any = None,
@@ -116,7 +226,7 @@ def _clip(
     *,
     a_min: Any = None,
     a_max: Any = None,
-) -> DistArray:
+) -> Array:
     """Limit the elements to an interval; ``a_min`` and ``a_max`` are other names of the limits."""
     low, high = a_min if min is None else min, a_max if max is None else max
     x = asarray(a)
@@ -129,29 +239,29 @@ def _clip(
     return elementwise("clip", x, low, high, out=out)
 
 
-@public("round", np.round, np.around)
-def _round(a: Any, decimals: int = 0, out: Any = None) -> DistArray:
+@stands_for(np.round, np.around)
+def round_(a: Any, decimals: int = 0, out: Any = None) -> Array:
     """Round to a number of decimals."""
     return elementwise("round", asarray(a), operator.index(decimals), out=out)
 
 
-NAMESPACE["around"] = NAMESPACE["round"]
+around = round_
 
 
-@public("real", np.real)
-def _real(val: Any) -> DistArray:
+@stands_for(np.real)
+def real(val: Any) -> Array:
     """Return the real part."""
     return asarray(val).real
 
 
-@public("imag", np.imag)
-def _imag(val: Any) -> DistArray:
+@stands_for(np.imag)
+def imag(val: Any) -> Array:
     """Return the imaginary part."""
     return asarray(val).imag
 
 
-@public("copyto", np.copyto)
-def _copyto(dst: DistArray, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+@stands_for(np.copyto)
+def copyto(dst: Array, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """Assign the elements of ``src`` to ``dst``, where a mask is true."""
     kind = src.dtype if hasattr(src, "dtype") else np.asarray(src).dtype
     weak = isinstance(src, bool | int | float | complex)
@@ -164,8 +274,8 @@ def _copyto(dst: DistArray, src: Any, casting: str = "same_kind", where: Any = T
     assign(dst, src, None if where is True else where)
 
 
-@public("array_equal", np.array_equal)
-def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+@stands_for(np.array_equal)
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     """Tell whether shapes and all elements are equal (reads one value)."""
     x, y = asarray(a1), asarray(a2)
     if x.shape != y.shape:
@@ -176,9 +286,32 @@ def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     return bool(same.all())
 
 
-FUNCTIONS[np.copy] = lambda a, order="K", subok=False: a.copy()
-FUNCTIONS[np.shape] = lambda a: a.shape
-FUNCTIONS[np.ndim] = lambda a: a.ndim
-FUNCTIONS[np.size] = lambda a, axis=None: a.size if axis is None else a.shape[axis]
-FUNCTIONS[np.iscomplexobj] = lambda x: x.dtype.kind == "c"
-FUNCTIONS[np.isrealobj] = lambda x: x.dtype.kind != "c"
+@stands_for(np.copy)
+def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
+    """Return a copy, which stays where the array is."""
+    return asarray(a).copy()
+
+
+@stands_for(np.shape)
+def _shape(a: Array) -> Ints:
+    return a.shape
+
+
+@stands_for(np.ndim)
+def _ndim(a: Array) -> int:
+    return a.ndim
+
+
+@stands_for(np.size)
+def _size(a: Array, axis: int | None = None) -> int:
+    return a.size if axis is None else a.shape[axis]
+
+
+@stands_for(np.iscomplexobj)
+def _iscomplexobj(x: Array) -> bool:
+    return x.dtype.kind == "c"
+
+
+@stands_for(np.isrealobj)
+def _isrealobj(x: Array) -> bool:
+    return x.dtype.kind != "c"

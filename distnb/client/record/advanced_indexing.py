@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.record.array import Handle
+from distnb.client.record.array import Array
 from distnb.client.record.gather_scatter import (
     Position,
     keys_of,
     moved,
     nonzero_keys,
     pick,
-    place,
+    scatter,
 )
 from distnb.client.record.host_arrays import all_here, watched
 from distnb.client.record.indexing import BASIC, index_view
@@ -36,7 +36,7 @@ from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
-__all__ = ["Index", "get", "in_notebook", "is_advanced", "put", "values_for"]
+__all__ = ["Index", "get_advanced", "in_notebook", "is_advanced", "put_advanced", "values_for"]
 
 _BOOLS = (bool, np.bool_)
 
@@ -50,12 +50,12 @@ def is_advanced(key: Any) -> bool:
 
 def _is_array(k: Any) -> bool:
     """Tell whether one item of an index counts as an array: numbers do not, but truth values do."""
-    if isinstance(k, Handle | np.ndarray | np.generic):
+    if isinstance(k, Array | np.ndarray | np.generic):
         return k.ndim > 0 or k.dtype.kind not in "iu"
     return isinstance(k, bool | list | tuple | range) or hasattr(k, "__array__")
 
 
-def get(x: Handle, key: Any) -> Any:
+def get_advanced(x: Array, key: Any) -> Any:
     """Return ``x[key]``, a copy.
 
     It lies as :func:`distnb.plans.gather_scatter.picked_layout` says.
@@ -68,17 +68,17 @@ def get(x: Handle, key: Any) -> Any:
     return moved(pick(index.view_of(x), index.k, keys), keys.ndim, index.before)
 
 
-def put(x: Handle, key: Any, value: Any) -> None:
+def put_advanced(x: Array, key: Any, value: Any) -> None:
     """Do ``x[key] = value``; where an element is named more than once, the last value stays."""
-    if not x._writeable:
+    if not x.writeable:
         raise ValueError("assignment destination is read-only")
     here: Any = x.here
     if here is not None and (plain := in_notebook((x, value, *_items(key)))) is not None:
-        x._base.copy = None
+        x.dbase.about_to_be_written()
         watched("cast", here.__setitem__, plain[2:], plain[1])
         return
     index = Index(x, key)
-    move_out(x._base)
+    move_out(x.dbase)
     x.session.check_open()
     mask = index.mask
     if mask is not None and np.size(value) == 1 >= np.ndim(value):
@@ -88,14 +88,14 @@ def put(x: Handle, key: Any, value: Any) -> None:
     keys = index.keys(sure=True)
     count = _check_count(index, keys, value) if mask is not None else None
     shape = index.shape(keys) if count is None else (count,)
-    place(index.view_of(x), index.k, keys, values_for(x, value, shape, keys.ndim, index.before))
+    scatter(index.view_of(x), index.k, keys, values_for(x, value, shape, keys.ndim, index.before))
 
 
 def in_notebook(given: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Return arguments as NumPy gets them, if all arrays are where the first is; else None."""
     if not all_here(given, given[0].session):
         return None
-    return tuple(g.here if isinstance(g, Handle) else g for g in given)
+    return tuple(g.here if isinstance(g, Array) else g for g in given)
 
 
 def _items(key: Any) -> tuple[Any, ...]:
@@ -120,14 +120,14 @@ def _check_count(index: Index, keys: Any, value: Any) -> int | None:
 
 
 def values_for(
-    x: Handle, value: Any, shape: Ints, ndim: int, before: int = 0, dtype: np.dtype | None = None
+    x: Array, value: Any, shape: Ints, ndim: int, before: int = 0, dtype: np.dtype | None = None
 ) -> Any:
     """Return values for elements of a shape, as :func:`place` takes them.
 
     The ``ndim`` axes of the keys come after ``before`` others in ``shape``, but first in what is
     placed.
     """
-    if isinstance(value, Handle) and value.here is None:
+    if isinstance(value, Array) and value.here is None:
         check_session(value, x.session)
         value = broadcast(_fitting(value, shape), shape)
     else:
@@ -136,14 +136,14 @@ def values_for(
             return data.reshape(())[()]
         value = np.broadcast_to(_fitting(data, shape), shape)
     order = (*range(before, before + ndim), *range(before), *range(before + ndim, len(shape)))
-    if isinstance(value, Handle):
-        return value._look(value._view.transpose(order))
+    if isinstance(value, Array):
+        return value.alias(value.dview.transpose(order))
     return np.ascontiguousarray(value.transpose(order))
 
 
 def _host_values(value: Any, dtype: np.dtype) -> np.ndarray:
     """Return values in the notebook as an array of a dtype; NumPy refuses what cannot be stored."""
-    data = value.here if isinstance(value, Handle) else value
+    data = value.here if isinstance(value, Array) else value
     if not isinstance(data, np.ndarray | np.generic):
         return np.asarray(data, dtype)
     stored = np.empty(data.shape, dtype)
@@ -166,7 +166,7 @@ def _fitting(value: Any, shape: Ints) -> Any:
             f"result of shape {shape}"
         )
     for _ in range(extra):
-        value = value._look(value._view.fix(0, 0)) if isinstance(value, Handle) else value[0]
+        value = value.alias(value.dview.fix(0, 0)) if isinstance(value, Array) else value[0]
     return value
 
 
@@ -180,13 +180,13 @@ class Index:
     many other axes come before those of the arrays in the result.
     """
 
-    def __init__(self, x: Handle, key: Any) -> None:
+    def __init__(self, x: Array, key: Any) -> None:
         self.session = x.session
         self.items = [_item(k) for k in _items(key)]
-        self.arrays = [k for k in self.items if isinstance(k, Handle)]
+        self.arrays = [k for k in self.items if isinstance(k, Array)]
         for a in self.arrays:
             check_session(a, x.session)
-        walk = _Walk(x._view, x.shape)
+        walk = _Walk(x.dview, x.shape)
         for k in _with_ellipsis(self.items, x.ndim):
             walk.step(k)
         self.positions = walk.positions
@@ -215,9 +215,9 @@ class Index:
         others = self.view.shape[self.k :]
         return (*others[: self.before], *keys.shape, *others[self.before :])
 
-    def view_of(self, x: Handle) -> Any:
+    def view_of(self, x: Array) -> Any:
         """Return the array seen so that the first ``k`` axes are those that arrays index."""
-        return x._look(self.view)
+        return x.alias(self.view)
 
 
 @dataclass
@@ -236,7 +236,7 @@ class _Walk:
 
     def step(self, k: Any) -> None:
         """Take one item of the index."""
-        if isinstance(k, Handle | np.ndarray):
+        if isinstance(k, Array | np.ndarray):
             self._joined()
             self._array(k)
         elif k is None or isinstance(k, slice):
@@ -318,7 +318,7 @@ def _with_ellipsis(items: list[Any], ndim: int) -> list[Any]:
 def _axes_of(k: Any) -> int:
     if k is None or k is Ellipsis:
         return 0
-    return k.ndim if isinstance(k, Handle | np.ndarray) and _is_mask(k) else 1
+    return k.ndim if isinstance(k, Array | np.ndarray) and _is_mask(k) else 1
 
 
 def _is_mask(k: Any) -> bool:
@@ -329,14 +329,14 @@ def _item(k: Any) -> Any:
     """Return an item of an index as None, '...', a slice, a number, an ndarray or an array."""
     if type(k) in BASIC:
         return k
-    if not isinstance(k, Handle):
+    if not isinstance(k, Array):
         if not _is_array(k):
             return _number(k)
         empty = not isinstance(k, np.ndarray) and np.size(k) == 0
         k = np.asarray(k, np.int64) if empty else np.asarray(k)
     if k.dtype.kind not in "biu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
-    if not k.ndim and k.dtype.kind == "b" and isinstance(k, Handle):
+    if not k.ndim and k.dtype.kind == "b" and isinstance(k, Array):
         one: Any = k
         return np.asarray(one.to_numpy())  # how long the result is depends on it
     return k

@@ -1,13 +1,16 @@
-"""The handle under every array: a base, on the engines or in the notebook, and a view of it."""
+"""What is under every array: a base, on the engines or in the notebook, and a view of it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from distnb.client.session.bases import Base, lost_error
+from distnb.client.session.bases import Base
+from distnb.client.session.failures import lost_error
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout
@@ -16,59 +19,60 @@ from distnb.geometry.views import Placed, View
 from distnb.ops import filling
 from distnb.wire.protocol import Create, InNotebook, Operand
 
-__all__ = ["Handle", "create", "hosted", "numeric"]
+__all__ = ["Array", "create", "hosted", "numeric"]
 
 #: Kinds of dtype that arrays can have: bool, integers, floats, complex.
 _KINDS = "biufc"
 
 
-class Handle:
-    """A base and a view: what operations need of an array.
+class Array(NDArrayOperatorsMixin):
+    """A base and a view: what functions need of an array.
 
-    Operations (:mod:`distnb.client.record.operations`) work on handles and make arrays of the one
-    class that derives from this one, so they need not know it.
+    Functions work on these, and make arrays of the one class that derives from this one,
+    :class:`distnb.DistArray`. It comes after all of them, for its methods call them.
     """
 
-    __slots__ = ("__weakref__", "_base", "_placed", "_spec", "_view", "_window", "_writeable")
+    __slots__ = ("__weakref__", "_host_view", "_placed", "dbase", "dview", "spec", "writeable")
     #: The class of arrays.
     made: ClassVar[type[Any]]
 
     def __init_subclass__(cls) -> None:
-        Handle.made = cls
+        Array.made = cls
 
     def __init__(self, base: Base, view: View, writeable: bool = True) -> None:
-        self._base = base
-        self._view = view
-        self._writeable = writeable
+        #: Base and view. (``base`` and ``view`` are something else of NumPy's arrays.)
+        self.dbase = base
+        self.dview = view
+        self.writeable = writeable
         self._placed: Placed | None = None
-        self._window: np.ndarray | None = None
-        #: Its number in ``session.specs``; 0 if it has none yet.
-        self._spec = 0
+        self._host_view: np.ndarray | None = None
+        #: The number of its spec (``operation_cache``); 0 if it has none yet.
+        self.spec = 0
 
     @property
     def shape(self) -> Ints:
         """Lengths of the axes."""
-        return self._view.shape
+        return self.dview.shape
 
     @property
     def dtype(self) -> np.dtype:
         """Element type."""
-        return self._base.dtype
+        return self.dbase.dtype
 
     @property
     def ndim(self) -> int:
         """Number of axes."""
-        return len(self._view.shape)
+        return len(self.dview.shape)
 
     @property
     def size(self) -> int:
         """Number of elements."""
-        return prod(self._view.shape)
+        return prod(self.dview.shape)
 
     @property
     def itemsize(self) -> int:
         """Bytes of one element."""
-        return self._base.dtype.itemsize
+        return self.dbase.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
@@ -78,52 +82,90 @@ class Handle:
     @property
     def session(self) -> Session:
         """The session the array lives in."""
-        return self._base.session
+        return self.dbase.session
 
     @property
     def placed(self) -> Placed:
         """View, base shape and layout in one."""
-        placed, layout = self._placed, self._base.layout
+        placed, layout = self._placed, self.dbase.layout
         if placed is None or (placed.layout is not layout and placed.layout != layout):
-            shape = self._base.shape
-            whole = self._view.is_whole(shape)
-            placed = Placed.whole(shape, layout) if whole else Placed(shape, layout, self._view)
-            if self._base.host is None:  # else it may move
+            shape = self.dbase.shape
+            whole = self.dview.is_whole(shape)
+            placed = Placed.whole(shape, layout) if whole else Placed(shape, layout, self.dview)
+            if self.dbase.host is None:  # else it may move
                 self._placed = placed
         return placed
 
     @property
     def here(self) -> np.ndarray | None:
         """The elements themselves, if they are in the notebook; raises if its session is closed."""
-        host = self._base.host
+        host = self.dbase.host
         if host is None:
             return None
-        if self._base.session.closed:
-            self._base.session.check_open()
-        if self._window is None:
-            self._window = host_view(host, self._view)
-        return self._window
+        if self.dbase.session.closed:
+            self.dbase.session.check_open()
+        if self._host_view is None:
+            self._host_view = host_view(host, self.dview)
+        return self._host_view
 
     @property
     def operand(self) -> Operand:
         """The array as commands name it; raises if its content is lost or its session closed."""
-        if self._base.session.closed:
-            self._base.session.check_open()
-        if self._base.lost:
+        if self.dbase.session.closed:
+            self.dbase.session.check_open()
+        if self.dbase.lost:
             raise lost_error(self.shape)
-        if self._base.known is not None:
-            record_known(self._base)
-        return Operand(self._base.handle, self._view)
+        if self.dbase.known is not None:
+            record_known(self.dbase)
+        return Operand(self.dbase.handle, self.dview)
 
     @property
     def bound(self) -> Operand | InNotebook:
         """The array as ``%px`` is to see it."""
-        if self._base.host is not None:
+        if self.dbase.host is not None:
             return InNotebook(self.shape, self.dtype.str)
         return self.operand
 
-    def _look(self, view: View, writeable: bool | None = None) -> Self:
-        return type(self)(self._base, view, self._writeable if writeable is None else writeable)
+    def alias(self, view: View, writeable: bool | None = None) -> Self:
+        """Return an array with another view of the same base."""
+        return type(self)(self.dbase, view, self.writeable if writeable is None else writeable)
+
+    def look_as(self, view: View) -> None:
+        """Take another view of the same elements for one's own."""
+        self.dview, self._placed, self._host_view, self.spec = view, None, None, 0
+
+    if TYPE_CHECKING:  # what functions use of the methods of the class of arrays
+
+        def __getitem__(self, key: Any) -> Self: ...
+        def __setitem__(self, key: Any, value: Any) -> None: ...
+        def __iter__(self) -> Iterator[Self]: ...
+        def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray: ...
+        def __float__(self) -> float: ...
+        def __int__(self) -> int: ...
+        def __len__(self) -> int: ...
+        @property
+        def T(self) -> Self: ...
+        @property
+        def real(self) -> Self: ...
+        @property
+        def imag(self) -> Self: ...
+        def transpose(self, *axes: Any) -> Self: ...
+        def swapaxes(self, axis1: int, axis2: int) -> Self: ...
+        def squeeze(self, axis: Any = None) -> Self: ...
+        def copy(self, order: str = "C") -> Self: ...
+        def astype(self, dtype: Any, casting: str = "unsafe", copy: bool = True) -> Self: ...
+        def redistribute(self, dist: Any = None, grid: Any = None) -> Self: ...
+        @property
+        def mT(self) -> Self: ...
+        def conj(self) -> Self: ...
+        def to_numpy(self) -> np.ndarray: ...
+        def item(self, *index: Any) -> Any: ...
+        def sum(self, axis: Any = None) -> Self: ...
+        def mean(self, axis: Any = None) -> Self: ...
+        def min(self, axis: Any = None, *, keepdims: bool = False, initial: Any = None) -> Self: ...
+        def max(self, axis: Any = None, *, keepdims: bool = False, initial: Any = None) -> Self: ...
+        def any(self, axis: Any = None) -> Self: ...
+        def all(self, axis: Any = None) -> Self: ...
 
 
 def host_view(host: np.ndarray, view: View) -> np.ndarray:
@@ -153,8 +195,8 @@ def hosted(session: Session, elements: Any) -> Any:
     """Return the array of an ndarray, which lives in the notebook and is its own from now on."""
     if not elements.flags.c_contiguous:
         elements = elements.copy()
-    made = Handle.made(Base.here(session, elements), View.whole(elements.shape))
-    made._window = elements
+    made = Array.made(Base.here(session, elements), View.whole(elements.shape))
+    made._host_view = elements
     return made
 
 
@@ -172,7 +214,7 @@ def create(
         return hosted(session, _filled(shape, dtype, how))
     base = Base(session, shape, dtype, layout)
     record_creation(base, how)
-    return Handle.made(base, View.whole(shape))
+    return Array.made(base, View.whole(shape))
 
 
 def record_creation(base: Base, how: tuple[Any, ...]) -> None:

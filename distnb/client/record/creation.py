@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
-from distnb.client.record.array import create, hosted, numeric
+from distnb.client.record.array import Array, create, hosted, numeric
 from distnb.client.record.indexing import lengths
-from distnb.client.record.namespace import FUNCTIONS, NAMESPACE, with_device
+from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.operations import elementwise, from_host
 from distnb.client.record.placement import layout_of_new, stay
 from distnb.client.session.current import need
@@ -50,7 +49,8 @@ def array(
     grid: Any = None,
     copy: bool | None = True,
     session: Session | None = None,
-) -> DistArray:
+    device: Any = None,
+) -> Array:
     """Make a distributed array from array-like data.
 
     Parameters
@@ -88,7 +88,8 @@ def array(
     ...     dnb.array([[1, 2], [3, 4]], dist=("*", "cyclic"))
     <DistArray (2, 2) int64, * x cyclic on 2 engines, 0.0 MiB>
     """
-    if isinstance(data, DistArray):
+    check_device(device)
+    if isinstance(data, Array):
         if session is not None and session is not data.session:
             raise SessionError(
                 explain("arrays", "two sessions", "one", "use .to_numpy() and distnb.asarray")
@@ -114,7 +115,7 @@ def _no_copy() -> ValueError:
     )
 
 
-def _from_dist(data: DistArray, dtype: Any, dist: Any, grid: Any, copy: bool) -> DistArray:
+def _from_dist(data: Array, dtype: Any, dist: Any, grid: Any, copy: bool) -> Array:
     found = data if dtype is None or numeric(dtype) == data.dtype else data.astype(dtype)
     if dist is not None or grid is not None:
         return found.redistribute(dist, grid)
@@ -129,14 +130,16 @@ def asarray(
     grid: Any = None,
     copy: bool | None = None,
     session: Session | None = None,
-) -> DistArray:
+    device: Any = None,
+) -> Array:
     """Make a distributed array, or return the data itself if it is one already; see ``array``."""
+    check_device(device)
     return array(data, dtype, dist=dist, grid=grid, copy=copy, session=session)
 
 
 def _made(
     shape: Any, dtype: Any, dist: Any, grid: Any, session: Session | None, how: tuple[Any, ...]
-) -> DistArray:
+) -> Array:
     at, extents = need(session), lengths(shape)
     kind = numeric(float if dtype is None else dtype)
     return create(at, extents, kind, layout_of_new(extents, kind, at, dist, grid), how)
@@ -149,8 +152,10 @@ def empty(
     dist: Any = None,
     grid: Any = None,
     session: Session | None = None,
-) -> DistArray:
+    device: Any = None,
+) -> Array:
     """Make an array with undefined content."""
+    check_device(device)
     return _made(shape, dtype, dist, grid, session, ("empty",))
 
 
@@ -161,8 +166,10 @@ def zeros(
     dist: Any = None,
     grid: Any = None,
     session: Session | None = None,
-) -> DistArray:
+    device: Any = None,
+) -> Array:
     """Make an array of zeros."""
+    check_device(device)
     return _made(shape, dtype, dist, grid, session, ("fill", 0))
 
 
@@ -173,8 +180,10 @@ def ones(
     dist: Any = None,
     grid: Any = None,
     session: Session | None = None,
-) -> DistArray:
+    device: Any = None,
+) -> Array:
     """Make an array of ones."""
+    check_device(device)
     return _made(shape, dtype, dist, grid, session, ("fill", 1))
 
 
@@ -186,9 +195,11 @@ def full(
     dist: Any = None,
     grid: Any = None,
     session: Session | None = None,
-) -> DistArray:
+    device: Any = None,
+) -> Array:
     """Make an array of one value; the dtype is the value's by default."""
-    if isinstance(fill_value, DistArray):
+    check_device(device)
+    if isinstance(fill_value, Array):
         return _filled_from(
             empty(shape, dtype or fill_value.dtype, dist=dist, grid=grid), fill_value
         )
@@ -202,14 +213,14 @@ def full(
     return _made(shape, kind, dist, grid, session, how)
 
 
-def _filled_from(made: DistArray, value: Any) -> DistArray:
+def _filled_from(made: Array, value: Any) -> Array:
     made[...] = value
     return made
 
 
-def _like(prototype: Any, dtype: Any, shape: Any, dist: Any, how: tuple[Any, ...]) -> DistArray:
+def _like(prototype: Any, dtype: Any, shape: Any, dist: Any, how: tuple[Any, ...]) -> Array:
     """Make an array like another: its shape and dtype, and its elements where the other's are."""
-    if not isinstance(prototype, DistArray):
+    if not isinstance(prototype, Array):
         prototype = np.asarray(prototype)
         return _made(shape or prototype.shape, dtype or prototype.dtype, dist, None, None, how)
     extents = prototype.shape if shape is None else lengths(shape)
@@ -222,6 +233,7 @@ def _like(prototype: Any, dtype: Any, shape: Any, dist: Any, how: tuple[Any, ...
     return create(at, extents, kind, layout, how)
 
 
+@stands_for(np.empty_like)
 def empty_like(
     prototype: Any,
     dtype: Any = None,
@@ -230,11 +242,14 @@ def empty_like(
     shape: Any = None,
     *,
     dist: Any = None,
-) -> DistArray:
+    device: Any = None,
+) -> Array:
     """Make an array with undefined content that lies like another."""
+    check_device(device)
     return _like(prototype, dtype, shape, dist, ("empty",))
 
 
+@stands_for(np.zeros_like)
 def zeros_like(
     prototype: Any,
     dtype: Any = None,
@@ -243,11 +258,14 @@ def zeros_like(
     shape: Any = None,
     *,
     dist: Any = None,
-) -> DistArray:
+    device: Any = None,
+) -> Array:
     """Make an array of zeros that lies like another."""
+    check_device(device)
     return _like(prototype, dtype, shape, dist, ("fill", 0))
 
 
+@stands_for(np.ones_like)
 def ones_like(
     prototype: Any,
     dtype: Any = None,
@@ -256,11 +274,14 @@ def ones_like(
     shape: Any = None,
     *,
     dist: Any = None,
-) -> DistArray:
+    device: Any = None,
+) -> Array:
     """Make an array of ones that lies like another."""
+    check_device(device)
     return _like(prototype, dtype, shape, dist, ("fill", 1))
 
 
+@stands_for(np.full_like)
 def full_like(
     prototype: Any,
     fill_value: Any,
@@ -270,8 +291,10 @@ def full_like(
     shape: Any = None,
     *,
     dist: Any = None,
-) -> DistArray:
+    device: Any = None,
+) -> Array:
     """Make an array of one value that lies like another."""
+    check_device(device)
     return _filled_from(_like(prototype, dtype, shape, dist, ("empty",)), fill_value)
 
 
@@ -284,8 +307,10 @@ def arange(
     dist: Any = None,
     grid: Any = None,
     session: Session | None = None,
-) -> DistArray:
+    device: Any = None,
+) -> Array:
     """Make evenly spaced numbers in ``[start, stop)``, bit for bit as ``numpy.arange``."""
+    check_device(device)
     if stop is None:
         start, stop = 0, start
     # NumPy computes the first two numbers and goes on with their difference.
@@ -323,8 +348,10 @@ def linspace(
     dist: Any = None,
     grid: Any = None,
     session: Session | None = None,
+    device: Any = None,
 ) -> Any:
     """Make ``num`` evenly spaced numbers from ``start`` to ``stop``, as ``numpy.linspace``."""
+    check_device(device)
     n = operator.index(num)
     if n < 0:
         raise ValueError(f"Number of samples, {n}, must be non-negative.")
@@ -351,8 +378,10 @@ def indices(
     dist: Any = None,
     grid: Any = None,
     session: Session | None = None,
-) -> tuple[DistArray, ...]:
+    device: Any = None,
+) -> tuple[Array, ...]:
     """Return, for each axis, the array of global indices along it."""
+    check_device(device)
     shape = lengths(dimensions)
     return tuple(
         _made(shape, dtype, dist, grid, session, ("index", d, 0, 1)) for d in range(len(shape))
@@ -367,6 +396,7 @@ def fromfunction(
     dist: Any = None,
     grid: Any = None,
     session: Session | None = None,
+    device: Any = None,
     **kwargs: Any,
 ) -> Any:
     """Call a function with the arrays of global indices, as ``numpy.fromfunction``.
@@ -374,6 +404,7 @@ def fromfunction(
     The function runs in the notebook, on distributed index arrays: what it computes runs on the
     engines.
     """
+    check_device(device)
     return function(
         *indices(lengths(shape), dtype, dist=dist, grid=grid, session=session), **kwargs
     )
@@ -388,19 +419,21 @@ def eye(
     dist: Any = None,
     grid: Any = None,
     session: Session | None = None,
-) -> DistArray:
+    device: Any = None,
+) -> Array:
     """Make a 2-D array with ones on a diagonal and zeros elsewhere."""
+    check_device(device)
     shape = lengths((N, N if M is None else M))
     row, column = indices(shape, dist=dist, grid=grid, session=session)
     return elementwise("equal", row + operator.index(k), column).astype(numeric(dtype))
 
 
-def identity(n: int, dtype: Any = None, **layout: Any) -> DistArray:
+def identity(n: int, dtype: Any = None, **layout: Any) -> Array:
     """Make the identity matrix."""
     return eye(n, dtype=float if dtype is None else dtype, **layout)
 
 
-def from_parts(parts: Any, *, session: Session | None = None) -> DistArray:
+def from_parts(parts: Any, *, session: Session | None = None, device: Any = None) -> Array:
     """Make an array of parts, one for each engine, joined along the first axis.
 
     Parameters
@@ -420,6 +453,7 @@ def from_parts(parts: Any, *, session: Session | None = None) -> DistArray:
     ...     dnb.from_parts([[1, 2, 3], [4]])
     <DistArray (4,) int64, ('irregular', (0, 3, 4)) on 2 engines, 0.0 MiB>
     """
+    check_device(device)
     at = need(session)
     if isinstance(parts, str):
         found = at.describe(parts)
@@ -440,9 +474,7 @@ def from_parts(parts: Any, *, session: Session | None = None) -> DistArray:
     return _joined(at, [a.shape for a in arrays], [a.dtype for a in arrays], None, arrays)
 
 
-def _joined(
-    at: Session, shapes: list[Any], kinds: list[np.dtype], how: Any, arrays: Any
-) -> DistArray:
+def _joined(at: Session, shapes: list[Any], kinds: list[np.dtype], how: Any, arrays: Any) -> Array:
     """Make the array of parts with these shapes and dtypes."""
     good = len(shapes) == at.size and all(s and s[1:] == shapes[0][1:] for s in shapes)
     if not good or len(set(kinds)) > 1:
@@ -463,16 +495,3 @@ def _joined(
     if how is None:
         how = ("data", [np.array(a, kind, order="C", copy=True) for a in arrays])
     return create(at, shape, kind, layout, how)
-
-
-NAMESPACE.update({name: with_device(globals()[name]) for name in __all__})
-FUNCTIONS.update(
-    dict[Any, Any](
-        (
-            (np.empty_like, empty_like),
-            (np.zeros_like, zeros_like),
-            (np.ones_like, ones_like),
-            (np.full_like, full_like),
-        )
-    )
-)

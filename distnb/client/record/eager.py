@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.record.array import Handle
+from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import all_here, plain, watched
 from distnb.client.record.operations import assign, settled
 from distnb.client.session.current import need
@@ -17,7 +17,7 @@ __all__ = ["at_once", "delivered", "session_of"]
 
 def session_of(*args: Any) -> Any:
     """Return the session of the first array among some arguments; the current one without any."""
-    found = next((a for a in args if isinstance(a, Handle)), None)
+    found = next((a for a in args if isinstance(a, Array)), None)
     return need(None) if found is None else found.session
 
 
@@ -32,7 +32,7 @@ def at_once(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
 
 
 def _plain(x: Any) -> Any:
-    return plain(x) if isinstance(x, Handle) else x
+    return plain(x) if isinstance(x, Array) else x
 
 
 def _settled(session: Any, found: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distnb.client.record.array import Handle, create
+from distnb.client.record.array import Array, create
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.operations import (
     as_dist,
@@ -38,7 +38,7 @@ from distnb.plans.gather_scatter import (
 )
 from distnb.wire.protocol import Collective, Local
 
-__all__ = ["Position", "evenly", "gather", "keys_of", "nonzero_keys", "pick", "place"]
+__all__ = ["Position", "evenly", "gather", "keys_of", "nonzero_keys", "pick", "scatter"]
 
 _INTP = np.dtype(np.int64)
 
@@ -55,7 +55,7 @@ class Position(NamedTuple):
     checked: bool = False
 
 
-def gather(x: Handle, positions: Any, axis: int = 0) -> Any:
+def gather(x: Array, positions: Any, axis: int = 0) -> Any:
     """Return the elements of ``x`` at integer positions along an axis, as ``numpy.take``.
 
     Negative positions count from the end; those outside raise IndexError: at once if they are a
@@ -65,23 +65,23 @@ def gather(x: Handle, positions: Any, axis: int = 0) -> Any:
     d = one_axis(axis, x.ndim)
     order = (d, *(i for i in range(x.ndim) if i != d))
     keys = keys_of(x.session, [Position(positions, x.shape[d], d)])
-    return moved(pick(x._look(x._view.transpose(order)), 1, keys), keys.ndim, d)
+    return moved(pick(x.alias(x.dview.transpose(order)), 1, keys), keys.ndim, d)
 
 
 def moved(x: Any, count: int, to: int) -> Any:
     """Return the view in which the first ``count`` axes come after ``to`` of the others."""
     order = (*range(count, count + to), *range(count), *range(count + to, x.ndim))
-    return x if to == 0 else x._look(x._view.transpose(order))
+    return x if to == 0 else x.alias(x.dview.transpose(order))
 
 
-def pick(x: Handle, k: int, keys: Any) -> Any:
+def pick(x: Array, k: int, keys: Any) -> Any:
     """Return what keys pick from a view: their axes, then those after its first ``k``.
 
     The keys are an ndarray or a distributed array; all are within bounds.
     """
     session, size = x.session, x.session.size
     x = straight(as_dist(x, session), k)
-    lies = keys.placed if isinstance(keys, Handle) and keys._base.host is None else None
+    lies = keys.placed if isinstance(keys, Array) and keys.dbase.host is None else None
     layout = picked_layout(x.placed, k, lies, keys.shape, size)
     at = lying(session, keys, of_keys(layout, keys.ndim))
     out = create(session, keys.shape + x.shape[k:], x.dtype, layout, ("empty",))
@@ -98,7 +98,7 @@ def evenly(x: Any) -> Any:
     return x if stays else copied(x, x.dtype, layout)
 
 
-def place(x: Handle, k: int, keys: Any, value: Any, op: str | None = None) -> None:
+def scatter(x: Array, k: int, keys: Any, value: Any, op: str | None = None) -> None:
     """Assign values to what keys pick of a view, or combine them with it by the ufunc ``op``.
 
     ``value`` is a NumPy scalar, an array with the shape of what is picked, or None if ``op`` takes
@@ -107,7 +107,7 @@ def place(x: Handle, k: int, keys: Any, value: Any, op: str | None = None) -> No
     session = x.session
     if not in_line(x.placed, k):
         copy = straight(x, k)
-        place(copy, k, keys, value, op)
+        scatter(copy, k, keys, value, op)
         assign(x, copy)
         return
     axis = first_long(keys.shape) if keys.ndim else None  # so engines are in the order of keys
@@ -132,16 +132,16 @@ def straight(x: Any, k: int) -> Any:
 
 def lying(session: Session, x: Any, layout: Layout, dtype: np.dtype | None = None) -> Any:
     """Return an array as the whole base of a layout: itself if it lies so."""
-    if not isinstance(x, Handle):
+    if not isinstance(x, Array):
         return from_host(session, x, layout)
     to = x.dtype if dtype is None else dtype
-    same = x._base.layout == layout or (session.size == 1 and x._base.host is None)
+    same = x.dbase.layout == layout or (session.size == 1 and x.dbase.host is None)
     return x if same and x.dtype == to and is_whole(x) else copied(x, to, layout)
 
 
-def is_whole(x: Handle) -> bool:
+def is_whole(x: Array) -> bool:
     """Tell whether an array is all of its base."""
-    return x._view.is_whole(x._base.shape)
+    return x.dview.is_whole(x.dbase.shape)
 
 
 # -- keys --------------------------------------------------------------------------------------
@@ -165,14 +165,14 @@ def keys_of(
         found = one if found is None else _add(_multiply(found, p.n), one)
     if sure and not safe and any(_is_there(p) for p in positions):
         session.flush()
-    if isinstance(found, Handle):
-        return found if found.dtype == _INTP else copied(found, _INTP, found._base.layout)
+    if isinstance(found, Array):
+        return found if found.dtype == _INTP else copied(found, _INTP, found.dbase.layout)
     return np.broadcast_to(np.asarray(found, _INTP), shape)
 
 
 def _is_there(p: Position) -> bool:
     """Tell whether engines check positions."""
-    return not p.checked and isinstance(p.index, Handle) and p.index._base.host is None
+    return not p.checked and isinstance(p.index, Array) and p.index.dbase.host is None
 
 
 def _common_shape(shapes: list[Ints]) -> Ints:
@@ -186,11 +186,11 @@ def _common_shape(shapes: list[Ints]) -> Ints:
 
 
 def _multiply(x: Any, n: int) -> Any:
-    return elementwise("multiply", x, n) if isinstance(x, Handle) else x * n
+    return elementwise("multiply", x, n) if isinstance(x, Array) else x * n
 
 
 def _add(x: Any, y: Any) -> Any:
-    if isinstance(x, Handle) or isinstance(y, Handle):
+    if isinstance(x, Array) or isinstance(y, Array):
         return elementwise("add", x, y)
     return x + y
 
@@ -198,13 +198,13 @@ def _add(x: Any, y: Any) -> Any:
 def _checked(session: Session, p: Position, check: str) -> Any:
     """Return positions from 0 to n - 1; raise, here or on the engines, if some are outside."""
     index = p.index
-    if not isinstance(index, Handle):
+    if not isinstance(index, Array):
         return checked(np.asarray(index), p.n, p.axis, check)
     if index.here is not None:
         return checked(index.here, p.n, p.axis, check)
     if not is_whole(index):
         index = copied(index, index.dtype, follow(index.placed, session.size)[0])
-    out = create(session, index.shape, _INTP, index._base.layout, ("empty",))
+    out = create(session, index.shape, _INTP, index.dbase.layout, ("empty",))
     if out.size:
         args = (p.n, p.axis, check)
         command = Collective("check", (out.operand,), (index.operand,), args, session.site())
@@ -221,13 +221,13 @@ def nonzero_keys(mask: Any) -> Any:
     Of a mask on the engines they stay where these elements are if it lies in blocks of rows; else
     it is brought there first. How many there are on each engine is read.
     """
-    if not isinstance(mask, Handle):
+    if not isinstance(mask, Array):
         return np.flatnonzero(mask)
     if mask.here is not None:
         return np.flatnonzero(mask.here)
     session = mask.session
     mask = lying(session, mask, _rows(mask))
-    layout = mask._base.layout
+    layout = mask.dbase.layout
     counts = _counts(mask) if mask.size else np.zeros(layout.split, np.int64)
     cuts = (0, *np.cumsum(counts).tolist())
     split = next((g for g in layout.dims if g >= 0), -1)
@@ -245,7 +245,7 @@ def _cut_at(cuts: Ints) -> Axis:
     return Block() if even else Irregular(cuts)
 
 
-def _rows(mask: Handle) -> Layout:
+def _rows(mask: Array) -> Layout:
     """Return the layout of a mask in which the order of engines is that of positions."""
     layout = follow(mask.placed, mask.session.size)[0]
     split = [d for d, g in enumerate(layout.dims) if g >= 0]
@@ -261,9 +261,9 @@ def first_long(shape: Ints) -> int:
     return next((d for d, n in enumerate(shape) if n != 1), 0)
 
 
-def _counts(mask: Handle) -> np.ndarray:
+def _counts(mask: Array) -> np.ndarray:
     """Read how many elements of each part are true."""
-    layout, session = mask._base.layout, mask.session
+    layout, session = mask.dbase.layout, mask.session
     split = next((g for g in layout.dims if g >= 0), -1)
     parts = layout.grid.sizes[split] if split >= 0 else 1
     kind = Block() if split >= 0 else Whole()

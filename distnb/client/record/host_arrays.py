@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.record.array import Handle, hosted, numeric
+from distnb.client.record.array import Array, hosted, numeric
 from distnb.client.session.call_sites import user_frame
 from distnb.common.config import config
 from distnb.common.errors import explain
@@ -44,15 +44,15 @@ def home(shape: Ints, dtype: np.dtype, size: int) -> Layout:
 def all_here(arrays: Iterable[Any], session: Any) -> bool:
     """Tell whether all of some operands that are arrays are of a session, in the notebook."""
     return all(
-        a._base.host is not None and a._base.session is session
+        a.dbase.host is not None and a.dbase.session is session
         for a in arrays
-        if isinstance(a, Handle)
+        if isinstance(a, Array)
     )
 
 
 def plain(x: Any) -> Any:
     """Return an operand as NumPy gets it: an ndarray, or the scalar itself."""
-    if isinstance(x, Handle):
+    if isinstance(x, Array):
         return x.here
     if isinstance(x, bool | int | float | complex) and not isinstance(x, np.generic):
         return x
@@ -64,7 +64,7 @@ def plain(x: Any) -> Any:
 def compute(
     row: table.Elementwise,
     ins: Sequence[Any],
-    outs: Sequence[Handle | None],
+    outs: Sequence[Array | None],
     where: Any,
     options: dict[str, Any],
     prepare: Callable[[], tuple[Ints, Sequence[np.dtype]]],
@@ -100,17 +100,17 @@ def _may_fit(ins: Sequence[Any], where: Any) -> bool:
     return fits(prod(shapes[0]))
 
 
-def delivered(session: Any, found: Sequence[Any], outs: Sequence[Handle | None]) -> tuple[Any, ...]:
+def delivered(session: Any, found: Sequence[Any], outs: Sequence[Array | None]) -> tuple[Any, ...]:
     """Return results as arrays: the outputs that were given, and new ones."""
     return tuple(
         hosted(session, np.asarray(f)) if o is None else o for f, o in zip(found, outs, strict=True)
     )
 
 
-def assign(target: Handle, value: Any, mask: Any) -> None:
+def assign(target: Array, value: Any, mask: Any) -> None:
     """Assign :func:`plain` values, where a mask is true."""
     view: Any = target.here
-    target._base.copy = None
+    target.dbase.about_to_be_written()
     if mask is None:
         watched("cast", view.__setitem__, ..., value)
         return
@@ -136,26 +136,26 @@ def boolean(mask: Any) -> Any:
     return mask
 
 
-def quick(ufunc: np.ufunc, x: Handle, y: Any, swap: bool = False, into: bool = False) -> Any:
+def quick(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool = False) -> Any:
     """Compute ``x + y`` and its like, or ``x += y``, the short way; None if it is not so simple.
 
     Simple are an array in the notebook, and a number or an array of the same shape there.
     """
-    session = x._base.session
-    a = x.here if x._base.host is not None else None
-    if isinstance(y, Handle):
-        b = y.here if y._base.host is not None and y._base.session is session else None
+    session = x.dbase.session
+    a = x.here if x.dbase.host is not None else None
+    if isinstance(y, Array):
+        b = y.here if y.dbase.host is not None and y.dbase.session is session else None
         if b is None or a is None or a.shape != b.shape:
             return None
     else:
         b = y
         if a is None or type(y) not in NUMBERS:
             return None
-    if not fits(a.nbytes) or (into and not x._writeable):
+    if not fits(a.nbytes) or (into and not x.writeable):
         return None
     try:
         if into:
-            x._base.copy = None
+            x.dbase.about_to_be_written()
             found = _CONTEXT.copy().run(ufunc, a, b, a)
         else:
             found = _CONTEXT.copy().run(ufunc, b, a) if swap else _CONTEXT.copy().run(ufunc, a, b)

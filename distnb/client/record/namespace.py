@@ -1,62 +1,42 @@
-"""Where functions on distributed arrays register: under a public name, and for NumPy's own.
+"""What stands for NumPy's functions when they meet distributed arrays.
 
-Modules that define functions of the array namespace put them here with :func:`public`; the package
-takes its names from ``NAMESPACE``, and ``__array_function__`` looks into ``FUNCTIONS``.
+``__array_function__`` and ``__array_ufunc__`` of :class:`distnb.DistArray` look here, and nobody
+else: modules import the functions that they use.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from distnb.common.errors import explain
 
-__all__ = ["DEVICE", "FUNCTIONS", "NAMESPACE", "check_device", "public", "with_device"]
+__all__ = ["DEVICE", "FUNCTIONS", "check_device", "stands_for"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-#: Public name -> function. Not all are module globals: these would hide the builtins ``sum``,
-#: ``max``, ``abs`` ... where they are defined.
-NAMESPACE: dict[str, Any] = {}
-
-#: NumPy function -> what it does to distributed arrays. A word is a method of all ufuncs.
+#: NumPy function -> what it does to distributed arrays.
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 #: The one device of the array API standard that there is: where elements are is in ``layout``.
 DEVICE = "cpu"
 
 
-def public(name: str, *stands_for: Any) -> Callable[[_F], _F]:
-    """Put a function into the namespace, and in place of NumPy's for distributed arrays."""
+def stands_for(*numpys: Any) -> Callable[[_F], _F]:
+    """Put a function in place of NumPy's for distributed arrays.
+
+    A function whose name would hide one of Python's ends in ``_``; users see it without.
+    """
 
     def register(f: _F) -> _F:
-        f.__name__ = f.__qualname__ = name
-        NAMESPACE[name] = f
-        for numpys in stands_for:
-            FUNCTIONS[numpys] = f
+        name = numpys[0].__name__
+        if f.__name__ == f"{name}_":
+            f.__name__ = f.__qualname__ = name
+        for numpys_own in numpys:
+            FUNCTIONS[numpys_own] = f
         return f
 
     return register
-
-
-def with_device(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a function take ``device=`` as the array API standard wants it."""
-
-    @functools.wraps(f)
-    def function(*args: Any, device: Any = None, **kwargs: Any) -> Any:
-        check_device(device)
-        return f(*args, **kwargs)
-
-    signature = inspect.signature(f)
-    device = inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default=None)
-    rest = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    last = [p for p in signature.parameters.values() if p.kind is p.VAR_KEYWORD]
-    function.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*rest, device, *last]
-    )
-    return function
 
 
 def check_device(device: Any) -> None:
@@ -65,14 +45,3 @@ def check_device(device: Any) -> None:
         raise ValueError(
             explain("device", repr(device), f"{DEVICE!r}", "say where with dist= and session=")
         )
-
-
-def stands_for(*numpys: Any) -> Callable[[_F], _F]:
-    """Put a function in place of NumPy's for distributed arrays; its module makes it public."""
-
-    def register(f: _F) -> _F:
-        for one in numpys:
-            FUNCTIONS[one] = f
-        return f
-
-    return register

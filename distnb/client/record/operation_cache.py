@@ -1,7 +1,7 @@
 """Elementwise operations that come again: what was found out the first time is kept.
 
 A template is keyed by the operation and the *specs* of its operands (shape, layout, view and dtype,
-as a number that the session gives them). It holds what does not depend on anything else: the views
+as a number that the session's cache gives them). It holds what depends on nothing else: the views
 of the operands, broadcast, and shape, dtype and layout of the result.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distnb.client.record.array import Handle
+from distnb.client.record.array import Array
 from distnb.client.session import budget
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
@@ -20,7 +20,7 @@ from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import View
 from distnb.wire.protocol import Apply, Create, Operand
 
-__all__ = ["Template", "add", "into", "key_of", "new", "repeat"]
+__all__ = ["OperationCache", "Template", "into", "key_of", "new", "repeat"]
 
 #: Scalars that give the result the same dtype whatever their value is.
 _WEAK = frozenset((bool, float, complex))
@@ -50,53 +50,68 @@ class Made(NamedTuple):
     spec: int
 
 
-def key_of(op: str, inputs: Sequence[Any], out: Handle | None) -> tuple[Any, Any]:
+class OperationCache:
+    """The templates of a session, and the numbers of specs."""
+
+    def __init__(self) -> None:
+        self.templates: dict[tuple[Any, ...], Template] = {}
+        self.specs: dict[tuple[Any, ...], int] = {}
+        self._last = 0
+
+    def number(self, spec: tuple[Any, ...]) -> int:
+        """Return the number of a spec; it is never given to another one."""
+        if len(self.specs) >= _MOST:
+            self.specs.clear()
+        number = self.specs.get(spec)
+        if number is None:
+            self._last += 1
+            number = self.specs[spec] = self._last
+        return number
+
+    def add(self, key: tuple[Any, ...], template: Template) -> Template:
+        """Keep a template; return it."""
+        if len(self.templates) >= _MOST:
+            self.templates.clear()
+        self.templates[key] = template
+        return template
+
+
+def key_of(op: str, inputs: Sequence[Any], out: Array | None) -> tuple[Any, Any]:
     """Return the session of an operation, and what it is known by; None twice if by nothing."""
     session = None
     key: list[Any] = [op]
     for x in inputs if out is None else (*inputs, out):
-        if isinstance(x, Handle):
-            base = x._base
+        if isinstance(x, Array):
+            base = x.dbase
             if base.host is not None or base.lost or base.known is not None:
                 return None, None
             if base.session is not (session or base.session):
                 return None, None
             session = base.session
-            key.append((x._spec or _spec(session, x)) + base.turn)
+            key.append((x.spec or _spec(session, x)) + base.turn)
         elif type(x) in _WEAK or (type(x) is int and 0 <= x < 128):
             key.append(type(x))
         else:
             return None, None
     if out is not None:
-        if not out._writeable:
+        if not out.writeable:
             return None, None
         key.append("out")
     return session, tuple(key)
 
 
-def _spec(session: Session, x: Handle) -> int:
+def _spec(session: Session, x: Array) -> int:
     """Return the number of an array's spec."""
-    base = x._base
-    x._spec = _number(session, (base.shape, base.layout, x._view, base.dtype.char))
-    return x._spec
+    base = x.dbase
+    cache: OperationCache = session.extensions[OperationCache]
+    x.spec = cache.number((base.shape, base.layout, x.dview, base.dtype.char))
+    return x.spec
 
 
-def _number(session: Session, spec: tuple[Any, ...]) -> int:
-    """Return the number of a spec; it is never given to another one."""
-    specs = session.specs
-    if len(specs) >= _MOST:
-        specs.clear()
-    number = specs.get(spec)
-    if number is None:
-        session.last_spec += 1
-        number = specs[spec] = session.last_spec
-    return number
-
-
-def into(out: Handle, inputs: Sequence[Any]) -> Template:
+def into(out: Array, inputs: Sequence[Any]) -> Template:
     """Return the template of an operation into a given array."""
-    whole = out._view.is_whole(out._base.shape)
-    return Template(_views(inputs, out.shape), out._view, None, whole)
+    whole = out.dview.is_whole(out.dbase.shape)
+    return Template(_views(inputs, out.shape), out.dview, None, whole)
 
 
 def new(
@@ -104,37 +119,29 @@ def new(
 ) -> Template:
     """Return the template of an operation that makes its result."""
     view = View.whole(shape)
-    number = _number(session, (shape, layout, view, dtype.char))
+    cache: OperationCache = session.extensions[OperationCache]
+    number = cache.number((shape, layout, view, dtype.char))
     need = budget.need(shape, dtype, layout)
     made = Made(shape, dtype, dtype.str, layout, need, number)
     return Template(_views(inputs, shape), view, made, True)
 
 
 def _views(inputs: Sequence[Any], shape: Ints) -> tuple[View | None, ...]:
-    return tuple([_stretched(x, shape) if isinstance(x, Handle) else None for x in inputs])
+    return tuple([_stretched(x, shape) if isinstance(x, Array) else None for x in inputs])
 
 
-def _stretched(x: Handle, shape: Ints) -> View:
-    return x._view if x.shape == shape else x._view.broadcast(shape)
-
-
-def add(session: Session, key: Any, template: Template) -> Template:
-    """Keep a template; return it."""
-    templates = session.templates
-    if len(templates) >= _MOST:
-        templates.clear()
-    templates[key] = template
-    return template
+def _stretched(x: Array, shape: Ints) -> View:
+    return x.dview if x.shape == shape else x.dview.broadcast(shape)
 
 
 def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any], out: Any) -> Any:
     """Record an operation by its template; return its result."""
     views, view, made, whole = template
     pairs = zip(inputs, views, strict=True)
-    ins = tuple([x if v is None else _new(Operand, (x._base.handle, v)) for x, v in pairs])
-    site = session.site(4)  # repeat, its caller, and an operator or function
+    ins = tuple([x if v is None else _new(Operand, (x.dbase.handle, v)) for x, v in pairs])
+    site = session.site()
     if made is None:
-        base = out._base
+        base = out.dbase
         session.check_open()
         if whole:
             base.since = session.batches + 1
@@ -148,6 +155,6 @@ def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any],
         _new(Create, (handle, shape, code, layout, ("empty",), site)),
         _new(Apply, (op, (_new(Operand, (handle, view)),), ins, None, (), site)),
     )
-    result = Handle.made(base, view)
-    result._spec = spec
+    result = Array.made(base, view)
+    result.spec = spec
     return result

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from distnb.client.record import host_arrays, operation_cache
 from distnb.client.record.array import (
-    Handle,
+    Array,
     create,
     hosted,
     numeric,
     record_creation,
 )
 from distnb.client.record.host_arrays import all_here, home, plain
+from distnb.client.record.operation_cache import OperationCache
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain
@@ -36,6 +37,7 @@ from distnb.wire.protocol import (
 )
 
 __all__ = [
+    "arithmetic",
     "as_dist",
     "assign",
     "broadcast",
@@ -50,11 +52,11 @@ __all__ = [
 ]
 
 _SCALARS = (bool, int, float, complex)
-_ARRAYS = (Handle, np.ndarray)
+_ARRAYS = (Array, np.ndarray)
 
 
 #: What operations take besides distributed arrays.
-_UNDERSTOOD = (Handle, np.ndarray, np.generic, list, tuple, *_SCALARS)
+_UNDERSTOOD = (Array, np.ndarray, np.generic, list, tuple, *_SCALARS)
 
 
 def understood(x: Any) -> bool:
@@ -101,7 +103,7 @@ def settled(session: Session, data: np.ndarray) -> Any:
     return hosted(session, data) if layout.here else from_host(session, data, layout)
 
 
-def copied(x: Handle, dtype: np.dtype, layout: Layout) -> Any:
+def copied(x: Array, dtype: np.dtype, layout: Layout) -> Any:
     """Return a new array with the elements of ``x``, in a dtype and a layout."""
     if layout.here:
         return hosted(x.session, np.array(x.here, dtype, order="C", copy=True))
@@ -120,30 +122,30 @@ def move_out(base: Base, layout: Layout | None = None) -> None:
     base.host = base.copy = None
 
 
-def _copy_of(x: Handle) -> Any:
+def _copy_of(x: Array) -> Any:
     """Return a read-only array on the engines with the elements that ``x`` has now.
 
     Every engine gets the whole base, once for as long as nothing is written into it.
     """
-    base = x._base
+    base = x.dbase
     if base.host is not None and (base.copy is None or base.copy.lost):
         layout = make_layout(base.shape, base.session.size, "replicated")
-        base.copy = from_host(base.session, base.host, layout)._base
-    return Handle.made(base.copy, x._view, writeable=False)
+        base.copy = from_host(base.session, base.host, layout).dbase
+    return Array.made(base.copy, x.dview, writeable=False)
 
 
-def check_session(x: Handle, session: Session) -> None:
+def check_session(x: Array, session: Session) -> None:
     if x.session is not session:
         raise SessionError(
             explain("arrays", "two sessions", "one", "use .to_numpy() and distnb.asarray")
         )
 
 
-def as_dist(x: Any, session: Session, like: Handle | None = None) -> Any:
+def as_dist(x: Any, session: Session, like: Array | None = None) -> Any:
     """Return array-like data as an array on the engines, laid out as ``like`` if shapes agree."""
-    if isinstance(x, Handle):
+    if isinstance(x, Array):
         check_session(x, session)
-        return x if x._base.host is None else _copy_of(x)
+        return x if x.dbase.host is None else _copy_of(x)
     data = np.asarray(x)
     numeric(data.dtype)
     if like is not None and like.shape == data.shape:
@@ -179,7 +181,7 @@ def elementwise(
     _check_others(op, others)
     row = table.ELEMENTWISE[op]
     outs = outputs(out, row.nout)
-    arrays = [x for x in (*inputs, *outs, where) if isinstance(x, Handle)]
+    arrays = [x for x in (*inputs, *outs, where) if isinstance(x, Array)]
     session = arrays[0].session
     options = _options(dtype, casting)
     found = None
@@ -203,7 +205,7 @@ def _here(
     mask = where if where is True else host_arrays.boolean(np.asarray(plain(where)))
     for o in outs:
         if o is not None:
-            o._base.copy = None
+            o.dbase.about_to_be_written()
 
     def prepare() -> tuple[Ints, Sequence[np.dtype]]:
         dtypes = _result_dtypes(row.name, ins, outs, options)
@@ -230,7 +232,7 @@ def on_engines(
     for o in outs:
         if o is not None:
             check_session(o, session)
-            move_out(o._base)
+            move_out(o.dbase)
     there = [x for x in (*inputs, *outs, where) if _leads(x)]
     like = max(there, key=lambda a: a.size, default=None)
     ins = [_operand(x, session, like) for x in inputs]
@@ -240,9 +242,7 @@ def on_engines(
     dtypes = dtypes or _result_dtypes(row.name, ins, outs, options)
     shape = broadcast_shape([*ins, mask], outs)
     leaders = [
-        found
-        for x, found in zip(inputs, ins, strict=True)
-        if _leads(x) or not isinstance(x, Handle)
+        found for x, found in zip(inputs, ins, strict=True) if _leads(x) or not isinstance(x, Array)
     ]
     results = _results(session, leaders, outs, dtypes, shape)
     record_apply(
@@ -254,26 +254,75 @@ def on_engines(
 def simple(op: str, inputs: Sequence[Any], out: Any) -> Any:
     """Record an operation on scalars, and arrays on engines; return None if it is another one."""
     one = out[0] if isinstance(out, tuple) and len(out) == 1 else out
-    if (one is not None and not isinstance(one, Handle)) or table.ELEMENTWISE[op].nout > 1:
+    if (one is not None and not isinstance(one, Array)) or table.ELEMENTWISE[op].nout > 1:
         return None
     session, key = operation_cache.key_of(op, inputs, one)
     if session is None:
         return None
-    template = session.templates.get(key)
+    cache: OperationCache = session.extensions[OperationCache]
+    template = cache.templates.get(key)
     if template is None:
-        template = operation_cache.add(session, key, _template(session, op, inputs, one))
+        template = cache.add(key, _template(session, op, inputs, one))
     return operation_cache.repeat(session, op, template, inputs, one)
 
 
+class Arithmetic(NamedTuple):
+    """The methods of an operator: ``x + y``, ``y + x`` and ``x += y``."""
+
+    forward: Callable[[Any, Any], Any]
+    reflected: Callable[[Any, Any], Any]
+    in_place: Callable[[Any, Any], Any]
+
+
+def arithmetic(ufunc: np.ufunc) -> Arithmetic:
+    """Return the methods of an operator, which take the shortest way that there is.
+
+    That of an operation which came before: its template tells what to record.
+    """
+    op = ufunc.__name__
+
+    def forward(self: Array, other: Any) -> Any:
+        session, key = operation_cache.key_of(op, (self, other), None)
+        template = None if key is None else session.extensions[OperationCache].templates.get(key)
+        if template is not None:
+            return operation_cache.repeat(session, op, template, (self, other), None)
+        return _operate(ufunc, self, other)
+
+    def reflected(self: Array, other: Any) -> Any:
+        return _operate(ufunc, self, other, swap=True)
+
+    def in_place(self: Array, other: Any) -> Any:
+        return _operate(ufunc, self, other, into=True)
+
+    return Arithmetic(forward, reflected, in_place)
+
+
+def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool = False) -> Any:
+    """Do what an operator does: with NumPy in the notebook, or recorded."""
+    if x.dbase.host is not None:
+        found = host_arrays.quick(ufunc, x, y, swap, into)
+        if found is not None:
+            return found
+    if isinstance(y, Array) or type(y) in host_arrays.NUMBERS:
+        inputs, out = (y, x) if swap else (x, y), x if into else None
+        found = simple(ufunc.__name__, inputs, out)
+        return elementwise(ufunc.__name__, *inputs, out=out) if found is None else found
+    if into:
+        return ufunc(x, y, out=(x,))
+    if getattr(y, "__array_ufunc__", ufunc) is None:  # it wants no part in this
+        return NotImplemented
+    return ufunc(y, x) if swap else ufunc(x, y)
+
+
 def _template(
-    session: Session, op: str, inputs: Sequence[Any], out: Handle | None
+    session: Session, op: str, inputs: Sequence[Any], out: Array | None
 ) -> operation_cache.Template:
     """Return the template of an operation, which NumPy is asked about."""
     (dtype,) = _result_dtypes(op, inputs, (out,), {})
     shape = broadcast_shape(inputs, (out,))
     if out is not None:
         return operation_cache.into(out, inputs)
-    arrays = [x for x in inputs if isinstance(x, Handle)]
+    arrays = [x for x in inputs if isinstance(x, Array)]
     views = tuple([(x.size, broadcast(x, shape).placed) for x in arrays])
     layout = table.elementwise_layout(views, shape, session.size)
     return operation_cache.new(session, inputs, shape, dtype, layout)
@@ -281,7 +330,7 @@ def _template(
 
 def _leads(x: Any) -> bool:
     """Tell whether ``x`` is an array on the engines; results do not follow copies of others."""
-    return isinstance(x, Handle) and x._base.host is None
+    return isinstance(x, Array) and x.dbase.host is None
 
 
 def _check_others(op: str, others: dict[str, Any]) -> None:
@@ -306,22 +355,22 @@ def outputs(out: Any, nout: int) -> tuple[Any, ...]:
     if len(outs) != nout:
         raise ValueError(explain("out", f"{len(outs)} arrays", f"{nout}", "pass a tuple"))
     for o in outs:
-        if o is not None and not isinstance(o, Handle):
+        if o is not None and not isinstance(o, Array):
             raise TypeError(
                 explain(
                     "out", type(o).__name__, "a DistArray", "assign to x[...] of a distnb array"
                 )
             )
-        if o is not None and not o._writeable:
+        if o is not None and not o.writeable:
             raise ValueError("output array is read-only")
     return outs
 
 
-def _operand(x: Any, session: Session, like: Handle | None) -> Any:
+def _operand(x: Any, session: Session, like: Array | None) -> Any:
     """Return an input as a DistArray, a Typed scalar, or a Python scalar (weak)."""
-    if isinstance(x, Handle):
+    if isinstance(x, Array):
         check_session(x, session)
-        if x._base.host is None or x.shape:
+        if x.dbase.host is None or x.shape:
             return as_dist(x, session)
         x = x.here
     if isinstance(x, np.generic) or (isinstance(x, np.ndarray) and x.ndim == 0):
@@ -390,37 +439,37 @@ def _results(
     given = [o for o in outs if o is not None]
     if given and all(o is not None and o.placed == given[0].placed for o in outs):
         return tuple(outs)
-    views = tuple((x.size, broadcast(x, shape).placed) for x in ins if isinstance(x, Handle))
+    views = tuple((x.size, broadcast(x, shape).placed) for x in ins if isinstance(x, Array))
     layout = table.kept_layout(views, shape, session.size)
     return tuple(create(session, shape, dt, layout, ("empty",)) for dt in dtypes)
 
 
-def _deliver(result: Handle, out: Any) -> Any:
+def _deliver(result: Array, out: Any) -> Any:
     if out is None or out is result:
         return result
     record_apply("copy", (out,), (result,), None, ())
     return out
 
 
-def broadcast(x: Handle, shape: Ints) -> Any:
+def broadcast(x: Array, shape: Ints) -> Any:
     """Return a read-only view of ``x`` stretched to a shape it broadcasts to."""
-    return x if x.shape == shape else x._look(x._view.broadcast(shape), writeable=False)
+    return x if x.shape == shape else x.alias(x.dview.broadcast(shape), writeable=False)
 
 
 def record_apply(
     op: str,
-    outs: tuple[Handle, ...],
+    outs: tuple[Array, ...],
     ins: Sequence[Any],
-    mask: Handle | None,
+    mask: Array | None,
     options: tuple[tuple[str, str], ...],
 ) -> None:
     shape = outs[0].shape
     session = outs[0].session
-    commands = [broadcast(x, shape).operand if isinstance(x, Handle) else x for x in ins]
+    commands = [broadcast(x, shape).operand if isinstance(x, Array) else x for x in ins]
     where = None if mask is None else broadcast(mask, shape).operand
     written = tuple(_written(o, mask) for o in outs)
     command = Apply(op, written, tuple(commands), where, options, session.site())
-    healed = [o._base for o in outs if o._base.lost]
+    healed = [o.dbase for o in outs if o.dbase.lost]
     for base in healed:
         base.lost = False
     try:
@@ -431,38 +480,38 @@ def record_apply(
         raise
 
 
-def _written(o: Handle, mask: Handle | None) -> Operand:
+def _written(o: Array, mask: Array | None) -> Operand:
     """Return an output as commands name it; writing all of a lost array makes it good again."""
-    base = o._base
+    base = o.dbase
     recent = not base.lost and base.since > base.session.batches
-    if not recent and mask is None and o._view.is_whole(base.shape):
+    if not recent and mask is None and o.dview.is_whole(base.shape):
         base.since = base.session.batches + 1
         if base.lost:
-            base.session.renew(base)
-            return Operand(base.handle, o._view)
+            base.renew()
+            return Operand(base.handle, o.dview)
     return o.operand
 
 
-def assign(target: Handle, value: Any, mask: Handle | None = None) -> None:
+def assign(target: Array, value: Any, mask: Array | None = None) -> None:
     """Record ``target[...] = value`` with NumPy's casting and broadcasting rules."""
-    if not target._writeable:
+    if not target.writeable:
         raise ValueError("assignment destination is read-only")
     session = target.session
-    if target._base.host is not None:
+    if target.dbase.host is not None:
         if all_here((value, mask), session):
             _assign_here(target, value, mask)
             return
         for x in (value, mask):
-            if isinstance(x, Handle):
+            if isinstance(x, Array):
                 check_session(x, session)
-        move_out(target._base)
+        move_out(target.dbase)
     session.check_open()
-    if mask is None and isinstance(value, Handle):
+    if mask is None and isinstance(value, Array):
         source = _fit(value, target.shape)
         if simple("copy", (source,), target) is not None:
             return
     source = _operand(value, session, target)
-    if isinstance(source, Handle):
+    if isinstance(source, Array):
         source = _fit(source, target.shape)
     else:
         stored = np.empty((), target.dtype)
@@ -473,7 +522,7 @@ def assign(target: Handle, value: Any, mask: Handle | None = None) -> None:
     record_apply("copy", (target,), (source,), mask, ())
 
 
-def _assign_here(target: Handle, value: Any, mask: Any) -> None:
+def _assign_here(target: Array, value: Any, mask: Any) -> None:
     """Assign what is all in the notebook."""
     source = plain(value)
     where = None if mask is None else host_arrays.boolean(np.asarray(plain(mask)))
@@ -486,11 +535,11 @@ def _assign_here(target: Handle, value: Any, mask: Any) -> None:
         raise
 
 
-def _fit(source: Handle, shape: Ints) -> Any:
+def _fit(source: Array, shape: Ints) -> Any:
     """Return ``source`` without leading axes of length 1 that ``shape`` does not have."""
     _check_fit(source.shape, shape)
     while len(source.shape) > len(shape):
-        source = source._look(source._view.fix(0, 0))
+        source = source.alias(source.dview.fix(0, 0))
     return source
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.record.array import Handle
+from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import home
 from distnb.client.session.session import Session
 from distnb.common.errors import LayoutError, explain
@@ -117,7 +117,7 @@ class Placement:
                 explain("cost", "an array in the notebook", "one on engines", "redistribute it")
             )
         layout = _layout(self.placed.view.shape, self.size, dist, grid)
-        bandwidth = self.session.bandwidth if self.session is not None else None
+        bandwidth = self.session.measuring.bandwidth if self.session is not None else None
         return self.views.Cost(self.placed, layout, self.dtype, self.size, bandwidth)
 
     def __repr__(self) -> str:
@@ -163,16 +163,16 @@ def layout_of_new(
     return make_layout(shape, session.size, wanted, grid)
 
 
-def stay(x: Handle, dtype: np.dtype) -> Layout:
+def stay(x: Array, dtype: np.dtype) -> Layout:
     """Return the layout of a new array with the shape of ``x`` that stays where ``x`` is."""
-    if x._base.host is not None:
+    if x.dbase.host is not None:
         return home(x.shape, dtype, x.session.size)
     return follow(x.placed, x.session.size)[0]
 
 
 def _asked(shape: Ints, size: int, dist: Any) -> Any:
     """Return what ``dist=`` asks for; an array in the notebook asks for nothing."""
-    if isinstance(dist, Handle):
+    if isinstance(dist, Array):
         dist = Placement(dist.placed, dist.dtype, size)
     if isinstance(dist, Placement):
         if dist.placed.view.shape != shape:

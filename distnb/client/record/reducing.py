@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from distnb.client.record import host_arrays
-from distnb.client.record.array import Handle, create, numeric
+from distnb.client.record.array import Array, create, numeric
 from distnb.client.record.indexing import some_axes
 from distnb.client.record.operations import (
     assign,
@@ -53,7 +53,7 @@ def reduce(
     initial = None if initial is np._NoValue else initial
     if where is not True and where is not np._NoValue:
         x = _masked(op, x, where, initial)
-    if x._base.host is not None:
+    if x.dbase.host is not None:
         return _reduce_here(op, x, axis, dtype, out, keepdims, initial)
     result_dtype = _reduced_dtype(op, x, axis, dtype, initial)
     axes = some_axes(axis, x.ndim) if x.ndim else ()  # NumPy takes axis 0 of a scalar, too
@@ -68,7 +68,7 @@ def reduce(
         return _shown(filled, axes, keepdims, op, out)
     source = x.operand
     base = Base(x.session, shape, result_dtype, layout)
-    found = Handle.made(base, View.whole(shape))
+    found = Array.made(base, View.whole(shape))
     site = base.site = x.session.site()
     x.session.record(Create(base.handle, shape, result_dtype.str, layout, ("empty",), site))
     x.session.record(Reduce(op, base.handle, source, axes, result_dtype.str, site))
@@ -84,12 +84,12 @@ def _shown(found: Any, axes: Ints, keepdims: bool, op: str, out: Any) -> Any:
     """Return a result with the axes that are to be kept, or put it into ``out``."""
     if keepdims:
         for d in axes:
-            found = found._look(found._view.insert(d))
+            found = found.alias(found.dview.insert(d))
     return found if out is None else _reduced_into(op, found, out)
 
 
 def _reduce_here(
-    op: str, x: Handle, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any
+    op: str, x: Array, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any
 ) -> Any:
     """Reduce with NumPy what is in the notebook."""
     options = _numpys_options(axis, dtype, initial)
@@ -99,7 +99,7 @@ def _reduce_here(
     return made if out is None else _reduced_into(op, made, out)
 
 
-def _reduced_dtype(op: str, x: Handle, axis: Any, dtype: Any, initial: Any) -> np.dtype:
+def _reduced_dtype(op: str, x: Array, axis: Any, dtype: Any, initial: Any) -> np.dtype:
     """Ask NumPy for the dtype of the result; raises what it raises (empty, axis, dtype)."""
     sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
     options = _numpys_options(axis, dtype, initial)
@@ -115,9 +115,9 @@ def _numpys_options(axis: Any, dtype: Any, initial: Any) -> dict[str, Any]:
     return options
 
 
-def _masked(op: str, x: Handle, where: Any, initial: Any) -> Any:
+def _masked(op: str, x: Array, where: Any, initial: Any) -> Any:
     """Return ``x`` with the operation's identity where the mask is false."""
-    mask = host_arrays.boolean(where if isinstance(where, Handle) else np.asarray(where))
+    mask = host_arrays.boolean(where if isinstance(where, Array) else np.asarray(where))
     if np.broadcast_shapes(mask.shape, x.shape) != x.shape:
         raise ValueError(explain("where", f"shape {mask.shape}", f"{x.shape}", "slice the mask"))
     ufunc = table.REDUCTIONS[op].ufunc
@@ -131,7 +131,7 @@ def _masked(op: str, x: Handle, where: Any, initial: Any) -> Any:
     return elementwise("where", mask, x, np.asarray(identity).astype(x.dtype)[()])
 
 
-def _reduced_into(op: str, found: Handle, out: Any) -> Any:
+def _reduced_into(op: str, found: Array, out: Any) -> Any:
     (out,) = outputs(out, 1)
     if out.shape != found.shape:
         raise ValueError(

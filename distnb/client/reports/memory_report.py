@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distnb.client.record.array import Handle
-from distnb.client.session.bases import Base
-from distnb.client.session.session import MISSING, Session
+from distnb.client.record.array import Array
+from distnb.client.session.bases import Base, bases_of
+from distnb.client.session.replies import MISSING
+from distnb.client.session.session import Session
 from distnb.wire.protocol import Survey
 
 __all__ = ["EngineMemory", "Held", "Memory", "look", "reached"]
@@ -107,14 +108,16 @@ def look(session: Session, namespace: Mapping[str, Any]) -> Memory:
     found = holders(namespace)
     surveys = session.ask(Survey)
     surveys = [{} if s is MISSING else s for s in surveys]
-    bases = [(h, base) for h, r in list(session._bases.items()) if (base := r()) is not None]
     arrays = [
         _held(
-            session, base, found.get(id(base), []), [s.get("held", {}).get(h, 0) for s in surveys]
+            session,
+            base,
+            found.get(id(base), []),
+            [s.get("held", {}).get(base.handle, 0) for s in surveys],
         )
-        for h, base in bases
+        for base in bases_of(session)
     ]
-    here = {id(x._base): x._base for x, _ in reached(namespace) if x._base.host is not None}
+    here = {id(x.dbase): x.dbase for x, _ in reached(namespace) if x.dbase.host is not None}
     inside = [
         _held(session, base, found[key], [])
         for key, base in here.items()
@@ -164,11 +167,11 @@ def holders(namespace: Mapping[str, Any]) -> dict[int, list[tuple[str, bool]]]:
     """Return who holds each base: a path in the notebook, and whether it is all of the base."""
     found: dict[int, list[tuple[str, bool]]] = {}
     for x, path in reached(namespace):
-        found.setdefault(id(x._base), []).append((path, x._view.is_whole(x._base.shape)))
+        found.setdefault(id(x.dbase), []).append((path, x.dview.is_whole(x.dbase.shape)))
     return found
 
 
-def reached(namespace: Mapping[str, Any], depth: int = _DEPTH) -> Iterator[tuple[Handle, str]]:
+def reached(namespace: Mapping[str, Any], depth: int = _DEPTH) -> Iterator[tuple[Array, str]]:
     """Yield the arrays that the notebook reaches, each once for every name and once elsewhere.
 
     ``depth`` counts containers and objects on the way.
@@ -179,8 +182,8 @@ def reached(namespace: Mapping[str, Any], depth: int = _DEPTH) -> Iterator[tuple
             yield from _walk(value, name, seen, depth)
 
 
-def _walk(value: Any, path: str, seen: set[int], depth: int) -> Iterator[tuple[Handle, str]]:
-    if isinstance(value, Handle):
+def _walk(value: Any, path: str, seen: set[int], depth: int) -> Iterator[tuple[Array, str]]:
+    if isinstance(value, Array):
         yield value, path
         return
     if (

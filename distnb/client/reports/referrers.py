@@ -8,9 +8,9 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 from weakref import ReferenceType, ref
 
-from distnb.client.record.array import Handle
+from distnb.client.record.array import Array
 from distnb.client.reports.memory_report import reached
-from distnb.client.session.bases import Base
+from distnb.client.session.bases import Base, bases_of
 from distnb.client.session.session import Session
 
 __all__ = ["Kept", "arrays_of", "drop", "shell"]
@@ -59,19 +59,15 @@ def arrays_of(session: Session, shell: Any, named: int = 1000) -> list[Kept]:
 
     Dtype, layout and line are told of so many only.
     """
-    found = {}
-    for reference in list(session._bases.values()):
-        base = reference()
-        if base is not None:
-            found[id(base)] = _Keepers(base, [], [])
+    found = {id(base): _Keepers(base, [], []) for base in bases_of(session)}
     for array, path in reached({} if shell is None else shell.user_ns, 1):
-        base = array._base
+        base = array.dbase
         if base.session is session:
             keepers = found.setdefault(id(base), _Keepers(base, [], []))
             if path in _LAST or not path.isidentifier():
                 keepers.others.append(path)
             else:
-                whole = array._view.is_whole(base.shape)
+                whole = array.dview.is_whole(base.shape)
                 keepers.names.append(path if whole else f"{path} (view)")
     rows = [(_nbytes(keepers.base), keepers) for keepers in found.values()]
     rows.sort(key=itemgetter(0), reverse=True)
@@ -139,4 +135,4 @@ def drop(shell: Any, key: ReferenceType[Base]) -> bool:
 
 
 def _names_in(space: dict[Any, Any], base: Base) -> list[Any]:
-    return [name for name, x in space.items() if isinstance(x, Handle) and x._base is base]
+    return [name for name, x in space.items() if isinstance(x, Array) and x.dbase is base]

@@ -11,7 +11,7 @@ from copy import copy
 from types import CodeType, FunctionType
 from typing import Any
 
-from distnb.client.record.array import Handle, create, hosted
+from distnb.client.record.array import Array, create, hosted
 from distnb.client.record.operations import copied
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
@@ -62,7 +62,7 @@ class Copies:
 
     def of(self, value: Any) -> Any:
         """Return a copy of an array, or of a list, tuple, dict or generator; other values as is."""
-        if isinstance(value, Handle):
+        if isinstance(value, Array):
             return self._array(value) if value.session is self.source else value
         if value is self.source:
             return self.target
@@ -76,23 +76,23 @@ class Copies:
             return type(value)(map(self.of, value))
         return value
 
-    def _array(self, x: Handle) -> Any:
-        if x._base.lost:
+    def _array(self, x: Array) -> Any:
+        if x.dbase.lost:
             return x
-        key = id(x._base)
+        key = id(x.dbase)
         if key not in self._bases:
-            self._bases[key] = (x._base, self._copy(x._base))
-        return Handle.made(self._bases[key][1], x._view, x._writeable)
+            self._bases[key] = (x.dbase, self._copy(x.dbase))
+        return Array.made(self._bases[key][1], x.dview, x.writeable)
 
     def _copy(self, base: Base) -> Base:
         """Return a base of the other session with the same elements."""
         if base.host is not None:
-            made: Handle = hosted(self.target, base.host.copy())
-            return made._base
+            made: Array = hosted(self.target, base.host.copy())
+            return made.dbase
         layout, shape = base.layout, base.shape
         if self.target.size < self.source.size:
             layout = smaller(layout, shape, self.target.size)
-        there: Handle = Handle.made(base, View.whole(shape))
+        there: Array = Array.made(base, View.whole(shape))
         if layout != base.layout:
             there = copied(there, base.dtype, layout)
         self.source.bind([(_NAME, there.operand)])
@@ -102,7 +102,7 @@ class Copies:
             self.target.flush()
         finally:
             self.source.bind(())
-        return made._base
+        return made.dbase
 
 
 def names_in(code: CodeType, namespace: Mapping[str, Any]) -> set[str]:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.record.array import Handle
+from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray
 from distnb.client.record.gather_scatter import keys_of
-from distnb.client.record.namespace import public
+from distnb.client.record.namespace import stands_for
 from distnb.client.select.taking import (
     flatnonzero,
     positions,
@@ -27,7 +27,7 @@ def _lengths(shape: Any) -> tuple[int, ...]:
     return tuple(map(operator.index, shape)) if np.ndim(shape) else (operator.index(shape),)
 
 
-@public("unravel_index", np.unravel_index)
+@stands_for(np.unravel_index)
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
     """Return the indices along each axis of positions in an array, as ``numpy.unravel_index``.
 
@@ -61,7 +61,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
     return found if order == "C" else found[::-1]
 
 
-@public("ravel_multi_index", np.ravel_multi_index)
+@stands_for(np.ravel_multi_index)
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
     """Return the positions of indices along each axis, as ``numpy.ravel_multi_index``.
 
@@ -88,7 +88,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     lengths, given = _lengths(dims), list(multi_index)
     session = session_of(*given)
     modes = mode if isinstance(mode, tuple) else (mode,) * len(lengths)
-    few = [np.zeros(0, a.dtype if isinstance(a, Handle) else np.asarray(a).dtype) for a in given]
+    few = [np.zeros(0, a.dtype if isinstance(a, Array) else np.asarray(a).dtype) for a in given]
     np.ravel_multi_index(tuple(few), lengths, mode, order)  # type: ignore[call-overload]
     parts = [
         positions(*p, casting="unsafe")
@@ -98,7 +98,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     return settled_keys(session, keys)
 
 
-@public("ix_", np.ix_)
+@stands_for(np.ix_)
 def ix_(*args: Any) -> tuple[Any, ...]:
     """Return arrays that index all combinations of indices along each axis, as ``numpy.ix_``.
 
@@ -120,8 +120,8 @@ def ix_(*args: Any) -> tuple[Any, ...]:
     """
     session, found = session_of(*args), []
     for i, arg in enumerate(args):
-        one: Any = arg if isinstance(arg, Handle) else np.asarray(arg)
-        one = one.astype(np.int64) if not isinstance(arg, Handle) and not one.size else one
+        one: Any = arg if isinstance(arg, Array) else np.asarray(arg)
+        one = one.astype(np.int64) if not isinstance(arg, Array) and not one.size else one
         if one.ndim != 1:
             raise ValueError("Cross index must be 1 dimensional")
         one = asarray(one, session=session)

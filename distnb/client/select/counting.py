@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
-from distnb.client.record.array import create
+from distnb.client.record.array import Array, create
 from distnb.client.record.creation import asarray, zeros
 from distnb.client.record.host_arrays import all_here, plain, watched
-from distnb.client.record.namespace import public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import as_dist, copied, settled
 from distnb.client.record.reducing import reduce
 from distnb.common.errors import explain
@@ -24,8 +23,8 @@ __all__ = ["bincount"]
 _LONG = 1 << 12
 
 
-@public("bincount", np.bincount)
-def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DistArray:
+@stands_for(np.bincount)
+def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Array:
     """Count how often each number occurs, or add up its weights, as ``numpy.bincount``.
 
     Every engine counts its part; the counts are added up as in a reduction, and every engine that
@@ -48,7 +47,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DistArray:
     ...     dnb.bincount(dnb.array([1, 5, 1, 3, 1])).to_numpy()
     array([0, 3, 0, 1, 0, 1])
     """
-    given = [a for a in (x, weights) if isinstance(a, DistArray)]
+    given = [a for a in (x, weights) if isinstance(a, Array)]
     if not given:
         x = asarray(x)
         given = [x]
@@ -66,10 +65,10 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DistArray:
     found = _counts(ins, int(minlength), dtype)
     if found.ndim > 1:
         return reduce("sum", found, 0, dtype)
-    return copied(found, dtype, found._base.layout)
+    return copied(found, dtype, found.dbase.layout)
 
 
-def _check(x: DistArray, weights: DistArray | None, minlength: Any) -> np.dtype:
+def _check(x: Array, weights: Array | None, minlength: Any) -> np.dtype:
     """Ask NumPy for the dtype of the result; raises what it raises, but for negative numbers."""
     few = min(1, x.size)
     samples = [None if a is None else np.zeros((few,) * a.ndim, a.dtype) for a in (x, weights)]
@@ -81,7 +80,7 @@ def _check(x: DistArray, weights: DistArray | None, minlength: Any) -> np.dtype:
     return found
 
 
-def _counts(ins: list[DistArray], least: int, dtype: np.dtype) -> DistArray:
+def _counts(ins: list[Array], least: int, dtype: np.dtype) -> Array:
     """Return the counts of each part, all as long as the longest; a second time if it is long."""
     guess = max(least, _LONG)
     found = _locally(ins, guess + 1, dtype)
@@ -92,21 +91,21 @@ def _counts(ins: list[DistArray], least: int, dtype: np.dtype) -> DistArray:
     return (found if length <= guess else _locally(ins, length + 1, dtype))[..., :length]
 
 
-def _is_whole(x: DistArray) -> bool:
-    return x._view.is_whole(x._base.shape)
+def _is_whole(x: Array) -> bool:
+    return x.dview.is_whole(x.dbase.shape)
 
 
-def _beside(weights: DistArray, x: DistArray) -> DistArray:
+def _beside(weights: Array, x: Array) -> Array:
     """Return the weights, each where its number is."""
-    layout = x._base.layout
-    if _is_whole(weights) and weights._base.layout == layout:
+    layout = x.dbase.layout
+    if _is_whole(weights) and weights.dbase.layout == layout:
         return weights
     return copied(weights, weights.dtype, layout)
 
 
-def _locally(ins: list[DistArray], length: int, dtype: np.dtype) -> DistArray:
+def _locally(ins: list[Array], length: int, dtype: np.dtype) -> Array:
     """Return what each engine counts in its part: a row for each part if there are several."""
-    layout, session = ins[0]._base.layout, ins[0].session
+    layout, session = ins[0].dbase.layout, ins[0].session
     parts, split = layout.parts(0), layout.dims[0]
     if parts == 1:
         shape: tuple[int, ...] = (length,)

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
-from distnb.client.record.array import create
+from distnb.client.record.array import Array, create
 from distnb.client.record.creation import asarray
 from distnb.client.record.host_arrays import all_here, plain
 from distnb.client.record.indexing import one_axis
-from distnb.client.record.namespace import public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import as_dist, copied, settled
 from distnb.client.select.sorting import check_sort, reverse, sort
 from distnb.client.shape.reshaping import ravel
@@ -28,7 +27,7 @@ __all__ = ["argpartition", "argsort", "lexsort", "partition", "sorted_with_posit
 _POSITION = np.dtype(np.intp)
 
 
-@public("argsort", np.argsort)
+@stands_for(np.argsort)
 def argsort(
     a: Any,
     axis: Any = -1,
@@ -37,7 +36,7 @@ def argsort(
     *,
     stable: Any = None,
     descending: bool = False,
-) -> DistArray:
+) -> Array:
     """Return the positions of the elements in sorted order, as ``numpy.argsort``.
 
     Equal elements stay in order, as the array API standard asks; only in the notebook ``kind`` and
@@ -76,7 +75,7 @@ def argsort(
     return _positions_by([x], d)
 
 
-def _positions_by(keys: Sequence[DistArray], d: int) -> DistArray:
+def _positions_by(keys: Sequence[Array], d: int) -> Array:
     """Return the positions in the order of the last key, of those before it where it is equal."""
     first = keys[0]
     layout = table.sorted_layout(first.placed, d, first.session.size)
@@ -92,7 +91,7 @@ def _positions_by(keys: Sequence[DistArray], d: int) -> DistArray:
     return found if lanes == layout else copied(found, _POSITION, layout)
 
 
-def sorted_with_positions(x: DistArray) -> tuple[DistArray, DistArray]:
+def sorted_with_positions(x: Array) -> tuple[Array, Array]:
     """Return the elements of one axis in order, and where each comes from; equal ones stay so."""
     layout = table.sorted_layout(x.placed, 0, x.session.size)
     found = [
@@ -103,11 +102,11 @@ def sorted_with_positions(x: DistArray) -> tuple[DistArray, DistArray]:
     return found[0], found[1]
 
 
-def _numbers(x: DistArray, d: int, backwards: bool = False) -> tuple[int, int]:
+def _numbers(x: Array, d: int, backwards: bool = False) -> tuple[int, int]:
     return (x.shape[d] - 1, -1) if backwards else (0, 1)
 
 
-def _record(ins: Sequence[DistArray], outs: Sequence[DistArray], d: int, start: int) -> None:
+def _record(ins: Sequence[Array], outs: Sequence[Array], d: int, start: int) -> None:
     """Record that arrays in one layout are sorted by the first of them."""
     session = ins[0].session
     if not ins[0].size:
@@ -116,8 +115,8 @@ def _record(ins: Sequence[DistArray], outs: Sequence[DistArray], d: int, start: 
     session.record(Collective("sort", *operands, (d, "stable", start), session.site()))
 
 
-@public("lexsort", np.lexsort)
-def lexsort(keys: Any, axis: Any = -1) -> DistArray:
+@stands_for(np.lexsort)
+def lexsort(keys: Any, axis: Any = -1) -> Array:
     """Return the positions in the order of several keys, the last one first, as ``numpy.lexsort``.
 
     A stable sort by each key, the first one first; all keys that are still to come travel with it.
@@ -133,7 +132,7 @@ def lexsort(keys: Any, axis: Any = -1) -> DistArray:
     given = [keys[i] for i in range(len(keys))]
     if not given:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
-    found = next((k for k in given if isinstance(k, DistArray)), None)
+    found = next((k for k in given if isinstance(k, Array)), None)
     arrays = [asarray(k, session=None if found is None else found.session) for k in given]
     if all_here(arrays, arrays[0].session):
         return settled(arrays[0].session, np.lexsort([plain(x) for x in arrays], axis))
@@ -145,10 +144,10 @@ def lexsort(keys: Any, axis: Any = -1) -> DistArray:
     return _positions_by(there, one_axis(axis, there[0].ndim))
 
 
-@public("partition", np.partition)
+@stands_for(np.partition)
 def partition(
     a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
-) -> DistArray:
+) -> Array:
     """Return a copy in which the elements at ``kth`` are where they would be in a sorted one.
 
     As ``numpy.partition``; the order of the others is not specified there, and here all of the copy
@@ -158,16 +157,16 @@ def partition(
     return sort(x, axis)
 
 
-@public("argpartition", np.argpartition)
+@stands_for(np.argpartition)
 def argpartition(
     a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
-) -> DistArray:
+) -> Array:
     """Return positions that partition an array, as ``numpy.argpartition``; see ``partition``."""
     x, axis = _check_partition(a, kth, axis, kind, order)
     return argsort(x, axis)
 
 
-def _check_partition(a: Any, kth: Any, axis: Any, kind: Any, order: Any) -> tuple[DistArray, int]:
+def _check_partition(a: Any, kth: Any, axis: Any, kind: Any, order: Any) -> tuple[Array, int]:
     """Return the array and the axis; raise what NumPy raises."""
     x = asarray(a)
     if axis is None:
@@ -181,8 +180,7 @@ def _check_partition(a: Any, kth: Any, axis: Any, kind: Any, order: Any) -> tupl
     return x, d
 
 
-@public("topk")
-def topk(x: Any, k: int, axis: int = -1, *, largest: bool = True) -> tuple[DistArray, DistArray]:
+def topk(x: Any, k: int, axis: int = -1, *, largest: bool = True) -> tuple[Array, Array]:
     """Return the ``k`` largest elements along an axis in descending order, and their positions.
 
     Of equal elements those with lower positions come first, and NaN count as larger than all.
@@ -230,7 +228,7 @@ def topk(x: Any, k: int, axis: int = -1, *, largest: bool = True) -> tuple[DistA
     return tuple(reverse(f, d).copy() if largest else f for f in found)  # type: ignore[return-value]
 
 
-def _stretch(a: DistArray, d: int, n: int, last: bool) -> tuple[DistArray, DistArray]:
+def _stretch(a: Array, d: int, n: int, last: bool) -> tuple[Array, Array]:
     """Return the first or last ``n`` elements in sorted order, and where they come from."""
     session = a.session
     layout = table.sorted_layout(a.placed, d, session.size)

@@ -7,20 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
 from distnb.client.record.advanced_indexing import (
     Index,
     in_notebook,
     is_advanced,
-    put,
+    put_advanced,
     values_for,
 )
-from distnb.client.record.array import Handle
+from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray, empty, ones
-from distnb.client.record.gather_scatter import keys_of, nonzero_keys, place
+from distnb.client.record.gather_scatter import keys_of, nonzero_keys, scatter
 from distnb.client.record.host_arrays import all_here, watched
 from distnb.client.record.indexing import one_axis
-from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise, move_out
 from distnb.client.select.taking import (
     along,
@@ -38,26 +37,26 @@ from distnb.ops import table
 __all__: list[str] = []
 
 
-def _target(x: Any, what: str) -> DistArray:
+def _target(x: Any, what: str) -> Array:
     """Return an array that is to be written; raise for what is none."""
-    if not isinstance(x, DistArray):
+    if not isinstance(x, Array):
         raise TypeError(
             explain(f"{what}()", type(x).__name__, "a DistArray", "make one with distnb.array")
         )
-    if not x._writeable:
+    if not x.writeable:
         raise ValueError("assignment destination is read-only")
     return x
 
 
-def _place_flat(x: DistArray, keys: Any, values: Any) -> None:
+def _place_flat(x: Array, keys: Any, values: Any) -> None:
     """Assign to elements at C-order positions, as many values."""
-    move_out(x._base)
-    seen, k = (x, x.ndim) if x.ndim else (x._look(x._view.insert(0)), 1)
-    place(seen, k, keys, values_for(x, values, keys.shape, keys.ndim))
+    move_out(x.dbase)
+    seen, k = (x, x.ndim) if x.ndim else (x.alias(x.dview.insert(0)), 1)
+    scatter(seen, k, keys, values_for(x, values, keys.shape, keys.ndim))
 
 
-@public("put", np.put)
-def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+@stands_for(np.put)
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Assign to elements at C-order positions, as ``numpy.put``.
 
     Positions and values travel to those who hold the elements; of equal positions the last wins.
@@ -85,7 +84,7 @@ def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     x = _target(a, "put")
     plain = in_notebook((x, ind, v))
     if plain is not None:
-        x._base.copy = None
+        x.dbase.about_to_be_written()
         watched("put", np.put, *plain, mode=mode)
         return
     at = positions(ind, x.size, 0, mode)
@@ -99,11 +98,11 @@ def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 def _repeated(values: Any, keys: Any) -> Any:
     """Return as many values as there are keys, by repeating them."""
     if np.size(values) == 1:
-        return ravel(values)[0] if isinstance(values, Handle) else np.ravel(values)[0]
+        return ravel(values)[0] if isinstance(values, Array) else np.ravel(values)[0]
     return np.resize(values, keys.shape)  # ours, if they are distributed
 
 
-@public("put_along_axis", np.put_along_axis)
+@stands_for(np.put_along_axis)
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     """Assign to elements at positions along an axis, other ones for each lane.
 
@@ -133,15 +132,15 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     x = _target(arr, "put_along_axis")
     index = asarray(indices, session=x.session)
     if axis is not None:
-        put(x, along(x.shape, index, axis), values)
+        put_advanced(x, along(x.shape, index, axis), values)
         return
     along((x.size,), index, 0)
     keys = keys_of(x.session, [positions(index, x.size)], sure=True)
     _place_flat(x, keys, values)
 
 
-@public("place", np.place)
-def _place(arr: Any, mask: Any, vals: Any) -> None:
+@stands_for(np.place)
+def place(arr: Any, mask: Any, vals: Any) -> None:
     """Assign values, one after the other, where a mask is true, as ``numpy.place``.
 
     What is read and sent is that of :func:`flatnonzero` and :func:`put`.
@@ -178,15 +177,15 @@ def _place(arr: Any, mask: Any, vals: Any) -> None:
         _write_flat(x, keys, values)
 
 
-def _write_flat(x: DistArray, keys: Any, values: Any) -> None:
+def _write_flat(x: Array, keys: Any, values: Any) -> None:
     """Assign to elements at C-order positions, in the notebook if all is there."""
     if all_here((x, keys, values), x.session):
-        _put(x, keys, values)
+        put_advanced(x, keys, values)
     else:
         _place_flat(x, keys, values)
 
 
-@public("putmask", np.putmask)
+@stands_for(np.putmask)
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
     """Assign the values at the same C-order positions where a mask is true, as ``numpy.putmask``.
 
@@ -215,7 +214,7 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
     where = truth(asarray(mask, session=x.session))
     if where.size != x.size:
         raise ValueError("putmask: mask and data must be the same size")
-    given = values if isinstance(values, Handle) else np.asarray(values)
+    given = values if isinstance(values, Array) else np.asarray(values)
     if not given.size:
         return
     if where.shape == x.shape and (given.size == 1 or given.shape == x.shape):
@@ -226,7 +225,7 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
         _write_flat(x, keys, take(given, keys % given.size))
 
 
-def _at(ufunc: np.ufunc, a: Any, indices: Any, *more: Any) -> None:
+def at(ufunc: np.ufunc, a: Any, indices: Any, *more: Any) -> None:
     """Apply a ufunc in place to indexed elements, once for each time they are named."""
     x, row = _target(a, f"{ufunc.__name__}.at"), table.ELEMENTWISE.get(ufunc.__name__)
     if row is None or row.run is not ufunc:
@@ -237,12 +236,12 @@ def _at(ufunc: np.ufunc, a: Any, indices: Any, *more: Any) -> None:
         raise ValueError("Only single output ufuncs supported at this time")
     if len(more) != ufunc.nin - 1:
         raise ValueError("second operand needed for ufunc")
-    few = [np.ones(1, b.dtype if isinstance(b, Handle) else np.asarray(b).dtype) for b in more]
+    few = [np.ones(1, b.dtype if isinstance(b, Array) else np.asarray(b).dtype) for b in more]
     ufunc.at(np.ones(1, x.dtype), [0], *few)  # NumPy refuses what it does not compute
     key = indices if isinstance(indices, tuple) else (indices,)
     plain = in_notebook((x, *more, *key))
     if plain is not None:
-        x._base.copy = None
+        x.dbase.about_to_be_written()
         count = 1 + len(more)
         watched(ufunc.__name__, ufunc.at, plain[0], plain[count:], *plain[1:count])
     elif is_advanced(key):
@@ -252,27 +251,24 @@ def _at(ufunc: np.ufunc, a: Any, indices: Any, *more: Any) -> None:
         elementwise(ufunc.__name__, part, *more, out=part, casting="unsafe")
 
 
-def _at_positions(ufunc: np.ufunc, x: DistArray, key: Any, more: Any) -> None:
+def _at_positions(ufunc: np.ufunc, x: Array, key: Any, more: Any) -> None:
     """Apply a ufunc where arrays say; holders do so in the order of the keys."""
-    move_out(x._base)
+    move_out(x.dbase)
     index = Index(x, key)
     keys = index.keys(sure=True)
     values = None
     if more:
-        kind = more[0].dtype if isinstance(more[0], Handle) else np.asarray(more[0]).dtype
+        kind = more[0].dtype if isinstance(more[0], Array) else np.asarray(more[0]).dtype
         shape = index.shape(keys)
         values = values_for(x, more[0], shape, keys.ndim, index.before, kind)
-    place(index.view_of(x), index.k, keys, values, ufunc.__name__)
-
-
-FUNCTIONS["at"] = _at
+    scatter(index.view_of(x), index.k, keys, values, ufunc.__name__)
 
 
 # -- longer and shorter ----------------------------------------------------------------------------
 
 
-@public("delete", np.delete)
-def delete(arr: Any, obj: Any, axis: Any = None) -> DistArray:
+@stands_for(np.delete)
+def delete(arr: Any, obj: Any, axis: Any = None) -> Array:
     """Return a copy without some indices along an axis, as ``numpy.delete``.
 
     One index is left out by joining what is before and after it. For several, what stays is a
@@ -305,7 +301,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> DistArray:
             raise IndexError(f"index {i} is out of bounds for axis {d} with size {n}")
         i %= n
         return concatenate((x[(*before, slice(i))], x[(*before, slice(i + 1, None))]), d)
-    if not isinstance(obj, slice | Handle):
+    if not isinstance(obj, slice | Array):
         listed = not isinstance(obj, np.ndarray) and np.size(obj) == 0
         obj = np.asarray(obj, np.int64) if listed else np.asarray(obj)
     if not isinstance(obj, slice) and obj.dtype == bool and obj.shape != (n,):
@@ -322,12 +318,12 @@ def _is_number(obj: Any) -> bool:
     if isinstance(obj, bool | np.bool_):
         return False
     return isinstance(obj, int | np.integer) or (
-        isinstance(obj, Handle | np.ndarray) and not obj.ndim and obj.dtype.kind in "iu"
+        isinstance(obj, Array | np.ndarray) and not obj.ndim and obj.dtype.kind in "iu"
     )
 
 
-@public("insert", np.insert)
-def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> DistArray:
+@stands_for(np.insert)
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Array:
     """Return a copy with values put in before some indices along an axis, as ``numpy.insert``.
 
     One index is a join of what is before it, the values, and what comes after. For several, which
@@ -357,7 +353,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> DistArray:
     d = one_axis(axis, x.ndim)
     n, before = x.shape[d], (slice(None),) * d
     indices = _insertions(obj, n)
-    many: Any = values if isinstance(values, Handle) else np.asarray(values)
+    many: Any = values if isinstance(values, Array) else np.asarray(values)
     if indices.size == 1:
         i = int(indices.reshape(())[()])
         if not -n <= i <= n:
@@ -392,19 +388,10 @@ def _insertions(obj: Any, n: int) -> np.ndarray:
     return found.astype(np.intp) if found.size == 0 and not isinstance(obj, np.ndarray) else found
 
 
-def _joined_at(x: DistArray, i: int, values: Any, d: int) -> DistArray:
+def _joined_at(x: Array, i: int, values: Any, d: int) -> Array:
     """Return ``x`` with values before index ``i`` of an axis, stretched along the others."""
     before = (slice(None),) * d
     shape = (*x.shape[:d], values.shape[d], *x.shape[d + 1 :])
     part = np.broadcast_to(values, shape)
     cast = part.astype(x.dtype) if part.dtype != x.dtype else part
     return concatenate((x[(*before, slice(i))], cast, x[(*before, slice(i, None))]), d)
-
-
-def _put_method(self: DistArray, indices: Any, values: Any, mode: str = "raise") -> None:
-    """Assign to elements at C-order positions, as :func:`distnb.put`."""
-    _put(self, indices, values, mode)
-
-
-_put_method.__name__ = "put"
-DistArray.put = _put_method  # type: ignore[attr-defined]

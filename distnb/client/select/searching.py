@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
-from distnb.client.record.array import create
+from distnb.client.record.array import Array, create
 from distnb.client.record.creation import asarray, zeros
 from distnb.client.record.host_arrays import all_here, plain, watched
-from distnb.client.record.namespace import public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
     as_dist,
     check_session,
@@ -28,8 +27,8 @@ __all__ = ["SMALL", "digitize", "looked_up", "searchsorted"]
 SMALL = 1 << 16
 
 
-@public("searchsorted", np.searchsorted)
-def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> DistArray:
+@stands_for(np.searchsorted)
+def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Array:
     """Return the positions at which elements belong in a sorted array, as ``numpy.searchsorted``.
 
     The result lies as ``v``. A sorted array of at most 64 KiB, or one that every engine holds, is
@@ -55,7 +54,7 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Dist
     ...     dnb.searchsorted(dnb.arange(0, 50, 10), [7, 30, 99]).to_numpy()
     array([1, 3, 5])
     """
-    given = [x for x in (a, v) if isinstance(x, DistArray)]
+    given = [x for x in (a, v) if isinstance(x, Array)]
     if not given:
         a = asarray(a)
         given = [a]
@@ -66,7 +65,7 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Dist
         return settled(session, np.asarray(found))
     for x in given:
         check_session(x, session)
-    line, wanted = (x if isinstance(x, DistArray) else np.asarray(x) for x in (a, v))
+    line, wanted = (x if isinstance(x, Array) else np.asarray(x) for x in (a, v))
     _check(line, wanted, side, sorter)
     if sorter is not None:
         line = asarray(line, session=session)[sorter]
@@ -78,36 +77,36 @@ def _check(a: Any, v: Any, side: Any, sorter: Any) -> None:
     """Raise what NumPy raises."""
     np.searchsorted(np.empty((0,) * a.ndim, a.dtype), np.empty((0,) * v.ndim, v.dtype), side)
     if sorter is not None:
-        known = sorter if isinstance(sorter, DistArray) else np.asarray(sorter)
+        known = sorter if isinstance(sorter, Array) else np.asarray(sorter)
         if known.shape != a.shape:
             raise ValueError("sorter.size must equal len(a)")
         np.searchsorted(np.empty(0), np.empty(0), sorter=np.empty(0, known.dtype))
 
 
-def looked_up(a: DistArray, v: DistArray, side: str) -> DistArray:
+def looked_up(a: Array, v: Array, side: str) -> Array:
     """Return positions in a sorted array, or whether elements are in it (``side='in'``).
 
     A sorted array that is small or that every engine holds is brought to all of them.
     """
     kind = np.dtype(bool if side == "in" else np.intp)
     session, size = a.session, a.session.size
-    if not v._view.is_whole(v._base.shape):
+    if not v.dview.is_whole(v.dbase.shape):
         v = v.copy()
     if not a.size:
         return zeros(v.shape, kind, dist=stay(v, kind), session=session)
     everywhere = a.nbytes <= SMALL or a.placed.layout.copies == size
     layout = replicated(1, size) if everywhere else default_layout(a.shape, size)
-    whole = a._view.is_whole(a._base.shape)
-    if not (whole and a._base.layout == layout):
+    whole = a.dview.is_whole(a.dbase.shape)
+    if not (whole and a.dbase.layout == layout):
         a = copied(a, a.dtype, layout)
-    out = create(session, v.shape, kind, v._base.layout, ("empty",))
+    out = create(session, v.shape, kind, v.dbase.layout, ("empty",))
     ins = (a.operand, v.operand)
     session.record(Collective("search", (out.operand,), ins, (side,), session.site()))
     return out
 
 
-@public("digitize", np.digitize)
-def digitize(x: Any, bins: Any, right: bool = False) -> DistArray:
+@stands_for(np.digitize)
+def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     """Return the number of the bin of each element, as ``numpy.digitize``.
 
     As ``searchsorted``, also in descending bins. Bins on the engines are looked at first, to see in
@@ -120,9 +119,9 @@ def digitize(x: Any, bins: Any, right: bool = False) -> DistArray:
     ...     dnb.digitize(dnb.array([0.2, 6.4, 3.0]), [0.0, 1.0, 2.5, 4.0]).to_numpy()
     array([1, 4, 3])
     """
-    array = x if isinstance(x, DistArray) else None
-    edges = bins if isinstance(bins, DistArray) else np.asarray(bins)
-    if array is None and not isinstance(bins, DistArray):
+    array = x if isinstance(x, Array) else None
+    edges = bins if isinstance(bins, Array) else np.asarray(bins)
+    if array is None and not isinstance(bins, Array):
         array = asarray(x)
     kind = array.dtype if array is not None else np.asarray(x).dtype
     np.digitize(np.empty(0, kind), np.zeros((min(1, edges.shape[0]),) * edges.ndim, edges.dtype))
@@ -136,7 +135,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> DistArray:
 
 def _rises(edges: Any) -> bool:
     """Tell whether bins ascend; raise ValueError if they do neither that nor descend."""
-    known = edges.here if isinstance(edges, DistArray) else edges
+    known = edges.here if isinstance(edges, Array) else edges
     steps = edges if known is None else known
     low, high = steps[:-1], steps[1:]
     if bool((low <= high).all()):

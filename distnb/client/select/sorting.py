@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
+from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray
 from distnb.client.record.indexing import one_axis
-from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, copied, settled
 from distnb.client.shape.reshaping import ravel
 from distnb.ops import table
@@ -18,7 +18,7 @@ from distnb.wire.protocol import Collective
 __all__ = ["sort"]
 
 
-@public("sort", np.sort)
+@stands_for(np.sort)
 def sort(
     a: Any,
     axis: Any = -1,
@@ -27,7 +27,7 @@ def sort(
     *,
     stable: Any = None,
     descending: bool = False,
-) -> DistArray:
+) -> Array:
     """Return a sorted copy, as ``numpy.sort``; NaN come last.
 
     The result follows the operand, and a cyclic axis that is sorted gets blocks. However the
@@ -56,7 +56,7 @@ def sort(
     ...     dnb.sort(dnb.array([3, 1, 4, 1, 5, 9, 2, 6])).to_numpy()
     array([1, 1, 2, 3, 4, 5, 6, 9])
     """
-    x = a if isinstance(a, DistArray) else asarray(a)
+    x = a if isinstance(a, Array) else asarray(a)
     if axis is None:
         x, axis = ravel(x), -1
     check_sort(x, axis, kind, order, stable)
@@ -72,20 +72,20 @@ def sort(
     return found if lanes == layout else copied(found, x.dtype, layout)
 
 
-def reverse(x: DistArray, d: int) -> DistArray:
+def reverse(x: Array, d: int) -> Array:
     """Return a view with the elements along an axis in reverse order."""
     return x[(slice(None),) * d + (slice(None, None, -1),)]
 
 
-def _sort_into(
-    x: DistArray, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+def sort_into(
+    x: Array, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> None:
     """Sort in place: where the array lies, if it is all of a base and its lanes are in order."""
-    if not x._writeable:
+    if not x.writeable:
         raise ValueError("sort array is read-only")
     check_sort(x, axis, kind, order, stable)
-    d, base = one_axis(axis, x.ndim), x._base
-    whole = base.host is None and x._view.is_whole(base.shape)
+    d, base = one_axis(axis, x.ndim), x.dbase
+    whole = base.host is None and x.dview.is_whole(base.shape)
     parts = base.layout.parts(d) if whole else 0
     dealt = parts > 1 and base.layout.axes[d].period(parts)
     if parts and not dealt and _stays(x, d):
@@ -94,24 +94,21 @@ def _sort_into(
         assign(x, sort(x, axis, kind, order, stable=stable))
 
 
-def _stays(x: DistArray, d: int) -> bool:
+def _stays(x: Array, d: int) -> bool:
     """Tell whether a whole base is sorted in its own layout."""
-    layout = x._base.layout
+    layout = x.dbase.layout
     return table.sorting_layout(x.shape, layout, d, x.session.size) == layout
 
 
-def check_sort(x: DistArray, axis: Any, kind: Any, order: Any, stable: Any) -> None:
+def check_sort(x: Array, axis: Any, kind: Any, order: Any, stable: Any) -> None:
     """Raise what NumPy raises."""
     np.sort(np.empty((0,) * x.ndim, x.dtype), axis, kind, order, stable=stable)
 
 
-def _record(x: DistArray, axis: int, kind: Any, stable: Any) -> None:
+def _record(x: Array, axis: int, kind: Any, stable: Any) -> None:
     if not x.size:
         return
     keep = bool(stable) or str(kind or "")[:1].lower() in ("s", "m")
     args = (axis, "stable" if keep else None, 0)
     here = (x.operand,)
     x.session.record(Collective("sort", here, here, args, x.session.site()))
-
-
-FUNCTIONS[np.ndarray.sort] = _sort_into

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
-from distnb.client.record.advanced_indexing import get
-from distnb.client.record.array import Handle, create
+from distnb.client.record.advanced_indexing import get_advanced
+from distnb.client.record.array import Array, create
 from distnb.client.record.creation import asarray
 from distnb.client.record.gather_scatter import (
     Position,
@@ -23,7 +22,7 @@ from distnb.client.record.gather_scatter import (
 )
 from distnb.client.record.host_arrays import all_here
 from distnb.client.record.indexing import one_axis
-from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
     as_dist,
     assign,
@@ -33,7 +32,9 @@ from distnb.client.record.operations import (
 )
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
+from distnb.client.shape.joining import stack
 from distnb.client.shape.reshaping import ravel
+from distnb.client.shape.viewing import broadcast_to
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import follow
 from distnb.ops import table
@@ -49,7 +50,7 @@ MODES = ("raise", "wrap", "clip")
 
 def session_of(*given: Any) -> Session:
     """Return the session of the first array, else the current one."""
-    return next((a.session for a in given if isinstance(a, Handle)), None) or need(None)
+    return next((a.session for a in given if isinstance(a, Array)), None) or need(None)
 
 
 def positions(
@@ -58,7 +59,7 @@ def positions(
     """Return positions along an axis; ``mode`` is what is done about those out of bounds."""
     if mode not in MODES:
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
-    if not isinstance(index, Handle):
+    if not isinstance(index, Array):
         listed = isinstance(index, list | tuple | int)
         index = np.asarray(index, np.int64) if listed else np.asarray(index)
     if not np.can_cast(index.dtype, np.int64, casting):
@@ -79,7 +80,7 @@ def deliver(found: Any, out: Any) -> Any:
     """Return a result, in ``out`` if that is given."""
     if out is None:
         return found
-    if not isinstance(out, DistArray) or out.shape != found.shape:
+    if not isinstance(out, Array) or out.shape != found.shape:
         raise ValueError("output array does not match result")
     np.can_cast(found.dtype, out.dtype, "same_kind")
     assign(out, found)
@@ -89,8 +90,8 @@ def deliver(found: Any, out: Any) -> Any:
 # -- positions along an axis -----------------------------------------------------------------------
 
 
-@public("take", np.take)
-def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> DistArray:
+@stands_for(np.take)
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Array:
     """Return the elements at positions along an axis, as ``numpy.take``.
 
     The result lies as the indices do, or in the default layout if these are no distributed array;
@@ -126,7 +127,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     session = session_of(a, indices)
     x = asarray(a, session=session)
     if all_here((x, indices), session):
-        given = indices.here if isinstance(indices, Handle) else indices
+        given = indices.here if isinstance(indices, Array) else indices
         ask: Any = np.take
         return deliver(settled(session, np.asarray(ask(x.here, given, axis, mode=mode))), out)
     d = 0 if axis is None else one_axis(axis, x.ndim)
@@ -137,14 +138,14 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
         raise IndexError("cannot do a non-empty take from an empty axes.")
     order = range(x.ndim) if axis is None else (d, *(i for i in range(x.ndim) if i != d))
     if not k:  # an array without axes has one element all the same
-        x, k, order = x._look(x._view.insert(0)), 1, range(1)
+        x, k, order = x.alias(x.dview.insert(0)), 1, range(1)
     keys = keys_of(session, [at])
-    found = pick(x._look(x._view.transpose(tuple(order))), k, keys)
+    found = pick(x.alias(x.dview.transpose(tuple(order))), k, keys)
     return deliver(moved(found, keys.ndim, d), out)
 
 
-@public("take_along_axis", np.take_along_axis)
-def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DistArray:
+@stands_for(np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Array:
     """Return elements at positions along an axis, other ones for each lane.
 
     As ``numpy.take_along_axis``, for what ``argsort`` returns. If the axis is not split, or
@@ -178,9 +179,9 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DistArray:
     key = along(x.shape, index, axis)
     d = one_axis(axis, x.ndim)
     if all_here((x, index), session) or not x.size:
-        return get(x, key)
+        return get_advanced(x, key)
     found = _locally(x, index, d)
-    return get(x, key) if found is None else found
+    return get_advanced(x, key) if found is None else found
 
 
 def along(shape: Ints, index: Any, axis: Any) -> tuple[Any, ...]:
@@ -229,11 +230,11 @@ def truth(x: Any) -> Any:
 
 def settled_keys(session: Session, keys: Any) -> Any:
     """Return keys as a distributed array."""
-    return keys if isinstance(keys, Handle) else settled(session, np.asarray(keys))
+    return keys if isinstance(keys, Array) else settled(session, np.asarray(keys))
 
 
-@public("flatnonzero", np.flatnonzero)
-def flatnonzero(a: Any) -> DistArray:
+@stands_for(np.flatnonzero)
+def flatnonzero(a: Any) -> Array:
     """Return the C-order positions of the elements that are not zero, as ``numpy.flatnonzero``.
 
     They stay where these elements are, if the array lies in blocks of its first axis; else a mask
@@ -256,8 +257,8 @@ def flatnonzero(a: Any) -> DistArray:
     return found if found.here is not None else evenly(found)
 
 
-@public("nonzero", np.nonzero)
-def nonzero(a: Any, /) -> tuple[DistArray, ...]:
+@stands_for(np.nonzero)
+def nonzero(a: Any, /) -> tuple[Array, ...]:
     """Return the indices of the elements that are not zero, an array for each axis.
 
     As ``numpy.nonzero``, in C order. Layout and messages are those of :func:`flatnonzero`.
@@ -296,8 +297,8 @@ def unraveled(keys: Any, shape: Ints) -> tuple[Any, ...]:
     return tuple(found)
 
 
-@public("argwhere", np.argwhere)
-def argwhere(a: Any) -> DistArray:
+@stands_for(np.argwhere)
+def argwhere(a: Any) -> Array:
     """Return the indices of the elements that are not zero, one in each row.
 
     As ``numpy.argwhere``; the rows lie as the result of :func:`flatnonzero`.
@@ -318,12 +319,12 @@ def argwhere(a: Any) -> DistArray:
     """
     x = asarray(a)
     if not x.ndim:
-        return argwhere(x._look(x._view.insert(0)))[:, :0]
-    return FUNCTIONS[np.stack](nonzero(x), 1)
+        return argwhere(x.alias(x.dview.insert(0)))[:, :0]
+    return stack(nonzero(x), 1)
 
 
-@public("compress", np.compress)
-def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> DistArray:
+@stands_for(np.compress)
+def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Array:
     """Return the parts of an array along an axis for which a condition is true.
 
     As ``numpy.compress``; the result lies as that of :func:`take` at :func:`flatnonzero` of the
@@ -355,8 +356,8 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> DistA
     return take(asarray(a, session=session), nonzero_keys(truth(mask)), axis, out)
 
 
-@public("extract", np.extract)
-def extract(condition: Any, arr: Any) -> DistArray:
+@stands_for(np.extract)
+def extract(condition: Any, arr: Any) -> Array:
     """Return the elements of an array for which a condition is true, along one axis.
 
     As ``numpy.extract``: the same as ``arr[condition]`` if both have the same shape.
@@ -384,8 +385,8 @@ def extract(condition: Any, arr: Any) -> DistArray:
 # -- choices ---------------------------------------------------------------------------------------
 
 
-@public("choose", np.choose)
-def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> DistArray:
+@stands_for(np.choose)
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Array:
     """Return, for each element, that of one of several arrays, as ``numpy.choose``.
 
     Elementwise: the result follows the largest operand.
@@ -409,7 +410,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> DistAr
     array([ 1, 20,  3])
     """
     session = session_of(a, *choices)
-    given = [c if isinstance(c, Handle) else np.asarray(c) for c in choices]
+    given = [c if isinstance(c, Array) else np.asarray(c) for c in choices]
     which = asarray(a, session=session)
     at = positions(which, len(given), 0, mode)
     at = at._replace(index=keys_of(session, [at], "choice"))
@@ -418,14 +419,14 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> DistAr
     shape = np.broadcast_shapes(which.shape, *(c.shape for c in given))
     for i, choice in enumerate(given[1:], 1):
         found = elementwise("where", which == i, choice, found)
-    found = found if isinstance(found, DistArray) else asarray(found, session=session)
+    found = found if isinstance(found, Array) else asarray(found, session=session)
     if len(given) == 1 or found.dtype != dtype:
-        found = FUNCTIONS[np.broadcast_to](found, shape).astype(dtype)
+        found = broadcast_to(found, shape).astype(dtype)
     return deliver(found, out)
 
 
-@public("select", np.select)
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> DistArray:
+@stands_for(np.select)
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Array:
     """Return elements of the first choice whose condition is true, as ``numpy.select``.
 
     Elementwise: the result follows the largest operand.
@@ -451,36 +452,19 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         raise ValueError("select with an empty condition list is not possible")
     session = session_of(*condlist, *choicelist, default)
     choices = [
-        c if type(c) in (int, float, complex) or isinstance(c, Handle) else np.asarray(c)
+        c if type(c) in (int, float, complex) or isinstance(c, Array) else np.asarray(c)
         for c in (*choicelist, default)
     ]
-    dtype = np.result_type(*(c.dtype if isinstance(c, Handle) else c for c in choices))
+    dtype = np.result_type(*(c.dtype if isinstance(c, Array) else c for c in choices))
     found = _as(choices[-1], dtype)
     for i in reversed(range(len(condlist))):
-        cond = condlist[i] if isinstance(condlist[i], Handle) else np.asarray(condlist[i])
+        cond = condlist[i] if isinstance(condlist[i], Array) else np.asarray(condlist[i])
         if cond.dtype != bool:
             raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
-        cond = cond if isinstance(cond, Handle) else asarray(cond, session=session)
+        cond = cond if isinstance(cond, Array) else asarray(cond, session=session)
         found = elementwise("where", cond, _as(choices[i], dtype), found)
     return found
 
 
 def _as(x: Any, dtype: np.dtype) -> Any:
     return x.astype(dtype, copy=False) if hasattr(x, "astype") else dtype.type(x)
-
-
-def _method(name: str, function: Callable[..., Any]) -> None:
-    function.__doc__ = f"Return :func:`distnb.{name}` of the array."
-    function.__name__, function.__qualname__ = name, f"DistArray.{name}"
-    setattr(DistArray, name, function)
-
-
-_method(
-    "take",
-    lambda self, indices, axis=None, out=None, mode="raise": take(self, indices, axis, out, mode),
-)
-_method("nonzero", lambda self: nonzero(self))  # noqa: PLW0108 - it gets a name of its own
-_method(
-    "compress", lambda self, condition, axis=None, out=None: compress(condition, self, axis, out)
-)
-_method("choose", lambda self, choices, out=None, mode="raise": choose(self, choices, out, mode))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import cast
 
 import numpy as np
 
-from distnb.common.errors import LostArrayError, explain
+from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout, in_notebook
+from distnb.wire.protocol import Create
 
-if TYPE_CHECKING:
-    from distnb.client.session.session import Session
-
-__all__ = ["Base", "lost_error"]
+__all__ = ["Base", "bases_of"]
 
 
 class Base:
@@ -88,17 +86,23 @@ class Base:
     def move(self, layout: Layout, need: int | None = None) -> None:
         """Become a base on the engines, to be created there; it takes ``need`` bytes on one."""
         if self.nbytes >= 0:
-            self.session.release(self)
+            self.session.handles.release(self)
         self.handle = self.session.new_handle()
         self.begin(layout, need)
 
     def begin(self, layout: Layout, need: int | None = None) -> None:
         """Count as a base on the engines from now on."""
-        self.nbytes = self.session.budget.reserve(self.shape, self.dtype, layout, need)
+        session = self.session
+        handles = session.handles
+        self.nbytes = handles.budget.reserve(self.shape, self.dtype, layout, need)
         self.layout = layout
         #: No batch before this one has to do with the content.
-        self.since = self.session.batches + 1
-        self.session.watch(self)
+        self.since = session.connection.batches + 1
+        handles.watch(self)
+
+    def about_to_be_written(self) -> None:
+        """Let nobody take what was kept of the elements for what they are after this."""
+        self.copy = None
 
     def exchange(self, other: Base) -> None:
         """Take the memory of another base, which has the same elements elsewhere, for one's own."""
@@ -106,24 +110,22 @@ class Base:
             mine, its = getattr(self, name), getattr(other, name)
             setattr(self, name, its)
             setattr(other, name, mine)
+        handles = self.session.handles
         self.session.journal.renamed(other.handle, self.handle)
-        self.session.turns += 1
-        self.turn = self.session.turns << 32  # above all numbers of specs
-        self.session.watch(self)
-        self.session.watch(other)
+        self.turn = handles.next_turn() << 32  # above all numbers of specs
+        handles.watch(self)
+        handles.watch(other)
+
+    def renew(self) -> None:
+        """Record that a lost base is made again; the caller goes on to write all of it."""
+        how, site = ("empty",), self.session.site()
+        self.session.record(Create(self.handle, self.shape, self.dtype.str, self.layout, how, site))
 
     def __del__(self) -> None:
         if self.nbytes >= 0 and not self.session.closed:
-            self.session.release(self)
+            self.session.handles.release(self)
 
 
-def lost_error(shape: Ints) -> LostArrayError:
-    """Return the error for reading an array whose content is gone."""
-    return LostArrayError(
-        explain(
-            f"array of shape {shape}",
-            "no content: a command that writes it failed or was interrupted",
-            "a good array",
-            "make it again, or assign all of it",
-        )
-    )
+def bases_of(session: Session) -> list[Base]:
+    """Return a session's bases on the engines that are alive."""
+    return cast("list[Base]", session.bases())  # it knows them as entries of its table only

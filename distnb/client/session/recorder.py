@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from distnb.common.config import config
-from distnb.common.interrupts import held
+from distnb.common.interrupts import deferred_interrupts
 from distnb.wire.protocol import Command, Create, Free
 
 __all__ = ["Recorder"]
@@ -60,7 +60,7 @@ class Recorder:
         if full:
             self._flush()
         elif not self._is_armed:
-            with held():  # Ctrl-C could leave the event's lock locked
+            with deferred_interrupts():  # Ctrl-C could leave the event's lock locked
                 self._is_armed = True
                 self._armed.set()
 

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
-from distnb.client.record.array import create
+from distnb.client.record.array import Array, create
 from distnb.client.record.creation import asarray, empty_like
 from distnb.client.record.host_arrays import all_here, plain
 from distnb.client.record.indexing import one_axis
-from distnb.client.record.namespace import NAMESPACE, public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
     assign,
     check_session,
@@ -22,7 +21,7 @@ from distnb.client.record.operations import (
     settled,
 )
 from distnb.client.session.current import need
-from distnb.client.shape.reshaping import ravel, reshape
+from distnb.client.shape.reshaping import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
 from distnb.common.errors import explain
 from distnb.geometry.axes import Block, Irregular, SlicedBlock
 from distnb.geometry.layout import Ints, Layout
@@ -31,10 +30,10 @@ from distnb.geometry.views import Placed, follow
 __all__ = ["concatenate", "roll", "stack"]
 
 
-@public("concatenate", np.concatenate)
+@stands_for(np.concatenate)
 def concatenate(
     arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
-) -> DistArray:
+) -> Array:
     """Join arrays along an axis that exists, as ``numpy.concatenate``.
 
     The result follows the operand with the most elements; an axis that is split in intervals and
@@ -64,7 +63,7 @@ def concatenate(
         parts, axis = [_flat(p) for p in parts], 0
     shape, d = _joined_shape(parts, axis)
     kind = _joined_dtype(parts, out, dtype, casting)
-    given = [p for p in (*parts, out) if isinstance(p, DistArray)]
+    given = [p for p in (*parts, out) if isinstance(p, Array)]
     session = given[0].session if given else need(None)
     for p in given:
         check_session(p, session)
@@ -83,23 +82,22 @@ def concatenate(
     return out
 
 
-@public("concat")
-def concat(arrays: Any, /, *, axis: int | None = 0) -> DistArray:
+def concat(arrays: Any, /, *, axis: int | None = 0) -> Array:
     """Join arrays along an axis that exists; see :func:`distnb.concatenate`."""
     return concatenate(arrays, axis)
 
 
 def _parts(arrays: Any) -> list[Any]:
     """Return the operands: distributed arrays as they are, others as NumPy's."""
-    if isinstance(arrays, DistArray):
+    if isinstance(arrays, Array):
         return list(arrays)
     if not isinstance(arrays, Sequence | np.ndarray):
         raise TypeError('arrays to stack must be passed as a "sequence" type such as list or tuple')
-    return [a if isinstance(a, DistArray) else np.asarray(a) for a in arrays]
+    return [a if isinstance(a, Array) else np.asarray(a) for a in arrays]
 
 
 def _flat(x: Any) -> Any:
-    return ravel(x) if isinstance(x, DistArray) else np.ravel(x)
+    return ravel(x) if isinstance(x, Array) else np.ravel(x)
 
 
 def _joined_shape(parts: list[Any], axis: Any) -> tuple[Ints, int]:
@@ -137,8 +135,8 @@ def _joined_dtype(parts: list[Any], out: Any, dtype: Any, casting: Any) -> np.dt
 
 def _joined_layout(parts: list[Any], shape: Ints, d: int) -> Layout:
     """Return the layout of arrays that are joined along axis ``d``."""
-    there = [p for p in parts if isinstance(p, DistArray) and p._base.host is None]
-    leader = max(there, key=lambda p: (p.size, p._base.layout.split))
+    there = [p for p in parts if isinstance(p, Array) and p.dbase.host is None]
+    leader = max(there, key=lambda p: (p.size, p.dbase.layout.split))
     size = leader.session.size
     layout = follow(leader.placed, size)[0]
     if isinstance(layout.axes[d], Irregular | SlicedBlock):
@@ -148,10 +146,10 @@ def _joined_layout(parts: list[Any], shape: Ints, d: int) -> Layout:
     return follow(Placed.whole(shape, layout), size)[0]
 
 
-@public("stack", np.stack)
+@stands_for(np.stack)
 def stack(
     arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
-) -> DistArray:
+) -> Array:
     """Join arrays of one shape along a new axis, which is not split, as ``numpy.stack``."""
     parts = _parts(arrays)
     if not parts:
@@ -163,31 +161,46 @@ def stack(
     return concatenate(wide, d, out, dtype=dtype, casting=casting)
 
 
-def _make_stack(name: str, least: Callable[..., Any], axis: Callable[[Any], int]) -> None:
-    """Make one of the functions that join along axis 0, 1 or 2 of arrays of at least as many."""
-    numpys = getattr(np, name, None)
+def _stacked(tup: Any, least: Callable[[Any], Any], axis: int, dtype: Any, casting: str) -> Array:
+    """Join arrays of at least so many axes along axis 0, 1 or 2."""
+    parts = [least(p) for p in _parts(tup)]
+    axis = 0 if axis == 1 and parts and parts[0].ndim == 1 else axis
+    return concatenate(parts, axis, dtype=dtype, casting=casting)
 
-    def function(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> DistArray:
-        parts = [least(p) for p in _parts(tup)]
-        return concatenate(parts, axis(parts[0]) if parts else 0, dtype=dtype, casting=casting)
 
-    function.__doc__ = f"Join arrays as ``numpy.{name}``; the rules are those of ``concatenate``."
-    public(name, *([] if numpys is None else [numpys]))(function)
+@stands_for(np.vstack)
+def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
+    """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
+    return _stacked(tup, atleast_2d, 0, dtype, casting)
+
+
+@stands_for(np.hstack)
+def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
+    """Join arrays along the second axis, as ``numpy.hstack``; rules as of ``concatenate``."""
+    return _stacked(tup, atleast_1d, 1, dtype, casting)
+
+
+@stands_for(np.dstack)
+def dstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
+    """Join arrays along the third axis, as ``numpy.dstack``; rules as of ``concatenate``."""
+    return _stacked(tup, atleast_3d, 2, dtype, casting)
+
+
+@stands_for(np.column_stack)
+def column_stack(tup: Any) -> Array:
+    """Join vectors and matrices as columns, as ``numpy.column_stack``; as ``concatenate``."""
+    return _stacked(tup, _column, 1, None, "same_kind")
 
 
 def _column(x: Any) -> Any:
-    return np.atleast_2d(x).T if x.ndim < 2 else x
+    return atleast_2d(x).T if x.ndim < 2 else x
 
 
-_make_stack("vstack", np.atleast_2d, lambda first: 0)
-_make_stack("hstack", np.atleast_1d, lambda first: 0 if first.ndim == 1 else 1)
-_make_stack("dstack", np.atleast_3d, lambda first: 2)
-_make_stack("column_stack", _column, lambda first: 1)
-NAMESPACE["row_stack"] = NAMESPACE["vstack"]
+row_stack = vstack
 
 
-@public("block", np.block)
-def block(arrays: Any) -> DistArray:
+@stands_for(np.block)
+def block(arrays: Any) -> Array:
     """Join nested lists of arrays, the innermost along the last axis, as ``numpy.block``."""
     depth = _depth(arrays)
     ndim = max(depth, _most_axes(arrays))
@@ -211,7 +224,7 @@ def _depth(arrays: Any) -> int:
 def _most_axes(arrays: Any) -> int:
     if isinstance(arrays, list):
         return max(_most_axes(a) for a in arrays)
-    return arrays.ndim if isinstance(arrays, DistArray) else np.ndim(arrays)
+    return arrays.ndim if isinstance(arrays, Array) else np.ndim(arrays)
 
 
 def _blocks(arrays: Any, depth: int, ndim: int) -> Any:
@@ -221,8 +234,8 @@ def _blocks(arrays: Any, depth: int, ndim: int) -> Any:
     return x[(None,) * (ndim - x.ndim)]
 
 
-@public("append", np.append)
-def append(arr: Any, values: Any, axis: Any = None) -> DistArray:
+@stands_for(np.append)
+def append(arr: Any, values: Any, axis: Any = None) -> Array:
     """Join two arrays, as ``numpy.append``; by default all elements in C order."""
     return concatenate((arr, values), axis)
 
@@ -230,18 +243,18 @@ def append(arr: Any, values: Any, axis: Any = None) -> DistArray:
 # -- cutting ---------------------------------------------------------------------------------------
 
 
-@public("unstack", np.unstack)
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[DistArray, ...]:
+@stands_for(np.unstack)
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Return a view for each index of an axis."""
     found = asarray(x)
     if found.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")
     d = one_axis(axis, found.ndim)
-    return tuple(found._look(found._view.fix(d, i)) for i in range(found.shape[d]))
+    return tuple(found.alias(found.dview.fix(d, i)) for i in range(found.shape[d]))
 
 
-@public("array_split", np.array_split)
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DistArray]:
+@stands_for(np.array_split)
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """Return views of parts along an axis, as ``numpy.array_split``; lengths may differ by 1."""
     x = asarray(ary)
     d = one_axis(axis, x.ndim)
@@ -262,8 +275,8 @@ def _cuts(n: int, given: Any) -> list[int]:
     return [0, *(operator.index(i) for i in inner), n]
 
 
-@public("split", np.split)
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DistArray]:
+@stands_for(np.split)
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """Return views of equal parts along an axis, or of parts that begin at given indices."""
     x = asarray(ary)
     if not hasattr(indices_or_sections, "__len__"):
@@ -273,29 +286,38 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DistArray]:
     return array_split(x, indices_or_sections, axis)
 
 
-def _make_split(name: str, least: int, axis: Callable[[DistArray], int]) -> None:
-    """Make one of the functions that split along axis 0, 1 or 2."""
-
-    def function(ary: Any, indices_or_sections: Any) -> list[DistArray]:
-        x = asarray(ary)
-        if x.ndim < least:
-            raise ValueError(f"{name} only works on arrays of {least} or more dimensions")
-        return split(x, indices_or_sections, axis(x))
-
-    function.__doc__ = f"Return views of parts, as ``numpy.{name}``."
-    public(name, getattr(np, name))(function)
+def _at_least(x: Any, least: int, name: str) -> Array:
+    """Return an array that has the axes to be split."""
+    found = asarray(x)
+    if found.ndim < least:
+        raise ValueError(f"{name} only works on arrays of {least} or more dimensions")
+    return found
 
 
-_make_split("hsplit", 1, lambda x: 1 if x.ndim > 1 else 0)
-_make_split("vsplit", 2, lambda x: 0)
-_make_split("dsplit", 3, lambda x: 2)
+@stands_for(np.hsplit)
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+    """Return views of parts along the second axis (of a vector: the first), as NumPy's."""
+    x = _at_least(ary, 1, "hsplit")
+    return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
+
+
+@stands_for(np.vsplit)
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+    """Return views of parts along the first axis, as ``numpy.vsplit``."""
+    return split(_at_least(ary, 2, "vsplit"), indices_or_sections, 0)
+
+
+@stands_for(np.dsplit)
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+    """Return views of parts along the third axis, as ``numpy.dsplit``."""
+    return split(_at_least(ary, 3, "dsplit"), indices_or_sections, 2)
 
 
 # -- moving around ---------------------------------------------------------------------------------
 
 
-@public("roll", np.roll)
-def roll(a: Any, shift: Any, axis: Any = None) -> DistArray:
+@stands_for(np.roll)
+def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     """Return a copy whose elements have moved along axes, around the ends, as ``numpy.roll``.
 
     The result follows the operand. Only elements that get to another engine are sent. Without an
@@ -326,8 +348,8 @@ def _two(by: int, n: int) -> list[tuple[slice, slice]]:
     return [(slice(by, None), slice(None, n - by)), (slice(None, by), slice(n - by, None))]
 
 
-@public("rollaxis", np.rollaxis)
-def rollaxis(a: Any, axis: int, start: int = 0) -> DistArray:
+@stands_for(np.rollaxis)
+def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
     """Return a view with an axis moved before another one, as ``numpy.rollaxis``."""
     x = asarray(a)
     d = one_axis(axis, x.ndim)

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
-from distnb.client.record.array import create
+from distnb.client.record.array import Array, create
 from distnb.client.record.creation import (
     arange,
     asarray,
@@ -18,7 +17,7 @@ from distnb.client.record.creation import (
 )
 from distnb.client.record.host_arrays import home, plain
 from distnb.client.record.indexing import one_axis
-from distnb.client.record.namespace import FUNCTIONS, NAMESPACE, public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
     assign,
     broadcast,
@@ -27,6 +26,7 @@ from distnb.client.record.operations import (
 )
 from distnb.client.record.placement import stay
 from distnb.client.shape.reshaping import adopted, ravel, reshape
+from distnb.client.shape.viewing import flip
 from distnb.common.errors import explain
 from distnb.geometry.axes import (
     Axis,
@@ -40,8 +40,8 @@ from distnb.wire.protocol import Local
 __all__ = ["axis_cut", "merged", "repeat", "tile"]
 
 
-@public("repeat", np.repeat)
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> DistArray:
+@stands_for(np.repeat)
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     """Return each element several times, as ``numpy.repeat``.
 
     The engine that holds an element holds its repetitions, in the same order: nothing is sent if
@@ -68,7 +68,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> DistArray:
     if axis is None:
         x, axis = ravel(x), 0
     d = one_axis(axis, x.ndim)
-    array = isinstance(repeats, DistArray | np.ndarray)
+    array = isinstance(repeats, Array | np.ndarray)
     times = repeats if array else np.asarray(repeats).astype(np.int64)
     if times.ndim and not np.can_cast(times.dtype, np.int64):
         raise TypeError(
@@ -86,18 +86,18 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> DistArray:
     return _repeat_each(x, times, d)
 
 
-def _repeat_all(x: DistArray, times: int, d: int) -> DistArray:
+def _repeat_all(x: Array, times: int, d: int) -> Array:
     """Repeat each element equally often: stretch a new axis, and merge it with the one before."""
     if times < 0:
         raise ValueError("repeats may not contain negative values.")
     if x.here is not None:
         return settled(x.session, np.repeat(x.here, times, d))
-    wide = x._look(x._view.insert(d + 1))
+    wide = x.alias(x.dview.insert(d + 1))
     shape = (*x.shape[: d + 1], times, *x.shape[d + 1 :])
     return merged(broadcast(wide, shape), d)
 
 
-def merged(x: DistArray, d: int) -> DistArray:
+def merged(x: Array, d: int) -> Array:
     """Return a new array in which an axis and the next one are one; each lane stays together."""
     shape = (*x.shape[:d], x.shape[d] * x.shape[d + 1], *x.shape[d + 2 :])
     layout = stay(x, x.dtype)
@@ -124,9 +124,9 @@ def axis_cut(cuts: list[int]) -> Axis:
     return Block() if blocks else Irregular(tuple(cuts))
 
 
-def _repeat_each(x: DistArray, times: Any, d: int) -> DistArray:
+def _repeat_each(x: Array, times: Any, d: int) -> Array:
     """Repeat each index of an axis as often as an array says: each engine its own."""
-    if x.here is not None and (not isinstance(times, DistArray) or times.here is not None):
+    if x.here is not None and (not isinstance(times, Array) or times.here is not None):
         return settled(x.session, np.repeat(x.here, plain(times), d))
     lanes = x.transpose([d, *(e for e in range(x.ndim) if e != d)])
     layout = _in_intervals(stay(lanes, x.dtype) if x.here is None else None, lanes)
@@ -145,7 +145,7 @@ def _repeat_each(x: DistArray, times: Any, d: int) -> DistArray:
     return found.transpose([*range(1, d + 1), 0, *range(d + 1, x.ndim)])
 
 
-def _in_intervals(layout: Layout | None, x: DistArray) -> Layout:
+def _in_intervals(layout: Layout | None, x: Array) -> Layout:
     """Return a layout with blocks in place of a cyclic first axis."""
     if layout is None:
         return replicated(x.ndim, x.session.size)
@@ -162,8 +162,8 @@ def _ends(times: Any, cuts: list[int]) -> list[int]:
     return [0, *np.cumsum(np.asarray(sums)).tolist()]
 
 
-@public("tile", np.tile)
-def tile(A: Any, reps: Any) -> DistArray:  # noqa: N803 - NumPy's name
+@stands_for(np.tile)
+def tile(A: Any, reps: Any) -> Array:  # noqa: N803 - NumPy's name
     """Return an array again and again along its axes, as ``numpy.tile``; what is sent, once."""
     x = asarray(A)
     times = tuple(operator.index(n) for n in (reps if np.iterable(reps) else (reps,)))
@@ -175,18 +175,18 @@ def tile(A: Any, reps: Any) -> DistArray:  # noqa: N803 - NumPy's name
     shape = tuple(n * k for n, k in zip(old, times, strict=True))
     if min(shape, default=0) < 0:
         raise ValueError(explain("reps", times, "no negative numbers", "check the arithmetic"))
-    view = x._view.broadcast(old)
+    view = x.dview.broadcast(old)
     for e in reversed(range(ndim)):
         view = view.insert(e)
     wide = tuple(n for pair in zip(times, old, strict=True) for n in pair)
-    return reshape(x._look(view.broadcast(wide), writeable=False), shape, copy=True)
+    return reshape(x.alias(view.broadcast(wide), writeable=False), shape, copy=True)
 
 
 # -- turning ---------------------------------------------------------------------------------------
 
 
-@public("fliplr", np.fliplr)
-def fliplr(m: Any) -> DistArray:
+@stands_for(np.fliplr)
+def fliplr(m: Any) -> Array:
     """Return a view with the elements along axis 1 in reverse order."""
     x = asarray(m)
     if x.ndim < 2:
@@ -194,8 +194,8 @@ def fliplr(m: Any) -> DistArray:
     return x[:, ::-1]
 
 
-@public("flipud", np.flipud)
-def flipud(m: Any) -> DistArray:
+@stands_for(np.flipud)
+def flipud(m: Any) -> Array:
     """Return a view with the elements along axis 0 in reverse order."""
     x = asarray(m)
     if x.ndim < 1:
@@ -203,8 +203,8 @@ def flipud(m: Any) -> DistArray:
     return x[::-1]
 
 
-@public("rot90", np.rot90)
-def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DistArray:
+@stands_for(np.rot90)
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Array:
     """Return a view turned by 90 degrees, ``k`` times, from the first axis to the second."""
     x = asarray(m)
     if len(tuple(axes)) != 2:
@@ -218,17 +218,17 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DistArray:
     # After a quarter turn, what was along `j` runs backwards along `i`; after three, along `j`.
     for d, times in ((i, (1, 2)), (j, (2, 3))):
         if k % 4 in times:
-            turned = FUNCTIONS[np.flip](turned, d)
+            turned = flip(turned, d)
     return turned
 
 
 # -- grids -----------------------------------------------------------------------------------------
 
 
-@public("meshgrid", np.meshgrid)
+@stands_for(np.meshgrid)
 def meshgrid(
     *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
-) -> tuple[DistArray, ...]:
+) -> tuple[Array, ...]:
     """Return coordinates of a grid, as ``numpy.meshgrid``.
 
     All results have the default layout, so that they meet without messages. With ``copy=False``
@@ -249,7 +249,7 @@ def meshgrid(
     return tuple(_settle(v) for v in views) if copy else tuple(views)
 
 
-def _settle(x: DistArray) -> DistArray:
+def _settle(x: Array) -> Array:
     """Return a copy in the layout of a new array of its shape."""
     size = x.session.size
     layout = home(x.shape, x.dtype, size)
@@ -291,5 +291,4 @@ class Grids:
         return found
 
 
-setattr(DistArray, "repeat", repeat)  # noqa: B010 - mypy
-NAMESPACE["mgrid"], NAMESPACE["ogrid"] = Grids(False), Grids(True)
+mgrid, ogrid = Grids(False), Grids(True)

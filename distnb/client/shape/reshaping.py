@@ -9,17 +9,16 @@ intervals of other rows, between two looks at memory as rows.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
-from distnb.client.record.array import create
+from distnb.client.record.array import Array, create
 from distnb.client.record.creation import asarray
-from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, copied, settled
 from distnb.common.errors import explain
 from distnb.geometry.axes import (
@@ -35,10 +34,8 @@ from distnb.wire.protocol import Local
 __all__ = ["Flat", "adopted", "flatten", "ravel", "reshape", "rows_of"]
 
 
-@public("reshape", np.reshape)
-def reshape(
-    a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None = None
-) -> DistArray:
+@stands_for(np.reshape)
+def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None = None) -> Array:
     """Return an array with the same elements in another shape, as ``numpy.reshape``.
 
     If only axes of length 1 come or go, this is a view, and nothing is sent. Else it is a new
@@ -97,15 +94,15 @@ def _lengths(shape: Any, size: int) -> Ints:
     return tuple(found)
 
 
-def _is_fortran(x: DistArray) -> bool:
+def _is_fortran(x: Array) -> bool:
     """Tell whether an array lies in Fortran order, and not in C order as well."""
-    return x.ndim > 1 and x.T._view.is_whole(x._base.shape) and prod(x.shape) not in x.shape
+    return x.ndim > 1 and x.T.dview.is_whole(x.dbase.shape) and prod(x.shape) not in x.shape
 
 
-def _reshaped(x: DistArray, shape: Ints, copy: bool | None = None) -> DistArray:
+def _reshaped(x: Array, shape: Ints, copy: bool | None = None) -> Array:
     """Return the elements in C order in a shape of as many."""
     if [n for n in x.shape if n != 1] == [n for n in shape if n != 1]:
-        found = x._look(_with_units(x._view, shape))
+        found = x.alias(_with_units(x.dview, shape))
         return found.copy() if copy else found
     if copy is False:
         raise ValueError(
@@ -130,21 +127,21 @@ def _with_units(view: View, shape: Ints) -> View:
     return view
 
 
-def _moved(x: DistArray, shape: Ints) -> DistArray:
+def _moved(x: Array, shape: Ints) -> Array:
     """Return a new array with the elements in another shape."""
     size = x.session.size
     layout = follow(x.placed, size)[0]
     unsplit = not any(layout.parts(d) > 1 for d in range(x.ndim))
     if not (unsplit or _in_rows(layout, x.shape, size)):
         layout = default_layout(x.shape, size)
-    whole = x._view.is_whole(x._base.shape) and x._base.layout == layout
+    whole = x.dview.is_whole(x.dbase.shape) and x.dbase.layout == layout
     source = x if whole else copied(x, x.dtype, layout)
     target = default_layout(shape, size)
     if unsplit:
         target = Layout(layout.grid, (Whole(),) * len(shape), (-1,) * len(shape))
     rows = adopted(source, *rows_of(source.shape, layout))
     lengths, wanted = rows_of(shape, target)
-    if whole or rows.shape != lengths or rows._base.layout != wanted:
+    if whole or rows.shape != lengths or rows.dbase.layout != wanted:
         rows = _regrouped(rows, lengths, wanted)
     # This command ends the group of the copies: what comes later cannot write into `x` before.
     return adopted(rows, shape, target)
@@ -182,19 +179,19 @@ def rows_of(shape: Ints, layout: Layout) -> tuple[Ints, Layout]:
     return (first, n), Layout(layout.grid, (Whole(), axis), dims)
 
 
-def adopted(x: DistArray, shape: Ints, layout: Layout) -> DistArray:
+def adopted(x: Array, shape: Ints, layout: Layout) -> Array:
     """Return an array that has the memory of another one, all of a base, in another shape.
 
     One of the two must not be written as long as both are there.
     """
-    if x.shape == shape and x._base.layout == layout:
+    if x.shape == shape and x.dbase.layout == layout:
         return x
     found = create(x.session, shape, x.dtype, layout, ("empty",))
     x.session.record(Local("adopt", found.operand, (x.operand,), x.session.site()))
     return found
 
 
-def _regrouped(x: DistArray, shape: Ints, layout: Layout) -> DistArray:
+def _regrouped(x: Array, shape: Ints, layout: Layout) -> Array:
     """Copy an array of rows to rows of another length."""
     if x.shape == shape:
         return copied(x, x.dtype, layout)
@@ -204,7 +201,7 @@ def _regrouped(x: DistArray, shape: Ints, layout: Layout) -> DistArray:
     return found
 
 
-def _pieces(x: DistArray, other: Ints) -> Iterator[DistArray]:
+def _pieces(x: Array, other: Ints) -> Iterator[Array]:
     """Enumerate an array of rows, cut where rows of it or of another shape end."""
     length = x.shape[1]
     cuts = sorted({*range(0, x.size + 1, length), *range(0, x.size + 1, other[1])})
@@ -216,8 +213,8 @@ def _pieces(x: DistArray, other: Ints) -> Iterator[DistArray]:
 # -- one axis --------------------------------------------------------------------------------------
 
 
-@public("ravel", np.ravel)
-def ravel(a: Any, order: str = "C") -> DistArray:
+@stands_for(np.ravel)
+def ravel(a: Any, order: str = "C") -> Array:
     """Return all elements along one axis: a view if all axes but one have length 1.
 
     Else as :func:`distnb.reshape`: in blocks.
@@ -225,17 +222,17 @@ def ravel(a: Any, order: str = "C") -> DistArray:
     return _in_order(asarray(a), order, None)
 
 
-def flatten(x: DistArray, order: str = "C") -> DistArray:
+def flatten(x: Array, order: str = "C") -> Array:
     """Return a copy of all elements along one axis."""
     return _in_order(x, order, True)
 
 
-def _in_order(x: DistArray, order: str, copy: bool | None) -> DistArray:
+def _in_order(x: Array, order: str, copy: bool | None) -> Array:
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     if order == "F" or (order == "A" and _is_fortran(x)):
         x = x.T
-    axes = [axis for axis, _, _ in x._view.dims]
+    axes = [axis for axis, _, _ in x.dview.dims]
     if order == "K" and min(axes, default=-1) >= 0:
         x = x.transpose(sorted(range(x.ndim), key=axes.__getitem__)) if axes else x
     return _reshaped(x, (x.size,), copy)
@@ -255,7 +252,7 @@ class Flat:
            [8, 0, 9]]))
     """
 
-    def __init__(self, x: DistArray) -> None:
+    def __init__(self, x: Array) -> None:
         self.base = x
 
     def __len__(self) -> int:
@@ -265,7 +262,7 @@ class Flat:
         """Read the elements, which obeys the gather budget."""
         return iter(self.base.__array__().flat)
 
-    def __getitem__(self, key: Any) -> DistArray:
+    def __getitem__(self, key: Any) -> Array:
         return self.base[self._index(key)] if _is_integer(key) else ravel(self.base)[key]
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -275,7 +272,7 @@ class Flat:
             x[self._index(key)] = value
             return
         flat = flatten(x)
-        flat[key] = FUNCTIONS[np.resize](asarray(value, session=x.session), flat[key].shape)
+        flat[key] = resize(asarray(value, session=x.session), flat[key].shape)
         assign(x, _reshaped(flat, x.shape))
 
     def _index(self, key: Any) -> tuple[Any, ...]:
@@ -292,7 +289,7 @@ def _is_integer(key: Any) -> bool:
         return False
 
 
-def _set_shape(x: DistArray, shape: Any) -> None:
+def set_shape(x: Array, shape: Any) -> None:
     """Give an array another shape in place, by axes of length 1."""
     wanted = _lengths(shape, x.size)
     try:
@@ -301,26 +298,11 @@ def _set_shape(x: DistArray, shape: Any) -> None:
         raise AttributeError(
             explain("shape", x.shape, f"one that is {wanted} but for 1s", "use x.reshape()")
         ) from None
-    x._view, x._placed, x._window, x._spec = found._view, None, None, 0
+    x.look_as(found.dview)
 
 
-def _method(x: DistArray, *shape: Any, order: str = "C", copy: bool | None = None) -> DistArray:
-    """Return an array with the same elements in another shape; see :func:`distnb.reshape`."""
-    return reshape(x, shape[0] if len(shape) == 1 else shape, order, copy=copy)
-
-
-for _name, _value in {
-    "reshape": _method,
-    "ravel": lambda x, order="C": ravel(x, order),
-    "flatten": flatten,
-    "flat": property(Flat, lambda x, value: Flat(x).__setitem__(slice(None), value)),
-    "shape": property(lambda x: x._view.shape, _set_shape, doc="Lengths of the axes."),
-}.items():
-    setattr(DistArray, _name, _value)
-
-
-@public("resize", np.resize)
-def resize(a: Any, new_shape: Any) -> DistArray:
+@stands_for(np.resize)
+def resize(a: Any, new_shape: Any) -> Array:
     """Return an array of another size: elements in C order, again and again, as ``numpy.resize``.
 
     What is sent is what two calls of ``reshape`` send.
@@ -340,7 +322,7 @@ def resize(a: Any, new_shape: Any) -> DistArray:
     flat = ravel(x)
     if n > x.size:
         times = -(-n // x.size)
-        again = flat._look(flat._view.broadcast((times, x.size)), writeable=False)
+        again = flat.alias(flat.dview.broadcast((times, x.size)), writeable=False)
         flat = _reshaped(again, (times * x.size,))
     return _reshaped(flat[:n], wanted).copy() if n == x.size else _reshaped(flat[:n], wanted)
 
@@ -348,26 +330,32 @@ def resize(a: Any, new_shape: Any) -> DistArray:
 # -- axes of length 1 ------------------------------------------------------------------------------
 
 
-def _make_at_least(name: str) -> Any:
-    numpys = getattr(np, name)
-
-    def function(*arys: Any) -> Any:
-        found = tuple(_reshaped(x, _like(x.shape)) for x in map(asarray, arys))
-        return found[0] if len(found) == 1 else found
-
-    def _like(shape: Ints) -> Ints:
-        return numpys(np.broadcast_to(False, shape)).shape
-
-    function.__doc__ = f"Return views with axes of length 1 added, as ``numpy.{name}``."
-    public(name, numpys)(function)
-    return function
+def _at_least(numpys: Callable[..., Any], arys: tuple[Any, ...]) -> Any:
+    """Return views in the shapes that NumPy's function gives them."""
+    arrays = map(asarray, arys)
+    found = [_reshaped(x, numpys(np.broadcast_to(False, x.shape)).shape) for x in arrays]
+    return found[0] if len(found) == 1 else tuple(found)
 
 
-for _name in ("atleast_1d", "atleast_2d", "atleast_3d"):
-    _make_at_least(_name)
+@stands_for(np.atleast_1d)
+def atleast_1d(*arys: Any) -> Any:
+    """Return views with axes of length 1 added, as ``numpy.atleast_1d``."""
+    return _at_least(np.atleast_1d, arys)
 
 
-@public("broadcast_shapes", np.broadcast_shapes)
+@stands_for(np.atleast_2d)
+def atleast_2d(*arys: Any) -> Any:
+    """Return views with axes of length 1 added, as ``numpy.atleast_2d``."""
+    return _at_least(np.atleast_2d, arys)
+
+
+@stands_for(np.atleast_3d)
+def atleast_3d(*arys: Any) -> Any:
+    """Return views with axes of length 1 added, as ``numpy.atleast_3d``."""
+    return _at_least(np.atleast_3d, arys)
+
+
+@stands_for(np.broadcast_shapes)
 def broadcast_shapes(*args: Any) -> Ints:
     """Return the shape that shapes broadcast to."""
     return np.broadcast_shapes(*args)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
+from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray
 from distnb.client.record.indexing import lengths, one_axis, some_axes
-from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.namespace import stands_for
 from distnb.common.errors import explain
 from distnb.geometry.slices import intersect, section
 
@@ -19,26 +19,25 @@ __all__: list[str] = []
 # -- views -------------------------------------------------------------------------------------
 
 
-@public("transpose", np.transpose)
-def _transpose(a: Any, axes: Any = None) -> DistArray:
+@stands_for(np.transpose)
+def transpose(a: Any, axes: Any = None) -> Array:
     """Return a view with its axes in another order."""
     return asarray(a).transpose(axes)
 
 
-@public("permute_dims")
-def _permute_dims(a: Any, axes: Any) -> DistArray:
+def permute_dims(a: Any, axes: Any) -> Array:
     """Return a view with its axes in another order."""
     return asarray(a).transpose(axes)
 
 
-@public("swapaxes", np.swapaxes)
-def _swapaxes(a: Any, axis1: int, axis2: int) -> DistArray:
+@stands_for(np.swapaxes)
+def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
     """Return a view with two axes exchanged."""
     return asarray(a).swapaxes(axis1, axis2)
 
 
-@public("moveaxis", np.moveaxis)
-def _moveaxis(a: Any, source: Any, destination: Any) -> DistArray:
+@stands_for(np.moveaxis)
+def moveaxis(a: Any, source: Any, destination: Any) -> Array:
     """Return a view with axes moved to other places."""
     x = asarray(a)
     np.moveaxis(np.empty((1,) * x.ndim), source, destination)  # NumPy checks
@@ -48,33 +47,33 @@ def _moveaxis(a: Any, source: Any, destination: Any) -> DistArray:
     return x.transpose([targets[d] if d in targets else next(rest) for d in range(x.ndim)])
 
 
-@public("flip", np.flip)
-def _flip(m: Any, axis: Any = None) -> DistArray:
+@stands_for(np.flip)
+def flip(m: Any, axis: Any = None) -> Array:
     """Return a view with the elements along axes in reverse order."""
     x = asarray(m)
     axes = some_axes(axis, x.ndim)
     return x[tuple(slice(None, None, -1) if d in axes else slice(None) for d in range(x.ndim))]
 
 
-@public("expand_dims", np.expand_dims)
-def _expand_dims(a: Any, axis: Any = 0) -> DistArray:
+@stands_for(np.expand_dims)
+def expand_dims(a: Any, axis: Any = 0) -> Array:
     """Return a view with new axes of length 1."""
     x = asarray(a)
     given = axis if isinstance(axis, tuple | list) else (axis,)
-    view = x._view
+    view = x.dview
     for d in sorted(some_axes(tuple(given), x.ndim + len(given))):
         view = view.insert(d)
-    return x._look(view)
+    return x.alias(view)
 
 
-@public("squeeze", np.squeeze)
-def _squeeze(a: Any, axis: Any = None) -> DistArray:
+@stands_for(np.squeeze)
+def squeeze(a: Any, axis: Any = None) -> Array:
     """Return a view without axes of length 1."""
     return asarray(a).squeeze(axis)
 
 
-@public("broadcast_to", np.broadcast_to)
-def _broadcast_to(array: Any, shape: Any, subok: bool = False) -> DistArray:
+@stands_for(np.broadcast_to)
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
     """Return a read-only view stretched to a shape."""
     x = asarray(array)
     wanted = lengths(shape)
@@ -88,40 +87,37 @@ def _broadcast_to(array: Any, shape: Any, subok: bool = False) -> DistArray:
                 "broadcast_to", f"shape {x.shape}", f"one that stretches to {wanted}", "reshape"
             )
         )
-    return x._look(x._view.broadcast(wanted), writeable=False)
+    return x.alias(x.dview.broadcast(wanted), writeable=False)
 
 
-@public("broadcast_arrays", np.broadcast_arrays)
-def _broadcast_arrays(*args: Any) -> tuple[DistArray, ...]:
+@stands_for(np.broadcast_arrays)
+def broadcast_arrays(*args: Any) -> tuple[Array, ...]:
     """Return read-only views of one shape."""
     arrays = [asarray(a) for a in args]
     shape = np.broadcast_shapes(*(a.shape for a in arrays))
-    return tuple(_broadcast_to(a, shape) for a in arrays)
+    return tuple(broadcast_to(a, shape) for a in arrays)
 
 
-@public("shares_memory", np.shares_memory)
-def _shares_memory(a: Any, b: Any) -> bool:
+@stands_for(np.shares_memory, np.may_share_memory)
+def shares_memory(a: Any, b: Any) -> bool:
     """Tell whether two views have an element in common (exact; nothing is sent)."""
-    if not (isinstance(a, DistArray) and isinstance(b, DistArray)) or a._base is not b._base:
+    if not (isinstance(a, Array) and isinstance(b, Array)) or a.dbase is not b.dbase:
         return False
     return _views_meet(a, b)
 
 
-def _views_meet(a: DistArray, b: DistArray) -> bool:
+def _views_meet(a: Array, b: Array) -> bool:
     """Tell whether views meet: the index sets of each base axis do (views are products)."""
     if a.size == 0 or b.size == 0:
         return False
     return all(intersect(x, y) for x, y in zip(_footprint(a), _footprint(b), strict=True))
 
 
-def _footprint(a: DistArray) -> list[Any]:
+def _footprint(a: Array) -> list[Any]:
     """Return, for each base axis, the section that a view covers."""
-    found: dict[int, Any] = {axis: section(i, 1, 1, 1)[0] for axis, i in a._view.fixed}
-    for n, (axis, start, step) in zip(a._view.shape, a._view.dims, strict=True):
+    found: dict[int, Any] = {axis: section(i, 1, 1, 1)[0] for axis, i in a.dview.fixed}
+    for n, (axis, start, step) in zip(a.dview.shape, a.dview.dims, strict=True):
         if axis >= 0:
             low = start if step > 0 else start + step * (n - 1)
             found[axis] = section(low, 1, max(1, abs(step)), n)[0]
-    return [found[axis] for axis in range(len(a._base.shape))]
-
-
-FUNCTIONS[np.may_share_memory] = _shares_memory
+    return [found[axis] for axis in range(len(a.dbase.shape))]

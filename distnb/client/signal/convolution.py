@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
-from distnb.client.record.array import create
+from distnb.client.record.array import Array, create
 from distnb.client.record.creation import asarray
 from distnb.client.record.host_arrays import all_here, plain, watched
-from distnb.client.record.namespace import public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
     as_dist,
     assign,
@@ -34,8 +33,8 @@ __all__ = ["convolve", "correlate", "interp"]
 _INTERP: Any = np.interp  # it has many signatures
 
 
-@public("convolve", np.convolve)
-def convolve(a: Any, v: Any, mode: str = "full") -> DistArray:
+@stands_for(np.convolve)
+def convolve(a: Any, v: Any, mode: str = "full") -> Array:
     """Return the discrete convolution of two sequences, as ``numpy.convolve``.
 
     The shorter one goes to every engine. The result lies in blocks; each engine gets as many
@@ -48,8 +47,8 @@ def convolve(a: Any, v: Any, mode: str = "full") -> DistArray:
     return _of_full(x, w, mode, (k - 1) // 2)
 
 
-@public("correlate", np.correlate)
-def correlate(a: Any, v: Any, mode: str = "valid") -> DistArray:
+@stands_for(np.correlate)
+def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
     """Return the cross-correlation of two sequences, as ``numpy.correlate``; see ``convolve``."""
     x, w = _sequences(a, v, np.correlate, mode)
     if x.here is not None and w.here is not None:
@@ -60,9 +59,9 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> DistArray:
     return _of_full(x, back, mode, k // 2 if x.size < w.size else (k - 1) // 2)
 
 
-def _sequences(a: Any, v: Any, numpys: Any, mode: Any) -> tuple[DistArray, DistArray]:
+def _sequences(a: Any, v: Any, numpys: Any, mode: Any) -> tuple[Array, Array]:
     """Return operands of one dtype and one session; raises what NumPy raises."""
-    one = a if isinstance(a, DistArray) else v if isinstance(v, DistArray) else asarray(a)
+    one = a if isinstance(a, Array) else v if isinstance(v, Array) else asarray(a)
     x, w = asarray(a, session=one.session), asarray(v, session=one.session)
     samples = [np.zeros(tuple(min(n, 1) for n in y.shape), y.dtype) for y in (x, w)]
     kind = numpys(*samples, mode).dtype
@@ -70,7 +69,7 @@ def _sequences(a: Any, v: Any, numpys: Any, mode: Any) -> tuple[DistArray, DistA
     return x.astype(kind, copy=False), w.astype(kind, copy=False)
 
 
-def _of_full(x: DistArray, w: DistArray, mode: str, start: int) -> DistArray:
+def _of_full(x: Array, w: Array, mode: str, start: int) -> Array:
     """Return a part of a full convolution."""
     long, short = (x, w) if x.size >= w.size else (w, x)
     session, k = long.session, short.size
@@ -85,7 +84,7 @@ def _of_full(x: DistArray, w: DistArray, mode: str, start: int) -> DistArray:
     return concatenate((head[start:], valid, tail[: long.size - valid.size - (k - 1 - start)]))
 
 
-def _valid(long: DistArray, kernel: DistArray) -> DistArray:
+def _valid(long: Array, kernel: Array) -> Array:
     """Convolve where the shorter operand lies within the longer one: rows that overlap."""
     session, k = long.session, kernel.size
     m, p = long.size - k + 1, session.size
@@ -102,36 +101,36 @@ def _valid(long: DistArray, kernel: DistArray) -> DistArray:
     return adopted(found, (p * width,), flat)[:m]
 
 
-def _whole(part: DistArray, kernel: DistArray) -> DistArray:
+def _whole(part: Array, kernel: Array) -> Array:
     """Return the full convolution of a few elements, on every engine."""
     session = kernel.session
-    few = copied(part, part.dtype, kernel._base.layout)
+    few = copied(part, part.dtype, kernel.dbase.layout)
     n = few.size + kernel.size - 1
-    found = create(session, (n,), few.dtype, kernel._base.layout, ("empty",))
+    found = create(session, (n,), few.dtype, kernel.dbase.layout, ("empty",))
     ins = (few.operand, kernel.operand)
     session.record(Local("convolve", found.operand, ins, session.site()))
     return found
 
 
-@public("interp", np.interp)
+@stands_for(np.interp)
 def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
-) -> DistArray:
+) -> Array:
     """Interpolate linearly in a table, as ``numpy.interp``.
 
     The result lies as ``x``, and the table goes to every engine. With a period, the table is
     sorted in the notebook.
     """
-    given = [y for y in (x, xp, fp) if isinstance(y, DistArray)]
+    given = [y for y in (x, xp, fp) if isinstance(y, Array)]
     at = given[0] if given else asarray(x)
     session = at.session
     if all_here((x, xp, fp), session):
         tables = [plain(y) for y in (x, xp, fp)]
         options = {"left": left, "right": right, "period": period}
         return settled(session, np.asarray(_INTERP(*tables, **options)))
-    points, values = (y if isinstance(y, DistArray) else np.asarray(y) for y in (xp, fp))
+    points, values = (y if isinstance(y, Array) else np.asarray(y) for y in (xp, fp))
     _check_table(x, points, values, period)
-    at = as_dist(x if isinstance(x, DistArray) else np.asarray(x), session)
+    at = as_dist(x if isinstance(x, Array) else np.asarray(x), session)
     if period is not None:
         at, points, values = _wrapped(at, points, values, abs(period))
         left = right = None
@@ -144,7 +143,7 @@ def interp(
     kinds = (np.dtype(np.float64), kind, kind)
     small = [copied(t, d, everywhere) for t, d in zip(table, kinds, strict=True)]
     source = copied(at, np.dtype(np.float64), stay(at, kind))
-    found = create(session, at.shape, kind, source._base.layout, ("empty",))
+    found = create(session, at.shape, kind, source.dbase.layout, ("empty",))
     ins = (source.operand, *(t.operand for t in small))
     session.record(Local("interp", found.operand, ins, session.site()))
     return found
@@ -153,7 +152,7 @@ def interp(
 def _check_table(x: Any, xp: Any, fp: Any, period: Any) -> None:
     """Raise what NumPy raises."""
     samples = [np.zeros(tuple(min(n, 1) for n in y.shape), y.dtype) for y in (xp, fp)]
-    kind = x.dtype if isinstance(x, DistArray) else np.asarray(x).dtype
+    kind = x.dtype if isinstance(x, Array) else np.asarray(x).dtype
     _INTERP(np.zeros(1, kind), *samples, period=period)
     if xp.shape != fp.shape:
         raise ValueError(
@@ -161,7 +160,7 @@ def _check_table(x: Any, xp: Any, fp: Any, period: Any) -> None:
         )
 
 
-def _wrapped(x: DistArray, xp: Any, fp: Any, period: Any) -> tuple[DistArray, Any, Any]:
+def _wrapped(x: Array, xp: Any, fp: Any, period: Any) -> tuple[Array, Any, Any]:
     """Return what is looked up in a periodic table, and the table with its ends repeated."""
     points, values = np.asarray(xp, np.float64) % period, np.asarray(fp)
     order = np.argsort(points)

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
+from distnb.client.record.array import Array
 from distnb.client.record.creation import arange, asarray, empty_like
 from distnb.client.record.host_arrays import watched
 from distnb.client.record.indexing import one_axis
-from distnb.client.record.namespace import FUNCTIONS, check_device
+from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.operations import elementwise, settled
 from distnb.client.session.session import Session
 from distnb.client.signal.fft_commands import Step, run
@@ -45,22 +45,11 @@ __all__ = [
     "rfftn",
 ]
 
-_F = TypeVar("_F", bound=Callable[..., Any])
-
-
-def _stands_for(numpys: Any) -> Callable[[_F], _F]:
-    def register(f: _F) -> _F:
-        FUNCTIONS[numpys] = f
-        return f
-
-    return register
-
-
 # -- along one axis ----------------------------------------------------------------------------
 
 
-@_stands_for(np.fft.fft)
-def fft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> DistArray:
+@stands_for(np.fft.fft)
+def fft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Array:
     """Return the discrete Fourier transform along an axis, as ``numpy.fft.fft``.
 
     Parameters
@@ -96,32 +85,32 @@ def fft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None
     return _one("fft", np.fft.fft, a, n, axis, norm, out)
 
 
-@_stands_for(np.fft.ifft)
-def ifft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> DistArray:
+@stands_for(np.fft.ifft)
+def ifft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Array:
     """Return the inverse transform along an axis, as ``numpy.fft.ifft``; see :func:`fft`."""
     return _one("ifft", np.fft.ifft, a, n, axis, norm, out)
 
 
-@_stands_for(np.fft.rfft)
-def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> DistArray:
+@stands_for(np.fft.rfft)
+def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Array:
     """Return the first half of the transform of real lanes, as ``numpy.fft.rfft``."""
     return _one("rfft", np.fft.rfft, a, n, axis, norm, out)
 
 
-@_stands_for(np.fft.irfft)
-def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> DistArray:
+@stands_for(np.fft.irfft)
+def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Array:
     """Return the real lanes whose transforms begin with ``a``, as ``numpy.fft.irfft``."""
     return _one("irfft", np.fft.irfft, a, n, axis, norm, out)
 
 
-@_stands_for(np.fft.hfft)
-def hfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> DistArray:
+@stands_for(np.fft.hfft)
+def hfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Array:
     """Return the real transform of lanes that are Hermitian, as ``numpy.fft.hfft``."""
     return _one("hfft", np.fft.hfft, a, n, axis, norm, out)
 
 
-@_stands_for(np.fft.ihfft)
-def ihfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> DistArray:
+@stands_for(np.fft.ihfft)
+def ihfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Array:
     """Return the inverse of :func:`hfft`, as ``numpy.fft.ihfft``."""
     return _one("ihfft", np.fft.ihfft, a, n, axis, norm, out)
 
@@ -133,8 +122,8 @@ _OTHER_NORM = {None: "forward", "backward": "forward", "ortho": "ortho", "forwar
 
 def _one(
     name: str, numpys: Callable[..., Any], a: Any, n: Any, axis: Any, norm: Any, out: Any
-) -> DistArray:
-    x = a if isinstance(a, DistArray) else asarray(a)
+) -> Array:
+    x = a if isinstance(a, Array) else asarray(a)
     numpys(_small(x), _least(n), axis, norm)  # raises what NumPy raises
     if x.here is not None:
         found = watched(name, numpys, x.here, n, axis, norm)
@@ -151,7 +140,7 @@ def _one(
     return _delivered(run(x, [Step(name, d, length, norm)]), out)
 
 
-def _small(x: DistArray) -> np.ndarray:
+def _small(x: Array) -> np.ndarray:
     """Return an array with as many axes, of which NumPy says the same as of ``x``."""
     return np.zeros(tuple(min(n, 2) for n in x.shape), x.dtype)
 
@@ -161,7 +150,7 @@ def _least(n: Any) -> Any:
     return min(n, 2) if isinstance(n, int | np.integer) else n
 
 
-def _delivered(found: DistArray, out: Any) -> DistArray:
+def _delivered(found: Array, out: Any) -> Array:
     if out is None:
         return found
     np.positive(np.empty(0, found.dtype), out=np.empty(0, out.dtype))
@@ -172,8 +161,8 @@ def _delivered(found: DistArray, out: Any) -> DistArray:
 # -- along several axes ------------------------------------------------------------------------
 
 
-@_stands_for(np.fft.fftn)
-def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> DistArray:
+@stands_for(np.fft.fftn)
+def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Array:
     """Return the transform along several axes, as ``numpy.fft.fftn``.
 
     Axes that are not split come first. Then each split axis is made whole in turn, and an axis that
@@ -194,60 +183,52 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = N
     return _several("fft", np.fft.fftn, a, s, axes, norm, out)
 
 
-@_stands_for(np.fft.ifftn)
-def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> DistArray:
+@stands_for(np.fft.ifftn)
+def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Array:
     """Return the inverse transform along several axes, as ``numpy.fft.ifftn``."""
     return _several("ifft", np.fft.ifftn, a, s, axes, norm, out)
 
 
-@_stands_for(np.fft.rfftn)
-def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> DistArray:
+@stands_for(np.fft.rfftn)
+def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Array:
     """Transform real elements along several axes, as ``numpy.fft.rfftn``; the last comes first."""
     return _several("rfft", np.fft.rfftn, a, s, axes, norm, out)
 
 
-@_stands_for(np.fft.irfftn)
-def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> DistArray:
+@stands_for(np.fft.irfftn)
+def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Array:
     """Return the inverse of :func:`rfftn`, as ``numpy.fft.irfftn``."""
     return _several("irfft", np.fft.irfftn, a, s, axes, norm, out)
 
 
-@_stands_for(np.fft.fft2)
-def fft2(
-    a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None
-) -> DistArray:
+@stands_for(np.fft.fft2)
+def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
     """Return the transform along two axes, as ``numpy.fft.fft2``; see :func:`fftn`."""
     return _several("fft", np.fft.fft2, a, s, axes, norm, out)
 
 
-@_stands_for(np.fft.ifft2)
-def ifft2(
-    a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None
-) -> DistArray:
+@stands_for(np.fft.ifft2)
+def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
     """Return the inverse transform along two axes, as ``numpy.fft.ifft2``."""
     return _several("ifft", np.fft.ifft2, a, s, axes, norm, out)
 
 
-@_stands_for(np.fft.rfft2)
-def rfft2(
-    a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None
-) -> DistArray:
+@stands_for(np.fft.rfft2)
+def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
     """Transform real elements along two axes, as ``numpy.fft.rfft2``."""
     return _several("rfft", np.fft.rfft2, a, s, axes, norm, out)
 
 
-@_stands_for(np.fft.irfft2)
-def irfft2(
-    a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None
-) -> DistArray:
+@stands_for(np.fft.irfft2)
+def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
     """Return the inverse of :func:`rfft2`, as ``numpy.fft.irfft2``."""
     return _several("irfft", np.fft.irfft2, a, s, axes, norm, out)
 
 
 def _several(
     name: str, numpys: Callable[..., Any], a: Any, s: Any, axes: Any, norm: Any, out: Any
-) -> DistArray:
-    x = a if isinstance(a, DistArray) else asarray(a)
+) -> Array:
+    x = a if isinstance(a, Array) else asarray(a)
     least = [_least(n) for n in s] if isinstance(s, Sequence) else s
     numpys(_small(x), least, axes, norm)  # raises what NumPy raises
     if x.here is not None:
@@ -287,7 +268,7 @@ def fftfreq(
     *,
     dist: Any = None,
     session: Session | None = None,
-) -> DistArray:
+) -> Array:
     """Return the frequencies of the elements of a transform, as ``numpy.fft.fftfreq``.
 
     The layout is the default, or ``dist=``.
@@ -314,7 +295,7 @@ def rfftfreq(
     *,
     dist: Any = None,
     session: Session | None = None,
-) -> DistArray:
+) -> Array:
     """Return the frequencies of the elements of a real transform, as ``numpy.fft.rfftfreq``."""
     np.fft.rfftfreq(_least(n), d)  # raises what NumPy raises
     check_device(device)
@@ -322,21 +303,21 @@ def rfftfreq(
     return found if dtype is None else found.astype(dtype)
 
 
-@_stands_for(np.fft.fftshift)
-def fftshift(x: Any, axes: Any = None) -> DistArray:
+@stands_for(np.fft.fftshift)
+def fftshift(x: Any, axes: Any = None) -> Array:
     """Move frequency zero to the middle, as ``numpy.fft.fftshift``; the result lies as ``x``."""
     return _shifted(np.fft.fftshift, x, axes, 1)
 
 
-@_stands_for(np.fft.ifftshift)
-def ifftshift(x: Any, axes: Any = None) -> DistArray:
+@stands_for(np.fft.ifftshift)
+def ifftshift(x: Any, axes: Any = None) -> Array:
     """Undo :func:`fftshift`, as ``numpy.fft.ifftshift``."""
     return _shifted(np.fft.ifftshift, x, axes, -1)
 
 
-def _shifted(numpys: Callable[..., Any], x: Any, axes: Any, sign: int) -> DistArray:
+def _shifted(numpys: Callable[..., Any], x: Any, axes: Any, sign: int) -> Array:
     """Exchange the two parts of each axis."""
-    a = x if isinstance(x, DistArray) else asarray(x)
+    a = x if isinstance(x, Array) else asarray(x)
     numpys(_small(a), axes)  # raises what NumPy raises
     if a.here is not None:
         return settled(a.session, numpys(a.here, axes))
@@ -348,7 +329,7 @@ def _shifted(numpys: Callable[..., Any], x: Any, axes: Any, sign: int) -> DistAr
     return _rolled(a, shifts)
 
 
-def _rolled(a: DistArray, shifts: dict[int, int]) -> DistArray:
+def _rolled(a: Array, shifts: dict[int, int]) -> Array:
     out = empty_like(a)
     parts = [_parts(n, shifts.get(d, 0)) for d, n in enumerate(a.shape)]
     for pieces in product(*parts):

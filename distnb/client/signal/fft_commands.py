@@ -20,8 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
-from distnb.client.record.array import create
+from distnb.client.record.array import Array, create
 from distnb.client.record.creation import arange, empty, zeros
 from distnb.client.record.operations import as_dist, copied, elementwise
 from distnb.client.record.placement import stay
@@ -81,7 +80,7 @@ class Leg(NamedTuple):
     together: bool
 
 
-def run(x: DistArray, steps: list[Step], fresh: bool = False) -> DistArray:
+def run(x: Array, steps: list[Step], fresh: bool = False) -> Array:
     """Return ``x`` transformed by steps that can be done in any order, real ones excepted.
 
     ``fresh``: whether ``x`` is nobody else's, so that it may be overwritten.
@@ -117,9 +116,7 @@ def _next(todo: list[Step], layout: Layout) -> Step:
     return next((s for s in those if layout.parts(s.axis) == 1), those[0])
 
 
-def _follow(
-    x: DistArray, legs: list[Leg], fresh: bool, hermitian: Hermitian | None = None
-) -> DistArray:
+def _follow(x: Array, legs: list[Leg], fresh: bool, hermitian: Hermitian | None = None) -> Array:
     """Do the steps of a course, two at a time where there is a redistribution between them.
 
     ``hermitian``: where the first step gives half, the last one completes the result.
@@ -134,7 +131,7 @@ def _follow(
             legs = legs[1:]
             found = _brought(found, leg.layout)
             found = _pencils(found, leg.step, ahead, None if legs else hermitian)
-        elif _is_whole(found) and _turns(found, leg._replace(layout=found._base.layout), leg):
+        elif _is_whole(found) and _turns(found, leg._replace(layout=found.dbase.layout), leg):
             found = _pencils(found, None, leg, None if legs else hermitian)
         elif not legs and hermitian is not None:
             found = _pencils(_brought(found, leg.layout), None, leg, hermitian)
@@ -143,14 +140,14 @@ def _follow(
     return found
 
 
-def _turns(x: DistArray, leg: Leg, ahead: Leg, always: object = None) -> bool:
+def _turns(x: Array, leg: Leg, ahead: Leg, always: object = None) -> bool:
     """Tell whether a redistribution between two legs can be part of their transforms."""
     moves = always is not None or leg.layout != ahead.layout
     boxes = is_boxes(leg.layout) and is_boxes(ahead.layout)
     return bool(moves and boxes and not ahead.together and x.size)
 
 
-def _halved(x: DistArray, steps: list[Step]) -> DistArray | None:
+def _halved(x: Array, steps: list[Step]) -> Array | None:
     """Transform real elements along several axes by half; None if that is not possible."""
     once = len({s.axis for s in steps}) == len(steps) > 1
     both = {s.name for s in steps} <= {*_HALVES}
@@ -170,16 +167,16 @@ def _halved(x: DistArray, steps: list[Step]) -> DistArray | None:
     return _follow(x, [legs[0]._replace(step=real), *legs[1:]], False, found)
 
 
-def _is_whole(x: DistArray) -> bool:
-    return x._view.is_whole(x._base.shape)
+def _is_whole(x: Array) -> bool:
+    return x.dview.is_whole(x.dbase.shape)
 
 
-def _brought(x: DistArray, layout: Layout) -> DistArray:
+def _brought(x: Array, layout: Layout) -> Array:
     """Return an array whose base lies in a layout."""
-    return x if _is_whole(x) and x._base.layout == layout else copied(x, x.dtype, layout)
+    return x if _is_whole(x) and x.dbase.layout == layout else copied(x, x.dtype, layout)
 
 
-def _local(x: DistArray, step: Step, layout: Layout, fresh: bool = True) -> DistArray:
+def _local(x: Array, step: Step, layout: Layout, fresh: bool = True) -> Array:
     """Transform lanes that are whole in a layout; in place if the array is nobody else's."""
     source = _brought(x, layout)
     shape, dtype = step.of(x.shape, x.dtype)
@@ -189,7 +186,7 @@ def _local(x: DistArray, step: Step, layout: Layout, fresh: bool = True) -> Dist
     return out
 
 
-def _pencils(x: DistArray, first: Step | None, leg: Leg, hermitian: Hermitian | None) -> DistArray:
+def _pencils(x: Array, first: Step | None, leg: Leg, hermitian: Hermitian | None) -> Array:
     """Transform along an axis, if it is given, redistribute, and transform along another."""
     shape, between = (x.shape, x.dtype) if first is None else first.of(x.shape, x.dtype)
     found, dtype = leg.step.of(shape, between)
@@ -203,7 +200,7 @@ def _pencils(x: DistArray, first: Step | None, leg: Leg, hermitian: Hermitian | 
     return out
 
 
-def _record(op: str, out: DistArray, source: DistArray, args: tuple[object, ...]) -> None:
+def _record(op: str, out: Array, source: Array, args: tuple[object, ...]) -> None:
     if out.size:
         session = out.session
         session.record(Collective(op, (out.operand,), (source.operand,), args, session.site()))
@@ -240,7 +237,7 @@ def _split(grid: Grid, axis: int, ndim: int) -> Layout:
 # -- along a split axis ------------------------------------------------------------------------
 
 
-def _along(x: DistArray, step: Step, layout: Layout) -> DistArray:
+def _along(x: Array, step: Step, layout: Layout) -> Array:
     """Transform along a split axis; the result is split along it, too, in blocks."""
     shape, dtype = step.of(x.shape, x.dtype)
     lies = _in_blocks(layout, step.axis)
@@ -268,7 +265,7 @@ def _apart(shape: Ints, layout: Layout, axis: int) -> Layout:
     return _split(layout.grid, others.index(max(others)), len(shape))
 
 
-def together(x: DistArray, step: Step) -> DistArray:
+def together(x: Array, step: Step) -> Array:
     """Transform one lane by all engines together; real ones as if they were complex."""
     sign = -1 if step.name in ("fft", "rfft") else 1
     n, dtype = step.n, np.result_type(step.of(x.shape, x.dtype)[1], np.complex64)
@@ -288,7 +285,7 @@ def _scale(norm: str | None, sign: int, n: int) -> float:
     return 1 / n if (norm == "forward") == (sign < 0) else 1
 
 
-def _fitted(x: DistArray, n: int, dtype: np.dtype) -> DistArray:
+def _fitted(x: Array, n: int, dtype: np.dtype) -> Array:
     """Return the lane with a length: cut, or with zeros at its end."""
     if x.shape == (n,):
         return x if x.dtype == dtype else x.astype(dtype)
@@ -297,7 +294,7 @@ def _fitted(x: DistArray, n: int, dtype: np.dtype) -> DistArray:
     return y
 
 
-def _hermitian(x: DistArray, n: int, dtype: np.dtype) -> DistArray:
+def _hermitian(x: Array, n: int, dtype: np.dtype) -> Array:
     """Return all of a lane of which the first half is given; the other half is its conjugate."""
     half = _fitted(x, n // 2 + 1, dtype)
     y = empty(n, dtype, session=x.session, dist="block")
@@ -308,7 +305,7 @@ def _hermitian(x: DistArray, n: int, dtype: np.dtype) -> DistArray:
     return y
 
 
-def _complex(x: DistArray, sign: int) -> DistArray:
+def _complex(x: Array, sign: int) -> Array:
     """Transform one complex lane without a scale, whatever its length."""
     n, size = x.shape[0], x.session.size
     engines = _engines(n, size)
@@ -325,7 +322,7 @@ def _engines(n: int, size: int) -> int:
     return found if 4 * found >= size and (found > 1 or size == 1) else 0
 
 
-def _factored(x: DistArray, sign: int, engines: int, swap: bool = False) -> DistArray:
+def _factored(x: Array, sign: int, engines: int, swap: bool = False) -> Array:
     """Transform a lane of n = n1*n2 elements, where the number of engines divides both.
 
     The lane is taken by blocks of columns of n1 x n2, and left by blocks of n2 x n1; ``swap``
@@ -356,7 +353,7 @@ def _factor(n: int, engines: int) -> int:
     return engines * next(f for f in range(isqrt(rest), 0, -1) if rest % f == 0)
 
 
-def _chirped(x: DistArray, sign: int) -> DistArray:
+def _chirped(x: Array, sign: int) -> Array:
     """Transform a lane of any length as a convolution with a chirp."""
     n, size, session = x.shape[0], x.session.size, x.session
     m = size * size * _smooth(-(-(2 * n - 1) // (size * size)))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
+from distnb.client.linalg.factorizations import inv, lstsq
+from distnb.client.linalg.products import matmul
+from distnb.client.record.array import Array
 from distnb.client.record.creation import (
     asarray,
     empty,
@@ -16,89 +18,105 @@ from distnb.client.record.creation import (
     zeros_like,
 )
 from distnb.client.record.eager import at_once, session_of
-from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise, settled
 from distnb.client.shape.joining import concatenate
+from distnb.client.signal.convolution import convolve
 
 __all__: list[str] = []
 
 
-@public("polyval", np.polyval)
-def _polyval(p: Any, x: Any) -> DistArray:
+@stands_for(np.polyval)
+def polyval(p: Any, x: Any) -> Array:
     """Evaluate a polynomial, as ``numpy.polyval``: a product and a sum for each coefficient.
 
     The result lies as ``x``; coefficients on the engines are sent one by one.
     """
     session = session_of(x, p)
-    at, factors = asarray(x, session=session), p if isinstance(p, DistArray) else np.asarray(p)
+    at, factors = asarray(x, session=session), p if isinstance(p, Array) else np.asarray(p)
     y = zeros_like(at)
     for i in range(len(factors)):
         y = y * at + factors[i]
     return y
 
 
-def _coefficients(*given: Any) -> list[DistArray]:
+def _coefficients(*given: Any) -> list[Array]:
     """Return coefficients as arrays of one axis."""
     session = session_of(*given)
     arrays = [asarray(p, session=session) for p in given]
     return [x[None] if x.ndim == 0 else x for x in arrays]
 
 
-def _make_sum(name: str, op: str) -> None:
-    def function(a1: Any, a2: Any) -> DistArray:
-        x, y = _coefficients(a1, a2)
-        n = max(x.shape[0], y.shape[0])
-        return elementwise(op, _longer(x, n), _longer(y, n))
-
-    function.__doc__ = f"""Combine polynomials term by term, as ``numpy.{name}``."""
-    public(name, getattr(np, name))(function)
+def _summed(op: str, a1: Any, a2: Any) -> Array:
+    x, y = _coefficients(a1, a2)
+    n = max(x.shape[0], y.shape[0])
+    return elementwise(op, _longer(x, n), _longer(y, n))
 
 
-def _longer(x: DistArray, n: int) -> DistArray:
+@stands_for(np.polyadd)
+def polyadd(a1: Any, a2: Any) -> Array:
+    """Add polynomials term by term, as ``numpy.polyadd``."""
+    return _summed("add", a1, a2)
+
+
+@stands_for(np.polysub)
+def polysub(a1: Any, a2: Any) -> Array:
+    """Subtract polynomials term by term, as ``numpy.polysub``."""
+    return _summed("subtract", a1, a2)
+
+
+def _longer(x: Array, n: int) -> Array:
     """Return coefficients with zeros in front."""
     missing = n - x.shape[0]
     return concatenate((zeros(missing, x.dtype, session=x.session), x)) if missing else x
 
 
-_make_sum("polyadd", "add")
-_make_sum("polysub", "subtract")
-
-
-@public("polymul", np.polymul)
-def _polymul(a1: Any, a2: Any) -> DistArray:
+@stands_for(np.polymul)
+def polymul(a1: Any, a2: Any) -> Array:
     """Multiply polynomials, as ``numpy.polymul``: a convolution."""
     x, y = _coefficients(a1, a2)
     found = at_once(np.polymul, x, y)
-    return FUNCTIONS[np.convolve](x, y) if found is None else found
+    return convolve(x, y) if found is None else found
 
 
-def _make_read(name: str, what: str) -> None:
-    """Make a function of few numbers, which the notebook computes."""
-    numpys = getattr(np, name)
+def _read(numpys: Callable[..., Any], *args: Any) -> Any:
+    """Compute with NumPy a function of few numbers, which are read within the gather budget."""
+    session = session_of(*args)
+    found = numpys(*[a.__array__() if isinstance(a, Array) else a for a in args])
+    several = isinstance(found, tuple)
+    made = tuple(settled(session, np.asarray(f)) for f in (found if several else (found,)))
+    return made if several else made[0]
 
-    def function(*args: Any) -> Any:
-        session = session_of(*args)
-        known = [a.__array__() if isinstance(a, DistArray) else a for a in args]
-        found = numpys(*known)
-        several = isinstance(found, tuple)
-        made = tuple(settled(session, np.asarray(f)) for f in (found if several else (found,)))
-        return made if several else made[0]
 
-    function.__doc__ = f"""{what}, as ``numpy.{name}``.
+@stands_for(np.poly)
+def poly(seq_of_zeros: Any) -> Any:
+    """Return the polynomial with given roots, as ``numpy.poly``.
 
     Coefficients are few: they are read, within the gather budget, and computed in the notebook.
     """
-    function.__signature__ = inspect.signature(numpys)  # type: ignore[attr-defined]
-    public(name, numpys)(function)
+    return _read(np.poly, seq_of_zeros)
 
 
-_make_read("poly", "Return the polynomial with given roots")
-_make_read("polydiv", "Divide polynomials")
-_make_read("roots", "Return the roots of a polynomial")
+@stands_for(np.polydiv)
+def polydiv(u: Any, v: Any) -> Any:
+    """Divide polynomials, as ``numpy.polydiv``.
+
+    Coefficients are few: they are read, within the gather budget, and computed in the notebook.
+    """
+    return _read(np.polydiv, u, v)
 
 
-@public("polyder", np.polyder)
-def _polyder(p: Any, m: int = 1) -> DistArray:
+@stands_for(np.roots)
+def roots(p: Any) -> Any:
+    """Return the roots of a polynomial, as ``numpy.roots``.
+
+    Coefficients are few: they are read, within the gather budget, and computed in the notebook.
+    """
+    return _read(np.roots, p)
+
+
+@stands_for(np.polyder)
+def polyder(p: Any, m: int = 1) -> Array:
     """Differentiate a polynomial, as ``numpy.polyder``."""
     times = operator.index(m)
     if times < 0:
@@ -110,8 +128,8 @@ def _polyder(p: Any, m: int = 1) -> DistArray:
     return found
 
 
-@public("polyint", np.polyint)
-def _polyint(p: Any, m: int = 1, k: Any = None) -> DistArray:
+@stands_for(np.polyint)
+def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
     """Integrate a polynomial, as ``numpy.polyint``; ``k`` are constants of integration."""
     times = operator.index(m)
     if times < 0:
@@ -129,8 +147,8 @@ def _polyint(p: Any, m: int = 1, k: Any = None) -> DistArray:
     return found
 
 
-@public("polyfit", np.polyfit)
-def _polyfit(
+@stands_for(np.polyfit)
+def polyfit(
     x: Any,
     y: Any,
     deg: int,
@@ -160,7 +178,7 @@ def _polyfit(
         left = left * heavy[:, None]
         right = right * (heavy if right.ndim == 1 else heavy[:, None])
     scale = elementwise("sqrt", (left * left).sum(axis=0))
-    c, rest, rank, s = FUNCTIONS[np.linalg.lstsq](left / scale, right, rcond)
+    c, rest, rank, s = lstsq(left / scale, right, rcond)
     c = c / (scale if c.ndim == 1 else scale[:, None])
     if full:
         return c, rest, rank, s, rcond
@@ -169,7 +187,7 @@ def _polyfit(
     return c, _uncertainty(left / scale, scale, rest, at.shape[0] - order, cov, values.ndim)
 
 
-def _powers(x: DistArray, n: int) -> DistArray:
+def _powers(x: Array, n: int) -> Array:
     """Return a column for each power, the highest first."""
     made = empty((x.shape[0], n), x.dtype, session=x.session)
     made[:, n - 1] = 1
@@ -178,7 +196,7 @@ def _powers(x: DistArray, n: int) -> DistArray:
     return made
 
 
-def _check(x: DistArray, y: DistArray, w: DistArray | None, order: int) -> None:
+def _check(x: Array, y: Array, w: Array | None, order: int) -> None:
     """Raise what NumPy raises."""
     if order < 1:
         raise ValueError("expected deg >= 0")
@@ -196,11 +214,9 @@ def _check(x: DistArray, y: DistArray, w: DistArray | None, order: int) -> None:
         raise TypeError("expected w and y to have the same length")
 
 
-def _uncertainty(
-    left: DistArray, scale: DistArray, rest: DistArray, free: int, cov: Any, ndim: int
-) -> DistArray:
+def _uncertainty(left: Array, scale: Array, rest: Array, free: int, cov: Any, ndim: int) -> Array:
     """Return the covariance of the coefficients, unscaled if that is asked for."""
-    base = FUNCTIONS[np.linalg.inv](FUNCTIONS[np.matmul](left.T, left))
+    base = inv(matmul(left.T, left))
     base = base / (scale[:, None] * scale[None, :])
     factor: Any = 1
     if cov != "unscaled":

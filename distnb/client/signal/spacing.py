@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
+from distnb.client.math.composed import i0
+from distnb.client.record.array import Array
 from distnb.client.record.creation import arange, linspace, ones
-from distnb.client.record.namespace import FUNCTIONS, public
 from distnb.client.record.operations import elementwise
 
-__all__ = ["geomspace", "logspace"]
+__all__ = ["bartlett", "blackman", "geomspace", "hamming", "hanning", "kaiser", "logspace"]
 
 
-@public("logspace")
 def logspace(
     start: Any,
     stop: Any,
@@ -25,7 +24,7 @@ def logspace(
     base: Any = 10.0,
     dtype: Any = None,
     **where: Any,
-) -> DistArray:
+) -> Array:
     """Make numbers whose logarithms are evenly spaced, as ``numpy.logspace``.
 
     ``dist``, ``grid`` and ``session`` are as in :func:`distnb.linspace`.
@@ -34,10 +33,9 @@ def logspace(
     return y if dtype is None else y.astype(dtype)
 
 
-@public("geomspace")
 def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, **where: Any
-) -> DistArray:
+) -> Array:
     """Make a geometric progression, as ``numpy.geomspace``; see :func:`distnb.logspace`."""
     if start == 0 or stop == 0:
         raise ValueError("Geometric sequence cannot include zero")
@@ -53,26 +51,18 @@ def geomspace(
     return (found * sign).astype(kind if dtype is None else dtype, copy=False)
 
 
-def _make_window(name: str, formula: Callable[[DistArray, int], Any]) -> None:
+def _window(formula: Callable[[Array, int], Any], M: Any, where: dict[str, Any]) -> Array:  # noqa: N803
     """Make a window from its formula on the numbers 1 - M, 3 - M ... M - 1."""
-
-    def function(M: Any, **where: Any) -> DistArray:  # noqa: N803 - NumPy's name
-        n = int(np.ceil(M)) if M > 0 else 0
-        if n < 2:
-            return ones(n, **where)
-        return formula(arange(1.0 - n, float(n), 2.0, **where), n)
-
-    function.__doc__ = (
-        f"Make a window of ``M`` numbers, as ``numpy.{name}``.\n\n    "
-        "``dist``, ``grid`` and ``session`` are as in :func:`distnb.ones`."
-    )
-    public(name)(function)
+    n = int(np.ceil(M)) if M > 0 else 0
+    if n < 2:
+        return ones(n, **where)
+    return formula(arange(1.0 - n, float(n), 2.0, **where), n)
 
 
-def _cosines(*weights: float) -> Callable[[DistArray, int], Any]:
+def _cosines(*weights: float) -> Callable[[Array, int], Any]:
     """Return a formula: a sum of cosines of multiples."""
 
-    def formula(n: DistArray, m: int) -> Any:
+    def formula(n: Array, m: int) -> Any:
         found: Any = weights[0]
         for k, weight in enumerate(weights[1:], 1):
             found = found + weight * elementwise("cos", k * np.pi * n / (m - 1))
@@ -81,25 +71,46 @@ def _cosines(*weights: float) -> Callable[[DistArray, int], Any]:
     return formula
 
 
-def _triangle(n: DistArray, m: int) -> Any:
+def _triangle(n: Array, m: int) -> Any:
     return elementwise("where", n <= 0, 1 + n / (m - 1), 1 - n / (m - 1))
 
 
-for _name, _formula in {
-    "bartlett": _triangle,
-    "blackman": _cosines(0.42, 0.5, 0.08),
-    "hamming": _cosines(0.54, 0.46),
-    "hanning": _cosines(0.5, 0.5),
-}.items():
-    _make_window(_name, _formula)
+def bartlett(M: Any, **where: Any) -> Array:  # noqa: N803
+    """Make a window of ``M`` numbers, as ``numpy.bartlett``.
+
+    ``dist``, ``grid`` and ``session`` are as in :func:`distnb.ones`.
+    """
+    return _window(_triangle, M, where)
 
 
-@public("kaiser")
-def kaiser(M: Any, beta: float, **where: Any) -> DistArray:  # noqa: N803
+def blackman(M: Any, **where: Any) -> Array:  # noqa: N803
+    """Make a window of ``M`` numbers, as ``numpy.blackman``.
+
+    ``dist``, ``grid`` and ``session`` are as in :func:`distnb.ones`.
+    """
+    return _window(_cosines(0.42, 0.5, 0.08), M, where)
+
+
+def hamming(M: Any, **where: Any) -> Array:  # noqa: N803
+    """Make a window of ``M`` numbers, as ``numpy.hamming``.
+
+    ``dist``, ``grid`` and ``session`` are as in :func:`distnb.ones`.
+    """
+    return _window(_cosines(0.54, 0.46), M, where)
+
+
+def hanning(M: Any, **where: Any) -> Array:  # noqa: N803
+    """Make a window of ``M`` numbers, as ``numpy.hanning``.
+
+    ``dist``, ``grid`` and ``session`` are as in :func:`distnb.ones`.
+    """
+    return _window(_cosines(0.5, 0.5), M, where)
+
+
+def kaiser(M: Any, beta: float, **where: Any) -> Array:  # noqa: N803
     """Make a window of ``M`` numbers, as ``numpy.kaiser``; see :func:`distnb.hanning`."""
     if operator.index(M) < 2:
         return ones(max(0, M), **where)
     half = (M - 1) / 2.0
     n = arange(float(M), **where)
-    bessel = FUNCTIONS[np.i0]
-    return bessel(beta * elementwise("sqrt", 1 - ((n - half) / half) ** 2.0)) / np.i0(float(beta))
+    return i0(beta * elementwise("sqrt", 1 - ((n - half) / half) ** 2.0)) / np.i0(float(beta))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from distnb.client.record.array import (
-    Handle,
+    Array,
     create,
     hosted,
     numeric,
@@ -68,12 +68,12 @@ class Source:
         of: Any = np.float64,
     ) -> Any:
         """Draw an array of a row of ``samplers.SAMPLERS``; parameters may be arrays."""
-        given: list[Any] = [a if isinstance(a, Handle) else np.asarray(a)[()] for a in args]
+        given: list[Any] = [a if isinstance(a, Array) else np.asarray(a)[()] for a in args]
         if not any(a.ndim for a in given):
             samplers.check(kind, tuple(a.item() for a in given))
             plain = tuple(np.asarray(a.item(), of).item() for a in given)
             return self._draw(kind, plain, size, dtype, dist, grid)
-        session = next((a.session for a in given if isinstance(a, Handle)), None)
+        session = next((a.session for a in given if isinstance(a, Array)), None)
         session = need(self._session) if session is None else session
         shape = _wide(given, size)
         layout = _layout(given, shape, numeric(dtype), session, dist, grid)
@@ -91,7 +91,7 @@ class Source:
         of: Any,
     ) -> Any:
         """Draw in the notebook."""
-        hosts: list[Any] = [a.here if isinstance(a, Handle) else a for a in given]
+        hosts: list[Any] = [a.here if isinstance(a, Array) else a for a in given]
         args = tuple(np.array(np.broadcast_to(a, shape), of) for a in hosts)
         made = np.empty(shape, dtype)
         if made.size:
@@ -113,7 +113,7 @@ class Source:
         """Draw on the engines: the parameters are brought to where the result lies."""
         arrays, args = [], []
         for a in given:
-            one = a.ndim == 0 and not isinstance(a, Handle)
+            one = a.ndim == 0 and not isinstance(a, Array)
             args.append(np.asarray(a, of).item() if one else None)
             if not one:
                 there = broadcast(as_dist(a, session), shape)
@@ -129,7 +129,7 @@ class Source:
 
 def _brought(a: Any, dtype: np.dtype, layout: Layout) -> Any:
     """Return an array as all of a base with this dtype and layout."""
-    lies = a.dtype == dtype and a._base.layout == layout and a._view.is_whole(a._base.shape)
+    lies = a.dtype == dtype and a.dbase.layout == layout and a.dview.is_whole(a.dbase.shape)
     return a if lies else copied(a, dtype, layout)
 
 
@@ -149,7 +149,7 @@ def _layout(
     given: list[Any], shape: Ints, dtype: np.dtype, session: Session, dist: Any, grid: Any
 ) -> Layout:
     """Return the layout of numbers with arrays of parameters: as of an elementwise result."""
-    there = [a for a in given if isinstance(a, Handle)]
+    there = [a for a in given if isinstance(a, Array)]
     for a in there:
         check_session(a, session)
     leaders = [a for a in there if a.here is None]

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
-from distnb.client.record.array import create
+from distnb.client.math.reductions import mean, std
+from distnb.client.record.array import Array, create
 from distnb.client.record.creation import asarray, empty
 from distnb.client.record.eager import at_once, session_of
-from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
     as_dist,
     copied,
@@ -20,6 +20,8 @@ from distnb.client.record.operations import (
 )
 from distnb.client.record.placement import stay
 from distnb.client.record.reducing import reduce
+from distnb.client.select.taking import extract
+from distnb.client.stats.quantiles import percentile
 from distnb.geometry.axes import Block, Whole
 from distnb.geometry.layout import Layout, default_layout, replicated
 from distnb.wire.protocol import Local
@@ -30,21 +32,21 @@ __all__: list[str] = []
 _ESTIMATORS = ("auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges")
 
 
-def _whole(x: DistArray, layout: Layout | None = None) -> DistArray:
+def _whole(x: Array, layout: Layout | None = None) -> Array:
     """Return ``x`` as all of a base, in a layout."""
-    wanted = x._base.layout if layout is None else layout
-    if x._view.is_whole(x._base.shape) and x._base.layout == wanted:
+    wanted = x.dbase.layout if layout is None else layout
+    if x.dview.is_whole(x.dbase.shape) and x.dbase.layout == wanted:
         return x
     return copied(x, x.dtype, stay(x, x.dtype) if layout is None else layout)
 
 
 def _counted(
-    op: str, x: DistArray, edges: Sequence[Any], weights: DistArray | None, dtype: np.dtype
-) -> DistArray:
+    op: str, x: Array, edges: Sequence[Any], weights: Array | None, dtype: np.dtype
+) -> Array:
     """Return the sum of what each engine makes of its part and of the edges, known to all."""
     session = x.session
     everywhere = [from_host(session, e, replicated(1, session.size)) for e in edges]
-    layout = x._base.layout
+    layout = x.dbase.layout
     split = [d for d in range(x.ndim) if layout.parts(d) > 1]
     bins = tuple(e.shape[0] - 1 for e in edges)
     shape = (*(layout.parts(d) for d in split), *bins)
@@ -56,7 +58,7 @@ def _counted(
     return reduce("sum", out, tuple(range(len(split))), dtype) if split else out
 
 
-def _extent(x: DistArray, given: Any) -> tuple[Any, Any]:
+def _extent(x: Array, given: Any) -> tuple[Any, Any]:
     """Return the outer edges: those that are asked for, or the extremes, which are read."""
     if given is None and x.size:
         ends = empty(2, x.dtype, dist="replicated", session=x.session)
@@ -67,14 +69,14 @@ def _extent(x: DistArray, given: Any) -> tuple[Any, Any]:
     return given if given is not None else (0, 1)
 
 
-def _edges(x: DistArray, bins: Any, limits: Any) -> np.ndarray:
+def _edges(x: Array, bins: Any, limits: Any) -> np.ndarray:
     """Return the edges as NumPy makes them of these limits; raise what it raises."""
     return np.histogram_bin_edges(np.empty(0, x.dtype), bins, limits)
 
 
-def _bins_of(x: DistArray, bins: Any, limits: Any, weights: Any) -> tuple[np.ndarray, bool]:
+def _bins_of(x: Array, bins: Any, limits: Any, weights: Any) -> tuple[np.ndarray, bool]:
     """Return the edges of bins, and whether all bins are as wide."""
-    if isinstance(bins, DistArray):
+    if isinstance(bins, Array):
         bins = bins.__array__()
     if isinstance(bins, str):
         if weights is not None:
@@ -91,7 +93,7 @@ def _bins_of(x: DistArray, bins: Any, limits: Any, weights: Any) -> tuple[np.nda
     return _edges(x, bins, limits), even
 
 
-def _estimated(x: DistArray, name: str, limits: Any) -> int:
+def _estimated(x: Array, name: str, limits: Any) -> int:
     """Return the number of bins that a rule of NumPy's asks for.
 
     The rules want the length, extremes, moments or quartiles, which are read.
@@ -104,7 +106,7 @@ def _estimated(x: DistArray, name: str, limits: Any) -> int:
     if limits is not None:
         inside = (x >= low) & (x <= high)
         n = int(inside.sum())
-        x = FUNCTIONS[np.extract](inside, x) if n < x.size else x
+        x = extract(inside, x) if n < x.size else x
         if not n:
             return 1
     width = _width(x, name, low, high)
@@ -115,11 +117,11 @@ def _estimated(x: DistArray, name: str, limits: Any) -> int:
     return int(np.ceil((float(high) - float(low)) / width))
 
 
-def _spread(x: DistArray) -> float:
+def _spread(x: Array) -> float:
     return float(reduce("max", x)) - float(reduce("min", x))
 
 
-def _width(x: DistArray, name: str, low: Any, high: Any) -> float:
+def _width(x: Array, name: str, low: Any, high: Any) -> float:
     """Return the width of bins by a rule of thumb, 0 if it has none."""
     n = x.size
     extent = _spread(x)
@@ -130,12 +132,12 @@ def _width(x: DistArray, name: str, low: Any, high: Any) -> float:
     if name == "rice":
         return extent / (2.0 * n ** (1.0 / 3))
     if name == "scott":
-        return float((24.0 * np.pi**0.5 / n) ** (1.0 / 3.0) * float(FUNCTIONS[np.std](x)))
+        return float((24.0 * np.pi**0.5 / n) ** (1.0 / 3.0) * float(std(x)))
     if name == "doane":
         return _doane(x, extent)
     if name == "stone":
         return _stone(x, low, high)
-    quartiles = FUNCTIONS[np.percentile](x, [75, 25]).to_numpy()
+    quartiles = percentile(x, [75, 25]).to_numpy()
     spread = 2.0 * float(quartiles[0] - quartiles[1]) * n ** (-1.0 / 3.0)
     if name == "fd":
         return spread
@@ -146,24 +148,24 @@ def _width(x: DistArray, name: str, low: Any, high: Any) -> float:
     return min(spread, sturges)
 
 
-def _doane(x: DistArray, extent: float) -> float:
+def _doane(x: Array, extent: float) -> float:
     n = x.size
-    sigma = float(FUNCTIONS[np.std](x))
+    sigma = float(std(x))
     if n <= 2 or sigma <= 0.0:
         return 0.0
     error = np.sqrt(6.0 * (n - 2) / ((n + 1.0) * (n + 3)))
-    skew = float((((x - FUNCTIONS[np.mean](x)) / sigma) ** 3).mean())
+    skew = float((((x - mean(x)) / sigma) ** 3).mean())
     return extent / float(1.0 + np.log2(n) + np.log2(1.0 + np.absolute(skew) / error))
 
 
-def _stone(x: DistArray, low: Any, high: Any) -> float:
+def _stone(x: Array, low: Any, high: Any) -> float:
     n, extent = x.size, _spread(x)
     if n <= 1 or extent == 0:
         return 0.0
 
     def loss(bins: int) -> float:
         width = extent / bins
-        share = _histogram(x, bins, (low, high))[0].to_numpy() / n
+        share = histogram(x, bins, (low, high))[0].to_numpy() / n
         return float((2 - (n + 1) * share.dot(share)) / width)
 
     most = max(100, int(np.sqrt(n)))
@@ -171,10 +173,10 @@ def _stone(x: DistArray, low: Any, high: Any) -> float:
     return extent / best
 
 
-@public("histogram", np.histogram)
-def _histogram(
+@stands_for(np.histogram)
+def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
-) -> tuple[DistArray, DistArray]:
+) -> tuple[Array, Array]:
     """Count elements in bins, or add up their weights, as ``numpy.histogram``.
 
     Every engine counts its part, and the counts are added up as in a reduction: each engine gets
@@ -210,10 +212,8 @@ def _histogram(
     return counts, settled(session, edges)
 
 
-@public("histogram_bin_edges", np.histogram_bin_edges)
-def _histogram_bin_edges(
-    a: Any, bins: Any = 10, range: Any = None, weights: Any = None
-) -> DistArray:
+@stands_for(np.histogram_bin_edges)
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Array:
     """Return the edges of the bins that ``histogram`` takes."""
     x = asarray(a)
     found = at_once(np.histogram_bin_edges, x, bins, range, weights)
@@ -222,10 +222,10 @@ def _histogram_bin_edges(
     return settled(x.session, _bins_of(x, bins, range, weights)[0])
 
 
-@public("histogramdd", np.histogramdd)
-def _histogramdd(
+@stands_for(np.histogramdd)
+def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
-) -> tuple[DistArray, tuple[DistArray, ...]]:
+) -> tuple[Array, tuple[Array, ...]]:
     """Count points in bins of several dimensions, as ``numpy.histogramdd``.
 
     As ``histogram``; points are brought into blocks of rows first. Each engine gets all counts.
@@ -251,9 +251,9 @@ def _histogramdd(
     return counts, tuple(settled(session, np.array(e)) for e in edges)
 
 
-def _points(sample: Any, session: Any) -> DistArray:
+def _points(sample: Any, session: Any) -> Array:
     """Return points as rows."""
-    if isinstance(sample, DistArray | np.ndarray) and sample.ndim == 2:
+    if isinstance(sample, Array | np.ndarray) and sample.ndim == 2:
         return asarray(sample, session=session)
     columns = [asarray(c, session=session) for c in sample]
     if not isinstance(sample, list | tuple) or columns[0].ndim == 0:
@@ -265,13 +265,13 @@ def _points(sample: Any, session: Any) -> DistArray:
     return made
 
 
-def _all_edges(x: DistArray, bins: Any, limits: Any) -> list[np.ndarray]:
+def _all_edges(x: Array, bins: Any, limits: Any) -> list[np.ndarray]:
     """Return the edges along each dimension; raise what NumPy raises."""
     n = x.shape[1]
-    bins = bins.__array__() if isinstance(bins, DistArray) else bins
+    bins = bins.__array__() if isinstance(bins, Array) else bins
     if not hasattr(bins, "__len__"):
         bins = [bins] * n
-    known = [b.__array__() if isinstance(b, DistArray) else b for b in bins]
+    known = [b.__array__() if isinstance(b, Array) else b for b in bins]
     asked = [None] * n if limits is None else list(limits)
     few = np.empty((0, n), x.dtype)
     np.histogramdd(few, known, None if limits is None else asked)  # type: ignore[arg-type]
@@ -280,10 +280,10 @@ def _all_edges(x: DistArray, bins: Any, limits: Any) -> list[np.ndarray]:
     return [np.asarray(e) for e in np.histogramdd(few, known, asked)[1]]  # type: ignore[arg-type]
 
 
-@public("histogram2d", np.histogram2d)
-def _histogram2d(
+@stands_for(np.histogram2d)
+def histogram2d(
     x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
-) -> tuple[DistArray, DistArray, DistArray]:
+) -> tuple[Array, Array, Array]:
     """Count points in the plane, as ``numpy.histogram2d``; see ``histogramdd``."""
     if len(x) != len(y):
         raise ValueError("x and y must have the same length.")
@@ -292,5 +292,5 @@ def _histogram2d(
         bins = [bins, bins]
     elif not one and len(bins) == 1:
         bins = [bins[0], bins[0]]
-    found, edges = _histogramdd([x, y], bins, range, density, weights)
+    found, edges = histogramdd([x, y], bins, range, density, weights)
     return found, edges[0], edges[1]

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
-from distnb.client.record.array import create
+from distnb.client.math.reductions import mean
+from distnb.client.record.array import Array, create
 from distnb.client.record.creation import asarray, empty
 from distnb.client.record.host_arrays import all_here, plain, watched
 from distnb.client.record.indexing import some_axes
-from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
     as_dist,
     assign,
@@ -35,7 +35,7 @@ __all__ = ["selected"]
 # -- selection ---------------------------------------------------------------------------------
 
 
-def selected(x: DistArray, axes: Ints, at: Any) -> DistArray:
+def selected(x: Array, axes: Ints, at: Any) -> Array:
     """Return elements by their positions in sorted lanes along some axes: [position, *kept].
 
     ``at`` has these axes, too, or the first one only. Each engine sorts its part; what travels are
@@ -44,8 +44,8 @@ def selected(x: DistArray, axes: Ints, at: Any) -> DistArray:
     """
     session = x.session
     lanes = table.selecting_layout(x.placed, axes, session.size)
-    whole = x._view.is_whole(x._base.shape)
-    source = x if whole and x._base.layout == lanes else copied(x, x.dtype, lanes)
+    whole = x.dview.is_whole(x.dbase.shape)
+    source = x if whole and x.dbase.layout == lanes else copied(x, x.dtype, lanes)
     layout = table.selected_layout(lanes, axes)
     there = as_dist(at, session)
     kept = table.reduced_shape(x.shape, axes, keepdims=False)
@@ -114,14 +114,12 @@ def _neighbours(at: Any, n: Any) -> tuple[Any, Any]:
 # -- quantiles ---------------------------------------------------------------------------------
 
 
-def _interpolated(
-    x: DistArray, axes: Ints, q: np.ndarray, method: str, n: Any, weak: bool
-) -> DistArray:
+def _interpolated(x: Array, axes: Ints, q: np.ndarray, method: str, n: Any, weak: bool) -> Array:
     """Return quantiles of lanes with ``n`` elements before the NaN that are left out: [q, *kept].
 
     ``n`` is a number, where NaN count; or an array: [*kept].
     """
-    counted = isinstance(n, DistArray)
+    counted = isinstance(n, Array)
     n_as_q = n.astype(q.dtype) if counted and q.dtype.kind == "f" else n  # as a weak scalar's
     at = _METHODS[method](n_as_q, q.reshape(-1, *[1] * (n.ndim if counted else 0)))
     last = np.maximum(n - 1, 0)[None] if counted else np.array([n - 1])
@@ -148,7 +146,7 @@ def _weight(method: str, at: Any, before: Any) -> Any:
 
 def _stacked(parts: Any) -> Any:
     """Return positions one after the other, along the first axis."""
-    if not any(isinstance(p, DistArray) for p in parts):
+    if not any(isinstance(p, Array) for p in parts):
         return np.concatenate(parts)
     total = sum(len(p) for p in parts)
     made, at = empty((total, *parts[0].shape[1:]), np.intp, session=parts[-1].session), 0
@@ -158,10 +156,10 @@ def _stacked(parts: Any) -> Any:
     return made
 
 
-def _between(a: DistArray, b: DistArray, t: Any, weak: bool) -> DistArray:
+def _between(a: Array, b: Array, t: Any, weak: bool) -> Array:
     """Interpolate from the nearer side, as NumPy; a ``weak`` weight has no dtype of its own."""
     step, rest, upper = b - a, 1 - t, t >= 0.5
-    if weak and isinstance(t, DistArray) and a.dtype.kind == "f":
+    if weak and isinstance(t, Array) and a.dtype.kind == "f":
         t, rest = t.astype(a.dtype), rest.astype(a.dtype)
     return elementwise("where", upper, b - step * rest, a + step * t)
 
@@ -177,10 +175,10 @@ def _quantile(
     weights: Any,
     percent: bool,
     skip: bool,
-) -> DistArray:
+) -> Array:
     """Return quantiles as NumPy's function ``name``."""
     function, x = getattr(np, name), asarray(a)
-    q = q.__array__() if isinstance(q, DistArray) else q
+    q = q.__array__() if isinstance(q, Array) else q
     keep = keepdims is True
     options = {"axis": tuple(axis) if isinstance(axis, list) else axis, "keepdims": keep}
     if not x.size or all_here((x, weights), x.session):
@@ -201,15 +199,15 @@ def _quantile(
     return _into(_shaped(found.astype(dtype, copy=False), share.shape, axes, keep), out)
 
 
-def _left(x: DistArray, axes: Ints) -> Any:
+def _left(x: Array, axes: Ints) -> Any:
     """Count the elements that are not NaN."""
     return np.logical_not(np.isnan(x)).sum(axis=axes)
 
 
-def _shaped(found: DistArray, asked: Ints, axes: Ints, keep: bool) -> DistArray:
+def _shaped(found: Array, asked: Ints, axes: Ints, keep: bool) -> Array:
     """Return [q, *kept] with the axes of ``q``, and those that were reduced if they are kept."""
     for d in axes if keep else ():
-        found = found._look(found._view.insert(d + 1))
+        found = found.alias(found.dview.insert(d + 1))
     if len(asked) == 1:
         return found
     if not asked:
@@ -220,29 +218,14 @@ def _shaped(found: DistArray, asked: Ints, axes: Ints, keep: bool) -> DistArray:
     return made
 
 
-def _into(found: DistArray, out: Any) -> DistArray:
+def _into(found: Array, out: Any) -> Array:
     if out is None:
         return found
     assign(out, found)
     return out
 
 
-def _make_quantile(name: str, percent: bool, skip: bool) -> None:
-    def function(
-        a: Any,
-        q: Any,
-        axis: Any = None,
-        out: Any = None,
-        overwrite_input: bool = False,
-        method: str = "linear",
-        keepdims: Any = False,
-        *,
-        weights: Any = None,
-    ) -> DistArray:
-        return _quantile(name, a, q, axis, out, method, keepdims, weights, percent, skip)
-
-    left_out = " NaN are left out." if skip else " A lane with NaN has NaN."
-    function.__doc__ = f"""Return elements by their rank, as ``numpy.{name}``.{left_out}
+_RULES = """
 
     All methods of interpolation. The kept axes stay split as they
     are, and every engine along a reduced axis gets a copy of the result. Engines sort their parts
@@ -250,22 +233,86 @@ def _make_quantile(name: str, percent: bool, skip: bool) -> None:
     samples, not the elements. Where a kept axis has at least as many indices as there are engines,
     it is split instead for a while. With ``weights`` all is sorted.
     """
-    public(name, getattr(np, name))(function)
 
 
-for _name, _percent, _skip in (
-    ("quantile", False, False),
-    ("percentile", True, False),
-    ("nanquantile", False, True),
-    ("nanpercentile", True, True),
-):
-    _make_quantile(_name, _percent, _skip)
+def _by_rank(numpys: Any) -> Callable[[Any], Any]:
+    """Let a function stand for NumPy's; what all of them do goes into its text."""
+
+    def register(f: Any) -> Any:
+        f.__doc__ += _RULES
+        return stands_for(numpys)(f)
+
+    return register
+
+
+@_by_rank(np.quantile)
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Array:
+    """Return elements by their rank, as ``numpy.quantile``. A slice with NaN has NaN."""
+    return _quantile("quantile", a, q, axis, out, method, keepdims, weights, False, False)
+
+
+@_by_rank(np.percentile)
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Array:
+    """Return elements by their rank, as ``numpy.percentile``. A slice with NaN has NaN."""
+    return _quantile("percentile", a, q, axis, out, method, keepdims, weights, True, False)
+
+
+@_by_rank(np.nanquantile)
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Array:
+    """Return elements by their rank, as ``numpy.nanquantile``. NaN are left out."""
+    return _quantile("nanquantile", a, q, axis, out, method, keepdims, weights, False, True)
+
+
+@_by_rank(np.nanpercentile)
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Array:
+    """Return elements by their rank, as ``numpy.nanpercentile``. NaN are left out."""
+    return _quantile("nanpercentile", a, q, axis, out, method, keepdims, weights, True, True)
 
 
 # -- medians -----------------------------------------------------------------------------------
 
 
-def _median(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> DistArray:
+def _median(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Array:
     x, keep = asarray(a), keepdims is True
     axis = tuple(axis) if isinstance(axis, list) else axis
     if x.here is not None or not x.size:
@@ -280,36 +327,36 @@ def _median(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> DistArray:
     return _into(middle, out)
 
 
-def _middle(x: DistArray, axes: Ints, n: int) -> DistArray:
+def _middle(x: Array, axes: Ints, n: int) -> Array:
     places = [n // 2] if n % 2 else [n // 2 - 1, n // 2]
     found = selected(x, axes, np.array([*places, n - 1]))
-    middle = FUNCTIONS[np.mean](found[:-1], 0)
+    middle = mean(found[:-1], 0)
     if x.dtype.kind not in "fc":
         return middle
     return np.where(np.isnan(found[-1]), found[-1], middle)  # type: ignore[return-value]
 
 
-def _middle_left(x: DistArray, axes: Ints) -> DistArray:
+def _middle_left(x: Array, axes: Ints) -> Array:
     """Return the medians of what is not NaN: of nothing, NaN."""
     n = _left(x, axes)
     places = [np.maximum(n - 1, 0)[None] // 2, n[None] // 2]
     found = selected(x, axes, _stacked(places))
-    both = FUNCTIONS[np.mean](found, 0)
-    one = FUNCTIONS[np.mean](found[:1], 0)
+    both = mean(found, 0)
+    one = mean(found[:1], 0)
     return elementwise("where", n % 2 == 1, one, both)
 
 
-@public("median", np.median)
-def _median_of_all(
+@stands_for(np.median)
+def median(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
-) -> DistArray:
+) -> Array:
     """Return the median along axes, as ``numpy.median``; layout and messages as in ``quantile``."""
     return _median("median", a, axis, out, keepdims)
 
 
-@public("nanmedian", np.nanmedian)
-def _median_without_nan(
+@stands_for(np.nanmedian)
+def nanmedian(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
-) -> DistArray:
+) -> Array:
     """Return the median of what is not NaN, as ``numpy.nanmedian``; see ``quantile``."""
     return _median("nanmedian", a, axis, out, keepdims)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.record.array import Handle, numeric
+from distnb.client.record.array import Array, numeric
 from distnb.client.record.indexing import lengths
 from distnb.client.session.session import Session
 from distnb.client.stats.drawing import floating
@@ -372,7 +372,7 @@ def _size_of(out: Any, size: Any, dtype: Any) -> Any:
     """Return the size that is asked for, by itself or by an array to draw into."""
     if out is None:
         return size
-    if not isinstance(out, Handle):
+    if not isinstance(out, Array):
         raise TypeError(explain("out", type(out).__name__, "a DistArray", "leave it out"))
     if out.dtype != numeric(dtype):
         raise TypeError(explain("out", out.dtype, numeric(dtype), "pass dtype="))
@@ -390,11 +390,11 @@ def _into(found: Any, out: Any) -> Any:
 
 def _plain(*parameters: Any) -> bool:
     """Tell whether all parameters are single numbers."""
-    return not any(isinstance(p, Handle) or np.ndim(p) for p in parameters)
+    return not any(isinstance(p, Array) or np.ndim(p) for p in parameters)
 
 
 def _minus(high: Any, low: Any) -> Any:
-    one = isinstance(high, Handle) or isinstance(low, Handle)
+    one = isinstance(high, Array) or isinstance(low, Array)
     return high - low if one else np.subtract(high, low)
 
 

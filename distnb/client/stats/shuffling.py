@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
 from distnb.client.linalg.products import matmul
-from distnb.client.record.array import Handle
+from distnb.client.math.scans import cumsum
+from distnb.client.record.array import Array
 from distnb.client.record.creation import (
     arange,
     asarray,
@@ -17,9 +17,12 @@ from distnb.client.record.creation import (
     full,
 )
 from distnb.client.record.indexing import lengths, one_axis
-from distnb.client.record.namespace import FUNCTIONS
 from distnb.client.record.operations import elementwise
+from distnb.client.select.ordering import argsort
+from distnb.client.select.searching import searchsorted
 from distnb.client.select.sorting import sort
+from distnb.client.select.taking import take_along_axis
+from distnb.client.shape.reshaping import reshape
 from distnb.client.stats.drawing import Source
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
@@ -38,26 +41,25 @@ class Shuffler(Source):
         """
         if isinstance(x, int | np.integer):
             return self._order(operator.index(x), dist, grid)
-        a = x if isinstance(x, DistArray) else asarray(x, dist=dist, grid=grid)
+        a = x if isinstance(x, Array) else asarray(x, dist=dist, grid=grid)
         d = one_axis(axis, a.ndim)
         return _take(a, self._order(a.shape[d], None, None, a), d)
 
-    def shuffle(self, x: DistArray, axis: int = 0) -> None:
+    def shuffle(self, x: Array, axis: int = 0) -> None:
         """Bring an array's slices along an axis into random order, in place."""
-        if not isinstance(x, DistArray):
+        if not isinstance(x, Array):
             raise TypeError(explain("array", type(x).__name__, "a DistArray", "use permutation()"))
         x[...] = self.permutation(x, axis)
 
-    def permuted(self, x: Any, *, axis: Any = None, out: DistArray | None = None) -> Any:
+    def permuted(self, x: Any, *, axis: Any = None, out: Array | None = None) -> Any:
         """Bring each lane along an axis into an order of its own; without an axis, all elements."""
-        a = x if isinstance(x, DistArray) else asarray(x)
-        reshape = FUNCTIONS[np.reshape]
+        a = x if isinstance(x, Array) else asarray(x)
         if axis is None:
             found = reshape(self.permutation(reshape(a, (-1,))), a.shape)
         else:
             keys = self._draw("integers", (0, 2**64), a.shape, np.uint64, *_beside(a))
-            order = FUNCTIONS[np.argsort](keys, axis=one_axis(axis, a.ndim))
-            found = FUNCTIONS[np.take_along_axis](a, order, one_axis(axis, a.ndim))
+            order = argsort(keys, axis=one_axis(axis, a.ndim))
+            found = take_along_axis(a, order, one_axis(axis, a.ndim))
         if out is None:
             return found
         out[...] = found
@@ -82,7 +84,7 @@ class Shuffler(Source):
         (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006).
         """
         given = None if isinstance(a, int | np.integer) else a
-        if given is not None and not isinstance(given, DistArray):
+        if given is not None and not isinstance(given, Array):
             given = asarray(given)
         d = 0 if given is None else one_axis(axis, given.ndim)
         n = operator.index(a) if given is None else given.shape[d]
@@ -99,7 +101,7 @@ class Shuffler(Source):
             return self._draw("integers", (0, n), shape, np.int64, dist, grid)
         u = self._draw("uniform", (0.0, 1.0), shape, np.float64, dist, grid)
         sums = _sums(p, u.session)
-        found = FUNCTIONS[np.searchsorted](sums, u * sums[-1], side="right")
+        found = searchsorted(sums, u * sums[-1], side="right")
         return elementwise("minimum", found, n - 1)
 
     def _without_replacement(self, n: int, shape: Ints, p: Any, dist: Any, grid: Any) -> Any:
@@ -108,11 +110,11 @@ class Shuffler(Source):
         else:
             times = self._draw("exponential", (1.0,), n, np.float64, dist, grid)
             chances = elementwise("maximum", asarray(p, session=times.session), 1e-300)
-            order = FUNCTIONS[np.argsort](times / chances)
+            order = argsort(times / chances)
         first = order[: int(np.prod(shape))]
         if len(shape) == 1:
             return first.copy()
-        return FUNCTIONS[np.reshape](first, shape)
+        return reshape(first, shape)
 
     def _order(self, n: int, dist: Any, grid: Any, like: Any = None) -> Any:
         """Return the numbers below n in random order: sorted keys that end in the number.
@@ -138,7 +140,7 @@ class Shuffler(Source):
     ) -> Any:
         """Draw how often each category occurs in ``n`` trials: binomial numbers of those left."""
         chances = np.asarray(pvals, np.float64)
-        if not isinstance(n, Handle):
+        if not isinstance(n, Array):
             np.random.default_rng(0).multinomial(np.min(n), chances, **_no_size(chances))
         rest = np.cumsum(chances[..., ::-1], -1)[..., ::-1]
         share = np.divide(chances, rest, out=np.zeros_like(chances), where=rest > 0)
@@ -173,11 +175,11 @@ class Shuffler(Source):
 
     def _counts(self, n: Any, shape: Ints, size: Any, draw: Any, dist: Any, grid: Any) -> Any:
         """Draw category by category; what is left is of the last one."""
-        outer = n.shape if isinstance(n, Handle) else np.shape(n)
+        outer = n.shape if isinstance(n, Array) else np.shape(n)
         outer = np.broadcast_shapes(outer, shape[:-1]) if size is None else lengths(size)
-        session = n.session if isinstance(n, Handle) else self._session
+        session = n.session if isinstance(n, Array) else self._session
         found = empty((*outer, shape[-1]), np.int64, dist=dist, grid=grid, session=session)
-        left = full(outer, n, np.int64, session=found.session) if not isinstance(n, Handle) else n
+        left = full(outer, n, np.int64, session=found.session) if not isinstance(n, Array) else n
         for j in range(shape[-1] - 1):
             drawn = draw(j, left)
             found[..., j] = drawn
@@ -238,8 +240,8 @@ def _beside(a: Any) -> tuple[Any, Any]:
 
 def _sums(p: Any, session: Any) -> Any:
     """Return the sums of probabilities; of those in the notebook they never depend on engines."""
-    if isinstance(p, DistArray) and p.here is None:
-        return FUNCTIONS[np.cumsum](p)
+    if isinstance(p, Array) and p.here is None:
+        return cumsum(p)
     return asarray(np.cumsum(np.asarray(p, np.float64)), session=session)
 
 
@@ -252,10 +254,10 @@ def _check_choice(n: int, number: int, replace: bool, p: Any) -> None:
     if n <= 0 and number:
         raise ValueError("a must be a positive integer unless no samples are taken")
     if p is not None:
-        shape = p.shape if isinstance(p, Handle) else np.shape(p)
+        shape = p.shape if isinstance(p, Array) else np.shape(p)
         if shape != (n,):
             raise ValueError("a and p must have same size")
-        chances = p if isinstance(p, DistArray) else np.asarray(p, np.float64)
+        chances = p if isinstance(p, Array) else np.asarray(p, np.float64)
         if not float(chances.min()) >= 0:
             raise ValueError("Probabilities are not non-negative")
         if not abs(float(chances.sum()) - 1) < 1e-8**0.5:

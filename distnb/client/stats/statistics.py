@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
-from distnb.client.record.creation import asarray, empty
+from distnb.client.linalg.products import matmul
+from distnb.client.math.reductions import mean
+from distnb.client.record.array import Array
+from distnb.client.record.creation import asarray, empty, zeros_like
 from distnb.client.record.eager import at_once, session_of
 from distnb.client.record.indexing import some_axes
-from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
 from distnb.client.record.reducing import reduce
 from distnb.common.errors import explain
@@ -20,8 +22,8 @@ from distnb.geometry.layout import Ints
 __all__ = ["beside"]
 
 
-@public("average", np.average)
-def _average(
+@stands_for(np.average)
+def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
 ) -> Any:
     """Return the weighted mean, as ``numpy.average``; layout as in ``sum``.
@@ -31,10 +33,10 @@ def _average(
     x = asarray(a, session=session_of(a, weights))
     axes, keep = some_axes(axis, x.ndim), keepdims is True
     if weights is None:
-        mean = FUNCTIONS[np.mean](x, axes, keepdims=keep)
+        found = mean(x, axes, keepdims=keep)
         n = int(np.prod([x.shape[d] for d in axes], dtype=int))
-        scale: Any = elementwise("add", FUNCTIONS[np.zeros_like](mean), mean.dtype.type(n))
-        return (mean, scale) if returned else mean
+        scale: Any = elementwise("add", zeros_like(found), found.dtype.type(n))
+        return (found, scale) if returned else found
     heavy = beside(asarray(weights, session=x.session), x, axis, axes)
     kinds = (x.dtype, heavy.dtype, *([np.dtype(float)] if x.dtype.kind in "biu" else []))
     dtype = np.result_type(*kinds)
@@ -42,11 +44,11 @@ def _average(
     if bool((scale == 0).any()):
         raise ZeroDivisionError("Weights sum to zero, can't be normalized")
     total = reduce("sum", elementwise("multiply", x, heavy, dtype=dtype), axes, None, None, keep)
-    mean = total / scale
-    return (mean, scale) if returned else mean
+    found = total / scale
+    return (found, scale) if returned else found
 
 
-def beside(weights: DistArray, x: DistArray, axis: Any, axes: Ints) -> DistArray:
+def beside(weights: Array, x: Array, axis: Any, axes: Ints) -> Array:
     """Return weights in the shape of ``x``; those of some axes are stretched along the others."""
     if weights.shape == x.shape:
         return weights
@@ -62,8 +64,8 @@ def beside(weights: DistArray, x: DistArray, axis: Any, axes: Ints) -> DistArray
     return np.broadcast_to(view, x.shape)  # type: ignore[return-value]
 
 
-@public("cov", np.cov)
-def _cov(
+@stands_for(np.cov)
+def cov(
     m: Any,
     y: Any = None,
     rowvar: bool = True,
@@ -73,7 +75,7 @@ def _cov(
     aweights: Any = None,
     *,
     dtype: Any = None,
-) -> DistArray:
+) -> Array:
     """Return the covariance matrix of variables, as ``numpy.cov``.
 
     A product of the matrix of deviations with its own transpose: layout and messages as in
@@ -100,14 +102,14 @@ def _cov(
         return empty((0, 0), session=session)
     free = ddof if ddof is not None else int(not bias)
     weights, fact = _degrees(x, fweights, aweights, free)
-    mean = _average(x, 1, weights, keepdims=True)
+    mean = average(x, 1, weights, keepdims=True)
     rest = x - mean
     heavy = rest if weights is None else rest * weights
-    found = FUNCTIONS[np.matmul](rest, elementwise("conjugate", heavy).T)
+    found = matmul(rest, elementwise("conjugate", heavy).T)
     return (found * np.true_divide(1, fact)).squeeze()
 
 
-def _variables(given: list[DistArray], rowvar: bool, dtype: Any) -> DistArray:
+def _variables(given: list[Array], rowvar: bool, dtype: Any) -> Array:
     """Return a row for each variable."""
     for x in given:
         if x.ndim > 2:
@@ -130,7 +132,7 @@ def _variables(given: list[DistArray], rowvar: bool, dtype: Any) -> DistArray:
     return made
 
 
-def _degrees(x: DistArray, fweights: Any, aweights: Any, ddof: int) -> tuple[Any, Any]:
+def _degrees(x: Array, fweights: Any, aweights: Any, ddof: int) -> tuple[Any, Any]:
     """Return the product of both kinds of weights, and what covariances are divided by."""
     weights = [
         _checked(name, w, x) for name, w in (("f", fweights), ("a", aweights)) if w is not None
@@ -152,7 +154,7 @@ def _degrees(x: DistArray, fweights: Any, aweights: Any, ddof: int) -> tuple[Any
     return w, fact
 
 
-def _checked(kind: str, given: Any, x: DistArray) -> DistArray:
+def _checked(kind: str, given: Any, x: Array) -> Array:
     """Return weights as floats; raise what NumPy raises."""
     w = asarray(given, session=x.session).astype(float, copy=False)
     if kind == "f" and not bool((w == elementwise("rint", w)).all()):
@@ -166,13 +168,13 @@ def _checked(kind: str, given: Any, x: DistArray) -> DistArray:
     return w
 
 
-@public("corrcoef", np.corrcoef)
-def _corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> DistArray:
+@stands_for(np.corrcoef)
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Array:
     """Return correlation coefficients, as ``numpy.corrcoef``: covariances, scaled; see ``cov``."""
     found = at_once(np.corrcoef, asarray(x, session=session_of(x, y)), y, rowvar, dtype=dtype)
     if found is not None:
         return found
-    c = _cov(x, y, rowvar, dtype=dtype)
+    c = cov(x, y, rowvar, dtype=dtype)
     if not c.ndim:
         return c / c
     row, column = (

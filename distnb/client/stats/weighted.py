@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
+from distnb.client.math.scans import cumsum
+from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray, empty
-from distnb.client.record.namespace import FUNCTIONS
 from distnb.client.record.operations import elementwise
 from distnb.client.record.reducing import reduce
 from distnb.client.select.ordering import argsort
+from distnb.client.select.taking import take_along_axis
 from distnb.client.shape.reshaping import reshape
 from distnb.client.stats.statistics import beside
 from distnb.geometry.layout import Ints
@@ -19,9 +20,7 @@ from distnb.geometry.layout import Ints
 __all__ = ["weighted"]
 
 
-def weighted(
-    x: DistArray, q: np.ndarray, weights: Any, axis: Any, axes: Ints, skip: bool
-) -> DistArray:
+def weighted(x: Array, q: np.ndarray, weights: Any, axis: Any, axes: Ints, skip: bool) -> Array:
     """Return the elements at which the share of weights reaches each of ``q``: [q, *kept].
 
     ``skip``: whether NaN are left out. Whether weights are negative, or add up to nothing, is read.
@@ -31,12 +30,12 @@ def weighted(
         raise ValueError("Weights must be non-negative.")
     lanes, heavy = _lanes(x, axes), _lanes(heavy, axes)
     order = argsort(lanes, 0)
-    lanes = FUNCTIONS[np.take_along_axis](lanes, order, 0)
-    heavy = FUNCTIONS[np.take_along_axis](heavy, order, 0)
+    lanes = take_along_axis(lanes, order, 0)
+    heavy = take_along_axis(heavy, order, 0)
     nan = elementwise("isnan", lanes)
     if skip:
         heavy = elementwise("where", nan, 0, heavy)
-    shares = FUNCTIONS[np.cumsum](heavy, 0, dtype=np.float64)
+    shares = cumsum(heavy, 0, dtype=np.float64)
     total = shares[-1:]
     shares = shares / total
     if not skip and bool(reduce("any", elementwise("isnan", shares[-1]))):
@@ -44,21 +43,21 @@ def weighted(
     if q.dtype.kind == "f":
         shares = shares.astype(q.dtype, copy=False)
     shares = elementwise("where", elementwise("equal", shares, 0), -1, shares)
-    found = FUNCTIONS[np.take_along_axis](lanes, _places(shares, q), 0)
+    found = take_along_axis(lanes, _places(shares, q), 0)
     if x.dtype.kind != "f":
         return found
     bad = elementwise("equal", total, 0) if skip else nan[-1:]
     return elementwise("where", bad, x.dtype.type(np.nan), found)
 
 
-def _lanes(x: DistArray, axes: Ints) -> DistArray:
+def _lanes(x: Array, axes: Ints) -> Array:
     """Return lanes along the first axis, of all axes that are reduced."""
     kept = [d for d in range(x.ndim) if d not in axes]
     n = int(np.prod([x.shape[d] for d in axes], dtype=int))
     return reshape(x.transpose([*axes, *kept]), (n, *(x.shape[d] for d in kept)))
 
 
-def _places(shares: DistArray, q: np.ndarray) -> DistArray:
+def _places(shares: Array, q: np.ndarray) -> Array:
     """Return how many shares are below each of ``q``."""
     made = empty((len(q), *shares.shape[1:]), np.intp, session=shares.session)
     for i, share in enumerate(q):

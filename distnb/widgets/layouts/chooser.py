@@ -49,14 +49,14 @@ class LayoutChooser(widgets.VBox):
     """
 
     def __init__(self, array: Any, name: str | None = None) -> None:
-        if not array._view.is_whole(array._base.shape):
+        if not array.dview.is_whole(array.dbase.shape):
             raise LayoutError(
                 explain("array to choose for", "a view", "a whole array", "choose for its base")
             )
         self.array, self.name = array, name or _name_of(array)
         self.chosen: Layout | None = None
         self.outlook: Outlook | None = None
-        start = Choice.of(array._base.layout, array.ndim)
+        start = Choice.of(array.dbase.layout, array.ndim)
         self._boxes(start)
         super().__init__([self.where, self.engine, *self._rows, self.grid, self.view, self._end()])
         for box in (self.where, self.engine, self.grid, *self.kinds, *self.sizes, *self.weights):
@@ -156,7 +156,7 @@ class LayoutChooser(widgets.VBox):
         self.outlook = Outlook(self.array, self.chosen, self.outlook)
         self.view.value = self.outlook.html()
         self.code.value = f"<code>{escape(choice.code(self.name, shape))}</code>"
-        same = self.chosen == self.array._base.layout
+        same = self.chosen == self.array.dbase.layout
         self.apply_button.disabled = same
         self._tell("This is where it lies now." if same else "")
 
@@ -170,7 +170,7 @@ class LayoutChooser(widgets.VBox):
             self._tell(str(error))
             return
         self.update()
-        self._tell(f"Done: {self.array._base.layout.spell()}, with all views and names of it.")
+        self._tell(f"Done: {self.array.dbase.layout.spell()}, with all views and names of it.")
 
     def _tell(self, text: str) -> None:
         self.status.value = f'<span role="status">{escape(text)}</span>'

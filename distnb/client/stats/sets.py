@@ -6,16 +6,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distnb.client.array.distarray import DistArray
+from distnb.client.math.scans import cumsum
+from distnb.client.record.array import Array
 from distnb.client.record.creation import (
     arange,
     asarray,
     empty_like,
+    full_like,
     ones,
 )
 from distnb.client.record.eager import at_once, session_of
 from distnb.client.record.indexing import one_axis
-from distnb.client.record.namespace import FUNCTIONS, public
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import as_dist, elementwise
 from distnb.client.record.reducing import reduce
 from distnb.client.select import searching
@@ -23,18 +25,19 @@ from distnb.client.select.ordering import lexsort, sorted_with_positions
 from distnb.client.select.sorting import sort
 from distnb.client.shape.joining import concatenate
 from distnb.client.shape.reshaping import ravel, reshape
+from distnb.client.shape.viewing import moveaxis
 
 __all__ = ["isin", "unique"]
 
 
-def _flat(x: Any, session: Any) -> DistArray:
+def _flat(x: Any, session: Any) -> Array:
     return ravel(asarray(x, session=session))
 
 
 # -- each once ---------------------------------------------------------------------------------
 
 
-@public("unique", np.unique)
+@stands_for(np.unique)
 def unique(
     ar: Any,
     return_index: bool = False,
@@ -85,11 +88,11 @@ def unique(
     return _packed(values, *others)
 
 
-def _packed(*results: DistArray) -> Any:
+def _packed(*results: Array) -> Any:
     return results if len(results) > 1 else results[0]
 
 
-def _distinct(x: DistArray, wanted: tuple[bool, bool, bool], equal_nan: bool) -> list[DistArray]:
+def _distinct(x: Array, wanted: tuple[bool, bool, bool], equal_nan: bool) -> list[Array]:
     """Return the distinct elements of one axis, and what else is wanted."""
     if wanted[0] or wanted[1]:
         inorder, order = sorted_with_positions(x)
@@ -102,36 +105,36 @@ def _distinct(x: DistArray, wanted: tuple[bool, bool, bool], equal_nan: bool) ->
     return [inorder[keep], *_others(keep, order, wanted)]
 
 
-def _differs(x: DistArray) -> DistArray:
+def _differs(x: Array) -> Array:
     """Tell which elements (or rows) are not as the one before."""
-    keep = FUNCTIONS[np.empty_like](x if x.ndim == 1 else x[:, 0], bool)
+    keep = empty_like(x if x.ndim == 1 else x[:, 0], bool)
     keep[:1] = True
     other = elementwise("not_equal", x[1:], x[:-1])
     keep[1:] = other if x.ndim == 1 else reduce("any", other, 1)
     return keep
 
 
-def _others(keep: DistArray, order: DistArray, wanted: tuple[bool, bool, bool]) -> list[DistArray]:
+def _others(keep: Array, order: Array, wanted: tuple[bool, bool, bool]) -> list[Array]:
     """Return positions, inverse and counts, as far as they are wanted."""
     found = []
     if wanted[0]:
         found.append(order[keep])
     if wanted[1]:
         inverse = empty_like(order, dist="block")
-        inverse[order] = FUNCTIONS[np.cumsum](keep) - 1
+        inverse[order] = cumsum(keep) - 1
         found.append(inverse)
     if wanted[2]:
         n = keep.shape[0]
         starts = arange(n, dist=keep, session=keep.session)[keep]
-        ends = FUNCTIONS[np.full_like](starts, n)
+        ends = full_like(starts, n)
         ends[:-1] = starts[1:]
         found.append(ends - starts)
     return found
 
 
-def _slices(x: DistArray, axis: int, wanted: tuple[bool, bool, bool]) -> list[DistArray]:
+def _slices(x: Array, axis: int, wanted: tuple[bool, bool, bool]) -> list[Array]:
     """Return the distinct slices along an axis, and what else is wanted."""
-    moved = FUNCTIONS[np.moveaxis](x, axis, 0)
+    moved = moveaxis(x, axis, 0)
     n = x.shape[axis]
     rows = reshape(moved, (n, -1)) if moved.size else reshape(moved, (n, 0))
     if not rows.size:
@@ -141,7 +144,7 @@ def _slices(x: DistArray, axis: int, wanted: tuple[bool, bool, bool]) -> list[Di
     keep = _differs(inorder)
     found = inorder[keep]
     values = reshape(found, (found.shape[0], *moved.shape[1:]))
-    return [FUNCTIONS[np.moveaxis](values, 0, axis), *_others(keep, order, wanted)]
+    return [moveaxis(values, 0, axis), *_others(keep, order, wanted)]
 
 
 class UniqueAll(NamedTuple):
@@ -167,26 +170,26 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Any
 
 
-@public("unique_all", np.unique_all)
-def _unique_all(x: Any, /) -> UniqueAll:
+@stands_for(np.unique_all)
+def unique_all(x: Any, /) -> UniqueAll:
     """Return distinct elements, first positions, inverse and counts; each NaN is distinct."""
     return UniqueAll(*unique(x, True, True, True, equal_nan=False))
 
 
-@public("unique_counts", np.unique_counts)
-def _unique_counts(x: Any, /) -> UniqueCounts:
+@stands_for(np.unique_counts)
+def unique_counts(x: Any, /) -> UniqueCounts:
     """Return distinct elements and how many there are of each; each NaN is distinct."""
     return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
 
 
-@public("unique_inverse", np.unique_inverse)
-def _unique_inverse(x: Any, /) -> UniqueInverse:
+@stands_for(np.unique_inverse)
+def unique_inverse(x: Any, /) -> UniqueInverse:
     """Return distinct elements, and which one each element is; each NaN is distinct."""
     return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
 
 
-@public("unique_values", np.unique_values)
-def _unique_values(x: Any, /) -> DistArray:
+@stands_for(np.unique_values)
+def unique_values(x: Any, /) -> Array:
     """Return distinct elements, in order; each NaN is distinct."""
     return unique(x, equal_nan=False)
 
@@ -194,7 +197,7 @@ def _unique_values(x: Any, /) -> DistArray:
 # -- what is in another --------------------------------------------------------------------------
 
 
-@public("isin", np.isin)
+@stands_for(np.isin)
 def isin(
     element: Any,
     test_elements: Any,
@@ -202,7 +205,7 @@ def isin(
     invert: bool = False,
     *,
     kind: Any = None,
-) -> DistArray:
+) -> Array:
     """Tell which elements are in another array, as ``numpy.isin``.
 
     The result lies as ``element``. The other array is brought to every engine if it has at most
@@ -230,19 +233,19 @@ def isin(
     return ~inside if invert else inside
 
 
-def _pair(ar1: Any, ar2: Any) -> tuple[DistArray, DistArray]:
+def _pair(ar1: Any, ar2: Any) -> tuple[Array, Array]:
     session = session_of(ar1, ar2)
     return _flat(ar1, session), _flat(ar2, session)
 
 
-@public("union1d", np.union1d)
-def _union1d(ar1: Any, ar2: Any) -> DistArray:
+@stands_for(np.union1d)
+def union1d(ar1: Any, ar2: Any) -> Array:
     """Return the elements of both arrays in order, each once; see ``unique``."""
     return unique(concatenate(_pair(ar1, ar2)))
 
 
-@public("intersect1d", np.intersect1d)
-def _intersect1d(
+@stands_for(np.intersect1d)
+def intersect1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
 ) -> Any:
     """Return the elements that are in both arrays, in order, each once; see ``unique``."""
@@ -260,8 +263,8 @@ def _intersect1d(
     return both, at[keep], there[isin(others, x)]
 
 
-@public("setdiff1d", np.setdiff1d)
-def _setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DistArray:
+@stands_for(np.setdiff1d)
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     """Return the elements of one array that are not in another, in order, each once."""
     x, y = _pair(ar1, ar2)
     found = at_once(np.setdiff1d, x, y, assume_unique)
@@ -271,8 +274,8 @@ def _setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DistArray:
     return values[isin(values, y, invert=True)]
 
 
-@public("setxor1d", np.setxor1d)
-def _setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DistArray:
+@stands_for(np.setxor1d)
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     """Return the elements that are in one of two arrays only, in order."""
     x, y = _pair(ar1, ar2)
     found = at_once(np.setxor1d, x, y, assume_unique)
