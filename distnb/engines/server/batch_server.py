@@ -1,8 +1,8 @@
 """The engine's end of the socket transport: on the main loop, it takes batches and runs them.
 
 The loop is the one that runs ``%px``, so the two never overlap and need no lock. A client on the
-same host comes by a local socket in a folder that nobody else may enter: the kernel protects it
-as well as encryption would, and no thread stands in between. One of another host comes by ZeroMQ: only
+same host comes by a local socket in a folder that nobody else may enter: the kernel protects it as
+well as encryption would, and no thread stands in between. One of another host comes by ZeroMQ: only
 the one with the right key gets in, and what travels is encrypted (CURVE).
 """
 
