@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import zmq
 
-from distnb.common.interrupts import held
+from distnb.common.interrupts import deferred_interrupts
 from distnb.engines.server.curve import CurveAuthentication, interface
 from distnb.engines.server.monitor import MonitorServer
 from distnb.engines.server.peer_auth import PeerAuthentication
@@ -142,7 +142,7 @@ class BatchServer:
     def _step(self, channel: Channel | Stream) -> None:
         """Take a message and run the batch that it completes."""
         # ipykernel ignores Ctrl-C between its own messages; a batch lets it in
-        with held(forget=True, handler=signal.default_int_handler):
+        with deferred_interrupts(forget=True, handler=signal.default_int_handler):
             found = channel.receive()
             if found is not None:
                 self._answer(channel, *found)

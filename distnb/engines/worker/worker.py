@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from distnb.common.config import config
-from distnb.common.interrupts import held, interruptible
+from distnb.common.interrupts import deferred_interrupts, interruptible
 from distnb.engines.collectives.reductions import Tree
 from distnb.engines.fusion.compiler import Compiler, available
 from distnb.engines.fusion.elementwise import Task
@@ -102,7 +102,7 @@ class Worker:
 
     def run(self, message: bytes, buffers: list[np.ndarray]) -> Reply:
         """Run a batch and return this rank's reply; raises only if the message is no batch."""
-        with held(forget=True):
+        with deferred_interrupts(forget=True):
             log = Log(self.clock)
             batch = unpack(message)
             run = self.now = _Run(self, batch, buffers, log)
