@@ -56,8 +56,8 @@ ORDER: dict[str, str] = {
         connection replies measuring observing progress extensions session bases current
     """,
     "distnb.client.record": """
-        array indexing host_arrays operation_cache operations eager placement reducing namespace
-        gather_scatter advanced_indexing creation
+        array indexing host_arrays operation_cache operations placement arguments eager reducing
+        namespace gather_scatter advanced_indexing creation
     """,
     "distnb.client.array": """
         prefetch reading migration printing distarray array_api

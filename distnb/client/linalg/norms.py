@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.linalg.factorization_commands import operands
 from distnb.client.linalg.factorizations import svdvals
+from distnb.client.record.arguments import Axes
 from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import watched
 from distnb.client.record.indexing import some_axes
@@ -19,7 +22,9 @@ __all__ = ["matrix_norm", "norm", "vector_norm"]
 
 
 @stands_for(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Array:
+def norm(
+    x: ArrayLike, ord: float | str | None = None, axis: Axes = None, keepdims: bool = False
+) -> Array:
     """Return a norm of matrices or vectors, as ``numpy.linalg.norm``.
 
     Layouts are those of a reduction over the axes; the norms 2, -2 and 'nuc' of matrices are found
@@ -50,7 +55,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Ar
 
 
 @stands_for(np.linalg.vector_norm)
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Array:
+def vector_norm(
+    x: ArrayLike, /, *, axis: Axes = None, keepdims: bool = False, ord: float | str | None = 2
+) -> Array:
     """Return a norm of vectors along axes (None: of all elements)."""
     (a,) = operands(x)
     if a.here is not None:
@@ -61,12 +68,14 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
 
 @stands_for(np.linalg.matrix_norm)
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
+def matrix_norm(
+    x: ArrayLike, /, *, keepdims: bool = False, ord: float | str | None = "fro"
+) -> Array:
     """Return a norm of the matrices in the last two axes."""
     return norm(x, ord, (-2, -1), keepdims)
 
 
-def _here(a: Array, name: str, function: Any, *args: Any, **options: Any) -> Array:
+def _here(a: Array, name: str, function: Callable[..., Any], *args: Any, **options: Any) -> Array:
     return settled(a.session, np.asarray(watched(name, function, *args, **options)))
 
 
@@ -81,7 +90,7 @@ def _axes(axis: Any, ndim: int) -> tuple[Any, ...]:
         raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
 
 
-def _vector(a: Array, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Array:
+def _vector(a: Array, ord: float | str | None, axes: tuple[int, ...], keepdims: bool) -> Array:
     options = {"axis": axes, "keepdims": keepdims}
     size = elementwise("absolute", a)
     if ord is None or ord in (2, "f", "fro"):
@@ -101,7 +110,7 @@ def _vector(a: Array, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Array:
     return elementwise("power", powers, 1 / np.asarray(ord, powers.dtype)[()])
 
 
-def _no_words(ord: Any) -> None:
+def _no_words(ord: float | str | None) -> None:
     if isinstance(ord, str):
         raise ValueError(f"Invalid norm order '{ord}' for vectors")
 
@@ -110,7 +119,7 @@ def _no_words(ord: Any) -> None:
 _SUMS = {1: (0, "max"), -1: (0, "min"), np.inf: (1, "max"), -np.inf: (1, "min")}
 
 
-def _matrix(a: Array, ord: Any, axes: tuple[Any, ...], keepdims: bool) -> Array:
+def _matrix(a: Array, ord: float | str | None, axes: tuple[Any, ...], keepdims: bool) -> Array:
     pair = tuple(some_axes(d, a.ndim)[0] for d in axes)
     if pair[0] == pair[1]:
         raise ValueError("Duplicate axes given.")

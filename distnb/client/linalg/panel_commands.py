@@ -50,7 +50,11 @@ class _Sweep:
         self.steps: Steps = [(i, min(i + WIDTH, k)) for i in range(0, k, WIDTH)]
 
     def run(
-        self, kind: str, followers: Sequence[Array] = (), more: Any = None, back: bool = False
+        self,
+        kind: str,
+        followers: Sequence[Array] = (),
+        more: bool | str | None = None,
+        back: bool = False,
     ) -> None:
         """Record all steps of a kind, from the last to the first if ``back``."""
         steps = [(), *(reversed(self.steps) if back else self.steps), ()]

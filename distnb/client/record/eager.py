@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from distnb.client.record.arguments import Out
 from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import all_here, plain, watched
 from distnb.client.record.operations import assign, settled
@@ -41,8 +42,9 @@ def _settled(session: Any, found: Any) -> Any:
     return settled(session, np.array(found))
 
 
-def delivered(found: Any, out: Any) -> Any:
+def delivered(found: Any, out: Out) -> Any:
     """Return a result, or the array it was asked to be put into."""
+    out = out[0] if isinstance(out, tuple) else out
     if out is None:
         return found
     assign(out, found)
