@@ -46,15 +46,16 @@ ORDER: dict[str, str] = {
     "distnb.engines.worker": "plan_cache local survey executor worker",
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
     "distnb.client": """
-        transport session record shape select math linalg stats signal array reports
+        transport batching session record shape select math linalg stats signal array reports
     """,
     "distnb.client.transport": """
-        contract monitor socket_client sockets mpiexec watchdog launch
+        contract inprocess spmd client_hooks ipyparallel_transport monitor socket_client
+        socket_transport mpiexec watchdog launch
     """,
-    "distnb.client.session": """
-        call_sites failures budget handle_table journal windows user_functions recorder deferred
-        connection replies measuring observing progress extensions session bases current
+    "distnb.client.batching": """
+        call_sites failures budget handle_table user_functions deferred recorder connection replies
     """,
+    "distnb.client.session": "journal windows observing progress session bases current",
     "distnb.client.record": """
         array indexing host_arrays operation_cache operations placement arguments eager reducing
         namespace gather_scatter advanced_indexing creation
@@ -110,11 +111,12 @@ OTHERS: dict[str, str] = {
     "distnb.engines.server.curve": "zmq",
     "distnb.engines.server.monitor": "zmq",
     "distnb.client.math.pickling": "cloudpickle",
-    "distnb.client.transport.contract": "ipyparallel",
+    "distnb.client.transport.client_hooks": "ipyparallel",
+    "distnb.client.transport.ipyparallel_transport": "ipyparallel",
     "distnb.client.transport.launch": "ipyparallel",
     "distnb.client.transport.monitor": "zmq",
     "distnb.client.transport.socket_client": "zmq",
-    "distnb.client.transport.sockets": "zmq",
+    "distnb.client.transport.socket_transport": "ipyparallel zmq",
     "distnb.magics": "IPython",
     "distnb.widgets": "ipywidgets matplotlib [IPython]",
     "distnb.widgets.times.timeline": "anywidget traitlets",

@@ -3,7 +3,7 @@
 import numpy as np
 
 import distnb as dnb
-from distnb.client.session.call_sites import CallSites, user_frame
+from distnb.client.batching.call_sites import CallSites, user_frame
 
 CALLBACK = """
 def through(function):
@@ -61,7 +61,7 @@ def test_operators_functions_and_methods_name_the_line_that_called_them():
             a @ a,
             a[::2].copy(),
         ]
-        lines = [session.line(x._base.site) for x in made]
+        lines = [session.line(x.dbase.site) for x in made]
     for line, text in zip(
         lines,
         (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from distnb.common import interrupts
-from distnb.common.interrupts import held, interruptible, shielded
+from distnb.common.interrupts import deferred_interrupts, interruptible, shielded
 from distnb.engines.linalg.scalapack import Matrix
 from distnb.engines.runtime.store import LocalBase
 from distnb.geometry.layout import make_layout
@@ -52,7 +52,7 @@ def test_interrupts_wait_until_ranks_are_back():
 
     try:
         with (
-            held(forget=True, handler=signal.default_int_handler),
+            deferred_interrupts(forget=True, handler=signal.default_int_handler),
             pytest.raises(KeyboardInterrupt),
         ):
             interruptible(lambda: shielded(inside))

@@ -7,7 +7,8 @@ import uuid
 from typing import Any
 
 from distnb.client.session.session import Session
-from distnb.client.transport.contract import InProcess, Spmd
+from distnb.client.transport.inprocess import InProcess
+from distnb.client.transport.spmd import Spmd
 from distnb.common.calling import check_side
 from distnb.common.config import config
 from distnb.common.errors import SessionError, explain
@@ -29,9 +30,8 @@ def _launch() -> Any:
 
 def _reach(client: Any) -> Any:
     """Return a transport to the engines of an ipyparallel client."""
-    return importlib.import_module("distnb.client.transport.sockets").Direct(
-        client, uuid.uuid4().hex
-    )
+    module = importlib.import_module("distnb.client.transport.socket_transport")
+    return module.SocketTransport(client, uuid.uuid4().hex)
 
 
 def start(n: int | None = None) -> Session:

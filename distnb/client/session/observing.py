@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from distnb.client.session.connection import Connection
-from distnb.client.session.recorder import Recorder
-from distnb.client.transport.contract import Transport
+from distnb.client.batching.connection import Connection
+from distnb.client.batching.recorder import Recorder
+from distnb.client.transport.contract import AnyTransport
 from distnb.measure.snapshot import Engine, Live, Sample
 from distnb.wire.protocol import Command, title
 
@@ -29,7 +29,7 @@ class Observer:
 
     def __init__(
         self,
-        transport: Transport,
+        transport: AnyTransport,
         connection: Connection,
         recorder: Recorder,
         line: Callable[[int], str],

@@ -114,7 +114,7 @@ class Progress:
         self._shown = False
         self._since = self._ended = 0.0
         #: Commands that were done when the wait began.
-        self.dbase = 0
+        self._before = 0
 
     def begin(self) -> None:
         """Note that a wait begins; called where Ctrl-C is deferred."""
@@ -122,7 +122,7 @@ class Progress:
             return
         now = time.monotonic()
         if now - self._ended > _GAP:
-            self._since, self._base = now, self._observer.finished
+            self._since, self._before = now, self._observer.finished
         self._waiting = True
         if not self._armed.is_set():
             self._arm()
@@ -170,7 +170,7 @@ class Progress:
         elapsed = time.monotonic() - self._since
         if not (self._waiting and 0 < config.progress <= elapsed):
             return
-        text = line_of(self._observer.live(_PATIENCE), self._base, elapsed)
+        text = line_of(self._observer.live(_PATIENCE), self._before, elapsed)
         with self._lock:
             if self._waiting and self.surface is not None:
                 self._shown = True

@@ -7,7 +7,7 @@ left of the group runs without them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, cast
 
@@ -16,8 +16,8 @@ import numpy as np
 from distnb.engines.fusion.groups import Group, Specs
 from distnb.engines.fusion.kernels import (
     WEAK,
+    GroupRun,
     Job,
-    Watch,
     Window,
     dense,
     look,
@@ -93,7 +93,7 @@ def _maker(x: Param, store: BaseTable) -> Any:
     return None if x.kind in WEAK else np.dtype(x.kind).type
 
 
-class Elementwise:
+class Elementwise(GroupRun):
     """Carries out one group against a store.
 
     Parameters
@@ -104,8 +104,8 @@ class Elementwise:
         What to do.
     values : tuple
         Those of the batch, scalars among them.
-    watch : Watch
-        Follows the steps as they run.
+    warned, compiler
+        What hears of floating point errors, and what gives compiled loops (:class:`GroupRun`).
     computes : bool
         Whether this rank computes: else it only sends what others need, as another rank of its
         node computes what it holds.
@@ -120,9 +120,11 @@ class Elementwise:
         results: Scratch,
         task: Task,
         values: tuple[Any, ...],
-        watch: Watch,
+        warned: Callable[[str, int], None],
+        compiler: Any,
         computes: bool = True,
     ) -> None:
+        super().__init__(warned, compiler)
         self.computes = computes
         self.store = store
         self.clock = clock
@@ -131,8 +133,6 @@ class Elementwise:
         self.task = task
         self.values = values
         self.scheme = task.scheme
-        self.watch = watch
-        watch.step, watch.skipped, watch.failed = 0, set(), self._step_failed
         #: None for the output if it is never stored.
         self.bases: list[Any] = [store.bases.get(x.base) for x in task.operands]
         self.loans = Loans(store, self.scheme.plan)
@@ -179,11 +179,11 @@ class Elementwise:
                     self.failed[k] = error
             for o in command.outs:
                 lost[o.base] = k in self.failed
-        self.watch.skipped = set(self.failed)
+        self.skipped = set(self.failed)
 
-    def _step_failed(self, error: Exception) -> None:
+    def step_failed(self, error: Exception) -> None:
         """Go on without the step that failed, and without those that depend on it."""
-        self.failed[self.watch.step] = error
+        self.failed[self.step] = error
         self.check(None)
 
     def _check(self, command: Apply, lost: dict[int, bool]) -> None:
@@ -209,7 +209,7 @@ class Elementwise:
         """Note that the step that is running failed, and the others with it."""
         others = range(len(self.task.group.all_positions))
         self.failed = {k: Lost("the group failed") for k in others} | self.failed
-        self.failed[self.watch.step] = error
+        self.failed[self.step] = error
 
     # -- running -----------------------------------------------------------------------------
 
@@ -316,7 +316,7 @@ class Elementwise:
             windows[i] = saved.get((number, i)) or _look(block, loop, i)
         for i in todo.held:
             targets[i] = _look(self._targets[i], loop, i)
-        todo.run(Job(loop, windows, targets, self._scalars, self.scratch, self.watch, self._tail))
+        todo.run(Job(loop, windows, targets, self._scalars, self.scratch, self, self._tail))
 
 
 def _packed(message: Message, block: Any) -> np.ndarray:

@@ -22,7 +22,6 @@ from distnb.engines.collectives import (
 from distnb.engines.fusion.amounts import of_blocks
 from distnb.engines.fusion.elementwise import Elementwise, Task
 from distnb.engines.fusion.groups import Specs
-from distnb.engines.fusion.kernels import Watch
 from distnb.engines.fusion.reduction_blocks import Scratch
 from distnb.engines.fusion.replicas import Replicas
 from distnb.engines.linalg import (
@@ -94,7 +93,16 @@ class Executor:
         self.scratch = Scratch()
         #: for the partial results of reductions
         self.results = Scratch()
-        self.watch = Watch()
+        #: Is told of floating point errors, as NumPy tells of them.
+        self.warned: Callable[[str, int], None] = lambda kind, flag: None
+        #: Gives compiled loops, if there are to be any.
+        self.compiler: Any = None
+        self._group: Elementwise | None = None
+
+    @property
+    def step(self) -> int:
+        """The step of a group that runs, for whoever hears of floating point errors."""
+        return 0 if self._group is None else self._group.step
 
     def enter(self, store: BaseTable, specs: Specs) -> None:
         """Work on the bases of a batch from now on; ``specs`` tells what they are."""
@@ -252,9 +260,9 @@ class Executor:
         """Run a group of elementwise commands; return why which of them failed."""
         made = self.replicas.made_by(task.group) if task.large else []
         trouble = self._begin(number, task, made)
-        todo = Elementwise(
+        todo = self._group = Elementwise(
             *(self.store, self.comm, self.clock, self.scratch, self.results),
-            *(task, values, self.watch),
+            *(task, values, self.warned, self.compiler),
             self.replicas.keeps(made),
         )
 
@@ -271,7 +279,7 @@ class Executor:
         except BaseException as error:
             todo.fail(error)
         finally:
-            self.watch.forget()  # else it holds the blocks, and they never come back to the pool
+            self._group = None
         if task.group.tail is not None:
             self.store.bases[task.group.tail.operand.base].taken = todo.take()
         if made:

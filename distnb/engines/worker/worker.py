@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from distnb.common.config import config
-from distnb.common.interrupts import held, interruptible
+from distnb.common.interrupts import deferred_interrupts, interruptible
 from distnb.engines.collectives.reductions import Tree
 from distnb.engines.fusion.compiler import Compiler, available
 from distnb.engines.fusion.elementwise import Task
@@ -81,9 +81,8 @@ class Worker:
         self.store = Store(comm.rank, Memory(pool_bytes, node))
         self.executor = Executor(self.store, comm, self.clock)
         self.executor.user = user
-        watch = self.executor.watch
-        watch.warned = self._on_warning
-        watch.compiler = Compiler() if config.jit and available() else None
+        self.executor.warned = self._on_warning
+        self.executor.compiler = Compiler() if config.jit and available() else None
         self.library = Library()
         self.epoch = 0
         #: Batches in this epoch: all ranks count alike, whatever happened before.
@@ -103,7 +102,7 @@ class Worker:
 
     def run(self, message: bytes, buffers: list[np.ndarray]) -> Reply:
         """Run a batch and return this rank's reply; raises only if the message is no batch."""
-        with held(forget=True):
+        with deferred_interrupts(forget=True):
             log = Log(self.clock)
             batch = unpack(message)
             run = self.now = _Run(self, batch, buffers, log)
@@ -145,8 +144,8 @@ class Worker:
         """Drop all bases and give the communicator back."""
         self.bind(())
         self.store.clear()
-        if self.executor.watch.compiler is not None:
-            self.executor.watch.compiler.close()
+        if self.executor.compiler is not None:
+            self.executor.compiler.close()
         self.comm.free()
 
     def bind(self, names: Iterable[tuple[str, Operand]]) -> None:
@@ -170,7 +169,7 @@ class Worker:
         return list(dict.fromkeys(found))
 
     def _on_warning(self, kind: str, flag: int) -> None:
-        self._warned.append((self.executor.watch.step, kind))
+        self._warned.append((self.executor.step, kind))
 
     def _start_epoch(self, epoch: int) -> None:
         """Take a communicator that no message of an abandoned command can reach.

@@ -7,7 +7,7 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
-from distnb.client.transport.contract import Buffers, Transport
+from distnb.client.transport.contract import AnyTransport, Buffers
 from distnb.common.config import config
 from distnb.common.errors import EngineError
 from distnb.common.interrupts import interruptible
@@ -61,7 +61,7 @@ class Connection:
         How often the engines were told to give up; a batch of an earlier epoch is not run.
     """
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: AnyTransport) -> None:
         self._transport = transport
         self.ready = True
         self.dead = ""
