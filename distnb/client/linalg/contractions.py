@@ -45,7 +45,7 @@ from distnb.geometry.layout import (
 )
 from distnb.geometry.views import follow
 
-#: Axes that are summed: the last so many and the first so many, or some of either operand.
+#: Axis that are summed: the last so many and the first so many, or some of either operand.
 SummedAxes: TypeAlias = int | Sequence[int] | Sequence[Sequence[int]]
 
 __all__ = ["diagonal", "inner", "kron", "outer", "tensordot", "trace", "vdot"]

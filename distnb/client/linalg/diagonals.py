@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.linalg.contractions import diagonal
 from distnb.client.math.scans import accumulate
-from distnb.client.record.arguments import Dist, GridLike
+from distnb.client.record.arguments import Dist, Grid
 from distnb.client.record.array import Array, create, numeric
 from distnb.client.record.creation import (
     arange,
@@ -80,7 +80,7 @@ def tri(
     dtype: DTypeLike | None = float,
     *,
     dist: Dist = None,
-    grid: GridLike = None,
+    grid: Grid = None,
     session: Session | None = None,
 ) -> Array:
     """Make a matrix with ones on and below a diagonal, as ``numpy.tri``."""

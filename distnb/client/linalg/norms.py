@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.linalg.factorization_commands import operands
 from distnb.client.linalg.factorizations import svdvals
-from distnb.client.record.arguments import Axes
+from distnb.client.record.arguments import Axis
 from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import watched
 from distnb.client.record.indexing import some_axes
@@ -23,7 +23,7 @@ __all__ = ["matrix_norm", "norm", "vector_norm"]
 
 @stands_for(np.linalg.norm)
 def norm(
-    x: ArrayLike, ord: float | str | None = None, axis: Axes = None, keepdims: bool = False
+    x: ArrayLike, ord: float | str | None = None, axis: Axis = None, keepdims: bool = False
 ) -> Array:
     """Return a norm of matrices or vectors, as ``numpy.linalg.norm``.
 
@@ -56,7 +56,7 @@ def norm(
 
 @stands_for(np.linalg.vector_norm)
 def vector_norm(
-    x: ArrayLike, /, *, axis: Axes = None, keepdims: bool = False, ord: float | str | None = 2
+    x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: float | str | None = 2
 ) -> Array:
     """Return a norm of vectors along axes (None: of all elements)."""
     (a,) = operands(x)

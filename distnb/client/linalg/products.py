@@ -25,9 +25,8 @@ from distnb.client.linalg.contraction_commands import (
 )
 from distnb.client.linalg.factorization_commands import in_layout, operands
 from distnb.client.linalg.grid_products import Way, multiply_parts
-from distnb.client.record.arguments import Out
 from distnb.client.record.array import Array, create
-from distnb.client.record.eager import delivered
+from distnb.client.record.eager import Out, delivered
 from distnb.client.record.host_arrays import all_here, fits, watched
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (

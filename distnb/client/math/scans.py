@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.record.arguments import Out
 from distnb.client.record.array import Array, create, numeric
 from distnb.client.record.creation import asarray
+from distnb.client.record.eager import Out
 from distnb.client.record.host_arrays import watched
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from distnb.client.record.arguments import Out
 from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import all_here, plain, watched
 from distnb.client.record.operations import assign, settled
 from distnb.client.session.current import need
 
-__all__ = ["at_once", "delivered", "session_of"]
+__all__ = ["Out", "at_once", "delivered", "session_of"]
+
+#: ``out=`` of ufuncs and their like.
+Out: TypeAlias = Array | tuple[Array | None, ...] | None
 
 
 def session_of(*args: Any) -> Any:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from distnb.client.record.arguments import Dist, GridLike, Size
+from distnb.client.record.arguments import Dist, Grid, Shape
 from distnb.client.record.array import Array, create, hosted, numeric
 from distnb.client.record.indexing import lengths
 from distnb.client.record.operations import as_dist, broadcast, check_session, copied
@@ -20,7 +20,10 @@ from distnb.geometry.slices import interval
 from distnb.ops import filling, samplers, table
 from distnb.wire.protocol import Collective
 
-__all__ = ["Source", "floating"]
+__all__ = ["Size", "Source", "floating"]
+
+#: ``size=``: the shape of what is drawn; None is a single number.
+Size: TypeAlias = Shape | None
 
 
 class Source:
@@ -36,13 +39,7 @@ class Source:
         return self._stream - 1
 
     def _draw(
-        self,
-        kind: str,
-        args: tuple[Any, ...],
-        size: Size,
-        dtype: DTypeLike,
-        dist: Dist,
-        grid: GridLike,
+        self, kind: str, args: tuple[Any, ...], size: Size, dtype: DTypeLike, dist: Dist, grid: Grid
     ) -> Any:
         """Draw an array with parameters that are numbers."""
         session = need(self._session)
@@ -61,7 +58,7 @@ class Source:
         args: tuple[Any, ...],
         size: Size,
         dist: Dist,
-        grid: GridLike,
+        grid: Grid,
         dtype: DTypeLike = np.float64,
         of: DTypeLike = np.float64,
     ) -> Any:
@@ -144,7 +141,7 @@ def _wide(given: list[Any], size: Size) -> Ints:
 
 
 def _layout(
-    given: list[Any], shape: Ints, dtype: np.dtype, session: Session, dist: Dist, grid: GridLike
+    given: list[Any], shape: Ints, dtype: np.dtype, session: Session, dist: Dist, grid: Grid
 ) -> Layout:
     """Return the layout of numbers with arrays of parameters: as of an elementwise result."""
     there = [a for a in given if isinstance(a, Array)]

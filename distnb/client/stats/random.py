@@ -9,12 +9,12 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.record.arguments import Dist, GridLike, Size
+from distnb.client.record.arguments import Dist, Grid
 from distnb.client.record.array import Array, numeric
 from distnb.client.record.eager import delivered
 from distnb.client.record.indexing import lengths
 from distnb.client.session.session import Session
-from distnb.client.stats.drawing import floating
+from distnb.client.stats.drawing import Size, floating
 from distnb.client.stats.shuffling import Shuffler
 from distnb.common.errors import explain
 from distnb.ops.philox import words_of
@@ -53,7 +53,7 @@ class Generator(Shuffler):
         out: Array | None = None,
         *,
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Draw floats uniformly from [0, 1)."""
         return self._standard("uniform", (0.0, 1.0), size, dtype, out, dist, grid)
@@ -65,7 +65,7 @@ class Generator(Shuffler):
         size: Size = None,
         *,
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Draw floats uniformly from [low, high)."""
         ends = _plain(low, high)
@@ -82,7 +82,7 @@ class Generator(Shuffler):
         out: Array | None = None,
         *,
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Draw floats from the standard normal distribution."""
         return self._standard("normal", (0.0, 1.0), size, dtype, out, dist, grid)
@@ -94,7 +94,7 @@ class Generator(Shuffler):
         size: Size = None,
         *,
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Draw floats from a normal distribution."""
         plain = _plain(loc, scale)
@@ -111,13 +111,13 @@ class Generator(Shuffler):
         out: Array | None = None,
         *,
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Draw floats from the exponential distribution with mean 1; by inversion."""
         return self._standard("exponential", (1.0,), size, dtype, out, dist, grid)
 
     def exponential(
-        self, scale: ArrayLike = 1.0, size: Size = None, *, dist: Dist = None, grid: GridLike = None
+        self, scale: ArrayLike = 1.0, size: Size = None, *, dist: Dist = None, grid: Grid = None
     ) -> Any:
         """Draw floats from an exponential distribution with mean ``scale``."""
         plain = _plain(scale)
@@ -134,7 +134,7 @@ class Generator(Shuffler):
         out: Array | None = None,
         *,
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Draw floats from the gamma distribution with scale 1."""
         kind, size = floating(dtype), _size_of(out, size, dtype)
@@ -147,7 +147,7 @@ class Generator(Shuffler):
         size: Size = None,
         *,
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Draw floats from a gamma distribution."""
         return self._sample("gamma", (shape, scale), size, dist, grid)
@@ -161,7 +161,7 @@ class Generator(Shuffler):
         endpoint: bool = False,
         *,
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Draw integers from [low, high), or [low, high] with ``endpoint``."""
         ends: Any = (0, low) if high is None else (low, high)
@@ -182,31 +182,19 @@ class Generator(Shuffler):
         return self._draw("integers", (first, stop), size, kind, dist, grid)
 
     def beta(
-        self,
-        a: ArrayLike,
-        b: ArrayLike,
-        size: Size = None,
-        *,
-        dist: Dist = None,
-        grid: GridLike = None,
+        self, a: ArrayLike, b: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
     ) -> Any:
         """Draw floats from a beta distribution."""
         return self._sample("beta", (a, b), size, dist, grid)
 
     def binomial(
-        self,
-        n: ArrayLike,
-        p: ArrayLike,
-        size: Size = None,
-        *,
-        dist: Dist = None,
-        grid: GridLike = None,
+        self, n: ArrayLike, p: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
     ) -> Any:
         """Draw numbers of successes among ``n`` trials."""
         return self._sample("binomial", (n, p), size, dist, grid, np.int64)
 
     def chisquare(
-        self, df: ArrayLike, size: Size = None, *, dist: Dist = None, grid: GridLike = None
+        self, df: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
     ) -> Any:
         """Draw floats from a chi-square distribution."""
         return self._sample("chisquare", (df,), size, dist, grid)
@@ -218,13 +206,13 @@ class Generator(Shuffler):
         size: Size = None,
         *,
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Draw floats from an F distribution."""
         return self._sample("f", (dfnum, dfden), size, dist, grid)
 
     def geometric(
-        self, p: ArrayLike, size: Size = None, *, dist: Dist = None, grid: GridLike = None
+        self, p: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
     ) -> Any:
         """Draw numbers of trials up to the first success."""
         return self._sample("geometric", (p,), size, dist, grid, np.int64)
@@ -236,7 +224,7 @@ class Generator(Shuffler):
         size: Size = None,
         *,
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Draw floats from a Gumbel distribution."""
         return self._sample("gumbel", (loc, scale), size, dist, grid)
@@ -249,7 +237,7 @@ class Generator(Shuffler):
         size: Size = None,
         *,
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Draw numbers of good ones in samples without replacement."""
         return self._sample(
@@ -263,7 +251,7 @@ class Generator(Shuffler):
         size: Size = None,
         *,
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Draw floats from a Laplace distribution."""
         return self._sample("laplace", (loc, scale), size, dist, grid)
@@ -275,7 +263,7 @@ class Generator(Shuffler):
         size: Size = None,
         *,
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Draw floats from a logistic distribution."""
         return self._sample("logistic", (loc, scale), size, dist, grid)
@@ -287,25 +275,19 @@ class Generator(Shuffler):
         size: Size = None,
         *,
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Draw floats whose logarithms are normal."""
         return self._sample("lognormal", (mean, sigma), size, dist, grid)
 
     def logseries(
-        self, p: ArrayLike, size: Size = None, *, dist: Dist = None, grid: GridLike = None
+        self, p: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
     ) -> Any:
         """Draw integers from a logarithmic series distribution."""
         return self._sample("logseries", (p,), size, dist, grid, np.int64)
 
     def negative_binomial(
-        self,
-        n: ArrayLike,
-        p: ArrayLike,
-        size: Size = None,
-        *,
-        dist: Dist = None,
-        grid: GridLike = None,
+        self, n: ArrayLike, p: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
     ) -> Any:
         """Draw numbers of failures before ``n`` successes."""
         return self._sample("negative_binomial", (n, p), size, dist, grid, np.int64)
@@ -317,7 +299,7 @@ class Generator(Shuffler):
         size: Size = None,
         *,
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Draw floats from a noncentral chi-square distribution."""
         return self._sample("noncentral_chisquare", (df, nonc), size, dist, grid)
@@ -330,43 +312,41 @@ class Generator(Shuffler):
         size: Size = None,
         *,
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Draw floats from a noncentral F distribution."""
         return self._sample("noncentral_f", (dfnum, dfden, nonc), size, dist, grid)
 
     def pareto(
-        self, a: ArrayLike, size: Size = None, *, dist: Dist = None, grid: GridLike = None
+        self, a: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
     ) -> Any:
         """Draw floats from a Pareto II distribution."""
         return self._sample("pareto", (a,), size, dist, grid)
 
     def poisson(
-        self, lam: ArrayLike = 1.0, size: Size = None, *, dist: Dist = None, grid: GridLike = None
+        self, lam: ArrayLike = 1.0, size: Size = None, *, dist: Dist = None, grid: Grid = None
     ) -> Any:
         """Draw integers from a Poisson distribution."""
         return self._sample("poisson", (lam,), size, dist, grid, np.int64)
 
     def power(
-        self, a: ArrayLike, size: Size = None, *, dist: Dist = None, grid: GridLike = None
+        self, a: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
     ) -> Any:
         """Draw floats in [0, 1] from a power distribution."""
         return self._sample("power", (a,), size, dist, grid)
 
     def rayleigh(
-        self, scale: ArrayLike = 1.0, size: Size = None, *, dist: Dist = None, grid: GridLike = None
+        self, scale: ArrayLike = 1.0, size: Size = None, *, dist: Dist = None, grid: Grid = None
     ) -> Any:
         """Draw floats from a Rayleigh distribution."""
         return self._sample("rayleigh", (scale,), size, dist, grid)
 
-    def standard_cauchy(
-        self, size: Size = None, *, dist: Dist = None, grid: GridLike = None
-    ) -> Any:
+    def standard_cauchy(self, size: Size = None, *, dist: Dist = None, grid: Grid = None) -> Any:
         """Draw floats from the standard Cauchy distribution."""
         return self._sample("standard_cauchy", (), size, dist, grid)
 
     def standard_t(
-        self, df: ArrayLike, size: Size = None, *, dist: Dist = None, grid: GridLike = None
+        self, df: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
     ) -> Any:
         """Draw floats from Student's t distribution."""
         return self._sample("standard_t", (df,), size, dist, grid)
@@ -379,7 +359,7 @@ class Generator(Shuffler):
         size: Size = None,
         *,
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Draw floats from a triangular distribution."""
         return self._sample("triangular", (left, mode, right), size, dist, grid)
@@ -391,7 +371,7 @@ class Generator(Shuffler):
         size: Size = None,
         *,
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Draw angles from a von Mises distribution."""
         return self._sample("vonmises", (mu, kappa), size, dist, grid)
@@ -403,20 +383,18 @@ class Generator(Shuffler):
         size: Size = None,
         *,
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Draw floats from a Wald (inverse Gaussian) distribution."""
         return self._sample("wald", (mean, scale), size, dist, grid)
 
     def weibull(
-        self, a: ArrayLike, size: Size = None, *, dist: Dist = None, grid: GridLike = None
+        self, a: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
     ) -> Any:
         """Draw floats from a Weibull distribution."""
         return self._sample("weibull", (a,), size, dist, grid)
 
-    def zipf(
-        self, a: ArrayLike, size: Size = None, *, dist: Dist = None, grid: GridLike = None
-    ) -> Any:
+    def zipf(self, a: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None) -> Any:
         """Draw integers from a Zipf distribution."""
         return self._sample("zipf", (a,), size, dist, grid, np.int64)
 
@@ -428,14 +406,14 @@ class Generator(Shuffler):
         dtype: DTypeLike,
         out: Array | None,
         dist: Dist,
-        grid: GridLike,
+        grid: Grid,
     ) -> Any:
         """Draw numbers without parameters, into an array that may be given."""
         shape = _size_of(out, size, dtype)
         return delivered(self._draw(kind, args, shape, floating(dtype), dist, grid), out)
 
     def _scaled(
-        self, kind: str, loc: ArrayLike, scale: ArrayLike, size: Size, dist: Dist, grid: GridLike
+        self, kind: str, loc: ArrayLike, scale: ArrayLike, size: Size, dist: Dist, grid: Grid
     ) -> Any:
         """Draw standard numbers, times arrays, plus arrays."""
         return self._sample(f"scaled_{kind}", (loc, scale), size, dist, grid)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.linalg.products import matmul
 from distnb.client.math.scans import cumsum
-from distnb.client.record.arguments import Dist, GridLike, Size
+from distnb.client.record.arguments import Dist, Grid
 from distnb.client.record.array import Array
 from distnb.client.record.creation import arange, asarray, empty, full
 from distnb.client.record.indexing import lengths, one_axis
@@ -22,7 +22,7 @@ from distnb.client.select.sorting import sort
 from distnb.client.select.taking import take_along_axis
 from distnb.client.session.session import Session
 from distnb.client.shape.reshaping import reshape
-from distnb.client.stats.drawing import Source
+from distnb.client.stats.drawing import Size, Source
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 
@@ -33,7 +33,7 @@ class Shuffler(Source):
     """Draws what depends on several elements: composed of independent numbers and operations."""
 
     def permutation(
-        self, x: ArrayLike, axis: int = 0, *, dist: Dist = None, grid: GridLike = None
+        self, x: ArrayLike, axis: int = 0, *, dist: Dist = None, grid: Grid = None
     ) -> Any:
         """Return the numbers below ``x`` in random order, or an array's slices along an axis.
 
@@ -76,7 +76,7 @@ class Shuffler(Source):
         shuffle: bool = True,
         *,
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Choose among the numbers below ``a``, or among an array's slices along an axis.
 
@@ -100,7 +100,7 @@ class Shuffler(Source):
         return chosen if given is None else _take(given, chosen, d)
 
     def _with_replacement(
-        self, n: int, shape: Ints, p: ArrayLike | None, dist: Dist, grid: GridLike
+        self, n: int, shape: Ints, p: ArrayLike | None, dist: Dist, grid: Grid
     ) -> Any:
         if p is None:
             return self._draw("integers", (0, n), shape, np.int64, dist, grid)
@@ -110,7 +110,7 @@ class Shuffler(Source):
         return elementwise("minimum", found, n - 1)
 
     def _without_replacement(
-        self, n: int, shape: Ints, p: ArrayLike | None, dist: Dist, grid: GridLike
+        self, n: int, shape: Ints, p: ArrayLike | None, dist: Dist, grid: Grid
     ) -> Any:
         if p is None:
             order = self._order(n, dist, grid)
@@ -123,7 +123,7 @@ class Shuffler(Source):
             return first.copy()
         return reshape(first, shape)
 
-    def _order(self, n: int, dist: Dist, grid: GridLike, like: Array | None = None) -> Any:
+    def _order(self, n: int, dist: Dist, grid: Grid, like: Array | None = None) -> Any:
         """Return the numbers below n in random order: sorted keys that end in the number.
 
         The keys differ in as many bits as the numbers leave, which is 34 for 2**30 of them; where
@@ -149,7 +149,7 @@ class Shuffler(Source):
         size: Size = None,
         *,
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Draw how often each category occurs in ``n`` trials: binomial numbers of those left."""
         chances = np.asarray(pvals, np.float64)
@@ -172,7 +172,7 @@ class Shuffler(Source):
         method: str = "marginals",
         *,
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Draw how many of each color are in a sample without replacement."""
         numbers = np.asarray(colors)
@@ -193,7 +193,7 @@ class Shuffler(Source):
         size: Size,
         draw: Callable[[int, ArrayLike], Array],
         dist: Dist,
-        grid: GridLike,
+        grid: Grid,
     ) -> Any:
         """Draw category by category; what is left is of the last one."""
         outer = n.shape if isinstance(n, Array) else np.shape(n)
@@ -210,7 +210,7 @@ class Shuffler(Source):
         return found
 
     def dirichlet(
-        self, alpha: ArrayLike, size: Size = None, *, dist: Dist = None, grid: GridLike = None
+        self, alpha: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
     ) -> Any:
         """Draw vectors of positive numbers with sum 1: gamma numbers over their sum."""
         weights = np.asarray(alpha, np.float64)
@@ -230,7 +230,7 @@ class Shuffler(Source):
         *,
         method: str = "svd",
         dist: Dist = None,
-        grid: GridLike = None,
+        grid: Grid = None,
     ) -> Any:
         """Draw normal vectors: standard ones times a root of the covariance (of the notebook)."""
         center, spread = np.asarray(mean, np.float64), np.asarray(cov, np.float64)

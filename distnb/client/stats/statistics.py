@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.linalg.products import matmul
 from distnb.client.math.reductions import mean
-from distnb.client.record.arguments import Axes, NoValue
+from distnb.client.record.arguments import Axis, NoValue
 from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray, empty, zeros_like
 from distnb.client.record.eager import at_once, session_of
@@ -27,7 +27,7 @@ __all__ = ["beside"]
 @stands_for(np.average)
 def average(
     a: ArrayLike,
-    axis: Axes = None,
+    axis: Axis = None,
     weights: ArrayLike | None = None,
     returned: bool = False,
     *,
@@ -55,7 +55,7 @@ def average(
     return (found, scale) if returned else found
 
 
-def beside(weights: Array, x: Array, axis: Axes, axes: Ints) -> Array:
+def beside(weights: Array, x: Array, axis: Axis, axes: Ints) -> Array:
     """Return weights in the shape of ``x``; those of some axes are stretched along the others."""
     if weights.shape == x.shape:
         return weights
@@ -63,7 +63,9 @@ def beside(weights: Array, x: Array, axis: Axes, axes: Ints) -> Array:
         raise TypeError("Axis must be specified when shapes of a and weights differ.")
     given = [d % x.ndim for d in (axis if isinstance(axis, tuple) else (axis,))]
     if weights.shape != tuple(x.shape[d] for d in given):
-        raise ValueError("Size of weights must be consistent with shape of a along specified axis.")
+        raise ValueError(
+            "Shape of weights must be consistent with shape of a along specified axis."
+        )
     weights = weights.transpose([given.index(d) for d in axes])
     view = weights[tuple(slice(None) if d in axes else None for d in range(x.ndim))]
     return np.broadcast_to(view, x.shape)  # type: ignore[return-value]
