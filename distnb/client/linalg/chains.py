@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.linalg import contractions, factorizations, products
-from distnb.client.linalg.factorization_commands import operands
+from distnb.client.linalg.matrix_commands import operands
 from distnb.client.record.array import Array, create
 from distnb.client.record.eager import delivered
 from distnb.client.record.indexing import one_axis

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.linalg.contraction_commands import contract
-from distnb.client.linalg.factorization_commands import in_layout, local, operands
+from distnb.client.linalg.matrix_commands import local, operands
 from distnb.client.math.reductions import sum_
 from distnb.client.record.array import Array
 from distnb.client.record.creation import arange
@@ -27,6 +27,7 @@ from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
     as_dist,
     elementwise,
+    in_layout,
     settled,
 )
 from distnb.client.shape.reshaping import reshape

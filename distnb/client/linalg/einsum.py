@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 
 from distnb.client.linalg.contraction_commands import add_up, contract
 from distnb.client.linalg.contractions import diagonal
-from distnb.client.linalg.factorization_commands import operands
+from distnb.client.linalg.matrix_commands import operands
 from distnb.client.record.array import Array
 from distnb.client.record.eager import delivered
 from distnb.client.record.host_arrays import all_here, watched

@@ -7,31 +7,29 @@ NumPy's up to rounding, and up to the signs that factors leave open.
 from __future__ import annotations
 
 import operator
-from typing import Any, Literal, SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.linalg import panel_commands, qdwh, scalapack_commands  # noqa: F401 - the last one fills LIBRARY
+from distnb.client.linalg import panel_commands, qdwh
 from distnb.client.linalg.factorization_commands import (
     ON_NODE,
     SPECTRAL,
     factored,
-    operands,
     triangles,
 )
+from distnb.client.linalg.matrix_commands import operands
 from distnb.client.linalg.products import matmul as _matmul
 from distnb.client.math.ufuncs import where
 from distnb.client.record.arguments import NoValue
 from distnb.client.record.array import Array
 from distnb.client.record.creation import eye, zeros_like
-from distnb.client.record.namespace import FUNCTIONS, stands_for
-from distnb.client.record.operations import elementwise, settled
+from distnb.client.record.namespace import stands_for
 from distnb.client.shape.viewing import broadcast_to
 
 __all__ = [
     "cholesky",
-    "cond",
     "det",
     "eig",
     "eigh",
@@ -368,25 +366,6 @@ def matrix_rank(
     else:
         cut = _column(tol)
     return (s > cut).sum(axis=-1)
-
-
-@stands_for(np.linalg.cond)
-def cond(x: ArrayLike, p: Literal["fro", "nuc"] | float | None = None) -> Array:
-    """Return the condition number, as ``numpy.linalg.cond``; infinite where it cannot be known."""
-    (a,) = operands(x)
-    if a.here is not None:
-        return settled(a.session, np.asarray(np.linalg.cond(a.here, p)))
-    if a.size == 0 and 0 in a.shape[-2:]:
-        raise np.linalg.LinAlgError("cond is not defined on empty arrays")
-    if p is None or p in (2, -2):
-        s = svdvals(a)
-        first, last = s[..., 0], s[..., -1]
-        found = last / first if p == -2 else first / last
-    else:
-        norm = FUNCTIONS[np.linalg.norm]
-        found = norm(a, p, axis=(-2, -1)) * norm(inv(a), p, axis=(-2, -1))
-    broken = elementwise("isnan", a).any(axis=(-2, -1))
-    return where(elementwise("isnan", found) & ~broken, np.inf, found)
 
 
 @stands_for(np.linalg.matrix_power)

@@ -1,15 +1,16 @@
-"""Norms of vectors and matrices: elementwise operations and reductions, or singular values."""
+"""Norms and condition numbers: elementwise operations and reductions, or singular values."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.linalg.factorization_commands import operands
-from distnb.client.linalg.factorizations import svdvals
+from distnb.client.linalg.factorizations import inv, svdvals
+from distnb.client.linalg.matrix_commands import operands
+from distnb.client.math.ufuncs import where
 from distnb.client.record.arguments import Axis
 from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import watched
@@ -18,7 +19,7 @@ from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise, settled
 from distnb.common.errors import explain
 
-__all__ = ["matrix_norm", "norm", "vector_norm"]
+__all__ = ["cond", "matrix_norm", "norm", "vector_norm"]
 
 
 @stands_for(np.linalg.norm)
@@ -141,3 +142,21 @@ def _matrix(a: Array, ord: float | str | None, axes: tuple[Any, ...], keepdims: 
     else:
         raise ValueError("Invalid norm order for matrices.")
     return found if keepdims else found.squeeze(axis=pair)
+
+
+@stands_for(np.linalg.cond)
+def cond(x: ArrayLike, p: Literal["fro", "nuc"] | float | None = None) -> Array:
+    """Return the condition number, as ``numpy.linalg.cond``; infinite where it cannot be known."""
+    (a,) = operands(x)
+    if a.here is not None:
+        return settled(a.session, np.asarray(np.linalg.cond(a.here, p)))
+    if a.size == 0 and 0 in a.shape[-2:]:
+        raise np.linalg.LinAlgError("cond is not defined on empty arrays")
+    if p is None or p in (2, -2):
+        s = svdvals(a)
+        first, last = s[..., 0], s[..., -1]
+        found = last / first if p == -2 else first / last
+    else:
+        found = norm(a, p, axis=(-2, -1)) * norm(inv(a), p, axis=(-2, -1))
+    broken = elementwise("isnan", a).any(axis=(-2, -1))
+    return where(elementwise("isnan", found) & ~broken, np.inf, found)

@@ -23,8 +23,8 @@ from distnb.client.linalg.contraction_commands import (
     split,
     spread,
 )
-from distnb.client.linalg.factorization_commands import in_layout, operands
 from distnb.client.linalg.grid_products import Way, multiply_parts
+from distnb.client.linalg.matrix_commands import operands
 from distnb.client.record.array import Array, create
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.host_arrays import all_here, fits, watched
@@ -32,6 +32,7 @@ from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
     as_dist,
     elementwise,
+    in_layout,
     settled,
 )
 from distnb.client.record.reducing import reduce

@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 from distnb.client.record.arguments import Dist, Grid, Shape
 from distnb.client.record.array import Array, create, hosted, numeric
 from distnb.client.record.indexing import lengths
-from distnb.client.record.operations import as_dist, broadcast, check_session, copied
+from distnb.client.record.operations import as_dist, broadcast, check_session, in_layout
 from distnb.client.record.placement import layout_of_new
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
@@ -112,7 +112,7 @@ class Source:
             args.append(np.asarray(a, of).item() if one else None)
             if not one:
                 there = broadcast(as_dist(a, session), shape)
-                arrays.append(_brought(there, np.dtype(of), layout))
+                arrays.append(in_layout(there, layout, np.dtype(of)))
         out = create(session, shape, dtype, layout, ("empty",))
         if out.size:
             ins = tuple(a.operand for a in arrays)
@@ -120,12 +120,6 @@ class Source:
             session.record(Collective("sample", (out.operand,), ins, how, session.site()))
         self._stream += 1
         return out
-
-
-def _brought(a: Array, dtype: np.dtype, layout: Layout) -> Any:
-    """Return an array as all of a base with this dtype and layout."""
-    lies = a.dtype == dtype and a.dbase.layout == layout and a.dview.is_whole(a.dbase.shape)
-    return a if lies else copied(a, dtype, layout)
 
 
 def _wide(given: list[Any], size: Size) -> Ints:

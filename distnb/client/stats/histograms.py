@@ -17,6 +17,7 @@ from distnb.client.record.operations import (
     as_dist,
     copied,
     from_host,
+    in_layout,
     settled,
 )
 from distnb.client.record.placement import stay
@@ -38,12 +39,9 @@ Bins: TypeAlias = int | Sequence[Any] | np.ndarray | Array
 _ESTIMATORS = ("auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges")
 
 
-def _whole(x: Array, layout: Layout | None = None) -> Array:
-    """Return ``x`` as all of a base, in a layout."""
-    wanted = x.dbase.layout if layout is None else layout
-    if x.dview.is_whole(x.dbase.shape) and x.dbase.layout == wanted:
-        return x
-    return copied(x, x.dtype, stay(x, x.dtype) if layout is None else layout)
+def _whole(x: Array) -> Array:
+    """Return ``x`` as all of a base, where it lies."""
+    return x if x.dview.is_whole(x.dbase.shape) else copied(x, x.dtype, stay(x, x.dtype))
 
 
 def _counted(
@@ -59,7 +57,7 @@ def _counted(
     kinds = (Block(),) * len(split) + (Whole(),) * len(bins)
     where = Layout(layout.grid, kinds, (*(layout.dims[d] for d in split), *(-1,) * len(bins)))
     out = create(session, shape, dtype, where, ("fill", 0))
-    ins = [x, *everywhere] + ([] if weights is None else [_whole(weights, layout)])
+    ins = [x, *everywhere] + ([] if weights is None else [in_layout(weights, layout)])
     session.record(Local(op, out.operand, tuple(i.operand for i in ins), session.site()))
     return reduce("sum", out, tuple(range(len(split))), dtype) if split else out
 
@@ -255,12 +253,11 @@ def histogramdd(
     edges = _all_edges(x, bins, range)
     heavy = None if weights is None else as_dist(asarray(weights, session=session), session)
     by_row = default_layout((max(2, x.shape[0] * 2), 1), session.size)
-    x = _whole(as_dist(x, session), by_row)
+    x = in_layout(as_dist(x, session), by_row)
     counts: Any
     if heavy is not None:
         row = Layout(by_row.grid, by_row.axes[:1], by_row.dims[:1])
-        heavy = _whole(heavy, row)[:, None]
-        heavy = copied(heavy, heavy.dtype, by_row)
+        heavy = in_layout(in_layout(heavy, row)[:, None], by_row)
     counts = _counted("histogramdd", x, edges, heavy, np.dtype(float))
     if density:
         total = counts.sum()

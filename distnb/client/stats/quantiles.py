@@ -24,6 +24,7 @@ from distnb.client.record.operations import (
     as_dist,
     copied,
     elementwise,
+    in_layout,
     settled,
 )
 from distnb.client.stats.weighted import weighted
@@ -49,8 +50,7 @@ def selected(x: Array, axes: Ints, at: Array | np.ndarray) -> Array:
     """
     session = x.session
     lanes = table.selecting_layout(x.placed, axes, session.size)
-    whole = x.dview.is_whole(x.dbase.shape)
-    source = x if whole and x.dbase.layout == lanes else copied(x, x.dtype, lanes)
+    source = in_layout(x, lanes)
     layout = table.selected_layout(lanes, axes)
     there = as_dist(at, session)
     kept = table.reduced_shape(x.shape, axes, keepdims=False)
