@@ -562,7 +562,7 @@ def cross(
 
 def cumprod(
     a: ArrayLike,
-    axis: int | None = None,
+    axis: SupportsIndex | None = None,
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
@@ -570,7 +570,7 @@ def cumprod(
 
 def cumsum(
     a: ArrayLike,
-    axis: int | None = None,
+    axis: SupportsIndex | None = None,
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
@@ -580,7 +580,7 @@ def cumulative_prod(
     x: ArrayLike,
     /,
     *,
-    axis: int | None = None,
+    axis: SupportsIndex | None = None,
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
     include_initial: builtins.bool = False,
@@ -591,7 +591,7 @@ def cumulative_sum(
     x: ArrayLike,
     /,
     *,
-    axis: int | None = None,
+    axis: SupportsIndex | None = None,
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
     include_initial: builtins.bool = False,
@@ -1180,7 +1180,7 @@ def nanargmin(
 
 def nancumprod(
     a: ArrayLike,
-    axis: int | None = None,
+    axis: SupportsIndex | None = None,
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
@@ -1188,7 +1188,7 @@ def nancumprod(
 
 def nancumsum(
     a: ArrayLike,
-    axis: int | None = None,
+    axis: SupportsIndex | None = None,
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
