@@ -57,8 +57,8 @@ ORDER: dict[str, str] = {
     """,
     "distnb.client.session": "journal windows observing progress session bases current",
     "distnb.client.record": """
-        array indexing host_arrays operation_cache operations eager placement reducing namespace
-        gather_scatter advanced_indexing creation
+        arguments array indexing host_arrays operation_cache operations eager placement reducing
+        namespace gather_scatter advanced_indexing creation
     """,
     "distnb.client.array": """
         prefetch reading migration printing distarray array_api
@@ -69,8 +69,9 @@ ORDER: dict[str, str] = {
         ufuncs reductions scans differences composed along_axis pickling mapping padding
     """,
     "distnb.client.linalg": """
-        factorization_commands contraction_commands contractions einsum grid_products products
-        panel_commands scalapack_commands qdwh factorizations norms chains diagonals
+        matrix_commands contraction_commands contractions einsum grid_products products
+        panel_commands scalapack_commands factorization_commands qdwh factorizations norms chains
+        diagonals
     """,
     "distnb.client.stats": """
         sets statistics nans weighted quantiles histograms drawing shuffling random
