@@ -355,7 +355,7 @@ def sorting_layout(shape: Ints, layout: Layout, axis: int, size: int) -> Layout:
     """Return the layout in which an array is sorted that is to end in ``layout``.
 
     Where another axis is long enough to be split over all engines instead, every engine sorts
-    whole lanes; else the engines along the axis sort together.
+    whole 1-D slices; else the engines along the axis sort together.
     """
     others = [n if d != axis else 0 for d, n in enumerate(shape)]
     longest = max(others)
@@ -366,10 +366,10 @@ def sorting_layout(shape: Ints, layout: Layout, axis: int, size: int) -> Layout:
 
 @lru_cache(maxsize=2048)
 def selecting_layout(operand: Placed, axes: Ints, size: int) -> Layout:
-    """Return the layout in which elements are selected from lanes along ``axes``.
+    """Return the layout in which elements are selected from 1-D slices along ``axes``.
 
-    The operand's own, where lanes are whole, or no other axis is long enough to be split over all
-    engines instead.
+    The operand's own, where 1-D slices are whole, or no other axis is long enough to be split over
+    all engines instead.
     """
     layout = follow(operand, size)[0]
     shape = operand.view.shape

@@ -58,7 +58,7 @@ def _is_array(k: Any) -> bool:
 def get_advanced(x: Array, key: Any) -> Any:
     """Return ``x[key]``, a copy.
 
-    It lies as :func:`distnb.plans.gather_scatter.picked_layout` says.
+    It lies as :func:`distnb.plans.gather_scatter.gathered_layout` says.
     """
     here: Any = x.here
     if here is not None and (plain := in_notebook((x, *_items(key)))) is not None:
