@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 import distnb as dnb
 from distnb import testing
 from distnb.engines.fusion import loops, reduction_blocks
-from tests.contract.support import examples, no_warnings, on_engines, setting
+from tests.contract.support import no_warnings, on_engines, setting
+from tests.tiers import examples
+
+pytestmark = pytest.mark.ways("one", "unfused", "compiled")
 
 EXPRESSIONS = {
     "multiply": lambda x, a, b: a * b,

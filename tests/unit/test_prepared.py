@@ -167,6 +167,7 @@ def test_a_lost_array_under_a_known_script(session):
         np.testing.assert_array_equal(y.to_numpy(), expected)
 
 
+@pytest.mark.tier("test")
 def test_nothing_grows_over_many_batches(monkeypatch):
     monkeypatch.setattr(dnb.config, "flush_idle", 60.0)  # else a batch may leave in two parts
     with dnb.inprocess(1) as session:

@@ -7,7 +7,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from distnb import testing
@@ -34,6 +34,7 @@ from distnb.wire.protocol import (
     Survey,
     Typed,
 )
+from tests.tiers import examples
 
 COUNT = st.integers(0, 1 << 40)
 SITE = st.just(0)  # engines need none
@@ -107,7 +108,7 @@ BATCHES = st.builds(Batch, COUNT, COUNT, st.lists(COMMANDS, max_size=4).map(tupl
 
 
 @given(BATCHES)
-@settings(max_examples=200)
+@examples(200)
 def test_round_trip(batch):
     found = decode(encode(batch))
     assert found == batch
@@ -324,7 +325,7 @@ def test_classes_are_named_by_the_message_as_they_are():
 
 
 @given(BATCHES, st.data())
-@settings(max_examples=300)
+@examples(300)
 def test_damaged_messages_do_no_harm(batch, data):
     """They raise, or give some data; they never run anything."""
     raw = bytearray(encode(batch))
