@@ -169,14 +169,14 @@ def opened(client, host):
     mine = zmq.curve_keypair()
     code = f"""
 import distnb.engines.server.entry as e
-found = e.open_road({mine[0].decode()!r}, {host!r})
+found = e.open_server({mine[0].decode()!r}, {host!r})
 """
     context = zmq.Context()
     try:
         yield context, mine, on_engines(client, code)[0]
     finally:
         context.destroy(linger=0)
-        client[:].execute(f"e.close_road({mine[0].decode()!r})", block=True)
+        client[:].execute(f"e.close_server({mine[0].decode()!r})", block=True)
 
 
 def test_only_the_client_with_the_key_gets_in_from_elsewhere(engines, client):

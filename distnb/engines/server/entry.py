@@ -36,11 +36,11 @@ from distnb.wire.protocol import PROTOCOL, Reply
 __all__ = [
     "attach",
     "catch_up",
-    "close_road",
+    "close_server",
     "define",
     "detach",
     "inprocess",
-    "open_road",
+    "open_server",
     "run",
     "sample",
     "spmd",
@@ -104,7 +104,7 @@ def run(session: str, message: bytes, buffers: list[np.ndarray]) -> list[Any]:
     return [content, *arrays]
 
 
-def open_road(key: str, client_host: str) -> tuple[str, str, str, str]:
+def open_server(key: str, client_host: str) -> tuple[str, str, str, str]:
     """Let the client with this key send batches to a socket; return what it needs to connect."""
     from distnb.engines.server.batch_server import BatchServer  # other transports do without ZeroMQ
 
@@ -118,7 +118,7 @@ def open_road(key: str, client_host: str) -> tuple[str, str, str, str]:
     return server.place
 
 
-def close_road(key: str) -> None:
+def close_server(key: str) -> None:
     """Close a client's sockets, if there are any."""
     if key in _SERVERS:
         _SERVERS.pop(key).close()
