@@ -23,6 +23,7 @@ from distnb.geometry.layout import (
     default_layout,
 )
 from distnb.geometry.views import Placed, follow
+from distnb.ops.scalars import weak_kind
 
 __all__ = [
     "CREATIONS",
@@ -251,16 +252,9 @@ def result_dtypes(op: str, ins: Sequence[Any], options: dict[str, Any]) -> tuple
     return _ask(op, ins, options)
 
 
-#: Python's scalars are weak: for the dtype of the result, one stands for all of its type.
-_WEAK: dict[type, Any] = {bool: True, int: 1, float: 1.0, complex: 1j}
-
-
 def _kind(x: Any) -> Any:
     """Return what the dtype of a result depends on; None if that is the value itself."""
-    if isinstance(x, np.dtype):
-        return x
-    alike = type(x) in _WEAK and (type(x) is not int or 0 <= x < 128)  # an int8 can be 127
-    return type(x) if alike else None
+    return x if isinstance(x, np.dtype) else weak_kind(x)
 
 
 def result_dtypes_into(
@@ -279,7 +273,7 @@ def result_dtypes_into(
 def _dtypes_of_kinds(
     op: str, kinds: tuple[Any, ...], options: tuple[tuple[str, Any], ...]
 ) -> tuple[np.dtype, ...]:
-    return _ask(op, [_WEAK[k] if isinstance(k, type) else k for k in kinds], dict(options))
+    return _ask(op, [k(1) if isinstance(k, type) else k for k in kinds], dict(options))
 
 
 def _ask(op: str, ins: Sequence[Any], options: dict[str, Any]) -> tuple[np.dtype, ...]:
