@@ -1,4 +1,4 @@
-"""Fourier transforms: NumPy's results up to rounding, over layouts, lengths and kinds of 1-D slices."""
+"""Fourier transforms: NumPy's results up to rounding, over layouts, lengths and kinds of slices."""
 
 import warnings
 from itertools import product
@@ -141,7 +141,7 @@ def even_cuts(n, p):
 
 @pytest.mark.parametrize("tile", [64, 1000])
 def test_tiles_and_strips(session, monkeypatch, tile):
-    """Where the cache holds a few 1-D slices only, there are many tiles, and the last are shorter."""
+    """Where the cache holds a few slices only, there are many tiles, and the last are shorter."""
     for module in (fourier_of_engines, pencils):
         monkeypatch.setattr(module, "TILE", tile)
     monkeypatch.setattr(pencils, "NARROWEST", 3)
