@@ -350,7 +350,7 @@ def matrix_rank(
     hermitian: bool = False,
     *,
     rtol: ArrayLike | None = None,
-) -> Any:
+) -> Array:
     """Return the number of singular values above a tolerance, as ``numpy.linalg.matrix_rank``."""
     (x,) = operands(A)
     if rtol is not None and tol is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -137,7 +136,7 @@ def logarithm(u: Array, swaps: Array) -> list[Array]:
     return [sign * _sign(swaps), elementwise("log", size).sum()]
 
 
-def _sign(swaps: Array) -> Any:
+def _sign(swaps: Array) -> Array:
     """Return -1 for an odd number of exchanges."""
     return prod(where(swaps, -1.0, 1.0))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -35,7 +35,7 @@ __all__ = ["accumulate", "outer", "reduceat"]
 def accumulate(
     ufunc: np.ufunc,
     array: ArrayLike,
-    axis: int | None = 0,
+    axis: SupportsIndex | None = 0,
     dtype: DTypeLike | None = None,
     out: Out = None,
 ) -> Array:
@@ -87,7 +87,11 @@ def _result_dtype(
 
 
 def _running(
-    ufunc: np.ufunc, a: ArrayLike, axis: int | None, dtype: DTypeLike | None, out: Array | None
+    ufunc: np.ufunc,
+    a: ArrayLike,
+    axis: SupportsIndex | None,
+    dtype: DTypeLike | None,
+    out: Array | None,
 ) -> Array:
     """Accumulate along an axis; by default all elements in C order."""
     x = asarray(a)
@@ -106,7 +110,10 @@ def _without_nan(a: ArrayLike, neutral: int) -> Array:
 
 @stands_for(np.cumsum)
 def cumsum(
-    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: Array | None = None
+    a: ArrayLike,
+    axis: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
 ) -> Array:
     """Return running sums along an axis, as ``numpy.cumsum``; by default over all elements.
 
@@ -123,7 +130,10 @@ def cumsum(
 
 @stands_for(np.cumprod)
 def cumprod(
-    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: Array | None = None
+    a: ArrayLike,
+    axis: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
 ) -> Array:
     """Return running products along an axis, as ``numpy.cumprod``; see :func:`distnb.cumsum`."""
     return _running(np.multiply, a, axis, dtype, out)
@@ -131,7 +141,10 @@ def cumprod(
 
 @stands_for(np.nancumsum)
 def nancumsum(
-    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: Array | None = None
+    a: ArrayLike,
+    axis: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
 ) -> Array:
     """Return running sums with NaN taken as 0; see :func:`distnb.cumsum`."""
     return _running(np.add, _without_nan(a, 0), axis, dtype, out)
@@ -139,7 +152,10 @@ def nancumsum(
 
 @stands_for(np.nancumprod)
 def nancumprod(
-    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: Array | None = None
+    a: ArrayLike,
+    axis: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
 ) -> Array:
     """Return running products with NaN taken as 1; see :func:`distnb.cumprod`."""
     return _running(np.multiply, _without_nan(a, 1), axis, dtype, out)
@@ -150,7 +166,7 @@ def cumulative_sum(
     x: ArrayLike,
     /,
     *,
-    axis: int | None = None,
+    axis: SupportsIndex | None = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
     include_initial: bool = False,
@@ -167,7 +183,7 @@ def cumulative_prod(
     x: ArrayLike,
     /,
     *,
-    axis: int | None = None,
+    axis: SupportsIndex | None = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
     include_initial: bool = False,
@@ -183,7 +199,7 @@ def _cumulative(
     ufunc: np.ufunc,
     neutral: int,
     x: Array,
-    axis: int | None,
+    axis: SupportsIndex | None,
     dtype: DTypeLike | None,
     out: Array | None,
     initial: bool,
@@ -215,7 +231,7 @@ def reduceat(
     ufunc: np.ufunc,
     array: ArrayLike,
     indices: ArrayLike,
-    axis: int = 0,
+    axis: SupportsIndex = 0,
     dtype: DTypeLike | None = None,
     out: Out = None,
 ) -> Array:
