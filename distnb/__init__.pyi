@@ -236,7 +236,7 @@ def append(arr: Any, values: Any, axis: Any = None) -> DistArray:
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any
 ) -> DistArray:
-    """Call a function for each lane, as ``numpy.apply_along_axis``."""
+    """Call a function for each 1-D slice, as ``numpy.apply_along_axis``."""
 
 def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: ArrayLike) -> DistArray:
     """Call a function that reduces along one axis for one axis after the other."""
@@ -1684,7 +1684,7 @@ def tri(
     N: int,
     M: int | None = None,
     k: int = 0,
-    dtype: DTypeLike | None = ...,
+    dtype: DTypeLike = ...,
     *,
     dist: Dist = None,
     grid: Grid = None,

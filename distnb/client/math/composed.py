@@ -126,14 +126,14 @@ def i0(x: ArrayLike) -> Array:
     return elementwise("where", near, small, large / elementwise("sqrt", high)).astype(y.dtype)
 
 
-def _chebyshev(x: Array, factors: Sequence[float]) -> Array:
+def _chebyshev(x: Array, coefficients: Sequence[float]) -> Array:
     """Sum up a series of Chebyshev polynomials (Clenshaw's recurrence)."""
-    b0: Any = factors[0]
+    b0: Any = coefficients[0]
     b1: Any = 0.0
     b2 = b1
-    for factor in factors[1:]:
+    for coefficient in coefficients[1:]:
         b1, b2 = b0, b1
-        b0 = x * b1 - b2 + factor
+        b0 = x * b1 - b2 + coefficient
     return 0.5 * (b0 - b2)
 
 
