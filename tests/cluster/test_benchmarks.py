@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = [n for n in ("NumPy", "distnb", "mpi4py+NumPy", "mpi4py+Numba") if not peers.missing(n)]
 
 
+@pytest.mark.tier("test-all")
 @pytest.mark.timeout(200)
 def test_small_benchmarks_agree_with_numpy(tmp_path):
     command = [sys.executable, "-m", "benchmarks.run", "--scale", "small", "--rounds", "1"]

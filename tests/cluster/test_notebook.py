@@ -54,6 +54,7 @@ def test_the_demo_agrees_with_numpy_exactly(tmp_path):
     }
 
 
+@pytest.mark.tier("test-all")
 @pytest.mark.timeout(240)
 def test_the_tour_runs(tmp_path):
     text = run_notebook("tour", tmp_path)

@@ -13,17 +13,10 @@ from distnb import testing
 from distnb.client.signal import fft_commands
 from distnb.engines.collectives import fourier as fourier_of_engines
 from distnb.engines.collectives import pencils
-from tests.contract.support import (
-    DTYPES,
-    agree,
-    examples,
-    lent,
-    measured,
-    on_engines,
-    pair,
-    same,
-    thin,
-)
+from tests.contract.support import DTYPES, agree, lent, measured, on_engines, pair, same, thin
+from tests.tiers import examples
+
+pytestmark = pytest.mark.ways("one", "four", "spmd")
 
 ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 SEVERAL = ("fftn", "ifftn", "rfftn", "irfftn", "fft2", "ifft2", "rfft2", "irfft2")
@@ -318,7 +311,7 @@ def test_lanes_of_one_axis_stay_in_blocks(session, engines_only):
         assert session.size == 1 or found.dbase.layout == a.dbase.layout
 
 
-def test_parcels_go_back_to_the_pool(session, engines_only):
+def test_pack_buffers_go_back_to_the_pool(session, engines_only):
     a = dnb.array(data((96, 96), dtype=float))
     held = []
     for _ in range(3):

@@ -11,6 +11,8 @@ import distnb as dnb
 from distnb.client.batching import user_functions
 from tests.contract.support import agree, measured, numbered, on_engines, same, setting, special
 
+pytestmark = pytest.mark.ways("one", "cutoff", "spmd", "started")
+
 DISTS = {
     "block": "block",
     "columns": ("*", "block"),

@@ -9,6 +9,8 @@ import distnb as dnb
 from distnb.ops import samplers
 from tests.contract.support import measured, outcome, public, same
 
+pytestmark = pytest.mark.ways("one", "cutoff", "spmd")
+
 #: Every distribution, with numbers and with arrays for its parameters.
 CASES = [
     ("beta", (2.0, 0.5)),

@@ -15,6 +15,8 @@ from tests.compiling import at_once
 
 pytest.importorskip("numba")
 
+pytestmark = pytest.mark.tier("test")
+
 SPECIAL = [0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 1e300, 1e-300, 3.0, 7.25]
 
 
@@ -118,6 +120,7 @@ STRIDED = [
 ]
 
 
+@pytest.mark.cases(16)
 @pytest.mark.parametrize("rows", STRIDED)
 @pytest.mark.parametrize("columns", STRIDED)
 def test_every_stride(session, rows, columns):

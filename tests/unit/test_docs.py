@@ -78,6 +78,7 @@ def tidy(monkeypatch, tmp_path):
     pyplot.close("all")
 
 
+@pytest.mark.tier("test")
 @pytest.mark.parametrize(("page", "blocks"), examples("python", prompts=True))
 def test_prompts_on_pages(page, blocks):
     lines = [""] * page.read_text(encoding="utf-8").count("\n")
@@ -89,6 +90,7 @@ def test_prompts_on_pages(page, blocks):
     check(test)
 
 
+@pytest.mark.tier("test")
 @pytest.mark.parametrize(("page", "blocks"), examples("python", prompts=False))
 def test_scripts_on_pages(page, blocks, monkeypatch):
     monkeypatch.setattr(dnb, "start", lambda n=None: dnb.inprocess(n or 2))
@@ -97,6 +99,7 @@ def test_scripts_on_pages(page, blocks, monkeypatch):
         exec(compile("\n" * block.line + block.text, str(page), "exec"), names)
 
 
+@pytest.mark.tier("test")
 @pytest.mark.parametrize(("page", "blocks"), examples("ipython", prompts=False, without="%px"))
 def test_cells_on_pages(page, blocks):
     shell = InteractiveShell.instance()
@@ -112,6 +115,7 @@ def test_cells_on_pages(page, blocks):
         InteractiveShell.clear_instance()
 
 
+@pytest.mark.tier("test")
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings(name):
     module = importlib.import_module(name)

@@ -47,6 +47,7 @@ print("all is well")
 """
 
 
+@pytest.mark.tier("test")
 def test_scikit_learn_and_scipy():
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PROGRAM],

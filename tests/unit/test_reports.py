@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from distnb.measure.events import (
     CLASSES,
@@ -24,6 +24,7 @@ from distnb.widgets import TimeReport
 from distnb.widgets.drawing import matrices
 from distnb.widgets.drawing.bars import FRAME
 from distnb.widgets.times import account
+from tests.tiers import examples
 from tests.unit.pages import SVG, check_svg, contrast, marks, parse, rgb, table, text_rows
 from tests.unit.runs import MS, reports, span, step
 from tests.unit.runs import report as made
@@ -262,7 +263,7 @@ def test_pages_stay_small(n, ops):
 
 
 @given(reports())
-@settings(max_examples=25)
+@examples(25)
 def test_any_run_can_be_shown(found):
     shown = TimeReport(found)
     parse(shown._repr_html_())
