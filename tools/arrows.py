@@ -57,8 +57,8 @@ ORDER: dict[str, str] = {
     """,
     "distnb.client.session": "journal windows observing progress session bases current",
     "distnb.client.record": """
-        array indexing host_arrays operation_cache operations eager placement reducing namespace
-        gather_scatter advanced_indexing creation
+        arguments array indexing host_arrays operation_cache operations eager placement reducing
+        namespace gather_scatter advanced_indexing creation
     """,
     "distnb.client.array": """
         prefetch reading migration printing distarray array_api

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.record import host_arrays, operation_cache
 from distnb.client.record.array import (
@@ -270,8 +271,8 @@ class Arithmetic(NamedTuple):
     """The methods of an operator: ``x + y``, ``y + x`` and ``x += y``."""
 
     forward: Callable[[Any, Any], Any]
-    reflected: Callable[[Any, Any], Any]
-    in_place: Callable[[Any, Any], Any]
+    reflected: Callable[[Any, ArrayLike], Any]
+    in_place: Callable[[Any, ArrayLike], Any]
 
 
 def arithmetic(ufunc: np.ufunc) -> Arithmetic:

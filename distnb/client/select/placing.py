@@ -351,7 +351,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Array:
     if axis is None:
         x, axis = ravel(x), 0
     d = one_axis(axis, x.ndim)
-    n, before = x.shape[d], (slice(None),) * d
+    n = x.shape[d]
     indices = _insertions(obj, n)
     many: Any = values if isinstance(values, Array) else np.asarray(values)
     if indices.size == 1:
@@ -365,12 +365,13 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Array:
     where = np.where(indices < 0, indices + n, indices)
     order = where.argsort(kind="stable")
     where[order] += np.arange(len(where))
+    before: tuple[Any, ...] = (slice(None),) * d
     shape = (*x.shape[:d], n + len(where), *x.shape[d + 1 :])
     found = empty(shape, x.dtype, session=x.session)
     old = ones(shape[d], bool, session=x.session)
     old[where] = False
-    found[(*before, where)] = many
-    found[(*before, old)] = x
+    found[*before, where] = many
+    found[*before, old] = x
     return found
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import operator
 from itertools import pairwise
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.record.array import Array, create
 from distnb.client.record.creation import (
@@ -41,7 +42,7 @@ __all__ = ["axis_cut", "merged", "repeat", "tile"]
 
 
 @stands_for(np.repeat)
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
+def repeat(a: ArrayLike, repeats: Any, axis: SupportsIndex | None = None) -> Array:
     """Return each element several times, as ``numpy.repeat``.
 
     The engine that holds an element holds its repetitions, in the same order: nothing is sent if

@@ -1,0 +1,1685 @@
+"""distnb: the array of a notebook, spread over MPI engines."""
+
+# Made by tools/make_stub.py from the functions themselves.
+
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any, SupportsIndex
+
+import numpy as np
+from numpy import __array_namespace_info__ as __array_namespace_info__
+from numpy import bool as bool
+from numpy import complex64 as complex64
+from numpy import complex128 as complex128
+from numpy import float16 as float16
+from numpy import float32 as float32
+from numpy import float64 as float64
+from numpy import int8 as int8
+from numpy import int16 as int16
+from numpy import int32 as int32
+from numpy import int64 as int64
+from numpy import uint8 as uint8
+from numpy import uint16 as uint16
+from numpy import uint32 as uint32
+from numpy import uint64 as uint64
+from numpy.typing import ArrayLike, DTypeLike
+
+from distnb import fft as fft
+from distnb import linalg as linalg
+from distnb import random as random
+from distnb.client.array.array_api import finfo as finfo
+from distnb.client.array.distarray import DistArray as DistArray
+from distnb.client.math.mapping import vectorize as vectorize
+from distnb.client.record.placement import Placement as Placement
+from distnb.client.reports.profiling import Profile
+from distnb.client.session.session import Session as Session
+from distnb.client.shape.repeating import Grids
+from distnb.client.stats.sets import UniqueAll, UniqueCounts, UniqueInverse
+from distnb.common.config import Config as Config
+from distnb.common.errors import DistnbError as DistnbError
+from distnb.common.errors import EngineError as EngineError
+from distnb.common.errors import GatherError as GatherError
+from distnb.common.errors import LayoutError as LayoutError
+from distnb.common.errors import LostArrayError as LostArrayError
+from distnb.common.errors import SessionError as SessionError
+from distnb.geometry.layout import Ints
+
+class _Ufunc:
+    """An elementwise function with the methods of NumPy's ufuncs."""
+
+    __name__: str
+    nin: int
+    nout: int
+    nargs: int
+    identity: complex | None
+
+    def reduce(
+        self,
+        array: ArrayLike,
+        /,
+        axis: SupportsIndex | Sequence[SupportsIndex] | None = 0,
+        dtype: DTypeLike | None = None,
+        out: DistArray | tuple[DistArray] | None = None,
+        *,
+        keepdims: builtins.bool = False,
+        initial: complex | np.generic | None = ...,
+        where: ArrayLike = True,
+    ) -> DistArray:
+        """Combine the elements along axes."""
+
+    def accumulate(
+        self,
+        array: ArrayLike,
+        /,
+        axis: SupportsIndex = 0,
+        dtype: DTypeLike | None = None,
+        out: DistArray | None = None,
+    ) -> DistArray:
+        """Return the results of combining ever more elements along an axis."""
+
+    def reduceat(
+        self,
+        array: ArrayLike,
+        /,
+        indices: ArrayLike,
+        axis: SupportsIndex = 0,
+        dtype: DTypeLike | None = None,
+        out: DistArray | None = None,
+    ) -> DistArray:
+        """Combine the elements of slices along an axis."""
+
+    def outer(self, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> DistArray:
+        """Compute all pairs of elements."""
+
+    def at(self, a: DistArray, indices: Any, b: ArrayLike | None = None, /) -> None:
+        """Compute in place at indices, once for each time they are named."""
+
+class _Unary(_Ufunc):
+    def __call__(
+        self,
+        x: ArrayLike,
+        /,
+        out: DistArray | tuple[DistArray | None, ...] | None = None,
+        *,
+        where: ArrayLike = True,
+        casting: str = "same_kind",
+        dtype: DTypeLike | None = None,
+    ) -> DistArray:
+        """Compute elementwise."""
+
+class _UnaryPair(_Ufunc):
+    def __call__(
+        self,
+        x: ArrayLike,
+        /,
+        out: DistArray | tuple[DistArray | None, ...] | None = None,
+        *,
+        where: ArrayLike = True,
+        casting: str = "same_kind",
+        dtype: DTypeLike | None = None,
+    ) -> tuple[DistArray, DistArray]:
+        """Compute elementwise."""
+
+class _Binary(_Ufunc):
+    def __call__(
+        self,
+        x1: ArrayLike,
+        x2: ArrayLike,
+        /,
+        out: DistArray | tuple[DistArray | None, ...] | None = None,
+        *,
+        where: ArrayLike = True,
+        casting: str = "same_kind",
+        dtype: DTypeLike | None = None,
+    ) -> DistArray:
+        """Compute elementwise."""
+
+class _BinaryPair(_Ufunc):
+    def __call__(
+        self,
+        x1: ArrayLike,
+        x2: ArrayLike,
+        /,
+        out: DistArray | tuple[DistArray | None, ...] | None = None,
+        *,
+        where: ArrayLike = True,
+        casting: str = "same_kind",
+        dtype: DTypeLike | None = None,
+    ) -> tuple[DistArray, DistArray]:
+        """Compute elementwise."""
+
+__array_api_version__: str
+__version__: str
+config: Config
+e: float
+inf: float
+mgrid: Grids
+nan: float
+newaxis: None
+ogrid: Grids
+pi: float
+
+abs: _Unary
+"""Calculate the absolute value element-wise."""
+
+absolute: _Unary
+"""Calculate the absolute value element-wise."""
+
+acos: _Unary
+"""Trigonometric inverse cosine, element-wise."""
+
+acosh: _Unary
+"""Inverse hyperbolic cosine, element-wise."""
+
+add: _Binary
+"""Add arguments element-wise."""
+
+def all(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+) -> Any:
+    """Tell whether all elements are true, as ``numpy.all``."""
+
+def allclose(
+    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: builtins.bool = False
+) -> builtins.bool:
+    """Tell whether all elements agree within tolerances (reads one value)."""
+
+def amax(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    """Maximum over ``axis``, as ``numpy.max``."""
+
+def amin(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    """Minimum over ``axis``, as ``numpy.min``."""
+
+def angle(z: Any, deg: builtins.bool = False) -> DistArray:
+    """Return the angle of complex numbers."""
+
+def any(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+) -> Any:
+    """Tell whether any element is true, as ``numpy.any``."""
+
+def append(arr: Any, values: Any, axis: Any = None) -> DistArray:
+    """Join two arrays, as ``numpy.append``; by default all elements in C order."""
+
+def apply_along_axis(
+    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
+) -> DistArray:
+    """Call a function for each lane, as ``numpy.apply_along_axis``."""
+
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> DistArray:
+    """Call a function that reduces along one axis for one axis after the other."""
+
+def arange(
+    start: Any,
+    stop: Any = None,
+    step: Any = 1,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+    device: Any = None,
+) -> DistArray:
+    """Make evenly spaced numbers in ``[start, stop)``, bit for bit as ``numpy.arange``."""
+
+arccos: _Unary
+"""Trigonometric inverse cosine, element-wise."""
+
+arccosh: _Unary
+"""Inverse hyperbolic cosine, element-wise."""
+
+arcsin: _Unary
+"""Inverse sine, element-wise."""
+
+arcsinh: _Unary
+"""Inverse hyperbolic sine element-wise."""
+
+arctan: _Unary
+"""Trigonometric inverse tangent, element-wise."""
+
+arctan2: _Binary
+"""Element-wise arc tangent of ``x1/x2`` choosing the quadrant correctly."""
+
+arctanh: _Unary
+"""Inverse hyperbolic tangent element-wise."""
+
+def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+    """Position of the first maximum, as ``numpy.argmax``."""
+
+def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+    """Position of the first minimum, as ``numpy.argmin``."""
+
+def argpartition(
+    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
+) -> DistArray:
+    """Return positions that partition an array, as ``numpy.argpartition``; see ``partition``."""
+
+def argsort(
+    a: Any,
+    axis: Any = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: builtins.bool = False,
+) -> DistArray:
+    """Return the positions of the elements in sorted order, as ``numpy.argsort``."""
+
+def argwhere(a: Any) -> DistArray:
+    """Return the indices of the elements that are not zero, one in each row."""
+
+def around(a: Any, decimals: int = 0, out: Any = None) -> DistArray:
+    """Round to a number of decimals."""
+
+def array(
+    data: Any,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    copy: builtins.bool | None = True,
+    session: Session | None = None,
+    device: Any = None,
+) -> DistArray:
+    """Make a distributed array from array-like data."""
+
+def array2string(
+    a: Any,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: builtins.bool | None = None,
+    separator: str = " ",
+    prefix: str = "",
+    *,
+    threshold: int | None = None,
+    edgeitems: int | None = None,
+    **options: Any,
+) -> str:
+    """Return an array as text, as ``numpy.array2string``."""
+
+def array_equal(a1: Any, a2: Any, equal_nan: builtins.bool = False) -> builtins.bool:
+    """Tell whether shapes and all elements are equal (reads one value)."""
+
+def array_equiv(a1: Any, a2: Any) -> builtins.bool:
+    """Tell whether all elements are equal where they meet by broadcasting (reads one value)."""
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DistArray]:
+    """Return views of parts along an axis, as ``numpy.array_split``; lengths may differ by 1."""
+
+def array_str(
+    a: Any,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: builtins.bool | None = None,
+) -> str:
+    """Return the elements as text, as ``numpy.array_str``; see ``array2string``."""
+
+def asarray(
+    data: Any,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    copy: builtins.bool | None = None,
+    session: Session | None = None,
+    device: Any = None,
+) -> DistArray:
+    """Make a distributed array, or return the data itself if it is one already; see ``array``."""
+
+asin: _Unary
+"""Inverse sine, element-wise."""
+
+asinh: _Unary
+"""Inverse hyperbolic sine element-wise."""
+
+def astype(
+    x: DistArray, dtype: Any, /, *, copy: builtins.bool = True, device: Any = None
+) -> DistArray:
+    """Return a copy with another dtype; the elements stay where they are."""
+
+atan: _Unary
+"""Trigonometric inverse tangent, element-wise."""
+
+atan2: _Binary
+"""Element-wise arc tangent of ``x1/x2`` choosing the quadrant correctly."""
+
+atanh: _Unary
+"""Inverse hyperbolic tangent element-wise."""
+
+def atleast_1d(*arys: Any) -> Any:
+    """Return views with axes of length 1 added, as ``numpy.atleast_1d``."""
+
+def atleast_2d(*arys: Any) -> Any:
+    """Return views with axes of length 1 added, as ``numpy.atleast_2d``."""
+
+def atleast_3d(*arys: Any) -> Any:
+    """Return views with axes of length 1 added, as ``numpy.atleast_3d``."""
+
+def average(
+    a: Any,
+    axis: Any = None,
+    weights: Any = None,
+    returned: builtins.bool = False,
+    *,
+    keepdims: Any = False,
+) -> Any:
+    """Return the weighted mean, as ``numpy.average``; layout as in ``sum``."""
+
+def bartlett(M: Any, **where: Any) -> DistArray:
+    """Make a window of ``M`` numbers, as ``numpy.bartlett``."""
+
+def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DistArray:
+    """Count how often each number occurs, or add up its weights, as ``numpy.bincount``."""
+
+bitwise_and: _Binary
+"""Compute the bit-wise AND of two arrays element-wise."""
+
+bitwise_count: _Unary
+"""Computes the number of 1-bits in the absolute value of ``x``. Analogous to the builtin `int.bit_count` or ``popcount`` in C++."""
+
+bitwise_invert: _Unary
+"""Compute bit-wise inversion, or bit-wise NOT, element-wise."""
+
+bitwise_left_shift: _Binary
+"""Shift the bits of an integer to the left."""
+
+bitwise_not: _Unary
+"""Compute bit-wise inversion, or bit-wise NOT, element-wise."""
+
+bitwise_or: _Binary
+"""Compute the bit-wise OR of two arrays element-wise."""
+
+bitwise_right_shift: _Binary
+"""Shift the bits of an integer to the right."""
+
+bitwise_xor: _Binary
+"""Compute the bit-wise XOR of two arrays element-wise."""
+
+def blackman(M: Any, **where: Any) -> DistArray:
+    """Make a window of ``M`` numbers, as ``numpy.blackman``."""
+
+def block(arrays: Any) -> DistArray:
+    """Join nested lists of arrays, the innermost along the last axis, as ``numpy.block``."""
+
+def broadcast_arrays(*args: Any) -> tuple[DistArray, ...]:
+    """Return read-only views of one shape."""
+
+def broadcast_shapes(*args: Any) -> Ints:
+    """Return the shape that shapes broadcast to."""
+
+def broadcast_to(array: Any, shape: Any, subok: builtins.bool = False) -> DistArray:
+    """Return a read-only view stretched to a shape."""
+
+def can_cast(from_: Any, to: Any, casting: str = "safe") -> builtins.bool:
+    """Tell whether a dtype can be cast to another, as NumPy's; only the array's dtype counts."""
+
+cbrt: _Unary
+"""Return the cube-root of an array, element-wise."""
+
+ceil: _Unary
+"""Return the ceiling of the input, element-wise."""
+
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> DistArray:
+    """Return, for each element, that of one of several arrays, as ``numpy.choose``."""
+
+def choose_layout(array: DistArray, name: str | None = None) -> Any:
+    """Return a widget to choose where an array lies: axes, grid, block sizes, weights."""
+
+def clip(
+    a: Any,
+    min: Any = None,
+    max: Any = None,
+    out: Any = None,
+    *,
+    a_min: Any = None,
+    a_max: Any = None,
+) -> DistArray:
+    """Limit the elements to an interval; ``a_min`` and ``a_max`` are other names of the limits."""
+
+def column_stack(tup: Any) -> DistArray:
+    """Join vectors and matrices as columns, as ``numpy.column_stack``; as ``concatenate``."""
+
+def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> DistArray:
+    """Return the parts of an array along an axis for which a condition is true."""
+
+def concat(arrays: Any, /, *, axis: int | None = 0) -> DistArray:
+    """Join arrays along an axis that exists; see :func:`distnb.concatenate`."""
+
+def concatenate(
+    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> DistArray:
+    """Join arrays along an axis that exists, as ``numpy.concatenate``."""
+
+conj: _Unary
+"""Return the complex conjugate, element-wise."""
+
+conjugate: _Unary
+"""Return the complex conjugate, element-wise."""
+
+def connect(
+    profile: str | None = None, cluster_id: str | None = None, client: Any = None
+) -> Session:
+    """Use engines that were started with ``ipcluster start --engines=MPI``."""
+
+def convolve(a: Any, v: Any, mode: str = "full") -> DistArray:
+    """Return the discrete convolution of two sequences, as ``numpy.convolve``."""
+
+copysign: _Binary
+"""Change the sign of x1 to that of x2, element-wise."""
+
+def copyto(dst: DistArray, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """Assign the elements of ``src`` to ``dst``, where a mask is true."""
+
+def corrcoef(
+    x: Any, y: Any = None, rowvar: builtins.bool = True, *, dtype: Any = None
+) -> DistArray:
+    """Return correlation coefficients, as ``numpy.corrcoef``: covariances, scaled; see ``cov``."""
+
+def correlate(a: Any, v: Any, mode: str = "valid") -> DistArray:
+    """Return the cross-correlation of two sequences, as ``numpy.correlate``; see ``convolve``."""
+
+cos: _Unary
+"""Cosine element-wise."""
+
+cosh: _Unary
+"""Hyperbolic cosine, element-wise."""
+
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: builtins.bool = False) -> DistArray:
+    """Count the elements that are not zero."""
+
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: builtins.bool = True,
+    bias: builtins.bool = False,
+    ddof: Any = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> DistArray:
+    """Return the covariance matrix of variables, as ``numpy.cov``."""
+
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
+) -> DistArray:
+    """Return the cross product of vectors of three numbers, as ``numpy.cross``."""
+
+def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DistArray:
+    """Return running products along an axis, as ``numpy.cumprod``; see :func:`distnb.cumsum`."""
+
+def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DistArray:
+    """Return running sums along an axis, as ``numpy.cumsum``; by default over all elements."""
+
+def cumulative_prod(
+    x: Any,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: Any = None,
+    out: Any = None,
+    include_initial: builtins.bool = False,
+) -> DistArray:
+    """Return running products along an axis; see :func:`distnb.cumprod`."""
+
+def cumulative_sum(
+    x: Any,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: Any = None,
+    out: Any = None,
+    include_initial: builtins.bool = False,
+) -> DistArray:
+    """Return running sums along an axis; see :func:`distnb.cumsum`."""
+
+def dashboard(session: Session | None = None) -> Any:
+    """Show a session's engines, the running cell and all arrays, kept up to date."""
+
+deg2rad: _Unary
+"""Convert angles from degrees to radians."""
+
+degrees: _Unary
+"""Convert angles from radians to degrees."""
+
+def delete(arr: Any, obj: Any, axis: Any = None) -> DistArray:
+    """Return a copy without some indices along an axis, as ``numpy.delete``."""
+
+def diag(v: Any, k: int = 0) -> DistArray:
+    """Return a diagonal of a matrix (a copy), or a matrix with a diagonal, as ``numpy.diag``."""
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[DistArray, ...]:
+    """Return the indices of the diagonal of an array of equal lengths, as NumPy's."""
+
+def diag_indices_from(arr: Any) -> tuple[DistArray, ...]:
+    """Return the indices of the diagonal of an array, as NumPy's."""
+
+def diagflat(v: Any, k: int = 0) -> DistArray:
+    """Return a matrix with all elements of an array on a diagonal, as ``numpy.diagflat``."""
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DistArray:
+    """Return a copy of diagonals, as ``numpy.diagonal``: each element lies where its row does."""
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> DistArray:
+    """Return differences of neighbours along an axis, ``n`` times, as ``numpy.diff``."""
+
+def digitize(x: Any, bins: Any, right: builtins.bool = False) -> DistArray:
+    """Return the number of the bin of each element, as ``numpy.digitize``."""
+
+divide: _Binary
+"""Divide arguments element-wise."""
+
+divmod: _BinaryPair
+"""Return element-wise quotient and remainder simultaneously."""
+
+def dot(a: Any, b: Any, out: Any = None) -> DistArray:
+    """Multiply along the last axis of ``a`` and the last but one of ``b``, as ``numpy.dot``."""
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[DistArray]:
+    """Return views of parts along the third axis, as ``numpy.dsplit``."""
+
+def dstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> DistArray:
+    """Join arrays along the third axis, as ``numpy.dstack``; rules as of ``concatenate``."""
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DistArray:
+    """Return differences of neighbours in C order, as ``numpy.ediff1d``."""
+
+def einsum(
+    *operands_: Any,
+    out: Any = None,
+    dtype: Any = None,
+    order: Any = "K",
+    casting: str = "safe",
+    optimize: Any = True,
+) -> DistArray:
+    """Sum products over axes that have letters, as ``numpy.einsum``."""
+
+def einsum_path(*operands_: Any, optimize: Any = "greedy", **options: Any) -> tuple[Any, str]:
+    """Return NumPy's order of contraction for shapes, and a text about it."""
+
+def empty(
+    shape: Any,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+    device: Any = None,
+) -> DistArray:
+    """Make an array with undefined content."""
+
+def empty_like(
+    prototype: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: builtins.bool = True,
+    shape: Any = None,
+    *,
+    dist: Any = None,
+    device: Any = None,
+) -> DistArray:
+    """Make an array with undefined content that lies like another."""
+
+equal: _Binary
+"""Return (x1 == x2) element-wise."""
+
+exp: _Unary
+"""Calculate the exponential of all elements in the input array."""
+
+exp2: _Unary
+"""Calculate `2**p` for all `p` in the input array."""
+
+def expand_dims(a: Any, axis: Any = 0) -> DistArray:
+    """Return a view with new axes of length 1."""
+
+expm1: _Unary
+"""Calculate ``exp(x) - 1`` for all elements in the array."""
+
+def extract(condition: Any, arr: Any) -> DistArray:
+    """Return the elements of an array for which a condition is true, along one axis."""
+
+def eye(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: Any = ...,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+    device: Any = None,
+) -> DistArray:
+    """Make a 2-D array with ones on a diagonal and zeros elsewhere."""
+
+fabs: _Unary
+"""Compute the absolute values element-wise."""
+
+def fill_diagonal(a: DistArray, val: Any, wrap: builtins.bool = False) -> None:
+    """Assign to the diagonal of an array in place, as ``numpy.fill_diagonal``."""
+
+def fix(x: Any, out: Any = None) -> DistArray:
+    """Round towards zero."""
+
+def flatnonzero(a: Any) -> DistArray:
+    """Return the C-order positions of the elements that are not zero, as ``numpy.flatnonzero``."""
+
+def flip(m: Any, axis: Any = None) -> DistArray:
+    """Return a view with the elements along axes in reverse order."""
+
+def fliplr(m: Any) -> DistArray:
+    """Return a view with the elements along axis 1 in reverse order."""
+
+def flipud(m: Any) -> DistArray:
+    """Return a view with the elements along axis 0 in reverse order."""
+
+float_power: _Binary
+"""First array elements raised to powers from second array, element-wise."""
+
+floor: _Unary
+"""Return the floor of the input, element-wise."""
+
+floor_divide: _Binary
+"""Return the largest integer smaller or equal to the division of the inputs. It is equivalent to the Python ``//`` operator and pairs with the Python ``%`` (`remainder`), function so that ``a = a % b + b * (a // b)`` up to roundoff."""
+
+fmax: _Binary
+"""Element-wise maximum of array elements."""
+
+fmin: _Binary
+"""Element-wise minimum of array elements."""
+
+fmod: _Binary
+"""Returns the element-wise remainder of division."""
+
+frexp: _UnaryPair
+"""Decompose the elements of x into mantissa and twos exponent."""
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: builtins.bool | None = None) -> DistArray:
+    """Make a distributed array of another library's; a DistArray is returned as it is."""
+
+def from_parts(parts: Any, *, session: Session | None = None, device: Any = None) -> DistArray:
+    """Make an array of parts, one for each engine, joined along the first axis."""
+
+def fromfunction(
+    function: Callable[..., Any],
+    shape: Any,
+    *,
+    dtype: Any = ...,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+    device: Any = None,
+    **kwargs: Any,
+) -> Any:
+    """Call a function with the arrays of global indices, as ``numpy.fromfunction``."""
+
+def full(
+    shape: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+    device: Any = None,
+) -> DistArray:
+    """Make an array of one value; the dtype is the value's by default."""
+
+def full_like(
+    prototype: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: builtins.bool = True,
+    shape: Any = None,
+    *,
+    dist: Any = None,
+    device: Any = None,
+) -> DistArray:
+    """Make an array of one value that lies like another."""
+
+gcd: _Binary
+"""Returns the greatest common divisor of ``|x1|`` and ``|x2|``"""
+
+def geomspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: builtins.bool = True,
+    dtype: Any = None,
+    **where: Any,
+) -> DistArray:
+    """Make a geometric progression, as ``numpy.geomspace``; see :func:`distnb.logspace`."""
+
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """Return derivatives along axes by second-order differences, as ``numpy.gradient``."""
+
+greater: _Binary
+"""Return the truth value of (x1 > x2) element-wise."""
+
+greater_equal: _Binary
+"""Return the truth value of (x1 >= x2) element-wise."""
+
+def hamming(M: Any, **where: Any) -> DistArray:
+    """Make a window of ``M`` numbers, as ``numpy.hamming``."""
+
+def hanning(M: Any, **where: Any) -> DistArray:
+    """Make a window of ``M`` numbers, as ``numpy.hanning``."""
+
+heaviside: _Binary
+"""Compute the Heaviside step function."""
+
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> tuple[DistArray, DistArray]:
+    """Count elements in bins, or add up their weights, as ``numpy.histogram``."""
+
+def histogram2d(
+    x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> tuple[DistArray, DistArray, DistArray]:
+    """Count points in the plane, as ``numpy.histogram2d``; see ``histogramdd``."""
+
+def histogram_bin_edges(
+    a: Any, bins: Any = 10, range: Any = None, weights: Any = None
+) -> DistArray:
+    """Return the edges of the bins that ``histogram`` takes."""
+
+def histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> tuple[DistArray, tuple[DistArray, ...]]:
+    """Count points in bins of several dimensions, as ``numpy.histogramdd``."""
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[DistArray]:
+    """Return views of parts along the second axis (of a vector: the first), as NumPy's."""
+
+def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> DistArray:
+    """Join arrays along the second axis, as ``numpy.hstack``; rules as of ``concatenate``."""
+
+hypot: _Binary
+"""Given the "legs" of a right triangle, return its hypotenuse."""
+
+def i0(x: Any) -> DistArray:
+    """Return the modified Bessel function of the first kind, order 0."""
+
+def identity(n: int, dtype: Any = None, **layout: Any) -> DistArray:
+    """Make the identity matrix."""
+
+def iinfo(type: Any, /) -> np.iinfo:
+    """Return the limits of an integer dtype, or of that of an array."""
+
+def imag(val: Any) -> DistArray:
+    """Return the imaginary part."""
+
+def indices(
+    dimensions: Sequence[int],
+    dtype: Any = ...,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+    device: Any = None,
+) -> tuple[DistArray, ...]:
+    """Return, for each axis, the array of global indices along it."""
+
+def inner(a: Any, b: Any, /) -> DistArray:
+    """Sum products over the last axes of two arrays, as ``numpy.inner``."""
+
+def inprocess(n: int = 1) -> Session:
+    """Make a session whose engines live in this process, without MPI."""
+
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> DistArray:
+    """Return a copy with values put in before some indices along an axis, as ``numpy.insert``."""
+
+def interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> DistArray:
+    """Interpolate linearly in a table, as ``numpy.interp``."""
+
+def intersect1d(
+    ar1: Any, ar2: Any, assume_unique: builtins.bool = False, return_indices: builtins.bool = False
+) -> Any:
+    """Return the elements that are in both arrays, in order, each once; see ``unique``."""
+
+invert: _Unary
+"""Compute bit-wise inversion, or bit-wise NOT, element-wise."""
+
+def isclose(
+    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: builtins.bool = False
+) -> DistArray:
+    """Tell which elements agree within tolerances."""
+
+def iscomplex(x: Any) -> DistArray:
+    """Tell which elements have an imaginary part."""
+
+def isdtype(dtype: Any, kind: Any) -> builtins.bool:
+    """Tell whether a dtype is of a kind, such as ``'real floating'``, as NumPy's."""
+
+isfinite: _Unary
+"""Test element-wise for finiteness (not infinity and not Not a Number)."""
+
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: builtins.bool = False,
+    invert: builtins.bool = False,
+    *,
+    kind: Any = None,
+) -> DistArray:
+    """Tell which elements are in another array, as ``numpy.isin``."""
+
+isinf: _Unary
+"""Test element-wise for positive or negative infinity."""
+
+isnan: _Unary
+"""Test element-wise for NaN and return result as a boolean array."""
+
+isnat: _Unary
+"""Test element-wise for NaT (not a time) and return result as a boolean array."""
+
+def isneginf(x: Any, out: Any = None) -> DistArray:
+    """Tell which elements are negative infinity."""
+
+def isposinf(x: Any, out: Any = None) -> DistArray:
+    """Tell which elements are positive infinity."""
+
+def isreal(x: Any) -> DistArray:
+    """Tell which elements have no imaginary part."""
+
+def ix_(*args: Any) -> tuple[Any, ...]:
+    """Return arrays that index all combinations of indices along each axis, as ``numpy.ix_``."""
+
+def kaiser(M: Any, beta: float, **where: Any) -> DistArray:
+    """Make a window of ``M`` numbers, as ``numpy.kaiser``; see :func:`distnb.hanning`."""
+
+def kron(a: Any, b: Any) -> DistArray:
+    """Return the Kronecker product: blocks of the second operand scaled by the first."""
+
+lcm: _Binary
+"""Returns the lowest common multiple of ``|x1|`` and ``|x2|``"""
+
+ldexp: _Binary
+"""Returns x1 * 2**x2, element-wise."""
+
+left_shift: _Binary
+"""Shift the bits of an integer to the left."""
+
+less: _Binary
+"""Return the truth value of (x1 < x2) element-wise."""
+
+less_equal: _Binary
+"""Return the truth value of (x1 <= x2) element-wise."""
+
+def lexsort(keys: Any, axis: Any = -1) -> DistArray:
+    """Return the positions in the order of several keys, the last one first, as ``numpy.lexsort``."""
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: builtins.bool = True,
+    retstep: builtins.bool = False,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+    device: Any = None,
+) -> Any:
+    """Make ``num`` evenly spaced numbers from ``start`` to ``stop``, as ``numpy.linspace``."""
+
+def load_ipython_extension(shell: Any) -> None:
+    """Register the magics (``%load_ext distnb``); starts nothing."""
+
+log: _Unary
+"""Natural logarithm, element-wise."""
+
+log10: _Unary
+"""Return the base 10 logarithm of the input array, element-wise."""
+
+log1p: _Unary
+"""Return the natural logarithm of one plus the input array, element-wise."""
+
+log2: _Unary
+"""Base-2 logarithm of `x`."""
+
+logaddexp: _Binary
+"""Logarithm of the sum of exponentiations of the inputs."""
+
+logaddexp2: _Binary
+"""Logarithm of the sum of exponentiations of the inputs in base-2."""
+
+logical_and: _Binary
+"""Compute the truth value of x1 AND x2 element-wise."""
+
+logical_not: _Unary
+"""Compute the truth value of NOT x element-wise."""
+
+logical_or: _Binary
+"""Compute the truth value of x1 OR x2 element-wise."""
+
+logical_xor: _Binary
+"""Compute the truth value of x1 XOR x2, element-wise."""
+
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: builtins.bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    **where: Any,
+) -> DistArray:
+    """Make numbers whose logarithms are evenly spaced, as ``numpy.logspace``."""
+
+def map(function: Callable[..., Any], /, *arrays: Any, dtype: Any = None, **constants: Any) -> Any:
+    """Apply a function of NumPy arrays, element by element, on the engines."""
+
+def matmul(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
+    """Multiply matrices, as ``numpy.matmul``."""
+
+def matrix_transpose(x: Any, /) -> DistArray:
+    """Return the view with the last two axes exchanged."""
+
+def matvec(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
+    """Multiply matrices with vectors, as ``numpy.matvec``."""
+
+def max(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    """Maximum over ``axis``, as ``numpy.max``."""
+
+maximum: _Binary
+"""Element-wise maximum of array elements."""
+
+def mean(
+    a: ArrayLike,
+    axis: Any = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+) -> DistArray:
+    """Arithmetic mean: a sum, divided on the engines."""
+
+def median(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: builtins.bool = False,
+    keepdims: Any = False,
+) -> DistArray:
+    """Return the median along axes, as ``numpy.median``; layout and messages as in ``quantile``."""
+
+def meshgrid(
+    *xi: Any, copy: builtins.bool = True, sparse: builtins.bool = False, indexing: str = "xy"
+) -> tuple[DistArray, ...]:
+    """Return coordinates of a grid, as ``numpy.meshgrid``."""
+
+def min(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    """Minimum over ``axis``, as ``numpy.min``."""
+
+minimum: _Binary
+"""Element-wise minimum of array elements."""
+
+mod: _Binary
+"""Returns the element-wise remainder of division."""
+
+modf: _UnaryPair
+"""Return the fractional and integral parts of an array, element-wise."""
+
+def moveaxis(a: Any, source: Any, destination: Any) -> DistArray:
+    """Return a view with axes moved to other places."""
+
+multiply: _Binary
+"""Multiply arguments element-wise."""
+
+def nan_to_num(
+    x: Any, copy: builtins.bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> DistArray:
+    """Replace NaN and infinities by numbers."""
+
+def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = ...) -> Any:
+    """Return positions of extremes that are not NaN, as ``numpy.nanargmax``."""
+
+def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = ...) -> Any:
+    """Return positions of extremes that are not NaN, as ``numpy.nanargmin``."""
+
+def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DistArray:
+    """Return running products with NaN taken as 1; see :func:`distnb.cumprod`."""
+
+def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DistArray:
+    """Return running sums with NaN taken as 0; see :func:`distnb.cumsum`."""
+
+def nanmax(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = ...,
+    initial: Any = ...,
+    where: Any = ...,
+) -> Any:
+    """Reduce what is not NaN, as ``numpy.nanmax``. The layout is as in ``sum``."""
+
+def nanmean(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = ...,
+    *,
+    where: Any = True,
+) -> Any:
+    """Return the mean of what is not NaN, as ``numpy.nanmean``; layout as in ``sum``."""
+
+def nanmedian(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: builtins.bool = False,
+    keepdims: Any = False,
+) -> DistArray:
+    """Return the median of what is not NaN, as ``numpy.nanmedian``; see ``quantile``."""
+
+def nanmin(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = ...,
+    initial: Any = ...,
+    where: Any = ...,
+) -> Any:
+    """Reduce what is not NaN, as ``numpy.nanmin``. The layout is as in ``sum``."""
+
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: builtins.bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> DistArray:
+    """Return elements by their rank, as ``numpy.nanpercentile``. NaN are left out."""
+
+def nanprod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = ...,
+    initial: Any = ...,
+    where: Any = ...,
+) -> Any:
+    """Reduce what is not NaN, as ``numpy.nanprod``. The layout is as in ``sum``."""
+
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: builtins.bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> DistArray:
+    """Return elements by their rank, as ``numpy.nanquantile``. NaN are left out."""
+
+def nanstd(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = ...,
+    *,
+    where: Any = True,
+    mean: Any = ...,
+    correction: Any = ...,
+) -> Any:
+    """Return the standard deviation of what is not NaN, as ``numpy.nanstd``."""
+
+def nansum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = ...,
+    initial: Any = ...,
+    where: Any = ...,
+) -> Any:
+    """Reduce what is not NaN, as ``numpy.nansum``. The layout is as in ``sum``."""
+
+def nanvar(
+    a: ArrayLike,
+    axis: Any = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+    ddof: float = 0,
+    keepdims: Any = ...,
+    *,
+    where: Any = True,
+    mean: Any = ...,
+    correction: Any = ...,
+) -> Any:
+    """Return the variance of what is not NaN, as ``numpy.nanvar``; layout as in ``sum``."""
+
+negative: _Unary
+"""Numerical negative, element-wise."""
+
+nextafter: _Binary
+"""Return the next floating-point value after x1 towards x2, element-wise."""
+
+def nonzero(a: Any, /) -> tuple[DistArray, ...]:
+    """Return the indices of the elements that are not zero, an array for each axis."""
+
+not_equal: _Binary
+"""Return (x1 != x2) element-wise."""
+
+def ones(
+    shape: Any,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+    device: Any = None,
+) -> DistArray:
+    """Make an array of ones."""
+
+def ones_like(
+    prototype: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: builtins.bool = True,
+    shape: Any = None,
+    *,
+    dist: Any = None,
+    device: Any = None,
+) -> DistArray:
+    """Make an array of ones that lies like another."""
+
+def outer(a: Any, b: Any, out: Any = None) -> DistArray:
+    """Multiply each element of one array with each of another, as ``numpy.outer``."""
+
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> DistArray:
+    """Return a larger array with margins filled in one of many ways, as ``numpy.pad``."""
+
+def partition(
+    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
+) -> DistArray:
+    """Return a copy in which the elements at ``kth`` are where they would be in a sorted one."""
+
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: builtins.bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> DistArray:
+    """Return elements by their rank, as ``numpy.percentile``. A slice with NaN has NaN."""
+
+def permute_dims(a: Any, axes: Any) -> DistArray:
+    """Return a view with its axes in another order."""
+
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> DistArray:
+    """Choose a function, or a value, by conditions, as ``numpy.piecewise``."""
+
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """Assign values, one after the other, where a mask is true, as ``numpy.place``."""
+
+def poly(seq_of_zeros: Any) -> Any:
+    """Return the polynomial with given roots, as ``numpy.poly``."""
+
+def polyadd(a1: Any, a2: Any) -> DistArray:
+    """Add polynomials term by term, as ``numpy.polyadd``."""
+
+def polyder(p: Any, m: int = 1) -> DistArray:
+    """Differentiate a polynomial, as ``numpy.polyder``."""
+
+def polydiv(u: Any, v: Any) -> Any:
+    """Divide polynomials, as ``numpy.polydiv``."""
+
+def polyfit(
+    x: Any,
+    y: Any,
+    deg: int,
+    rcond: Any = None,
+    full: builtins.bool = False,
+    w: Any = None,
+    cov: Any = False,
+) -> Any:
+    """Fit a polynomial by least squares, as ``numpy.polyfit``; see ``linalg.lstsq``."""
+
+def polyint(p: Any, m: int = 1, k: Any = None) -> DistArray:
+    """Integrate a polynomial, as ``numpy.polyint``; ``k`` are constants of integration."""
+
+def polymul(a1: Any, a2: Any) -> DistArray:
+    """Multiply polynomials, as ``numpy.polymul``: a convolution."""
+
+def polysub(a1: Any, a2: Any) -> DistArray:
+    """Subtract polynomials term by term, as ``numpy.polysub``."""
+
+def polyval(p: Any, x: Any) -> DistArray:
+    """Evaluate a polynomial, as ``numpy.polyval``: a product and a sum for each coefficient."""
+
+positive: _Unary
+"""Numerical positive, element-wise."""
+
+pow: _Binary
+"""First array elements raised to powers from second array, element-wise."""
+
+power: _Binary
+"""First array elements raised to powers from second array, element-wise."""
+
+def prod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    """Product over ``axis``, as ``numpy.prod``."""
+
+def profile(session: Session | None = None) -> Profile:
+    """Measure where the time of a block of code goes."""
+
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> DistArray:
+    """Return how far the largest element is from the smallest."""
+
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Assign to elements at C-order positions, as ``numpy.put``."""
+
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
+    """Assign to elements at positions along an axis, other ones for each lane."""
+
+def putmask(a: Any, /, mask: Any, values: Any) -> None:
+    """Assign the values at the same C-order positions where a mask is true, as ``numpy.putmask``."""
+
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: builtins.bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> DistArray:
+    """Return elements by their rank, as ``numpy.quantile``. A slice with NaN has NaN."""
+
+rad2deg: _Unary
+"""Convert angles from radians to degrees."""
+
+radians: _Unary
+"""Convert angles from degrees to radians."""
+
+def ravel(a: Any, order: str = "C") -> DistArray:
+    """Return all elements along one axis: a view if all axes but one have length 1."""
+
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+    """Return the positions of indices along each axis, as ``numpy.ravel_multi_index``."""
+
+def real(val: Any) -> DistArray:
+    """Return the real part."""
+
+def real_if_close(a: Any, tol: float = 100) -> DistArray:
+    """Return the real part if the imaginary parts are close to zero (reads one value)."""
+
+reciprocal: _Unary
+"""Return the reciprocal of the argument, element-wise."""
+
+remainder: _Binary
+"""Returns the element-wise remainder of division."""
+
+def repeat(a: ArrayLike, repeats: Any, axis: SupportsIndex | None = None) -> DistArray:
+    """Return each element several times, as ``numpy.repeat``."""
+
+def reshape(
+    a: Any, /, shape: Any = None, order: str = "C", *, copy: builtins.bool | None = None
+) -> DistArray:
+    """Return an array with the same elements in another shape, as ``numpy.reshape``."""
+
+def resize(a: Any, new_shape: Any) -> DistArray:
+    """Return an array of another size: elements in C order, again and again, as ``numpy.resize``."""
+
+def result_type(*arrays_and_dtypes: Any) -> np.dtype:
+    """Return the dtype that arrays, dtypes and Python numbers are promoted to, as NumPy's."""
+
+right_shift: _Binary
+"""Shift the bits of an integer to the right."""
+
+rint: _Unary
+"""Round elements of the array to the nearest integer."""
+
+def roll(a: Any, shift: Any, axis: Any = None) -> DistArray:
+    """Return a copy whose elements have moved along axes, around the ends, as ``numpy.roll``."""
+
+def rollaxis(a: Any, axis: int, start: int = 0) -> DistArray:
+    """Return a view with an axis moved before another one, as ``numpy.rollaxis``."""
+
+def roots(p: Any) -> Any:
+    """Return the roots of a polynomial, as ``numpy.roots``."""
+
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DistArray:
+    """Return a view turned by 90 degrees, ``k`` times, from the first axis to the second."""
+
+def round(a: Any, decimals: int = 0, out: Any = None) -> DistArray:
+    """Round to a number of decimals."""
+
+def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> DistArray:
+    """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
+
+def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> DistArray:
+    """Return the positions at which elements belong in a sorted array, as ``numpy.searchsorted``."""
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> DistArray:
+    """Return elements of the first choice whose condition is true, as ``numpy.select``."""
+
+def session() -> Session:
+    """Return the current session."""
+
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: builtins.bool = False) -> DistArray:
+    """Return the elements of one array that are not in another, in order, each once."""
+
+def setxor1d(ar1: Any, ar2: Any, assume_unique: builtins.bool = False) -> DistArray:
+    """Return the elements that are in one of two arrays only, in order."""
+
+def shares_memory(a: Any, b: Any) -> builtins.bool:
+    """Tell whether two views have an element in common (exact; nothing is sent)."""
+
+sign: _Unary
+"""Returns an element-wise indication of the sign of a number."""
+
+signbit: _Unary
+"""Returns element-wise True where signbit is set (less than zero)."""
+
+sin: _Unary
+"""Trigonometric sine, element-wise."""
+
+def sinc(x: Any) -> DistArray:
+    """Return sin(pi x) / (pi x)."""
+
+sinh: _Unary
+"""Hyperbolic sine, element-wise."""
+
+def sort(
+    a: Any,
+    axis: Any = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: builtins.bool = False,
+) -> DistArray:
+    """Return a sorted copy, as ``numpy.sort``; NaN come last."""
+
+def sort_complex(a: Any) -> DistArray:
+    """Sort along the last axis, as complex numbers."""
+
+spacing: _Unary
+"""Return the distance between x and the nearest adjacent number."""
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DistArray]:
+    """Return views of equal parts along an axis, or of parts that begin at given indices."""
+
+def spmd() -> Session:
+    """Make every rank of ``mpiexec -n P python script.py`` an engine of one session (collective)."""
+
+sqrt: _Unary
+"""Return the non-negative square-root of an array, element-wise."""
+
+square: _Unary
+"""Return the element-wise square of the input."""
+
+def squeeze(a: Any, axis: Any = None) -> DistArray:
+    """Return a view without axes of length 1."""
+
+def stack(
+    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> DistArray:
+    """Join arrays of one shape along a new axis, which is not split, as ``numpy.stack``."""
+
+def start(n: int | None = None) -> Session:
+    """Start ``n`` local MPI engines and make them the current session."""
+
+def std(
+    a: ArrayLike,
+    axis: Any = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+    ddof: float = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = ...,
+    correction: Any = ...,
+) -> DistArray:
+    """Take the square root of the variance."""
+
+def subset(engines: int, session: Session | None = None) -> Session:
+    """Make a session on the first engines of another one, and make it the current one."""
+
+subtract: _Binary
+"""Subtract arguments, element-wise."""
+
+def sum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    """Sum over ``axis``, as ``numpy.sum``."""
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> DistArray:
+    """Return a view with two axes exchanged."""
+
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> DistArray:
+    """Return the elements at positions along an axis, as ``numpy.take``."""
+
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DistArray:
+    """Return elements at positions along an axis, other ones for each lane."""
+
+tan: _Unary
+"""Compute tangent element-wise."""
+
+tanh: _Unary
+"""Compute hyperbolic tangent element-wise."""
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> DistArray:
+    """Sum products over axes of two arrays, as ``numpy.tensordot``."""
+
+def tile(A: Any, reps: Any) -> DistArray:
+    """Return an array again and again along its axes, as ``numpy.tile``; what is sent, once."""
+
+def topk(
+    x: Any, k: int, axis: int = -1, *, largest: builtins.bool = True
+) -> tuple[DistArray, DistArray]:
+    """Return the ``k`` largest elements along an axis in descending order, and their positions."""
+
+def trace(
+    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+) -> DistArray:
+    """Sum diagonals, as ``numpy.trace``."""
+
+def transpose(a: Any, axes: Any = None) -> DistArray:
+    """Return a view with its axes in another order."""
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> DistArray:
+    """Integrate along an axis by the trapezoidal rule, as ``numpy.trapezoid``."""
+
+def tri(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: Any = ...,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+) -> DistArray:
+    """Make a matrix with ones on and below a diagonal, as ``numpy.tri``."""
+
+def tril(m: Any, k: int = 0) -> DistArray:
+    """Return a copy with zeros above a diagonal, as ``numpy.tril``; it lies as the array."""
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DistArray, ...]:
+    """Return the indices of the lower triangle of a matrix, as ``numpy.tril_indices``."""
+
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[DistArray, ...]:
+    """Return the indices of the lower triangle of an array, as ``numpy.tril_indices_from``."""
+
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> DistArray:
+    """Return a view without zeros at the ends of axes, as ``numpy.trim_zeros``."""
+
+def triu(m: Any, k: int = 0) -> DistArray:
+    """Return a copy with zeros below a diagonal, as ``numpy.triu``; it lies as the array."""
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DistArray, ...]:
+    """Return the indices of the upper triangle of a matrix, as ``numpy.triu_indices``."""
+
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[DistArray, ...]:
+    """Return the indices of the upper triangle of an array, as ``numpy.triu_indices_from``."""
+
+true_divide: _Binary
+"""Divide arguments element-wise."""
+
+trunc: _Unary
+"""Return the truncated value of the input, element-wise."""
+
+def union1d(ar1: Any, ar2: Any) -> DistArray:
+    """Return the elements of both arrays in order, each once; see ``unique``."""
+
+def unique(
+    ar: Any,
+    return_index: builtins.bool = False,
+    return_inverse: builtins.bool = False,
+    return_counts: builtins.bool = False,
+    axis: Any = None,
+    *,
+    equal_nan: builtins.bool = True,
+    sorted: builtins.bool = True,
+) -> Any:
+    """Return the distinct elements in order, as ``numpy.unique``."""
+
+def unique_all(x: Any, /) -> UniqueAll:
+    """Return distinct elements, first positions, inverse and counts; each NaN is distinct."""
+
+def unique_counts(x: Any, /) -> UniqueCounts:
+    """Return distinct elements and how many there are of each; each NaN is distinct."""
+
+def unique_inverse(x: Any, /) -> UniqueInverse:
+    """Return distinct elements, and which one each element is; each NaN is distinct."""
+
+def unique_values(x: Any, /) -> DistArray:
+    """Return distinct elements, in order; each NaN is distinct."""
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Take the magics away again."""
+
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
+    """Return the indices along each axis of positions in an array, as ``numpy.unravel_index``."""
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[DistArray, ...]:
+    """Return a view for each index of an axis."""
+
+def unwrap(
+    p: Any, discont: Any = None, axis: int = -1, *, period: float = 6.283185307179586
+) -> DistArray:
+    """Take out jumps of a period: the corrections are added up along the axis."""
+
+def vander(x: Any, N: int | None = None, increasing: builtins.bool = False) -> DistArray:
+    """Return the matrix of powers of numbers, as ``numpy.vander``; rows lie as the numbers do."""
+
+def var(
+    a: ArrayLike,
+    axis: Any = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+    ddof: float = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = ...,
+    correction: Any = ...,
+) -> DistArray:
+    """Variance in two passes, as NumPy: the mean, then the mean square of what is left."""
+
+def vdot(a: Any, b: Any, /) -> DistArray:
+    """Sum the products of the conjugate of all elements with those of another array."""
+
+def vecdot(x1: Any, x2: Any, out: Any = None, axis: int = -1, **options: Any) -> DistArray:
+    """Sum the products of (the conjugate of) vectors along an axis, as ``numpy.vecdot``."""
+
+def vecmat(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
+    """Multiply (conjugated) vectors with matrices, as ``numpy.vecmat``."""
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[DistArray]:
+    """Return views of parts along the first axis, as ``numpy.vsplit``."""
+
+def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> DistArray:
+    """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
+
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    """Choose elements from ``x`` where the condition is true, else from ``y``."""
+
+def zeros(
+    shape: Any,
+    dtype: Any = None,
+    *,
+    dist: Any = None,
+    grid: Any = None,
+    session: Session | None = None,
+    device: Any = None,
+) -> DistArray:
+    """Make an array of zeros."""
+
+def zeros_like(
+    prototype: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: builtins.bool = True,
+    shape: Any = None,
+    *,
+    dist: Any = None,
+    device: Any = None,
+) -> DistArray:
+    """Make an array of zeros that lies like another."""
