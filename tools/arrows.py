@@ -69,8 +69,9 @@ ORDER: dict[str, str] = {
         ufuncs reductions scans differences composed along_axis pickling mapping padding
     """,
     "distnb.client.linalg": """
-        factorization_commands contraction_commands contractions einsum grid_products products
-        panel_commands scalapack_commands qdwh factorizations norms chains diagonals
+        matrix_commands contraction_commands contractions einsum grid_products products
+        panel_commands scalapack_commands factorization_commands qdwh factorizations norms chains
+        diagonals
     """,
     "distnb.client.stats": """
         sets statistics nans weighted quantiles histograms drawing shuffling random

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from distnb.client.linalg.contractions import diagonal
-from distnb.client.linalg.factorization_commands import collective, in_layout, rows
+from distnb.client.linalg.matrix_commands import collective, rows
 from distnb.client.math.reductions import prod
 from distnb.client.math.ufuncs import where
 from distnb.client.record.array import Array, create
 from distnb.client.record.creation import arange, eye
-from distnb.client.record.operations import copied, elementwise
+from distnb.client.record.operations import copied, elementwise, in_layout
 from distnb.geometry.axes import BlockCyclic, Whole
 from distnb.geometry.layout import Grid, Layout, replicated
 from distnb.ops import matrix_functions
@@ -50,7 +50,11 @@ class _Sweep:
         self.steps: Steps = [(i, min(i + WIDTH, k)) for i in range(0, k, WIDTH)]
 
     def run(
-        self, kind: str, followers: Sequence[Array] = (), more: Any = None, back: bool = False
+        self,
+        kind: str,
+        followers: Sequence[Array] = (),
+        more: bool | str | None = None,
+        back: bool = False,
     ) -> None:
         """Record all steps of a kind, from the last to the first if ``back``."""
         steps = [(), *(reversed(self.steps) if back else self.steps), ()]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.lib import _function_base_impl as _numpys
+from numpy.typing import ArrayLike
 
 from distnb.client.math.differences import diff
 from distnb.client.math.scans import cumsum
@@ -23,13 +24,13 @@ __all__: list[str] = []
 
 
 @stands_for(np.fix)
-def fix(x: Any, out: Any = None) -> Array:
+def fix(x: ArrayLike, out: Array | None = None) -> Array:
     """Round towards zero."""
     return elementwise("trunc", asarray(x), out=out)
 
 
 @stands_for(np.angle)
-def angle(z: Any, deg: bool = False) -> Array:
+def angle(z: ArrayLike, deg: bool = False) -> Array:
     """Return the angle of complex numbers."""
     x = asarray(z)
     parts = (x.imag, x.real) if x.dtype.kind == "c" else (0, x)
@@ -38,27 +39,27 @@ def angle(z: Any, deg: bool = False) -> Array:
 
 
 @stands_for(np.iscomplex)
-def iscomplex(x: Any) -> Array:
+def iscomplex(x: ArrayLike) -> Array:
     """Tell which elements have an imaginary part."""
     a = asarray(x)
     return elementwise("not_equal", a.imag, 0) if a.dtype.kind == "c" else zeros_like(a, bool)
 
 
 @stands_for(np.isreal)
-def isreal(x: Any) -> Array:
+def isreal(x: ArrayLike) -> Array:
     """Tell which elements have no imaginary part."""
     return elementwise("equal", asarray(x).imag, 0)
 
 
 @stands_for(np.isposinf)
-def isposinf(x: Any, out: Any = None) -> Array:
+def isposinf(x: ArrayLike, out: Array | None = None) -> Array:
     """Tell which elements are positive infinity."""
     sign = elementwise("signbit", asarray(x))
     return elementwise("logical_and", elementwise("isinf", asarray(x)), ~sign, out=out)
 
 
 @stands_for(np.isneginf)
-def isneginf(x: Any, out: Any = None) -> Array:
+def isneginf(x: ArrayLike, out: Array | None = None) -> Array:
     """Tell which elements are negative infinity."""
     sign = elementwise("signbit", asarray(x))
     return elementwise("logical_and", elementwise("isinf", asarray(x)), sign, out=out)
@@ -66,7 +67,11 @@ def isneginf(x: Any, out: Any = None) -> Array:
 
 @stands_for(np.nan_to_num)
 def nan_to_num(
-    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+    x: ArrayLike,
+    copy: bool = True,
+    nan: float = 0.0,
+    posinf: float | None = None,
+    neginf: float | None = None,
 ) -> Array:
     """Replace NaN and infinities by numbers."""
     a = array(x, copy=copy)
@@ -89,7 +94,7 @@ def nan_to_num(
 
 
 @stands_for(np.real_if_close)
-def real_if_close(a: Any, tol: float = 100) -> Array:
+def real_if_close(a: ArrayLike, tol: float = 100) -> Array:
     """Return the real part if the imaginary parts are close to zero (reads one value)."""
     x = asarray(a)
     if x.dtype.kind != "c":
@@ -99,7 +104,7 @@ def real_if_close(a: Any, tol: float = 100) -> Array:
 
 
 @stands_for(np.sinc)
-def sinc(x: Any) -> Array:
+def sinc(x: ArrayLike) -> Array:
     """Return sin(pi x) / (pi x)."""
     y = np.pi * asarray(x)
     eps = np.finfo(y.dtype).eps if y.dtype.kind == "f" else 1e-20
@@ -108,7 +113,7 @@ def sinc(x: Any) -> Array:
 
 
 @stands_for(np.i0)
-def i0(x: Any) -> Array:
+def i0(x: ArrayLike) -> Array:
     """Return the modified Bessel function of the first kind, order 0."""
     a = asarray(x)
     if a.dtype.kind == "c":
@@ -133,7 +138,7 @@ def _chebyshev(x: Array, factors: Sequence[float]) -> Array:
 
 
 @stands_for(np.sort_complex)
-def sort_complex(a: Any) -> Array:
+def sort_complex(a: ArrayLike) -> Array:
     """Sort along the last axis, as complex numbers."""
     found = sort(asarray(a))
     if found.dtype.kind == "c":
@@ -142,7 +147,9 @@ def sort_complex(a: Any) -> Array:
 
 
 @stands_for(np.unwrap)
-def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * np.pi) -> Array:
+def unwrap(
+    p: ArrayLike, discont: float | None = None, axis: int = -1, *, period: float = 2 * np.pi
+) -> Array:
     """Take out jumps of a period: the corrections are added up along the axis."""
     x = asarray(p)
     d = axis % x.ndim
@@ -165,7 +172,13 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * n
 
 
 @stands_for(np.isclose)
-def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Array:
+def isclose(
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: ArrayLike | None = 1e-5,
+    atol: ArrayLike = 1e-8,
+    equal_nan: bool = False,
+) -> Array:
     """Tell which elements agree within tolerances."""
     numbers, session = (int, float, complex), session_of(a, b, rtol, atol)
     x, y, rtol, atol = (
@@ -185,18 +198,24 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     return near
 
 
-def _nan(x: Any) -> Any:
+def _nan(x: Array | complex) -> Any:
     return elementwise("isnan", x) if isinstance(x, Array) else bool(np.isnan(x))
 
 
 @stands_for(np.allclose)
-def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> bool:
+def allclose(
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: ArrayLike | None = 1e-5,
+    atol: ArrayLike = 1e-8,
+    equal_nan: bool = False,
+) -> bool:
     """Tell whether all elements agree within tolerances (reads one value)."""
     return bool(reduce("all", isclose(a, b, rtol, atol, equal_nan)))
 
 
 @stands_for(np.array_equiv)
-def array_equiv(a1: Any, a2: Any) -> bool:
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> bool:
     """Tell whether all elements are equal where they meet by broadcasting (reads one value)."""
     session = session_of(a1, a2)
     x, y = asarray(a1, session=session), asarray(a2, session=session)
@@ -211,7 +230,7 @@ def array_equiv(a1: Any, a2: Any) -> bool:
 
 
 @stands_for(np.apply_over_axes)
-def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Array:
+def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: ArrayLike) -> Array:
     """Call a function that reduces along one axis for one axis after the other."""
     x = asarray(a)
     for axis in np.ravel(axes):

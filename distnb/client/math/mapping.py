@@ -9,6 +9,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.math.pickling import pickled
 from distnb.client.record import host_arrays
@@ -28,7 +29,13 @@ __all__: list[str] = []
 _Dtypes = tuple[np.dtype, ...]
 
 
-def map_(function: Callable[..., Any], /, *arrays: Any, dtype: Any = None, **constants: Any) -> Any:
+def map_(
+    function: Callable[..., Any],
+    /,
+    *arrays: Any,
+    dtype: DTypeLike | tuple[DTypeLike, ...] | None = None,
+    **constants: Any,
+) -> Any:
     """Apply a function of NumPy arrays, element by element, on the engines.
 
     Each engine calls the function with its own parts of the arrays, which are broadcast and brought
@@ -103,7 +110,7 @@ def _constant(x: Any) -> Any:
     return x if found is None else found.copy()
 
 
-def _given(dtype: Any) -> _Dtypes:
+def _given(dtype: DTypeLike | tuple[DTypeLike, ...]) -> _Dtypes:
     return tuple(numeric(d) for d in (dtype if isinstance(dtype, tuple) else (dtype,)))
 
 
@@ -128,7 +135,9 @@ def _asked(function: Callable[..., Any], ins: Sequence[Any]) -> _Dtypes:
         ) from error
 
 
-def _mapped(function: Any, name: str, ins: Sequence[Any], dtypes: _Dtypes) -> Any:
+def _mapped(
+    function: Callable[..., Any] | calling.Elements, name: str, ins: Sequence[Any], dtypes: _Dtypes
+) -> Any:
     """Call a function where the arrays are; return its results."""
     session = next(x for x in ins if isinstance(x, Array)).session
     shape = broadcast_shape(ins, ())
@@ -148,7 +157,7 @@ def _mapped(function: Any, name: str, ins: Sequence[Any], dtypes: _Dtypes) -> An
     return results[0] if len(results) == 1 else results
 
 
-def _spread(x: Any, shape: Ints) -> Any:
+def _spread(x: ArrayLike, shape: Ints) -> Any:
     """Return an operand in the notebook as the function gets it."""
     found = x.here if isinstance(x, Array) else x
     if not isinstance(found, np.ndarray):
@@ -245,7 +254,7 @@ def _of_first(called: calling.Elements, ins: Sequence[Any]) -> list[np.dtype]:
     return [np.asarray(one).dtype for one in (found if isinstance(found, tuple) else (found,))]
 
 
-def _first(x: Any) -> Any:
+def _first(x: ArrayLike) -> Any:
     """Return the first element of an operand."""
     return np.asarray(x[(0,) * x.ndim] if isinstance(x, Array) else x).flat[0]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.math.reductions import mean
+from distnb.client.record.arguments import Axis
 from distnb.client.record.array import Array, create
 from distnb.client.record.creation import arange, asarray
 from distnb.client.record.indexing import some_axes
@@ -22,6 +24,8 @@ from distnb.geometry.views import Placed, follow
 
 __all__ = ["pad", "trim_zeros"]
 
+#: It has one signature for each kind of mode.
+_NUMPYS: Any = np.pad
 #: mode -> the names of its options, with their defaults.
 _OPTIONS: dict[str, dict[str, Any]] = {
     "constant": {"constant_values": 0},
@@ -39,7 +43,12 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 
 
 @stands_for(np.pad)
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
+def pad(
+    array: ArrayLike,
+    pad_width: ArrayLike | dict[int, Any],
+    mode: str = "constant",
+    **kwargs: Any,
+) -> Array:
     """Return a larger array with margins filled in one of many ways, as ``numpy.pad``.
 
     The result follows the array; axes that are split in intervals get blocks. The middle is one
@@ -68,7 +77,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
     x = asarray(array)
     margins = _margins(x, pad_width, mode, kwargs)
     if x.here is not None:
-        return settled(x.session, np.pad(x.here, pad_width, mode, **kwargs))
+        return settled(x.session, _NUMPYS(x.here, pad_width, mode, **kwargs))
     options = _OPTIONS[mode] | kwargs
     shape = tuple(n + a + b for n, (a, b) in zip(x.shape, margins, strict=True))
     found = create(x.session, shape, x.dtype, _layout(x, shape), ("empty",))
@@ -85,7 +94,12 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
     return found
 
 
-def _margins(x: Array, width: Any, mode: Any, kwargs: dict[str, Any]) -> list[tuple[int, int]]:
+def _margins(
+    x: Array,
+    width: ArrayLike | dict[int, Any],
+    mode: str,
+    kwargs: dict[str, Any],
+) -> list[tuple[int, int]]:
     """Return the widths before and after along each axis; raises what NumPy raises."""
     if callable(mode):
         raise TypeError(
@@ -93,8 +107,8 @@ def _margins(x: Array, width: Any, mode: Any, kwargs: dict[str, Any]) -> list[tu
         )
     # NumPy checks all on an array as empty as this one, and as small as can be.
     sample = np.zeros(tuple(min(n, 1) for n in x.shape), x.dtype)
-    np.pad(sample, _narrow(width), mode, **kwargs)
-    pairs = width
+    _NUMPYS(sample, _narrow(width), mode, **kwargs)
+    pairs: Any = width
     if isinstance(width, dict):
         pairs = [(0, 0)] * x.ndim
         for d, given in width.items():
@@ -111,7 +125,7 @@ def _narrow(width: Any) -> Any:
     return min(width, 1) if isinstance(width, int) else np.minimum(width, 1)
 
 
-def _pairs(value: Any, ndim: int) -> Any:
+def _pairs(value: ArrayLike | None, ndim: int) -> Any:
     """Return a pair for each axis: NumPy's scalars, which are not weak, where NumPy has them."""
     if value is None:
         return [(None, None)] * ndim
@@ -154,7 +168,7 @@ class _Lane(NamedTuple):
         return [side for side in both if self.widths[side[0]]]
 
 
-def _constant(lane: _Lane, values: Any) -> None:
+def _constant(lane: _Lane, values: Sequence[Any]) -> None:
     for side, margin, _ in lane.sides():
         assign(margin, np.asarray(values[side]).astype(lane.x.dtype))
 
@@ -164,7 +178,7 @@ def _edge(lane: _Lane) -> None:
         assign(margin, edge)
 
 
-def _ramp(lane: _Lane, values: Any) -> None:
+def _ramp(lane: _Lane, values: Sequence[Any]) -> None:
     """Fill margins with evenly spaced numbers, from a value to the edge, as ``linspace``."""
     for side, margin, edge in lane.sides():
         n = lane.widths[side]
@@ -187,7 +201,7 @@ def _reversed(x: Array, d: int) -> Array:
 
 
 def _statistic(function: Callable[[Array, int], Any]) -> Callable[[_Lane, Any], None]:
-    def fill(lane: _Lane, lengths: Any) -> None:
+    def fill(lane: _Lane, lengths: Sequence[int | None]) -> None:
         low, high = lane.ends
         most = high - low
         cut = [most if n is None else min(n, most) for n in lengths]
@@ -271,7 +285,7 @@ _FILL: dict[str, Callable[..., None]] = {
 
 
 @stands_for(np.trim_zeros)
-def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Array:
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
     """Return a view without zeros at the ends of axes, as ``numpy.trim_zeros``.
 
     Its shape depends on the elements: it is waited for two numbers of each axis.

@@ -46,6 +46,7 @@ __all__ = [
     "copied",
     "elementwise",
     "from_host",
+    "in_layout",
     "on_engines",
     "settled",
     "simple",
@@ -111,6 +112,12 @@ def copied(x: Array, dtype: np.dtype, layout: Layout) -> Any:
     out = create(x.session, x.shape, dtype, layout, ("empty",))
     record_apply("copy", (out,), (as_dist(x, x.session),), None, ())
     return out
+
+
+def in_layout(x: Array, layout: Layout, dtype: np.dtype | None = None) -> Any:
+    """Return all of a base with the elements of ``x`` in a layout: itself, or an aligned copy."""
+    there = x.dbase.layout == layout and x.dview.is_whole(x.dbase.shape)
+    return x if there and dtype in (None, x.dtype) else copied(x, dtype or x.dtype, layout)
 
 
 def move_out(base: Base, layout: Layout | None = None) -> None:

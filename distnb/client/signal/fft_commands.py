@@ -22,7 +22,7 @@ import numpy as np
 
 from distnb.client.record.array import Array, create
 from distnb.client.record.creation import arange, empty, zeros
-from distnb.client.record.operations import as_dist, copied, elementwise
+from distnb.client.record.operations import as_dist, copied, elementwise, in_layout
 from distnb.client.record.placement import stay
 from distnb.geometry.axes import Block, BlockCyclic, Whole
 from distnb.geometry.boxes import is_boxes
@@ -129,12 +129,12 @@ def _follow(x: Array, legs: list[Leg], fresh: bool, hermitian: Hermitian | None 
             found = _along(found, leg.step, leg.layout)
         elif ahead is not None and _turns(found, leg, ahead, hermitian if not legs[1:] else None):
             legs = legs[1:]
-            found = _brought(found, leg.layout)
+            found = in_layout(found, leg.layout)
             found = _pencils(found, leg.step, ahead, None if legs else hermitian)
         elif _is_whole(found) and _turns(found, leg._replace(layout=found.dbase.layout), leg):
             found = _pencils(found, None, leg, None if legs else hermitian)
         elif not legs and hermitian is not None:
-            found = _pencils(_brought(found, leg.layout), None, leg, hermitian)
+            found = _pencils(in_layout(found, leg.layout), None, leg, hermitian)
         else:
             found = _local(found, leg.step, leg.layout, fresh=fresh or found is not x)
     return found
@@ -171,14 +171,9 @@ def _is_whole(x: Array) -> bool:
     return x.dview.is_whole(x.dbase.shape)
 
 
-def _brought(x: Array, layout: Layout) -> Array:
-    """Return an array whose base lies in a layout."""
-    return x if _is_whole(x) and x.dbase.layout == layout else copied(x, x.dtype, layout)
-
-
 def _local(x: Array, step: Step, layout: Layout, fresh: bool = True) -> Array:
     """Transform lanes that are whole in a layout; in place if the array is nobody else's."""
-    source = _brought(x, layout)
+    source = in_layout(x, layout)
     shape, dtype = step.of(x.shape, x.dtype)
     in_place = (fresh or source is not x) and (shape, dtype) == (x.shape, x.dtype)
     out = source if in_place else create(x.session, shape, dtype, layout, ("empty",))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.math.scans import cumsum
+from distnb.client.record.arguments import Axis
 from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray, empty
 from distnb.client.record.operations import elementwise
@@ -20,7 +20,9 @@ from distnb.geometry.layout import Ints
 __all__ = ["weighted"]
 
 
-def weighted(x: Array, q: np.ndarray, weights: Any, axis: Any, axes: Ints, skip: bool) -> Array:
+def weighted(
+    x: Array, q: np.ndarray, weights: ArrayLike, axis: Axis, axes: Ints, skip: bool
+) -> Array:
     """Return the elements at which the share of weights reaches each of ``q``: [q, *kept].
 
     ``skip``: whether NaN are left out. Whether weights are negative, or add up to nothing, is read.
