@@ -42,8 +42,7 @@ check: .venv/ready  ## lint, format, types, import arrows, sizes
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
-	$(PY) tools/arrows.py
-	$(PY) tools/sizes.py
+	$(PY) -m tools.house
 
 notebook: .venv/ready-notebook  ## open JupyterLab in notebooks/
 	cd notebooks && ../$(PY) -m jupyterlab $(ARGS)

@@ -1367,7 +1367,7 @@ reciprocal: _Unary
 remainder: _Binary
 """Returns the element-wise remainder of division."""
 
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> DistArray:
+def repeat(a: ArrayLike, repeats: Any, axis: SupportsIndex | None = None) -> DistArray:
     """Return each element several times, as ``numpy.repeat``."""
 
 def reshape(

@@ -17,22 +17,22 @@ def at_once(session, made=None, stream=1 << 25):
     for tiles of one size only.
     """
     made = made or compiler.Compiler(wait=True)
-    watches = [worker.executor.watch for worker in session.transport.workers]
+    executors = [worker.executor for worker in session.transport.workers]
     before = (
         *(loops.TILE, kernels._COMES_BACK, kernels._STREAMED, kernels._ROW),
-        [watch.compiler for watch in watches],
+        [executor.compiler for executor in executors],
     )
-    _set(_TILE, 1, stream, 1, [made] * len(watches), watches)
+    _set(_TILE, 1, stream, 1, [made] * len(executors), executors)
     try:
         yield made
     finally:
-        _set(*before, watches)
+        _set(*before, executors)
 
 
-def _set(tile, comes_back, stream, row, compilers, watches):
+def _set(tile, comes_back, stream, row, compilers, executors):
     loops.TILE, kernels._COMES_BACK = tile, comes_back
     kernels._STREAMED, kernels._ROW = stream, row
-    for watch, made in zip(watches, compilers, strict=True):
-        watch.compiler = made
+    for executor, made in zip(executors, compilers, strict=True):
+        executor.compiler = made
     loops.scheme.cache_clear()
     kernels.program.cache_clear()

@@ -24,7 +24,7 @@ ORDER: dict[str, str] = {
         common geometry ops measure wire plans engines client widgets magics
         fft linalg random namespace testing
     """,
-    "distnb.common": "errors config interrupts lazy calling",
+    "distnb.common": "errors config machine interrupts lazy calling",
     "distnb.geometry": "slices axes layout boxes views overlaps",
     "distnb.ops": "philox samplers filling matrix_functions table",
     "distnb.measure": "replay comparison metrics advice events records snapshot",
@@ -32,7 +32,7 @@ ORDER: dict[str, str] = {
     "distnb.plans": "transfer traffic gather_scatter temporaries forecast",
     "distnb.engines": "runtime fusion collectives linalg worker server",
     "distnb.engines.runtime": """
-        comm exchange shared_segments store zero_copy creation threads user_functions
+        comm exchange shared_segments memory store zero_copy creation threads user_functions
     """,
     "distnb.engines.fusion": """
         reduction_blocks groups amounts loops fp_flags compiled_loops compiler kernels replicas
@@ -49,11 +49,12 @@ ORDER: dict[str, str] = {
         transport session record shape select math linalg stats signal array reports
     """,
     "distnb.client.transport": """
-        contract monitor socket_client sockets mpiexec watchdog launch
+        contract inprocess spmd client_hooks ipyparallel_transport monitor socket_client
+        socket_transport mpiexec watchdog launch
     """,
     "distnb.client.session": """
-        call_sites failures journal windows user_functions recorder session bases budget deferred
-        progress observing current
+        call_sites failures budget handle_table journal windows user_functions deferred recorder
+        connection replies measuring observing progress extensions session bases current
     """,
     "distnb.client.record": """
         arguments array indexing host_arrays operation_cache operations eager placement reducing
@@ -79,12 +80,12 @@ ORDER: dict[str, str] = {
         cell_trace doctor subset_copies scaling memory_bandwidth profiling memory_report referrers
     """,
     "distnb.widgets": "drawing layouts times status",
-    "distnb.widgets.drawing": "text bars matrices page",
+    "distnb.widgets.drawing": "text markup bars matrices page",
     "distnb.widgets.layouts": """
         engine_memory picture layout_svg layout_view halo migration several proposal chooser
     """,
     "distnb.widgets.times": """
-        columns account ladder operations changes trace timing timeline scaling
+        columns account ladder operations changes trace pages timeline timing scaling
     """,
     "distnb.widgets.status": "status usage doctor dashboard_view dashboard",
     "distnb.magics": """
@@ -110,11 +111,12 @@ OTHERS: dict[str, str] = {
     "distnb.engines.server.curve": "zmq",
     "distnb.engines.server.monitor": "zmq",
     "distnb.client.math.pickling": "cloudpickle",
-    "distnb.client.transport.contract": "ipyparallel",
+    "distnb.client.transport.client_hooks": "ipyparallel",
+    "distnb.client.transport.ipyparallel_transport": "ipyparallel",
     "distnb.client.transport.launch": "ipyparallel",
     "distnb.client.transport.monitor": "zmq",
     "distnb.client.transport.socket_client": "zmq",
-    "distnb.client.transport.sockets": "zmq",
+    "distnb.client.transport.socket_transport": "ipyparallel zmq",
     "distnb.magics": "IPython",
     "distnb.widgets": "ipywidgets matplotlib [IPython]",
     "distnb.widgets.times.timeline": "anywidget traitlets",

@@ -1,8 +1,8 @@
-"""Ctrl-C, put off while something is half done.
+"""Ctrl-C, deferred while something is half done.
 
 Python raises KeyboardInterrupt between any two instructions of the main thread. A step that must
-be done wholly or not at all holds the signal back until its end, and lets it through where it
-waits. Other threads never get it.
+be done wholly or not at all defers the signal until its end, and lets it through where it waits.
+Other threads never get it.
 
 Engines are told to stop by a signal of distnb's own. Unlike SIGINT it does nothing outside of such
 a window, so it can never make an engine lose a message.
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["STOP", "held", "interruptible", "listen", "shielded"]
+__all__ = ["STOP", "deferred_interrupts", "interruptible", "listen", "shielded"]
 
 _T = TypeVar("_T")
 
@@ -28,7 +28,7 @@ _signal: Any = sys.modules.get("_signal", signal)
 STOP = signal.SIGUSR2
 
 
-class _Hold(NamedTuple):
+class _Deferral(NamedTuple):
     """What to do with Ctrl-C outside of the block, and what came meanwhile."""
 
     handler: Callable[..., Any]
@@ -37,7 +37,7 @@ class _Hold(NamedTuple):
     shields: list[bool]
 
     def come(self, *args: Any) -> None:
-        """Do what the handler does where that is let through, else put it off."""
+        """Do what the handler does where that is let through, else note it."""
         if self.windows and not self.shields:
             self.windows.clear()  # if the handler raises, nothing more is let through
             self.handler(*args)
@@ -46,14 +46,14 @@ class _Hold(NamedTuple):
             self.noted.append(args)
 
     def catch_up(self) -> None:
-        """Do what was put off."""
+        """Do what was deferred."""
         if self.noted:
             args = self.noted[-1]
             self.noted.clear()
             self.handler(*args)
 
 
-_HOLDS: list[_Hold] = []
+_DEFERRALS: list[_Deferral] = []
 
 
 def _in_main_thread() -> bool:
@@ -61,55 +61,55 @@ def _in_main_thread() -> bool:
 
 
 @contextmanager
-def held(forget: bool = False, handler: Any = None) -> Iterator[None]:
-    """Put Ctrl-C off until the end of the outermost such block, or drop what comes (``forget``).
+def deferred_interrupts(forget: bool = False, handler: Any = None) -> Iterator[None]:
+    """Defer Ctrl-C until the end of the outermost such block, or drop what comes (``forget``).
 
     ``handler`` is what Ctrl-C does where it is let through, by default what it does outside.
     """
-    before = None if _HOLDS or not _in_main_thread() else _signal.getsignal(signal.SIGINT)
+    before = None if _DEFERRALS or not _in_main_thread() else _signal.getsignal(signal.SIGINT)
     handler = handler or before
     if before is None or not callable(handler):
         yield
         return
-    hold = _Hold(handler, [], [], [])
-    _signal.signal(signal.SIGINT, hold.come)
-    _HOLDS.append(hold)
+    deferral = _Deferral(handler, [], [], [])
+    _signal.signal(signal.SIGINT, deferral.come)
+    _DEFERRALS.append(deferral)
     try:
         yield
     finally:
-        _HOLDS.remove(hold)
+        _DEFERRALS.remove(deferral)
         _signal.signal(signal.SIGINT, before)
         if not forget:
-            hold.catch_up()
+            deferral.catch_up()
 
 
 def interruptible(function: Callable[[], _T]) -> _T:
-    """Call a function within a held block, and let Ctrl-C through, also what was put off so far.
+    """Call a function where interrupts are deferred, and let them through, also earlier ones.
 
     Not a context manager: KeyboardInterrupt can come between the end of its block and its own code.
     """
-    if not _HOLDS or not _in_main_thread():
+    if not _DEFERRALS or not _in_main_thread():
         return function()
-    hold = _HOLDS[-1]
+    deferral = _DEFERRALS[-1]
     try:
-        hold.windows.append(True)
-        hold.catch_up()
+        deferral.windows.append(True)
+        deferral.catch_up()
         return function()
     finally:
-        hold.windows.clear()
+        deferral.windows.clear()
 
 
 def shielded(function: Callable[[], _T]) -> _T:
-    """Call a function and put Ctrl-C off once more, within a function that is ``interruptible``."""
-    if not _HOLDS or not _in_main_thread() or not _HOLDS[-1].windows:
+    """Call a function and defer Ctrl-C once more, within a function that is ``interruptible``."""
+    if not _DEFERRALS or not _in_main_thread() or not _DEFERRALS[-1].windows:
         return function()
-    hold = _HOLDS[-1]
+    deferral = _DEFERRALS[-1]
     try:
-        hold.shields.append(True)
+        deferral.shields.append(True)
         return function()
     finally:
-        hold.shields.clear()
-        hold.catch_up()
+        deferral.shields.clear()
+        deferral.catch_up()
 
 
 def listen() -> None:
@@ -118,8 +118,8 @@ def listen() -> None:
 
 
 def _stop(*args: Any) -> None:
-    if _HOLDS and _HOLDS[-1].windows and not _HOLDS[-1].shields:
-        _HOLDS[-1].windows.clear()
+    if _DEFERRALS and _DEFERRALS[-1].windows and not _DEFERRALS[-1].shields:
+        _DEFERRALS[-1].windows.clear()
         raise KeyboardInterrupt
-    if _HOLDS:
-        _HOLDS[-1].noted.append(args)
+    if _DEFERRALS:
+        _DEFERRALS[-1].noted.append(args)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakSet
 
 from distnb.client.session import current
 from distnb.client.session.session import Session
+from distnb.client.transport import client_hooks
 from distnb.magics.arguments import arrays_of
 
 __all__ = ["Cells", "follow_cells", "nested"]
+
+#: Clients with a hook of ours.
+_FOLLOWED: WeakSet[Any] = WeakSet()
 
 
 class Cells:
@@ -47,6 +52,7 @@ class Cells:
         """Undo everything."""
         self.shell.events.unregister("pre_run_cell", self.before)
         self.shell.events.unregister("post_run_cell", self.after)
+        _unfollow(self.shell)
 
 
 @contextmanager
@@ -73,38 +79,51 @@ def follow_cells(shell: Any) -> None:
     """Let ``%px`` of the current session see the notebook's arrays under their names."""
     session = current.active()
     client = getattr(session.transport, "client", None) if session is not None else None
-    if client is None or getattr(client, "_distnb_session", None) is session:
+    if session is None or client is None:
         return
-    first = not hasattr(client, "_distnb_session")
-    client._distnb_session = session
-    client.activate()  # %px means the engines of the newest session
-    if first:
-        _bind_before(client, shell)
+    hook = client_hooks.installed(client, "names")
+    if not isinstance(hook, _TellNames):
+        hook = _TellNames(shell)
+        client_hooks.install(client, "names", hook)
+        _FOLLOWED.add(client)
+    if hook.session is not session:
+        hook.session = session
+        client.activate()  # %px means the engines of the newest session
 
 
-def _bind_before(client: Any, shell: Any) -> None:
-    """Send the pending batch and the arrays' names before code that runs on a client's engines."""
-    send = client.send_execute_request
-    told: list[Any] = []
-    reached: set[Any] = set()
+def _unfollow(shell: Any) -> None:
+    """Undo this for all clients."""
+    for client in list(_FOLLOWED):
+        hook = client_hooks.installed(client, "names")
+        if isinstance(hook, _TellNames) and hook.shell is shell:
+            client_hooks.uninstall(client, "names")
+            _FOLLOWED.discard(client)
 
-    def send_after_flush(*args: Any, **kwargs: Any) -> Any:
-        """Send them once for all engines.
 
-        A batch between code for one engine and for the next would keep the second waiting until the
-        first has ended, and code may communicate.
-        """
-        session = client._distnb_session
+class _TellNames:
+    """The hook that sends the pending batch and the arrays' names before code for engines.
+
+    Once for all engines: a batch between code for one engine and for the next would keep the second
+    waiting until the first has ended, and code may communicate.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        #: The session whose arrays are told, the newest of the client.
+        self.session: Session | None = None
+        self._told: tuple[Any, ...] = ()
+        self._reached: set[object] = set()
+
+    def __call__(self, send: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:
+        session, engine = self.session, kwargs.get("ident")
         if session is not None and not session.closed:
-            state = [session, session.recorded, names := _bound(shell, session)]
-            if state != told or kwargs.get("ident") in reached:
+            names = _bound(self.shell, session)
+            if (session, session.recorded, names) != self._told or engine in self._reached:
                 session.bind(names)
-                told[:] = [session, session.recorded, names]
-                reached.clear()
-            reached.add(kwargs.get("ident"))
+                self._told = session, session.recorded, names
+                self._reached.clear()
+            self._reached.add(engine)
         return send(*args, **kwargs)
-
-    client.send_execute_request = send_after_flush
 
 
 def _bound(shell: Any, session: Session) -> list[Any]:

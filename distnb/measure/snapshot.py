@@ -126,8 +126,8 @@ class Live(NamedTuple):
     def running(self) -> str:
         """What the engines are at: the slowest one's command, with its source line."""
         slowest = self.slowest
-        ahead = self.engines if slowest is None else (slowest,)
-        return next((e.running for e in ahead if e.running), "")
+        those = self.engines if slowest is None else (slowest,)
+        return next((e.running for e in those if e.running), "")
 
     def __repr__(self) -> str:
         alive = sum(e.alive for e in self.engines)

@@ -21,7 +21,6 @@ from distnb.plans.temporaries import (
     Life,
     lives_of,
     new_layout,
-    reads,
 )
 from distnb.plans.traffic import Traffic, reduction, traffic
 from distnb.wire.protocol import (
@@ -229,7 +228,7 @@ class _Replay:
     # -- commands ----------------------------------------------------------------------------
 
     def _apply(self, position: int, command: Apply) -> None:
-        ins = reads(command)
+        ins = command.reads
         for made in command.outs:
             if self.fresh.pop(made.base, None) == command.site:
                 self._follow(made, [x for x in command.ins if isinstance(x, Operand)])

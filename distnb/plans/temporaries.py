@@ -18,20 +18,9 @@ from distnb.geometry.views import (
     View,
     follow,
 )
-from distnb.wire.protocol import (
-    Apply,
-    Bind,
-    Collective,
-    Command,
-    Create,
-    Fetch,
-    Free,
-    Local,
-    Operand,
-    Reduce,
-)
+from distnb.wire.protocol import Apply, Command, Create, Free, bases_of
 
-__all__ = ["Life", "alike", "lives_of", "named", "new_layout", "reads"]
+__all__ = ["Life", "alike", "lives_of", "new_layout"]
 
 #: Of the elements of a block, one in so many may travel so that a temporary need not be stored.
 _FEW = 8
@@ -51,31 +40,11 @@ def lives_of(commands: Sequence[Command]) -> dict[int, Life]:
     found: dict[int, Life] = {}
     for position, command in enumerate(commands):
         if isinstance(command, Apply):
-            for x in (*reads(command), *command.outs):
-                if x.base in made:
-                    found[x.base] = Life(found.get(x.base, Life(position, 0)).first, position)
-        else:
-            made -= named(command)
+            for base in made & bases_of(command):
+                found[base] = Life(found.get(base, Life(position, 0)).first, position)
+        elif not isinstance(command, Create):
+            made -= bases_of(command)
     return {base: life for base, life in found.items() if base in made}
-
-
-def reads(command: Apply) -> list[Operand]:
-    """Return the arrays that an operation reads."""
-    found = [x for x in command.ins if isinstance(x, Operand)]
-    return found if command.where is None else [*found, command.where]
-
-
-def named(command: Command) -> set[int]:
-    """Return the bases that a command needs which is not elementwise."""
-    if isinstance(command, Reduce | Fetch):
-        return {command.operand.base, *([command.out] if isinstance(command, Reduce) else [])}
-    if isinstance(command, Local):
-        return {x.base for x in (command.out, *command.ins)}
-    if isinstance(command, Collective):
-        return {x.base for x in (*command.outs, *command.ins)}
-    if isinstance(command, Bind):
-        return {x.base for _, x in command.names}
-    return set()
 
 
 def new_layout(

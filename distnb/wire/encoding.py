@@ -121,7 +121,7 @@ def decode(data: bytes) -> Any:
         return found
     batch = _packed(found)
     try:
-        commands = [_renumbered(c, batch.handles) for c in commands_of(batch.text)]
+        commands = [c.renumbered(batch.handles) for c in commands_of(batch.text)]
         bound = tuple([filled(c, batch.values) for c in commands])
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise _no_batch(found) from error
@@ -240,7 +240,8 @@ def _flat(command: Command, numbers: _Numbers, values: list[Any]) -> Any:
     if isinstance(command, Collective):
         values.append(command.args)
         command = command._replace(args=Param("args", len(values) - 1))
-    return _renumbered(command, numbers)
+    # What is no command is for the other side to refuse.
+    return command.renumbered(numbers) if isinstance(command, Command) else command
 
 
 def _param(x: Any, values: list[Any]) -> tuple[str, int]:
@@ -285,28 +286,6 @@ def _round(command: Any) -> Command:
     if kind == "f":
         return Free(tuple(fields[0]))
     raise ValueError(f"got a command {kind!r}")
-
-
-def _renumbered(command: Any, numbers: Any) -> Any:
-    """Return a command with other numbers of bases, and without its site."""
-    changed: dict[str, Any] = {}
-    for name in getattr(command, "_fields", ()):
-        x = getattr(command, name)
-        if name == "site":
-            changed[name] = 0
-        elif name in ("base", "out") and type(x) is int:
-            changed[name] = numbers[x]
-        elif name == "bases":
-            changed[name] = tuple([numbers[h] for h in x])
-        else:
-            changed[name] = _operands(x, numbers)
-    return command._replace(**changed) if changed else command
-
-
-def _operands(x: Any, numbers: Any) -> Any:
-    if type(x) is Operand:
-        return Operand(numbers[x.base], x.view)
-    return tuple([_operands(y, numbers) for y in x]) if type(x) is tuple else x
 
 
 #: Types of scalars that travel as they are.

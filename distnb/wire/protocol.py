@@ -6,7 +6,8 @@ vocabulary. :mod:`distnb.wire.encoding` makes bytes of them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import View
@@ -35,12 +36,15 @@ __all__ = [
     "Reply",
     "Survey",
     "Typed",
+    "bases_of",
     "title",
-    "written",
 ]
 
 #: Version of the messages; client and engines must agree.
 PROTOCOL = 7
+
+#: Handles of bases, or their numbers in a batch, under the other ones.
+Numbers = Mapping[int, int] | Sequence[int]
 
 
 class Operand(NamedTuple):
@@ -49,14 +53,20 @@ class Operand(NamedTuple):
     base: int
     view: View
 
+    def renumbered(self, numbers: Numbers) -> Operand:
+        """Return the same view of the base that has a number in place of this handle."""
+        return Operand(numbers[self.base], self.view)
+
+
+#: Several of them.
+Operands: TypeAlias = tuple[Operand, ...]
+
 
 class InNotebook(NamedTuple):
     """An array that no engine holds, as ``%px`` is told of it."""
 
     shape: Ints
     dtype: str
-    #: No base on the engines has this handle.
-    base: int = 0
 
 
 class Typed(NamedTuple):
@@ -71,6 +81,10 @@ class Function(NamedTuple):
 
     number: int
     name: str = ""
+
+
+# Every command says itself which views it ``reads`` and which bases it ``writes``, and what it is
+# with other numbers for its bases; those of a batch that travels have no source line.
 
 
 class Create(NamedTuple):
@@ -88,6 +102,20 @@ class Create(NamedTuple):
     how: tuple[Any, ...]
     site: int
 
+    @property
+    def reads(self) -> Operands:
+        """The views that it reads."""
+        return ()
+
+    @property
+    def writes(self) -> Ints:
+        """The bases that it writes."""
+        return (self.base,)
+
+    def renumbered(self, numbers: Numbers) -> Create:
+        """Return the same on other bases."""
+        return self._replace(base=numbers[self.base], site=0)
+
 
 class Apply(NamedTuple):
     """Apply an elementwise operation to operands of one shape (already broadcast).
@@ -103,6 +131,23 @@ class Apply(NamedTuple):
     options: tuple[tuple[str, str], ...]
     site: int
 
+    @property
+    def reads(self) -> Operands:
+        """The views that it reads."""
+        found = tuple([x for x in self.ins if type(x) is Operand])
+        return found if self.where is None else (*found, self.where)
+
+    @property
+    def writes(self) -> Ints:
+        """The bases that it writes."""
+        return tuple([o.base for o in self.outs])
+
+    def renumbered(self, numbers: Numbers) -> Apply:
+        """Return the same on other bases."""
+        ins = tuple([x.renumbered(numbers) if type(x) is Operand else x for x in self.ins])
+        where = None if self.where is None else self.where.renumbered(numbers)
+        return Apply(self.op, _all(self.outs, numbers), ins, where, self.options, 0)
+
 
 class Reduce(NamedTuple):
     """Reduce a view along ``axes`` into a new base, whose axes are the kept ones in order."""
@@ -113,6 +158,21 @@ class Reduce(NamedTuple):
     axes: Ints
     dtype: str
     site: int
+
+    @property
+    def reads(self) -> Operands:
+        """The views that it reads."""
+        return (self.operand,)
+
+    @property
+    def writes(self) -> Ints:
+        """The bases that it writes."""
+        return (self.out,)
+
+    def renumbered(self, numbers: Numbers) -> Reduce:
+        """Return the same on other bases."""
+        operand = self.operand.renumbered(numbers)
+        return self._replace(out=numbers[self.out], operand=operand, site=0)
 
 
 class Local(NamedTuple):
@@ -126,6 +186,20 @@ class Local(NamedTuple):
     out: Operand
     ins: tuple[Operand, ...]
     site: int
+
+    @property
+    def reads(self) -> Operands:
+        """The views that it reads."""
+        return self.ins
+
+    @property
+    def writes(self) -> Ints:
+        """The bases that it writes."""
+        return (self.out.base,)
+
+    def renumbered(self, numbers: Numbers) -> Local:
+        """Return the same on other bases."""
+        return Local(self.op, self.out.renumbered(numbers), _all(self.ins, numbers), 0)
 
 
 class Collective(NamedTuple):
@@ -141,6 +215,21 @@ class Collective(NamedTuple):
     args: tuple[Any, ...]
     site: int
 
+    @property
+    def reads(self) -> Operands:
+        """The views that it reads."""
+        return self.ins
+
+    @property
+    def writes(self) -> Ints:
+        """The bases that it writes."""
+        return tuple([o.base for o in self.outs])
+
+    def renumbered(self, numbers: Numbers) -> Collective:
+        """Return the same on other bases."""
+        outs, ins = _all(self.outs, numbers), _all(self.ins, numbers)
+        return Collective(self.op, outs, ins, self.args, 0)
+
 
 class Fetch(NamedTuple):
     """Send this rank's part of a view with the reply, as value ``slot``."""
@@ -149,11 +238,39 @@ class Fetch(NamedTuple):
     operand: Operand
     site: int
 
+    @property
+    def reads(self) -> Operands:
+        """The views that it reads."""
+        return (self.operand,)
+
+    @property
+    def writes(self) -> Ints:
+        """The bases that it writes."""
+        return ()
+
+    def renumbered(self, numbers: Numbers) -> Fetch:
+        """Return the same on other bases."""
+        return Fetch(self.slot, self.operand.renumbered(numbers), 0)
+
 
 class Free(NamedTuple):
     """Drop bases, and functions, whose numbers are negative."""
 
     bases: Ints
+
+    @property
+    def reads(self) -> Operands:
+        """The views that it reads."""
+        return ()
+
+    @property
+    def writes(self) -> Ints:
+        """The bases that it writes."""
+        return ()
+
+    def renumbered(self, numbers: Numbers) -> Free:
+        """Return the same on other bases."""
+        return Free(tuple([numbers[h] for h in self.bases]))
 
 
 class Bind(NamedTuple):
@@ -164,17 +281,61 @@ class Bind(NamedTuple):
 
     names: tuple[tuple[str, Any], ...]
 
+    @property
+    def reads(self) -> Operands:
+        """The views that it reads."""
+        return tuple([x for _, x in self.names if type(x) is Operand])
+
+    @property
+    def writes(self) -> Ints:
+        """The bases that it writes."""
+        return ()
+
+    def renumbered(self, numbers: Numbers) -> Bind:
+        """Return the same on other bases."""
+        return Bind(
+            tuple([(n, x.renumbered(numbers) if type(x) is Operand else x) for n, x in self.names])
+        )
+
 
 class Clocks(NamedTuple):
     """Send the engine's time account with the reply, as value ``slot``."""
 
     slot: int
 
+    @property
+    def reads(self) -> Operands:
+        """The views that it reads."""
+        return ()
+
+    @property
+    def writes(self) -> Ints:
+        """The bases that it writes."""
+        return ()
+
+    def renumbered(self, numbers: Numbers) -> Clocks:
+        """Return the same on other bases."""
+        return self
+
 
 class Survey(NamedTuple):
     """Send what is in the engine's memory with the reply, as value ``slot``."""
 
     slot: int
+
+    @property
+    def reads(self) -> Operands:
+        """The views that it reads."""
+        return ()
+
+    @property
+    def writes(self) -> Ints:
+        """The bases that it writes."""
+        return ()
+
+    def renumbered(self, numbers: Numbers) -> Survey:
+        """Return the same on other bases."""
+        return self
 
 
 class Describe(NamedTuple):
@@ -183,21 +344,33 @@ class Describe(NamedTuple):
     slot: int
     name: str
 
+    @property
+    def reads(self) -> Operands:
+        """The views that it reads."""
+        return ()
+
+    @property
+    def writes(self) -> Ints:
+        """The bases that it writes."""
+        return ()
+
+    def renumbered(self, numbers: Numbers) -> Describe:
+        """Return the same on other bases."""
+        return self
+
 
 Command = (
     Create | Apply | Reduce | Local | Collective | Fetch | Free | Bind | Clocks | Survey | Describe
 )
 
 
-def written(command: Command) -> Ints:
-    """Return the bases that a command writes."""
-    if isinstance(command, Apply | Collective):
-        return tuple(o.base for o in command.outs)
-    if isinstance(command, Create):
-        return (command.base,)
-    if isinstance(command, Local):
-        return (command.out.base,)
-    return (command.out,) if isinstance(command, Reduce) else ()
+def bases_of(command: Command) -> set[int]:
+    """Return the bases that a command reads or writes."""
+    return {*command.writes, *[x.base for x in command.reads]}
+
+
+def _all(operands: Operands, numbers: Numbers) -> Operands:
+    return tuple([x.renumbered(numbers) for x in operands])
 
 
 def title(command: Command) -> str:

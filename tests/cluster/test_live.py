@@ -80,7 +80,7 @@ def test_sessions_are_told_apart(engines):
     assert engines.live().engines[0].sample is not None
 
 
-def test_without_a_road_there_is_what_the_client_knows(engines):
+def test_without_sockets_there_is_what_the_client_knows(engines):
     before, dnb.config.road = dnb.config.road, "ipyparallel"
     try:
         with dnb.connect(client=engines.transport.client) as other:
@@ -143,15 +143,15 @@ def test_closing_leaves_no_threads_on_engines(engines):
     client = engines.transport.client
     code = "import threading; found = [t.name for t in threading.enumerate()]"
 
-    def roads():
+    def monitors():
         client[:].execute(code, block=True)
-        return [names.count("distnb-side-road") for names in client[:].pull("found", block=True)]
+        return [names.count("distnb-monitor") for names in client[:].pull("found", block=True)]
 
-    before = roads()
+    before = monitors()
     folder = engines._owner._watchdog.folder
     file = launch._connection_file(folder, folder.name)
     with ipyparallel.Client(file) as made, dnb.connect(client=made) as session:
         assert session.transport.kind == "direct sockets"
         session.live()
-        assert roads() == [n + 1 for n in before]
-    assert roads() == before
+        assert monitors() == [n + 1 for n in before]
+    assert monitors() == before

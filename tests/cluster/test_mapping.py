@@ -207,7 +207,7 @@ def test_ctrl_c_ends_a_long_function(session):
 
 def test_what_engines_are_at_names_the_function(session):
     if session.transport.kind != "direct sockets":
-        pytest.skip("engines answer on the side road only")
+        pytest.skip("engines answer on the monitor channel only")
 
     def slow(v):
         time.sleep(1)

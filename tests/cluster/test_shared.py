@@ -81,9 +81,9 @@ def test_what_is_lent_is_not_sent(session, do, messages):
         same(b, np.asarray(expected))
 
 
-def in_arena(session, array):
+def in_segment(session, array):
     expression = (
-        "(lambda s, b: s.node is not None and s.arena.offset(b.block) is not None)"
+        "(lambda s, b: s.memory.offset(b.block) is not None)"
         f"(worker.store, worker.store.bases[{array.dbase.handle}])"
     )
     return on_engines(session, expression)
@@ -93,7 +93,7 @@ def test_what_is_lent_again_stays_in_shared_memory(session):
     x = numbered((9, 9))
     a = dnb.array(x, dist="block")
     for moved in (False, False, True, True):
-        assert in_arena(session, a) == [moved and lends(session)] * 3
+        assert in_segment(session, a) == [moved and lends(session)] * 3
         same(a + a.T, x + x.T)
     a *= 2
     same(a + a.T, 2 * (x + x.T))
@@ -121,7 +121,7 @@ def test_memory_that_was_lent_is_given_back(owner):
         setting(shared=1, cutoff=0, pool_bytes=0),
         dnb.connect(client=owner.transport.client) as session,
     ):
-        used = "worker.store.node.arena.used"
+        used = "worker.store.memory.node.segment.used"
         before = on_engines(session, used)
         a = dnb.ones((300, 300), dist="block")
         for _ in range(3):
@@ -163,15 +163,15 @@ def test_nothing_is_left_when_a_process_is_killed(victim):
     )
     assert (done.returncode == -signal.SIGKILL) == (victim == "client")
     *pids, first, second, third = map(int, done.stdout.split())
-    assert (first, second, third) == (3, 3, 3)  # each had mapped all arenas
+    assert (first, second, third) == (3, 3, 3)  # each had mapped all segments
     deadline = time.monotonic() + 10
-    while any(map(maps_an_arena, pids)) and time.monotonic() < deadline:
+    while any(map(maps_a_segment, pids)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not any(map(maps_an_arena, pids))
+    assert not any(map(maps_a_segment, pids))
     assert not [name for name in set(os.listdir("/dev/shm")) - names if "distnb" in name]
 
 
-def maps_an_arena(pid):
+def maps_a_segment(pid):
     """Whether a process is there and holds shared memory, which has no name to be left."""
     with contextlib.suppress(OSError):
         return "/memfd:distnb" in Path(f"/proc/{pid}/maps").read_text("utf-8")
@@ -184,7 +184,7 @@ def maps_an_arena(pid):
 def sharing(session, array):
     """Return, for each engine, whether it holds a block of its own, and who shares it."""
     expression = (
-        "(lambda s, b: (s.node is None or s.arena.offset(b.block) is not None, b.shared))"
+        "(lambda s, b: (s.memory.node is None or s.memory.offset(b.block) is not None, b.shared))"
         f"(worker.store, worker.store.bases[{array.dbase.handle}])"
     )
     return on_engines(session, expression)

@@ -41,7 +41,7 @@ def bases(session):
     """Return how many bases each engine holds, and how many the session knows."""
     gc.collect()
     session.flush()
-    return [*on_engines(session, "len(worker.store.bases)"), len(session._bases)]
+    return [*on_engines(session, "len(worker.store.bases)"), len(session.handles)]
 
 
 # -- messages between engines ------------------------------------------------------------------
@@ -296,7 +296,7 @@ def test_large_blocks_are_reused_and_bounded(session):
     for _ in range(20):
         a = a + 1
     session.flush()
-    held = on_engines(session, "(worker.store.pool.held, worker.store.pool.limit)")
+    held = on_engines(session, "(worker.store.memory.pool.held, worker.store.memory.pool.limit)")
     assert all(h <= limit and h <= 10 * 8 * 200_000 for h, limit in held)
     same(a[::50_000], np.full(4, 20.0))
 
@@ -304,10 +304,10 @@ def test_large_blocks_are_reused_and_bounded(session):
 def test_the_last_result_goes_back_to_the_pool(session):
     a = dnb.zeros(session.size * 50_000)
     b = a * 3
-    before = on_engines(session, "worker.store.pool.held")
+    before = on_engines(session, "worker.store.memory.pool.held")
     del b
     session.flush()
-    after = on_engines(session, "worker.store.pool.held")
+    after = on_engines(session, "worker.store.memory.pool.held")
     assert [x - y for x, y in zip(after, before, strict=True)] == [8 * 50_000] * len(after)
 
 
@@ -342,7 +342,7 @@ def test_reading_leaves_nothing(session):
         bool((a > 0).all())
     del a
     assert bases(session) == before
-    assert session._values == {}
+    assert session.replies.values == {}
 
 
 # -- time --------------------------------------------------------------------------------------

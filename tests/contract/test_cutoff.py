@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
+from distnb.client.record.operation_cache import OperationCache
 from tests.contract.support import agree, examples, numbered, on_engines, same, setting, take
 
 HERE = "in the notebook"
@@ -23,9 +24,9 @@ def cutoff():
 
 def commands(session, step):
     """Return how many commands a step records."""
-    before = session._recorder.recorded
+    before = session.recorder.recorded
     step()
-    return session._recorder.recorded - before
+    return session.recorder.recorded - before
 
 
 def large(session, shape=(20, 10), first=1):
@@ -380,8 +381,8 @@ def test_what_is_kept_is_bounded(session):
         for i in range(70):
             for j in range(65):
                 a[i, j:] + 1
-    assert len(session.specs) <= 4096 + 1
-    assert len(session.templates) <= 4096 + 1
+    assert len(session.extensions[OperationCache].specs) <= 4096 + 1
+    assert len(session.extensions[OperationCache].templates) <= 4096 + 1
 
 
 def test_indices_that_look_alike(session):

@@ -325,7 +325,7 @@ def test_parcels_go_back_to_the_pool(session, engines_only):
         found = dnb.fft.fft2(a)
         session.flush()
         del found
-        held.append(on_engines(session, "worker.store.pool.held"))
+        held.append(on_engines(session, "worker.store.memory.pool.held"))
     assert held[1] == held[2]
     most = 16 * 96 * 49 // session.size  # at least what was packed of the first transform
     assert min(held[1]) >= most * 0.9

@@ -201,7 +201,7 @@ def test_reprs_send_nothing(session):
     a = dnb.array(numbered((20, 30)), dist=("block", "cyclic"))
     views = [a, a[3:, ::-2], a.T, a[2], a[1, 1, ...], np.broadcast_to(a[0], (4, 30)), a[:0]]
     session.flush()
-    before = session.batches, session._recorder.recorded
+    before = session.batches, session.recorder.recorded
     for v in views:
         assert str(v.shape) in repr(v)
         assert "float64" in repr(v)
@@ -209,7 +209,7 @@ def test_reprs_send_nothing(session):
         assert repr(v.layout)
         assert v.layout._repr_html_()
         assert sum(v.layout.elements()) >= v.size
-    assert (session.batches, session._recorder.recorded) == before
+    assert (session.batches, session.recorder.recorded) == before
 
 
 # -- memory ------------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ def one(what, a, b, fuse, cut):
 
 
 def sizes_in_pool(session):
-    return on_engines(session, "sorted(worker.store.pool.free)")
+    return on_engines(session, "sorted(worker.store.memory.pool.free)")
 
 
 @pytest.mark.usefixtures("engines_only", "whole_batches")

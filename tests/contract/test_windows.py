@@ -275,12 +275,12 @@ def test_windows_may_overlap(session):
     assert of(outer, "add")
     assert of(outer, "subtract")
     assert inner.wall < outer.wall
-    assert not session._windows
+    assert not session.measuring.windows
 
 
 def test_a_window_that_nobody_holds_is_forgotten(session):
     session.start_window()
-    assert not list(session._windows)
+    assert not list(session.measuring.windows)
 
 
 def test_long_windows_keep_sums(session, monkeypatch):

@@ -505,7 +505,7 @@ def test_out_of_memory_for_an_array_and_later_enough(three, monkeypatch):
     worker = three.transport.workers[1]
     three.flush()
     with monkeypatch.context() as patch:
-        patch.setattr(worker.store, "allocate", no_memory)
+        patch.setattr(worker.store.memory, "allocate", no_memory)
         x = dnb.zeros(9)
         with pytest.raises(MemoryError, match="not enough"):
             three.flush()
@@ -518,7 +518,7 @@ def test_out_of_memory_again_while_healing(three, monkeypatch):
     worker = three.transport.workers[1]
     three.flush()
     with monkeypatch.context() as patch:
-        patch.setattr(worker.store, "allocate", no_memory)
+        patch.setattr(worker.store.memory, "allocate", no_memory)
         x = dnb.zeros(9)
         with pytest.raises(MemoryError):
             three.flush()
@@ -535,7 +535,7 @@ def test_out_of_memory_for_a_result(three, monkeypatch, name, rank):
     w = World(three)
     worker = three.transport.workers[rank]
     with monkeypatch.context() as patch:
-        patch.setattr(worker.store, "allocate", no_memory)
+        patch.setattr(worker.store.memory, "allocate", no_memory)
         found = CASES[name].run(dnb, w.dist)
         with pytest.raises(MemoryError, match="not enough"):
             three.flush()

@@ -160,7 +160,7 @@ def test_closing_raises_what_failed_before_and_was_not_said():
     support.plant(session, 1, ADD, RAISE)
     x = dnb.ones(9) + 1
     session.send()
-    while session._sent:
+    while session.connection.sent:
         session._collect_oldest()
     with pytest.raises(ValueError, match="boom"):
         session.close()

@@ -28,7 +28,7 @@ def quiet(session):
     """No engine is in a batch, and each has the arrays that the client has."""
     support.heal(session)
     session.flush()
-    live = len(session._bases)
+    live = len(session.handles)
     assert support.everywhere(session, "found = len(worker.store.bases)") == [live] * session.size
 
 
@@ -251,7 +251,7 @@ def test_a_timeout_loses_nothing(cluster):
     with setting(timeout=0.2), pytest.raises(TimeoutError, match="raise dnb.config.timeout"):
         total.item()
     assert total.item() == 9
-    assert cluster._values == {}
+    assert cluster.replies.values == {}
 
 
 def test_a_timeout_of_engines_of_this_process(three):
@@ -317,8 +317,8 @@ def test_an_engine_that_misses_a_batch(cluster):
 
 def test_an_engine_whose_reply_gets_lost(cluster, monkeypatch):
     w = World(cluster)
-    road = cluster.transport.road
-    keep, lost = road._keep, []
+    sockets = cluster.transport.sockets
+    keep, lost = sockets._keep, []
 
     def lose(rank, *reply):
         if rank == 1 and not lost:
@@ -326,7 +326,7 @@ def test_an_engine_whose_reply_gets_lost(cluster, monkeypatch):
         else:
             keep(rank, *reply)
 
-    monkeypatch.setattr(road, "_keep", lose)
+    monkeypatch.setattr(sockets, "_keep", lose)
     total = w.dist.b.sum()
     with CtrlC(0.3):
         total.item()
@@ -340,11 +340,11 @@ def test_an_engine_whose_reply_through_ipyparallel_gets_lost(cluster, monkeypatc
         w = World(session)
         total = w.dist.b.sum()
         session.send()
-        (stuck,) = session._sent[0].ticket
+        (stuck,) = session.connection.sent[0].ticket
         done = session.transport.done
         monkeypatch.setattr(stuck, "get", not_ready)
         monkeypatch.setattr(session.transport, "done", lambda t: stuck not in t and done(t))
-        with session._recorder.lock:
+        with session.recorder.lock:
             session._interrupt()
         assert reading(total) is dnb.LostArrayError
         w.check()
@@ -381,9 +381,9 @@ def test_ctrl_c_ends_a_job():
 def test_ctrl_c_is_put_off_and_comes_at_the_end():
     done = []
     with pytest.raises(KeyboardInterrupt):
-        with interrupts.held():
+        with interrupts.deferred_interrupts():
             signal.raise_signal(signal.SIGINT)
-            with interrupts.held():
+            with interrupts.deferred_interrupts():
                 signal.raise_signal(signal.SIGINT)
             done.append(1)
         done.append(2)
@@ -393,12 +393,12 @@ def test_ctrl_c_is_put_off_and_comes_at_the_end():
 
 def test_ctrl_c_comes_through_where_it_is_let_through():
     done = []
-    with pytest.raises(KeyboardInterrupt), interrupts.held():
+    with pytest.raises(KeyboardInterrupt), interrupts.deferred_interrupts():
         signal.raise_signal(signal.SIGINT)
         done.append(1)
         interrupts.interruptible(lambda: done.append(2))
     assert done == [1]
-    with interrupts.held(forget=True):
+    with interrupts.deferred_interrupts(forget=True):
         signal.raise_signal(signal.SIGINT)
     interrupts.interruptible(lambda: done.append(3))  # outside of any block it is a mere call
     assert done == [1, 3]
@@ -411,10 +411,10 @@ def test_ctrl_c_is_put_off_again_where_it_is_let_through():
         interrupts.shielded(lambda: [signal.raise_signal(signal.SIGINT), done.append(1)])
         done.append(2)
 
-    with pytest.raises(KeyboardInterrupt), interrupts.held():
+    with pytest.raises(KeyboardInterrupt), interrupts.deferred_interrupts():
         interrupts.interruptible(within)
     assert done == [1]
-    with interrupts.held(forget=True):
+    with interrupts.deferred_interrupts(forget=True):
         interrupts.shielded(lambda: signal.raise_signal(signal.SIGINT))  # it was not let through
     interrupts.shielded(lambda: done.append(3))  # outside of any block it is a mere call
     assert done == [1, 3]
@@ -426,7 +426,7 @@ def test_ctrl_c_does_within_what_it_would_not_do_outside():
     try:
         with (
             pytest.raises(KeyboardInterrupt),
-            interrupts.held(forget=True, handler=signal.default_int_handler),
+            interrupts.deferred_interrupts(forget=True, handler=signal.default_int_handler),
         ):
             interrupts.interruptible(lambda: signal.raise_signal(signal.SIGINT))
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
@@ -435,13 +435,13 @@ def test_ctrl_c_does_within_what_it_would_not_do_outside():
 
 
 def held_and_let_through(done):
-    with interrupts.held():
+    with interrupts.deferred_interrupts():
         interrupts.interruptible(lambda: done.append("within"))
         done.append("after")
 
 
 def held_let_through_and_shielded(done):
-    with interrupts.held():
+    with interrupts.deferred_interrupts():
         interrupts.interruptible(lambda: interrupts.shielded(lambda: done.append("within")))
         done.append("after")
 
@@ -469,7 +469,7 @@ def test_ctrl_c_at_every_instruction(function):
             sys.settrace(None)
         gc.collect(1)
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, at
-        assert interrupts._HOLDS == [], at
+        assert interrupts._DEFERRALS == [], at
         assert ("out" in done) == (left[0] <= 0), at
         if left[0] > 0:
             break
@@ -481,9 +481,9 @@ def test_the_signal_for_engines_does_nothing_elsewhere():
     interrupts.listen()
     try:
         signal.raise_signal(interrupts.STOP)
-        with interrupts.held(forget=True):
+        with interrupts.deferred_interrupts(forget=True):
             signal.raise_signal(interrupts.STOP)
-        with pytest.raises(KeyboardInterrupt), interrupts.held():
+        with pytest.raises(KeyboardInterrupt), interrupts.deferred_interrupts():
             interrupts.interruptible(lambda: signal.raise_signal(interrupts.STOP))
     finally:
         signal.signal(interrupts.STOP, before)
@@ -493,7 +493,7 @@ def test_other_threads_hold_nothing():
     found = []
 
     def look():
-        with interrupts.held():
+        with interrupts.deferred_interrupts():
             interrupts.interruptible(lambda: found.append(signal.getsignal(signal.SIGINT)))
 
     thread = threading.Thread(target=look)
@@ -505,7 +505,7 @@ def test_other_threads_hold_nothing():
 def test_a_handler_that_ignores_ctrl_c_stays():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with interrupts.held():
+        with interrupts.deferred_interrupts():
             interrupts.interruptible(lambda: signal.raise_signal(signal.SIGINT))
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:

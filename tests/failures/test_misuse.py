@@ -61,7 +61,7 @@ def unharmed(session):
     session.flush()
     assert bases(session) == before
     np.testing.assert_array_equal(keep.to_numpy(), np.arange(7))
-    assert session._error is None
+    assert session.connection.ready
 
 
 def bases(session):

@@ -44,7 +44,7 @@ def streams(monkeypatch):
 
 def made(session):
     """Return how many loops have been compiled."""
-    return len(session.transport.workers[0].executor.watch.compiler._ready)
+    return len(session.transport.workers[0].executor.compiler._ready)
 
 
 def numbers(dtype, seed):
@@ -211,7 +211,7 @@ import numpy as np
 import distnb as dnb
 folder = pathlib.Path(sys.argv[1])
 with dnb.inprocess(1) as session:
-    compiler = session.transport.workers[0].executor.watch.compiler
+    compiler = session.transport.workers[0].executor.compiler
     x = np.random.default_rng(0).random((300, 300))
     a = dnb.array(x)
     end = time.monotonic() + 100

@@ -1,4 +1,4 @@
-"""What engines say while they work: accounts that are whole, roads that close, pictures that are safe."""
+"""What engines say while they work: accounts that are whole, channels that close, pictures that are safe."""
 
 import contextlib
 import threading
@@ -15,8 +15,8 @@ from IPython.core.interactiveshell import InteractiveShell
 import distnb as dnb
 from distnb.client.reports.referrers import Kept, arrays_of, drop
 from distnb.client.session import progress
-from distnb.client.transport.monitor import SideRoad as Asking
-from distnb.engines.server.monitor import SideRoad as Answering
+from distnb.client.transport.monitor import MonitorClient
+from distnb.engines.server.monitor import MonitorServer
 from distnb.measure.events import (
     CLASSES,
     COMPUTE,
@@ -154,7 +154,7 @@ def test_a_closed_session_cannot_be_asked(session):
         session.live()
 
 
-# The side road
+# The monitor channel
 
 
 @pytest.fixture
@@ -163,12 +163,12 @@ def keys():
 
 
 @contextlib.contextmanager
-def side_road(keys, answer, client_keys=None):
-    """Both ends of a side road; what ``answer(session)`` returns stands for a sample."""
+def monitor_channel(keys, answer, client_keys=None):
+    """Both ends of a monitor channel; what ``answer(session)`` returns stands for a sample."""
     public, secret = zmq.curve_keypair()
-    engine = Answering(answer, keys[0].decode(), "", secret)
+    engine = MonitorServer(answer, keys[0].decode(), "", secret)
     with zmq.Context() as context:
-        client = Asking(context, [(engine.place, public.decode())], client_keys or keys)
+        client = MonitorClient(context, [(engine.place, public.decode())], client_keys or keys)
         try:
             yield client
         finally:
@@ -177,16 +177,16 @@ def side_road(keys, answer, client_keys=None):
 
 
 def test_an_engine_answers_each_session(keys):
-    with side_road(keys, lambda session: f"at {session}") as road:
-        assert road.ask("a", 1, 5.0) == [("at a", 0.0)]
-        assert road.ask("b", 1, 5.0) == [("at b", 0.0)]
-        assert road.ask("b", 0, 5.0) == []
-        road.forget("b")
+    with monitor_channel(keys, lambda session: f"at {session}") as channel:
+        assert channel.ask("a", 1, 5.0) == [("at a", 0.0)]
+        assert channel.ask("b", 1, 5.0) == [("at b", 0.0)]
+        assert channel.ask("b", 0, 5.0) == []
+        channel.forget("b")
 
 
 def test_a_stranger_gets_no_answer(keys):
-    with side_road(keys, lambda session: "secret", zmq.curve_keypair()) as road:
-        (heard,) = road.ask("a", 1, 0.2)
+    with monitor_channel(keys, lambda session: "secret", zmq.curve_keypair()) as channel:
+        (heard,) = channel.ask("a", 1, 0.2)
         assert heard.sample is None
         assert heard.silence > 0.1
 
@@ -199,26 +199,26 @@ def test_a_silent_engine_is_not_waited_for_again(keys, monkeypatch):
         free.wait(5)
         return "late"
 
-    with side_road(keys, answer) as road:
-        assert road.ask("a", 1, 0.15)[0].sample is None
+    with monitor_channel(keys, answer) as channel:
+        assert channel.ask("a", 1, 0.15)[0].sample is None
         start = time.monotonic()
         for _ in range(20):  # more questions than may wait
-            (heard,) = road.ask("a", 1, 1.0)
+            (heard,) = channel.ask("a", 1, 1.0)
         assert time.monotonic() - start < 10
         assert heard.silence > 0.1
         free.set()
         deadline = time.monotonic() + 5
-        while road.ask("a", 1, 0.5)[0] != ("late", 0.0) and time.monotonic() < deadline:
+        while channel.ask("a", 1, 0.5)[0] != ("late", 0.0) and time.monotonic() < deadline:
             time.sleep(0.01)
-        assert road.ask("a", 1, 5.0) == [("late", 0.0)]
+        assert channel.ask("a", 1, 5.0) == [("late", 0.0)]
 
 
 def test_a_session_that_is_gone_is_nothing(keys):
     def answer(session):
         raise KeyError(session)
 
-    with side_road(keys, answer) as road:
-        assert road.ask("a", 1, 5.0) == [(None, 0.0)]
+    with monitor_channel(keys, answer) as channel:
+        assert channel.ask("a", 1, 5.0) == [(None, 0.0)]
 
 
 # Progress
@@ -243,7 +243,7 @@ def waited(session, monkeypatch, after, seconds):
     """Wait for some commands that take a while; return what was shown."""
     monkeypatch.setattr(progress, "_PAUSE", 0.02)
     monkeypatch.setattr(dnb.config, "progress", after)
-    surface = session._progress.surface = Surface()
+    surface = session.progress.surface = Surface()
     with slowly(session, seconds / 20):
         x = dnb.zeros(8)
         for _ in range(10):
@@ -268,7 +268,7 @@ def test_a_short_wait_shows_nothing(session, monkeypatch, after):
 
 
 def test_nothing_follows_waits_that_nobody_would_see(session):
-    assert session._progress.surface is None
+    assert session.progress.surface is None
     dnb.ones(10).to_numpy()
     assert "distnb-progress" not in threads()
 

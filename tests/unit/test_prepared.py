@@ -7,7 +7,8 @@ import pytest
 
 import distnb as dnb
 from distnb import testing
-from distnb.engines.runtime import store
+from distnb.client.record.operation_cache import OperationCache
+from distnb.engines.runtime import memory, store
 from distnb.engines.worker import plan_cache
 from distnb.engines.worker.plan_cache import Library
 from distnb.geometry.axes import Block
@@ -71,12 +72,12 @@ def test_a_script_depends_on_what_bases_are():
     seen = set()
     for _ in range(3):
         for dtype in ("f4", "f8", "i4", "i8", "u1", "?"):
-            worker = store.Store(0, 0)
+            worker = store.Store(0, memory.Memory(0))
             worker.add(7, (4,), np.dtype(dtype), LAYOUT)
-            frame = store.Frame(worker, (9, 7, 8))
-            found = script.prepared(frame, True, True)
-            assert script.prepared(frame, True, True) is found
-            assert script.prepared(frame, False, True) is not found
+            scope = store.BatchScope(worker, (9, 7, 8))
+            found = script.prepared(scope, True, True)
+            assert script.prepared(scope, True, True) is found
+            assert script.prepared(scope, False, True) is not found
             assert found.specs[1].dtype == dtype
             assert len(script._prepared) <= plan_cache._MOST_SPECS
             seen.add(id(found))
@@ -89,7 +90,7 @@ def test_specs_are_numbered_anew_after_many(monkeypatch):
     numbers = {}
     for _turn in range(3):
         for n in range(5):
-            spec = store.Base((n,), np.dtype("f8"), LAYOUT, None).spec
+            spec = store.LocalBase((n,), np.dtype("f8"), LAYOUT, None).spec
             assert numbers.setdefault(spec, n) == n
             assert len(store._SPECS) <= 3
     assert len(numbers) > 5
@@ -175,8 +176,8 @@ def test_nothing_grows_over_many_batches(monkeypatch):
             x = x * 0.5 + float(k)
             session.flush()
             if k == 10:
-                before = scripts(session), len(session._bases)
+                before = scripts(session), len(session.handles)
         assert scripts(session) == before[0]
-        assert len(session._bases) == before[1]
+        assert len(session.handles) == before[1]
         assert len(session.transport.workers[0].store.bases) == 2
-        assert len(session.templates) < 10
+        assert len(session.extensions[OperationCache].templates) < 10

@@ -371,12 +371,15 @@ def reserves_memory(raw):
     return False
 
 
-def only_data(found):
+def only_data(found, above=()):
     """Tell whether something is made of numbers, text, and what the protocol knows."""
+    if any(found is x for x in above):  # damage may put a list into itself
+        return True
     if isinstance(found, list | tuple | set | frozenset):
-        return all(map(only_data, found))
+        return all(only_data(x, (*above, found)) for x in found)
     if isinstance(found, dict):
-        return all(map(only_data, found)) and all(map(only_data, found.values()))
+        items = (*found, *found.values())
+        return all(only_data(x, (*above, found)) for x in items)
     plain = (int, float, complex, str, bytes, bytearray, type(None))
     known = tuple(encoding._ALLOWED.values())
     helpers = ("_reconstructor", "__newobj__")

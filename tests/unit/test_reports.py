@@ -22,6 +22,7 @@ from distnb.measure.events import (
 )
 from distnb.widgets import TimeReport
 from distnb.widgets.drawing import matrices
+from distnb.widgets.drawing.bars import FRAME
 from distnb.widgets.times import account
 from tests.unit.pages import SVG, check_svg, contrast, marks, parse, rgb, table, text_rows
 from tests.unit.runs import MS, reports, span, step
@@ -285,13 +286,13 @@ def test_bars_have_the_lengths_of_the_classes():
     lengths = [[int(w) for w in re.findall(r"M\d+ [\d.]+h(\d+)", b.get("d"))] for b in bars]
     want = [
         [w for e in found.engines if (w := e.spent[c] / e.now * 440) >= 1]
-        for c in account.STYLES
+        for c in range(len(CLASSES))
         if c != IDLE and any(e.spent[c] / e.now * 440 >= 1 for e in found.engines)
     ]
     assert [len(row) for row in lengths] == [len(row) for row in want]
     for row, expected in zip(lengths, want, strict=True):
         assert row == pytest.approx(expected, abs=1)
-    assert all(f"{CLASSES[c]} " in svg.find(f"{SVG}desc").text for c in account.STYLES)
+    assert all(f"{CLASSES[c]} " in svg.find(f"{SVG}desc").text for c in range(len(CLASSES)))
 
 
 def test_the_ladder_is_drawn_to_scale_and_marks_the_worst_rung():
@@ -327,11 +328,11 @@ def test_pages_escape_what_users_name():
 
 def test_colours_can_be_read_on_light_and_dark_paper():
     inks = {"white": (255, 255, 255), "black": (0, 0, 0)}
-    for c, style in account.STYLES.items():
+    for c, style in enumerate(account.STYLES):
         if c != IDLE:
-            assert contrast(rgb(style.colour), inks[style.text]) >= 4.5
+            assert contrast(rgb(style.colour), inks[style.ink]) >= 4.5
     for paper in ((255, 255, 255), (17, 17, 17)):
-        assert contrast(rgb(account.FRAME), paper) >= 3
+        assert contrast(rgb(FRAME), paper) >= 3
         for c in (COMPUTE,):  # drawn without a frame in the ladder
             assert contrast(rgb(account.STYLES[c].colour), paper) >= 3
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from distnb.common import interrupts
-from distnb.common.interrupts import held, interruptible, shielded
+from distnb.common.interrupts import deferred_interrupts, interruptible, shielded
 from distnb.engines.linalg.scalapack import Matrix
-from distnb.engines.runtime.store import Base
+from distnb.engines.runtime.store import LocalBase
 from distnb.geometry.layout import make_layout
 
 
@@ -19,7 +19,7 @@ def test_every_element_is_where_scalapack_looks_for_it(shape, grid):
     found = np.full(shape, -1)
     for rank in layout.grid.ranks():
         local = layout.local_shape(shape, rank)
-        matrix = Matrix(Base(shape, np.dtype(float), layout, np.empty(local)), rank)
+        matrix = Matrix(LocalBase(shape, np.dtype(float), layout, np.empty(local)), rank)
         columns, rows = matrix.indices(0), matrix.indices(1)
         assert (len(columns), len(rows)) == local
         found[np.ix_(columns, rows)] = rank
@@ -32,7 +32,7 @@ def test_every_element_is_where_scalapack_looks_for_it(shape, grid):
 
 def test_parts_share_what_says_where_the_matrix_is():
     layout = make_layout((4, 4), 1, (("cyclic", 2),) * 2, (1, 1))
-    matrix = Matrix(Base((4, 4), np.dtype(float), layout, np.empty((4, 4))), 0)
+    matrix = Matrix(LocalBase((4, 4), np.dtype(float), layout, np.empty((4, 4))), 0)
     part = matrix.part(2, 1)
     matrix.descriptor[1] = 7
     assert part.given[1:3] == (2, 1)
@@ -52,7 +52,7 @@ def test_interrupts_wait_until_ranks_are_back():
 
     try:
         with (
-            held(forget=True, handler=signal.default_int_handler),
+            deferred_interrupts(forget=True, handler=signal.default_int_handler),
             pytest.raises(KeyboardInterrupt),
         ):
             interruptible(lambda: shielded(inside))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from enum import IntEnum
-from typing import Any, Literal, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -28,8 +28,8 @@ from distnb.client.record.array import Array, numeric
 from distnb.client.record.indexing import index_view, one_axis, some_axes
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
 from distnb.client.record.operations import (
+    arithmetic,
     assign,
-    binary,
     copied,
     elementwise,
     understood,
@@ -86,7 +86,7 @@ class DistArray(Array):
     """
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
     __array_priority__ = 1000
 
     #: Set by the package root, which the client does not import: the module :mod:`distnb`.
@@ -742,128 +742,22 @@ class DistArray(Array):
 
     # -- operators ---------------------------------------------------------------------------
 
-    def __add__(self, other: ArrayLike) -> DistArray:
-        return binary(np.add, self, other)
-
-    def __radd__(self, other: ArrayLike) -> DistArray:
-        return binary(np.add, self, other, swap=True)
-
-    def __iadd__(self, other: ArrayLike) -> DistArray:
-        return binary(np.add, self, other, into=True)
-
-    def __sub__(self, other: ArrayLike) -> DistArray:
-        return binary(np.subtract, self, other)
-
-    def __rsub__(self, other: ArrayLike) -> DistArray:
-        return binary(np.subtract, self, other, swap=True)
-
-    def __isub__(self, other: ArrayLike) -> DistArray:
-        return binary(np.subtract, self, other, into=True)
-
-    def __mul__(self, other: ArrayLike) -> DistArray:
-        return binary(np.multiply, self, other)
-
-    def __rmul__(self, other: ArrayLike) -> DistArray:
-        return binary(np.multiply, self, other, swap=True)
-
-    def __imul__(self, other: ArrayLike) -> DistArray:
-        return binary(np.multiply, self, other, into=True)
-
-    def __truediv__(self, other: ArrayLike) -> DistArray:
-        return binary(np.true_divide, self, other)
-
-    def __rtruediv__(self, other: ArrayLike) -> DistArray:
-        return binary(np.true_divide, self, other, swap=True)
-
-    def __itruediv__(self, other: ArrayLike) -> DistArray:
-        return binary(np.true_divide, self, other, into=True)
-
-    def __floordiv__(self, other: ArrayLike) -> DistArray:
-        return binary(np.floor_divide, self, other)
-
-    def __rfloordiv__(self, other: ArrayLike) -> DistArray:
-        return binary(np.floor_divide, self, other, swap=True)
-
-    def __ifloordiv__(self, other: ArrayLike) -> DistArray:
-        return binary(np.floor_divide, self, other, into=True)
-
-    def __mod__(self, other: ArrayLike) -> DistArray:
-        return binary(np.remainder, self, other)
-
-    def __rmod__(self, other: ArrayLike) -> DistArray:
-        return binary(np.remainder, self, other, swap=True)
-
-    def __imod__(self, other: ArrayLike) -> DistArray:
-        return binary(np.remainder, self, other, into=True)
-
-    def __pow__(self, other: ArrayLike) -> DistArray:
-        return binary(np.power, self, other)
-
-    def __rpow__(self, other: ArrayLike) -> DistArray:
-        return binary(np.power, self, other, swap=True)
-
-    def __ipow__(self, other: ArrayLike) -> DistArray:
-        return binary(np.power, self, other, into=True)
-
-    def __and__(self, other: ArrayLike) -> DistArray:
-        return binary(np.bitwise_and, self, other)
-
-    def __rand__(self, other: ArrayLike) -> DistArray:
-        return binary(np.bitwise_and, self, other, swap=True)
-
-    def __iand__(self, other: ArrayLike) -> DistArray:
-        return binary(np.bitwise_and, self, other, into=True)
-
-    def __or__(self, other: ArrayLike) -> DistArray:
-        return binary(np.bitwise_or, self, other)
-
-    def __ror__(self, other: ArrayLike) -> DistArray:
-        return binary(np.bitwise_or, self, other, swap=True)
-
-    def __ior__(self, other: ArrayLike) -> DistArray:
-        return binary(np.bitwise_or, self, other, into=True)
-
-    def __xor__(self, other: ArrayLike) -> DistArray:
-        return binary(np.bitwise_xor, self, other)
-
-    def __rxor__(self, other: ArrayLike) -> DistArray:
-        return binary(np.bitwise_xor, self, other, swap=True)
-
-    def __ixor__(self, other: ArrayLike) -> DistArray:
-        return binary(np.bitwise_xor, self, other, into=True)
-
-    def __lshift__(self, other: ArrayLike) -> DistArray:
-        return binary(np.left_shift, self, other)
-
-    def __rlshift__(self, other: ArrayLike) -> DistArray:
-        return binary(np.left_shift, self, other, swap=True)
-
-    def __ilshift__(self, other: ArrayLike) -> DistArray:
-        return binary(np.left_shift, self, other, into=True)
-
-    def __rshift__(self, other: ArrayLike) -> DistArray:
-        return binary(np.right_shift, self, other)
-
-    def __rrshift__(self, other: ArrayLike) -> DistArray:
-        return binary(np.right_shift, self, other, swap=True)
-
-    def __irshift__(self, other: ArrayLike) -> DistArray:
-        return binary(np.right_shift, self, other, into=True)
-
-    def __lt__(self, other: ArrayLike) -> DistArray:
-        return binary(np.less, self, other)
-
-    def __le__(self, other: ArrayLike) -> DistArray:
-        return binary(np.less_equal, self, other)
-
-    def __eq__(self, other: object) -> DistArray:  # type: ignore[override]
-        return binary(np.equal, self, other)
-
-    def __ne__(self, other: object) -> DistArray:  # type: ignore[override]
-        return binary(np.not_equal, self, other)
-
-    def __gt__(self, other: ArrayLike) -> DistArray:
-        return binary(np.greater, self, other)
-
-    def __ge__(self, other: ArrayLike) -> DistArray:
-        return binary(np.greater_equal, self, other)
+    if not TYPE_CHECKING:  # what they take and return is told by Array
+        __add__, __radd__, __iadd__ = arithmetic(np.add)
+        __sub__, __rsub__, __isub__ = arithmetic(np.subtract)
+        __mul__, __rmul__, __imul__ = arithmetic(np.multiply)
+        __truediv__, __rtruediv__, __itruediv__ = arithmetic(np.true_divide)
+        __floordiv__, __rfloordiv__, __ifloordiv__ = arithmetic(np.floor_divide)
+        __mod__, __rmod__, __imod__ = arithmetic(np.remainder)
+        __pow__, __rpow__, __ipow__ = arithmetic(np.power)
+        __and__, __rand__, __iand__ = arithmetic(np.bitwise_and)
+        __or__, __ror__, __ior__ = arithmetic(np.bitwise_or)
+        __xor__, __rxor__, __ixor__ = arithmetic(np.bitwise_xor)
+        __lshift__, __rlshift__, __ilshift__ = arithmetic(np.left_shift)
+        __rshift__, __rrshift__, __irshift__ = arithmetic(np.right_shift)
+        __lt__ = arithmetic(np.less).forward
+        __le__ = arithmetic(np.less_equal).forward
+        __eq__ = arithmetic(np.equal).forward
+        __ne__ = arithmetic(np.not_equal).forward
+        __gt__ = arithmetic(np.greater).forward
+        __ge__ = arithmetic(np.greater_equal).forward

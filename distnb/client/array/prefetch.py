@@ -9,19 +9,17 @@ nothing is sent to the engines in any other way, and for a few milliseconds at m
 from __future__ import annotations
 
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from distnb.client.record.array import Array
+from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import Placed, View
 from distnb.wire.protocol import Operand
 
-if TYPE_CHECKING:
-    from distnb.client.session.session import Session
-
-__all__ = ["Ahead"]
+__all__ = ["Prefetch"]
 
 #: Elements that are fetched at a time, at most.
 _MOST = 4096
@@ -53,14 +51,13 @@ class _Page(NamedTuple):
         return self.values[k : k + 1].reshape(()).copy() if good else None
 
 
-class Ahead:
-    """The element that was read last, how reading went on, and what was fetched ahead.
+class Prefetch:
+    """The element that was read last, how reading went on, and what was prefetched.
 
     Under SPMD nothing is: ranks that measure time would come to different ends.
     """
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self) -> None:
         self._handle = 0
         self._last: Ints = ()
         #: (axis, distance) from the element before to the last one.
@@ -73,24 +70,24 @@ class Ahead:
 
     def element(self, x: Array) -> np.ndarray:
         """Return an element of an array on the engines, as it is now."""
-        operand, base = x.operand, x.dbase
+        operand, base, session = x.operand, x.dbase, x.session
         at = tuple([i for _, i in x.dview.fixed])
         self._note(base.handle, at)
-        found = self._kept(base.handle, at)
+        found = self._kept(session, base.handle, at)
         if found is not None:
             self._used += 1
             return found
-        n = self._count(base.shape, at)
+        n = self._count(session, base.shape, at)
         self._page, self._used = None, 1
         if n < 2:
-            return self._session.gather(operand, x.placed, x.dtype)
+            return session.gather(operand, x.placed, x.dtype)
         axis, step = self._step
         others = tuple([pair for pair in x.dview.fixed if pair[0] != axis])
         view = View((n,), ((axis, at[axis], step),), others)
         placed = Placed(base.shape, base.layout, view)
-        values = self._session.gather(Operand(base.handle, view), placed, x.dtype)
+        values = session.gather(Operand(base.handle, view), placed, x.dtype)
         until = monotonic() + _FRESH
-        self._page = _Page(base.handle, axis, at, step, values, self._now(), until)
+        self._page = _Page(base.handle, axis, at, step, values, _state(session), until)
         return values[0:1].reshape(()).copy()
 
     def _note(self, handle: int, at: Ints) -> None:
@@ -102,21 +99,22 @@ class Ahead:
         self._even = step == self._step and step[1] != 0
         self._handle, self._last, self._step = handle, at, step
 
-    def _kept(self, handle: int, at: Ints) -> np.ndarray | None:
-        """Return an element that was fetched ahead, if that still holds."""
+    def _kept(self, session: Session, handle: int, at: Ints) -> np.ndarray | None:
+        """Return an element that was prefetched, if that still holds."""
         page = self._page
-        if page is None or page.state != self._now() or monotonic() > page.until:
+        if page is None or page.state != _state(session) or monotonic() > page.until:
             return None
         return page.find(handle, at)
 
-    def _count(self, shape: Ints, at: Ints) -> int:
+    def _count(self, session: Session, shape: Ints, at: Ints) -> int:
         """Return how many elements to fetch, from this one on."""
-        if not self._even or not self._session.transport.concurrent:
+        if not self._even or not session.transport.concurrent:
             return 1
         axis, step = self._step
         left = (shape[axis] - 1 - at[axis]) // step if step > 0 else at[axis] // -step
         return min(2 * self._used, _MOST, left + 1)
 
-    def _now(self) -> tuple[int, int]:
-        """Return what changes when anything is done that could change elements."""
-        return self._session.recorded, self._session.transport.sent
+
+def _state(session: Session) -> tuple[int, int]:
+    """Return what changes when anything is done that could change elements."""
+    return session.recorded, session.transport.sent

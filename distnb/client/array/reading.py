@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distnb.client.array.prefetch import Ahead
+from distnb.client.array.prefetch import Prefetch
 from distnb.client.record.array import Array
 from distnb.client.record.operations import copied
 from distnb.client.record.placement import stay
@@ -43,7 +43,7 @@ def taken(x: Array) -> Any:
     session, operand = x.session, x.operand
     base = Base.to_come(session, (), x.dtype, stay(x, x.dtype))
     base.site = session.site()
-    session.promise.give(base, _Copy(x, operand))
+    session.deferred.defer(base, _Copy(x, operand))
     return Array.made(base, View.whole(()))
 
 
@@ -53,12 +53,12 @@ def read(x: Array) -> np.ndarray:
     if base.known is not None:
         session.check_open()
         return base.known.copy()
-    promised = session.promise.withdraw(base)
-    if promised is None:
+    deferred = session.deferred.withdraw(base)
+    if deferred is None:
         return session.gather(x.operand, x.placed, x.dtype)
     try:
-        session.ahead = session.ahead or Ahead(session)
-        base.known = session.ahead.element(promised.source)
+        prefetch: Prefetch = session.extensions[Prefetch]
+        base.known = prefetch.element(deferred.source)
     except BaseException:
         base.begin(base.layout)
         base.lost = True

@@ -1,7 +1,7 @@
 """Elementwise operations that come again: what was found out the first time is kept.
 
 A template is keyed by the operation and the *specs* of its operands (shape, layout, view and dtype,
-as a number that the session gives them). It holds what does not depend on anything else: the views
+as a number that the session's cache gives them). It holds what depends on nothing else: the views
 of the operands, broadcast, and shape, dtype and layout of the result.
 """
 
@@ -20,7 +20,7 @@ from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import View
 from distnb.wire.protocol import Apply, Create, Operand
 
-__all__ = ["Template", "add", "into", "key_of", "new", "repeat"]
+__all__ = ["OperationCache", "Template", "into", "key_of", "new", "repeat"]
 
 #: Scalars that give the result the same dtype whatever their value is.
 _WEAK = frozenset((bool, float, complex))
@@ -50,6 +50,32 @@ class Made(NamedTuple):
     spec: int
 
 
+class OperationCache:
+    """The templates of a session, and the numbers of specs."""
+
+    def __init__(self) -> None:
+        self.templates: dict[tuple[Any, ...], Template] = {}
+        self.specs: dict[tuple[Any, ...], int] = {}
+        self._last = 0
+
+    def number(self, spec: tuple[Any, ...]) -> int:
+        """Return the number of a spec; it is never given to another one."""
+        if len(self.specs) >= _MOST:
+            self.specs.clear()
+        number = self.specs.get(spec)
+        if number is None:
+            self._last += 1
+            number = self.specs[spec] = self._last
+        return number
+
+    def add(self, key: tuple[Any, ...], template: Template) -> Template:
+        """Keep a template; return it."""
+        if len(self.templates) >= _MOST:
+            self.templates.clear()
+        self.templates[key] = template
+        return template
+
+
 def key_of(op: str, inputs: Sequence[Any], out: Array | None) -> tuple[Any, Any]:
     """Return the session of an operation, and what it is known by; None twice if by nothing."""
     session = None
@@ -77,20 +103,9 @@ def key_of(op: str, inputs: Sequence[Any], out: Array | None) -> tuple[Any, Any]
 def _spec(session: Session, x: Array) -> int:
     """Return the number of an array's spec."""
     base = x.dbase
-    x.spec = _number(session, (base.shape, base.layout, x.dview, base.dtype.char))
+    cache: OperationCache = session.extensions[OperationCache]
+    x.spec = cache.number((base.shape, base.layout, x.dview, base.dtype.char))
     return x.spec
-
-
-def _number(session: Session, spec: tuple[Any, ...]) -> int:
-    """Return the number of a spec; it is never given to another one."""
-    specs = session.specs
-    if len(specs) >= _MOST:
-        specs.clear()
-    number = specs.get(spec)
-    if number is None:
-        session.last_spec += 1
-        number = specs[spec] = session.last_spec
-    return number
 
 
 def into(out: Array, inputs: Sequence[Any]) -> Template:
@@ -104,7 +119,8 @@ def new(
 ) -> Template:
     """Return the template of an operation that makes its result."""
     view = View.whole(shape)
-    number = _number(session, (shape, layout, view, dtype.char))
+    cache: OperationCache = session.extensions[OperationCache]
+    number = cache.number((shape, layout, view, dtype.char))
     need = budget.need(shape, dtype, layout)
     made = Made(shape, dtype, dtype.str, layout, need, number)
     return Template(_views(inputs, shape), view, made, True)
@@ -118,21 +134,12 @@ def _stretched(x: Array, shape: Ints) -> View:
     return x.dview if x.shape == shape else x.dview.broadcast(shape)
 
 
-def add(session: Session, key: Any, template: Template) -> Template:
-    """Keep a template; return it."""
-    templates = session.templates
-    if len(templates) >= _MOST:
-        templates.clear()
-    templates[key] = template
-    return template
-
-
 def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any], out: Any) -> Any:
     """Record an operation by its template; return its result."""
     views, view, made, whole = template
     pairs = zip(inputs, views, strict=True)
     ins = tuple([x if v is None else _new(Operand, (x.dbase.handle, v)) for x, v in pairs])
-    site = session.site(4)  # repeat, its caller, and an operator or function
+    site = session.site()
     if made is None:
         base = out.dbase
         session.check_open()
@@ -144,7 +151,7 @@ def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any],
     base = Base(session, shape, dtype, layout, need)
     base.site = site
     handle = base.handle
-    session.record(
+    session.recorder.add(  # making the base has looked whether that can be
         _new(Create, (handle, shape, code, layout, ("empty",), site)),
         _new(Apply, (op, (_new(Operand, (handle, view)),), ins, None, (), site)),
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from distnb.client.record.array import (
     record_creation,
 )
 from distnb.client.record.host_arrays import all_here, home, plain
+from distnb.client.record.operation_cache import OperationCache
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain
@@ -36,9 +37,9 @@ from distnb.wire.protocol import (
 )
 
 __all__ = [
+    "arithmetic",
     "as_dist",
     "assign",
-    "binary",
     "broadcast",
     "broadcast_shape",
     "copied",
@@ -258,14 +259,46 @@ def simple(op: str, inputs: Sequence[Any], out: Any) -> Any:
     session, key = operation_cache.key_of(op, inputs, one)
     if session is None:
         return None
-    template = session.templates.get(key)
+    cache: OperationCache = session.extensions[OperationCache]
+    template = cache.templates.get(key)
     if template is None:
-        template = operation_cache.add(session, key, _template(session, op, inputs, one))
+        template = cache.add(key, _template(session, op, inputs, one))
     return operation_cache.repeat(session, op, template, inputs, one)
 
 
-def binary(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool = False) -> Any:
-    """Do ``x + y`` and its like, or ``y + x``, or ``x += y``, the shortest way that there is."""
+class Arithmetic(NamedTuple):
+    """The methods of an operator: ``x + y``, ``y + x`` and ``x += y``."""
+
+    forward: Callable[[Any, Any], Any]
+    reflected: Callable[[Any, Any], Any]
+    in_place: Callable[[Any, Any], Any]
+
+
+def arithmetic(ufunc: np.ufunc) -> Arithmetic:
+    """Return the methods of an operator, which take the shortest way that there is.
+
+    That of an operation which came before: its template tells what to record.
+    """
+    op = ufunc.__name__
+
+    def forward(self: Array, other: Any) -> Any:
+        session, key = operation_cache.key_of(op, (self, other), None)
+        template = None if key is None else session.extensions[OperationCache].templates.get(key)
+        if template is not None:
+            return operation_cache.repeat(session, op, template, (self, other), None)
+        return _operate(ufunc, self, other)
+
+    def reflected(self: Array, other: Any) -> Any:
+        return _operate(ufunc, self, other, swap=True)
+
+    def in_place(self: Array, other: Any) -> Any:
+        return _operate(ufunc, self, other, into=True)
+
+    return Arithmetic(forward, reflected, in_place)
+
+
+def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool = False) -> Any:
+    """Do what an operator does: with NumPy in the notebook, or recorded."""
     if x.dbase.host is not None:
         found = host_arrays.quick(ufunc, x, y, swap, into)
         if found is not None:
@@ -454,7 +487,7 @@ def _written(o: Array, mask: Array | None) -> Operand:
     if not recent and mask is None and o.dview.is_whole(base.shape):
         base.since = base.session.batches + 1
         if base.lost:
-            base.session.renew(base)
+            base.renew()
             return Operand(base.handle, o.dview)
     return o.operand
 

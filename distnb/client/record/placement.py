@@ -117,7 +117,7 @@ class Placement:
                 explain("cost", "an array in the notebook", "one on engines", "redistribute it")
             )
         layout = _layout(self.placed.view.shape, self.size, dist, grid)
-        bandwidth = self.session.bandwidth if self.session is not None else None
+        bandwidth = self.session.measuring.bandwidth if self.session is not None else None
         return self.views.Cost(self.placed, layout, self.dtype, self.size, bandwidth)
 
     def __repr__(self) -> str:

@@ -18,7 +18,6 @@ from distnb.wire.protocol import (
     Command,
     Create,
     Operand,
-    written,
 )
 
 __all__ = ["Act", "Case", "Diagnosis", "Finding"]
@@ -114,7 +113,7 @@ class Case:
         ins = [x for x in getattr(command, "ins", ()) if type(x) is Operand]
         if ins:
             leader = max(ins, key=lambda x: prod(x.view.shape))  # the first of equals
-            for base in written(command):
+            for base in command.writes:
                 self._follows.setdefault(base, leader.base)
 
     def origin(self, handle: int) -> int:

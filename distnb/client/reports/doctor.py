@@ -30,7 +30,6 @@ from distnb.wire.protocol import (
     Local,
     Operand,
     Reduce,
-    written,
 )
 
 __all__ = ["diagnose", "spelled"]
@@ -111,24 +110,15 @@ def small_operations(case: Case) -> Iterator[Finding]:
 
 
 def _is_small(case: Case, command: Command) -> bool:
-    sizes = [max(prod(x.view.shape), 1) for x in _operands(command) if isinstance(x, Operand)] or [
-        FEW * case.size
-    ]
+    sizes = [max(prod(x.view.shape), 1) for x in command.reads] or [FEW * case.size]
     return max(sizes) < FEW * case.size
-
-
-def _operands(command: Command) -> tuple[Any, ...]:
-    """Return the operands that a command reads."""
-    if isinstance(command, Reduce | Fetch):
-        return (command.operand,)
-    return getattr(command, "ins", ())
 
 
 def _smaller(case: Case, found: list[Act]) -> tuple[str, str]:
     """Return what was seen, and the cheaper way."""
     each = sum(a.busy for a in found) / len(found)
     what = f"{len(found):,} operations on few elements, {each * 1e6:,.0f} us each"
-    views = [x for a in found for x in _operands(a.command)[:1] if isinstance(x, Operand)]
+    views = [x for a in found for x in a.command.reads[:1]]
     base, _ = Counter(x.base for x in views).most_common(1)[0] if views else (0, 0)
     slices = {x.view for x in views if x.base == base}
     if len(slices) > len(found) / 4:
@@ -167,7 +157,7 @@ def _moves(case: Case) -> Iterator[Move]:
                     count = case.moved(out, x)
                     if count > MUCH * prod(x.view.shape) > 0:
                         yield Move(act, x, out, versions[x.base], count)
-        versions.update(written(command))
+        versions.update(command.writes)
 
 
 def repeated_moves(case: Case) -> Iterator[Finding]:
@@ -344,18 +334,13 @@ def unused_results(case: Case) -> Iterator[Finding]:
     """Find results that were dropped in the cell without having been read."""
     made = {a.command.base for a in case.acts if isinstance(a.command, Create)}
     computed = {
-        base for a in case.acts if type(a.command) is not Create for base in written(a.command)
+        base for a in case.acts if type(a.command) is not Create for base in a.command.writes
     }
-    read = {
-        x.base
-        for a in case.acts
-        for x in (*_operands(a.command), getattr(a.command, "where", None))
-        if isinstance(x, Operand)
-    }
+    read = {x.base for a in case.acts for x in a.command.reads}
     dropped = (made & computed & case.freed) - read
-    wasted = [a for a in case.acts if (w := written(a.command)) and dropped.issuperset(w)]
+    wasted = [a for a in case.acts if (w := a.command.writes) and dropped.issuperset(w)]
     for line, acts in case.by_line(wasted).items():
-        results = {base for a in acts for base in written(a.command)}
+        results = {base for a in acts for base in a.command.writes}
         seconds, nbytes = sum(a.busy for a in acts), sum(a.bytes for a in acts)
         what = f"{len(results):,} results are computed here and dropped without being read"
         if len(results) == 1:

@@ -31,7 +31,7 @@ def with_copy_speed(session: Session, report: Report) -> Report:
         if report.touched < WORTH * session.size:
             return report
         room = session.room()
-        ready = not session.measuring and (room is None or room >= 4 * SIZE)
+        ready = not session.measuring.windows and (room is None or room >= 4 * SIZE)
         if not all(session.transport.share(ready)):  # under SPMD, ranks decide together
             return report
         with session.journal.paused():  # the cell does not do this

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.client.record.array import Array
-from distnb.client.session.bases import Base
-from distnb.client.session.session import MISSING, Session
+from distnb.client.session.bases import Base, bases_of
+from distnb.client.session.replies import MISSING
+from distnb.client.session.session import Session
 from distnb.wire.protocol import Survey
 
 __all__ = ["EngineMemory", "Held", "Memory", "look", "reached"]
@@ -107,12 +108,14 @@ def look(session: Session, namespace: Mapping[str, Any]) -> Memory:
     found = holders(namespace)
     surveys = session.ask(Survey)
     surveys = [{} if s is MISSING else s for s in surveys]
-    bases = [(h, base) for h, r in list(session._bases.items()) if (base := r()) is not None]
     arrays = [
         _held(
-            session, base, found.get(id(base), []), [s.get("held", {}).get(h, 0) for s in surveys]
+            session,
+            base,
+            found.get(id(base), []),
+            [s.get("held", {}).get(base.handle, 0) for s in surveys],
         )
-        for h, base in bases
+        for base in bases_of(session)
     ]
     here = {id(x.dbase): x.dbase for x, _ in reached(namespace) if x.dbase.host is not None}
     inside = [

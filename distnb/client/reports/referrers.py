@@ -10,7 +10,7 @@ from weakref import ReferenceType, ref
 
 from distnb.client.record.array import Array
 from distnb.client.reports.memory_report import reached
-from distnb.client.session.bases import Base
+from distnb.client.session.bases import Base, bases_of
 from distnb.client.session.session import Session
 
 __all__ = ["Kept", "arrays_of", "drop", "shell"]
@@ -59,11 +59,7 @@ def arrays_of(session: Session, shell: Any, named: int = 1000) -> list[Kept]:
 
     Dtype, layout and line are told of so many only.
     """
-    found = {}
-    for reference in list(session._bases.values()):
-        base = reference()
-        if base is not None:
-            found[id(base)] = _Keepers(base, [], [])
+    found = {id(base): _Keepers(base, [], []) for base in bases_of(session)}
     for array, path in reached({} if shell is None else shell.user_ns, 1):
         base = array.dbase
         if base.session is session:

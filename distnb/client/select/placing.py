@@ -365,7 +365,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Array:
     where = np.where(indices < 0, indices + n, indices)
     order = where.argsort(kind="stable")
     where[order] += np.arange(len(where))
-    before = (slice(None),) * d
+    before: tuple[Any, ...] = (slice(None),) * d
     shape = (*x.shape[:d], n + len(where), *x.shape[d + 1 :])
     found = empty(shape, x.dtype, session=x.session)
     old = ones(shape[d], bool, session=x.session)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import cast
+from weakref import ref
 
 import numpy as np
 
-from distnb.common.errors import LostArrayError, explain
+from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout, in_notebook
+from distnb.wire.protocol import Create
 
-if TYPE_CHECKING:
-    from distnb.client.session.session import Session
-
-__all__ = ["Base", "lost_error"]
+__all__ = ["Base", "bases_of"]
 
 
 class Base:
@@ -39,8 +38,12 @@ class Base:
     ) -> None:
         self.session = session
         self.nbytes = -1  # nothing to free if making it fails
+        if session.closed or not session.connection.ready:
+            session.check_open()
+        handles = session.handles
         self.shape = shape
         self.dtype = dtype
+        self.layout = layout
         self.host: np.ndarray | None = None
         self.copy: Base | None = None
         #: The elements, where they are known and engines have nothing of it yet.
@@ -50,7 +53,12 @@ class Base:
         self.site = -1
         #: Added to the numbers of its handles' specs: another one after each change of layout.
         self.turn = 0
-        self.move(layout, need)
+        self.handle = next(handles.numbers)
+        #: No batch before this one has to do with the content.
+        self.since = session.connection.batches + 1
+        # As in begin(), without a call: this is the way of every operation.
+        self.nbytes = handles.budget.reserve(shape, dtype, layout, need)
+        handles.entries[self.handle] = ref(self)
 
     @classmethod
     def here(cls, session: Session, host: np.ndarray) -> Base:
@@ -88,17 +96,18 @@ class Base:
     def move(self, layout: Layout, need: int | None = None) -> None:
         """Become a base on the engines, to be created there; it takes ``need`` bytes on one."""
         if self.nbytes >= 0:
-            self.session.release(self)
+            self.session.handles.release(self)
         self.handle = self.session.new_handle()
         self.begin(layout, need)
 
     def begin(self, layout: Layout, need: int | None = None) -> None:
         """Count as a base on the engines from now on."""
-        self.nbytes = self.session.budget.reserve(self.shape, self.dtype, layout, need)
+        session = self.session
+        handles = session.handles
+        self.nbytes = handles.budget.reserve(self.shape, self.dtype, layout, need)
         self.layout = layout
-        #: No batch before this one has to do with the content.
-        self.since = self.session.batches + 1
-        self.session.watch(self)
+        self.since = session.connection.batches + 1
+        handles.watch(self)
 
     def about_to_be_written(self) -> None:
         """Let nobody take what was kept of the elements for what they are after this."""
@@ -110,24 +119,22 @@ class Base:
             mine, its = getattr(self, name), getattr(other, name)
             setattr(self, name, its)
             setattr(other, name, mine)
+        handles = self.session.handles
         self.session.journal.renamed(other.handle, self.handle)
-        self.session.turns += 1
-        self.turn = self.session.turns << 32  # above all numbers of specs
-        self.session.watch(self)
-        self.session.watch(other)
+        self.turn = handles.next_turn() << 32  # above all numbers of specs
+        handles.watch(self)
+        handles.watch(other)
+
+    def renew(self) -> None:
+        """Record that a lost base is made again; the caller goes on to write all of it."""
+        how, site = ("empty",), self.session.site()
+        self.session.record(Create(self.handle, self.shape, self.dtype.str, self.layout, how, site))
 
     def __del__(self) -> None:
         if self.nbytes >= 0 and not self.session.closed:
-            self.session.release(self)
+            self.session.handles.release(self)
 
 
-def lost_error(shape: Ints) -> LostArrayError:
-    """Return the error for reading an array whose content is gone."""
-    return LostArrayError(
-        explain(
-            f"array of shape {shape}",
-            "no content: a command that writes it failed or was interrupted",
-            "a good array",
-            "make it again, or assign all of it",
-        )
-    )
+def bases_of(session: Session) -> list[Base]:
+    """Return a session's bases on the engines that are alive."""
+    return cast("list[Base]", session.bases())  # it knows them as entries of its table only

@@ -47,17 +47,19 @@ class Budget:
         ``known`` is what this returned for the like of it before.
         """
         asked = need(shape, dtype, layout) if known is None else known
-        room = self.room()
-        if room is not None and asked > room:
+        if self._released:
+            self._settle()
+        reserved = self._reserved + asked
+        if asked and self._share and reserved > self._share * config.memory_share:
             raise MemoryError(
                 explain(
                     f"array of shape {shape} and {dtype}",
                     f"{_mib(asked)} on an engine",
-                    f"at most {_mib(room)}",
+                    f"at most {_mib(self.room() or 0)}",
                     "delete arrays, use more engines, or raise dnb.config.memory_share",
                 )
             )
-        self._reserved += asked
+        self._reserved = reserved
         return asked
 
     def release(self, nbytes: int) -> None:
@@ -68,9 +70,13 @@ class Budget:
         """Return the bytes that another base may take on an engine (None if unknown)."""
         if not self._share:
             return None
+        self._settle()
+        return max(0, int(self._share * config.memory_share) - self._reserved)
+
+    def _settle(self) -> None:
+        """Count what was freed no longer."""
         while self._released:
             self._reserved -= self._released.popleft()
-        return max(0, int(self._share * config.memory_share) - self._reserved)
 
 
 def _mib(n: int) -> str:

@@ -5,30 +5,36 @@ from __future__ import annotations
 import linecache
 import os
 import sys
-from functools import lru_cache
 from types import FrameType
 
 import numpy as np
 
-__all__ = ["Sites", "user_frame"]
+__all__ = ["CallSites", "user_frame"]
 
 _HERE = os.path.dirname(sys.modules["distnb"].__file__ or "") + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+#: Files that are known to be distnb's or NumPy's own, and those that are known to be the user's.
+_LIBRARY: set[str] = set()
+_USERS: set[str] = set()
 
 
-class Sites:
+class CallSites:
     """Numbers for lines of code, so that a command names its line by a small number."""
 
     def __init__(self) -> None:
         self._sites: list[tuple[str, int]] = []
         self._number_of: dict[tuple[str, int], int] = {}
 
-    def number(self, depth: int = 2) -> int:
+    def number(self) -> int:
         """Return the number of the user's source line that is running.
 
-        The innermost ``depth`` frames are known to be the library's.
+        It is asked for at every operation: of a frame whose file is known the name is enough.
         """
-        frame = user_frame(depth)
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename in _LIBRARY:
+            frame = frame.f_back
+        if frame is not None and frame.f_code.co_filename not in _USERS:
+            frame = user_frame(frame)
         key = (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)
         found = self._number_of.get(key)
         if found is None:
@@ -47,15 +53,16 @@ class Sites:
         return f"{where} line {number}: {text}" if text else f"{where} line {number}"
 
 
-def user_frame(depth: int = 1) -> FrameType | None:
-    """Return the innermost frame of the user's code, which is at least so many frames away."""
-    frame: FrameType | None = sys._getframe(depth)
+def user_frame(frame: FrameType | None = None) -> FrameType | None:
+    """Return the innermost frame of the user's code from a frame on, None if there is none."""
+    frame = sys._getframe(1) if frame is None else frame
     while frame is not None and _is_library(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 
 
-@lru_cache(maxsize=4096)
-def _is_library(filename: str) -> bool:
-    """Tell whether code is distnb's or NumPy's own, not the user's."""
-    return filename.startswith((_HERE, _NUMPY))
+def _is_library(name: str) -> bool:
+    """Tell whether code is distnb's or NumPy's own, and remember it."""
+    found = name.startswith((_HERE, _NUMPY))
+    (_LIBRARY if found else _USERS).add(name)
+    return found

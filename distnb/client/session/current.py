@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import importlib
-import os
 import uuid
 from typing import Any
 
 from distnb.client.session.session import Session
-from distnb.client.transport.contract import InProcess, Spmd
+from distnb.client.transport.inprocess import InProcess
+from distnb.client.transport.spmd import Spmd
 from distnb.common.calling import check_side
 from distnb.common.config import config
 from distnb.common.errors import SessionError, explain
+from distnb.common.machine import cores
 
 __all__ = ["connect", "inprocess", "session", "spmd", "start", "subset"]
 
@@ -29,9 +30,8 @@ def _launch() -> Any:
 
 def _reach(client: Any) -> Any:
     """Return a transport to the engines of an ipyparallel client."""
-    return importlib.import_module("distnb.client.transport.sockets").Direct(
-        client, uuid.uuid4().hex
-    )
+    module = importlib.import_module("distnb.client.transport.socket_transport")
+    return module.SocketTransport(client, uuid.uuid4().hex)
 
 
 def start(n: int | None = None) -> Session:
@@ -63,7 +63,7 @@ def start(n: int | None = None) -> Session:
     ...     float(x.sum())
     1000000.0
     """
-    engines = _launch().start_engines(_cores() if n is None else n)
+    engines = _launch().start_engines(cores() if n is None else n)
     try:
         return _become_current(Session(_reach(engines.client), owner=engines))
     except BaseException:
@@ -183,10 +183,6 @@ def active() -> Session | None:
     while _CURRENT and _CURRENT[-1].closed:
         _CURRENT.pop()
     return _CURRENT[-1] if _CURRENT else None
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def need(found: Session | None) -> Session:

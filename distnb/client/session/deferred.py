@@ -5,14 +5,21 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from distnb.client.session.bases import Base
+__all__ = ["Deferred"]
 
-__all__ = ["Promise"]
+_Base = TypeVar("_Base")
+_Base_contra = TypeVar("_Base_contra", contravariant=True)
 
 
-class Promise:
+class Maker(Protocol[_Base_contra]):
+    """Records what makes a base."""
+
+    def __call__(self, base: _Base_contra) -> None: ...
+
+
+class Deferred:
     """The base that a session is to make next.
 
     If nobody has it any more when something else is recorded, it is not made. Under SPMD it is all
@@ -26,31 +33,31 @@ class Promise:
         Whether the base may go before it is made.
     """
 
-    def __init__(self, lock: AbstractContextManager[Any], weak: bool) -> None:
+    def __init__(self, lock: AbstractContextManager[object], weak: bool) -> None:
         self._lock = lock
         self._weak = weak
         #: The base, as long as it is there, and what makes it.
-        self.given: tuple[Callable[[], Base | None], Any] | None = None
+        self.pending: tuple[Callable[[], object], Maker[Any]] | None = None
 
-    def give(self, base: Base, make: Any) -> None:
+    def defer(self, base: _Base, make: Maker[_Base]) -> None:
         """Let ``make(base)`` record what makes a base, before anything else is recorded."""
-        self.keep()
-        self.given = (weakref.ref(base) if self._weak else lambda: base, make)
+        self.record()
+        self.pending = (weakref.ref(base) if self._weak else lambda: base, make)
 
-    def withdraw(self, base: Base) -> Any:
+    def withdraw(self, base: object) -> Any:
         """Return what was to make a base, and forget it; None if it was called."""
         with self._lock:
-            if self.given is None or self.given[0]() is not base:
+            if self.pending is None or self.pending[0]() is not base:
                 return None
-            make, self.given = self.given[1], None
+            make, self.pending = self.pending[1], None
             return make
 
-    def keep(self) -> None:
-        """Have the base made, if one is promised and somebody has it still."""
-        if self.given is None:
+    def record(self) -> None:
+        """Have the base made, if there is one and somebody has it still."""
+        if self.pending is None:
             return
         with self._lock:
-            given, self.given = self.given, None
-        base = given[0]() if given is not None else None
-        if given is not None and base is not None:
-            given[1](base)
+            pending, self.pending = self.pending, None
+        base = pending[0]() if pending is not None else None
+        if pending is not None and base is not None:
+            pending[1](base)

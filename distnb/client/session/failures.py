@@ -1,4 +1,4 @@
-"""From what engines say of a failure to the one exception that the user gets."""
+"""From what engines say of a failure to the one exception that the user gets; lost arrays."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from distnb.common.errors import EngineError
+from distnb.common.errors import EngineError, LostArrayError, explain
+from distnb.geometry.layout import Ints
 from distnb.wire.protocol import Command, Failure, title
 
-__all__ = ["exception_of"]
+__all__ = ["exception_of", "lost_error"]
 
 
 def exception_of(
@@ -47,3 +48,15 @@ def _exception(failure: Failure) -> BaseException:
                 except TypeError:  # an exception with arguments of its own
                     continue
     return EngineError(f"{failure.kinds[0]}: {failure.message}")
+
+
+def lost_error(shape: Ints) -> LostArrayError:
+    """Return the error for reading an array whose content is gone."""
+    return LostArrayError(
+        explain(
+            f"array of shape {shape}",
+            "no content: a command that writes it failed or was interrupted",
+            "a good array",
+            "make it again, or assign all of it",
+        )
+    )

@@ -7,12 +7,14 @@ are kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from distnb.client.session.handle_table import Entry
 from distnb.geometry.layout import Ints
+from distnb.measure.records import Times
 from distnb.plans.forecast import Spec
 from distnb.wire.protocol import (
     Apply,
@@ -47,7 +49,7 @@ class Done(NamedTuple):
 
     commands: tuple[Command, ...]
     freed: Ints
-    times: tuple[Any, ...]
+    times: tuple[Times, ...]
     seconds: float
 
 
@@ -105,11 +107,11 @@ class Journal:
 
     Parameters
     ----------
-    bases : mapping
-        Handle -> weak reference to the base, of all bases on the engines.
+    bases : callable
+        Returns the bases on the engines.
     """
 
-    def __init__(self, bases: Mapping[int, Any]) -> None:
+    def __init__(self, bases: Callable[[], list[Entry]]) -> None:
         self._bases = bases
         self._sent: dict[int, float] = {}
         self._done = 0.0
@@ -121,8 +123,7 @@ class Journal:
         """Begin a new cell."""
         if not self.cell.empty:
             self.last = self.cell
-        found = [(h, reference()) for h, reference in list(self._bases.items())]
-        self.cell = Cell({h: Spec(b.shape, b.dtype, b.layout) for h, b in found if b is not None})
+        self.cell = Cell({b.handle: Spec(b.shape, b.dtype, b.layout) for b in self._bases()})
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -162,7 +163,7 @@ class Journal:
         self._sent[number] = perf_counter()
 
     def took(
-        self, number: int, commands: tuple[Command, ...], freed: Ints, times: Sequence[Any]
+        self, number: int, commands: tuple[Command, ...], freed: Ints, times: Sequence[Times]
     ) -> None:
         """Keep a batch whose replies have come."""
         now, began = perf_counter(), self._sent.pop(number, self._done)

@@ -10,13 +10,11 @@ import shutil
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TextIO
 
+from distnb.client.session.observing import Observer
 from distnb.common.config import config
 from distnb.measure.snapshot import Live
-
-if TYPE_CHECKING:
-    from distnb.client.session.session import Session
 
 __all__ = ["Progress", "line_of"]
 
@@ -28,10 +26,20 @@ _GAP = 0.1
 _PATIENCE = 0.2
 
 
+class Surface(Protocol):
+    """Where a line can be shown."""
+
+    def show(self, text: str) -> None:
+        """Show a text, in place of the one before."""
+
+    def clear(self) -> None:
+        """Show nothing."""
+
+
 class Terminal:
     """One line at the bottom of a terminal, overwritten in place."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def show(self, text: str) -> None:
@@ -72,7 +80,7 @@ class Notebook:
             self._output.update({"text/plain": ""}, raw=True)
 
 
-def surface() -> Any:
+def surface() -> Surface | None:
     """Return where progress can be shown: a notebook, a terminal; None if nobody would see it."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
@@ -89,14 +97,14 @@ class Progress:
 
     Parameters
     ----------
-    session : Session
-        The session that waits.
-    surface : object or None
-        Where to show the line: something with ``show(text)`` and ``clear()``.
+    observer : Observer
+        Looks at the session that waits.
+    surface : Surface or None
+        Where to show the line.
     """
 
-    def __init__(self, session: Session, surface: Any) -> None:
-        self._session = session
+    def __init__(self, observer: Observer, surface: Surface | None) -> None:
+        self._observer = observer
         self.surface = surface
         self._lock = threading.Lock()
         self._armed = threading.Event()
@@ -106,15 +114,15 @@ class Progress:
         self._shown = False
         self._since = self._ended = 0.0
         #: Commands that were done when the wait began.
-        self.dbase = 0
+        self._before = 0
 
     def begin(self) -> None:
-        """Note that a wait begins; called where Ctrl-C is held back."""
+        """Note that a wait begins; called where Ctrl-C is deferred."""
         if self.surface is None:
             return
         now = time.monotonic()
         if now - self._ended > _GAP:
-            self._since, self.dbase = now, self._session.finished
+            self._since, self._before = now, self._observer.finished
         self._waiting = True
         if not self._armed.is_set():
             self._arm()
@@ -129,7 +137,7 @@ class Progress:
     def clear(self) -> None:
         """Take the line away."""
         with self._lock:
-            if self._shown and not self._waiting:
+            if self._shown and not self._waiting and self.surface is not None:
                 self._shown = False
                 self.surface.clear()
 
@@ -162,9 +170,9 @@ class Progress:
         elapsed = time.monotonic() - self._since
         if not (self._waiting and 0 < config.progress <= elapsed):
             return
-        text = line_of(self._session.live(_PATIENCE), self.dbase, elapsed)
+        text = line_of(self._observer.live(_PATIENCE), self._before, elapsed)
         with self._lock:
-            if self._waiting:
+            if self._waiting and self.surface is not None:
                 self._shown = True
                 self.surface.show(text)
 

@@ -12,8 +12,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from distnb.client.session.deferred import Deferred
 from distnb.common.config import config
-from distnb.common.interrupts import held
+from distnb.common.interrupts import deferred_interrupts
 from distnb.wire.protocol import Command, Create, Free
 
 __all__ = ["Recorder"]
@@ -35,6 +36,7 @@ class Recorder:
 
     def __init__(self, size: int, flush: Callable[..., None], timed: bool) -> None:
         self.lock = threading.RLock()
+        self.deferred = Deferred(self.lock, weak=timed)
         self.recorded = 0
         self._taken = 0
         self._size = size
@@ -50,7 +52,9 @@ class Recorder:
             threading.Thread(target=self._idle, name="distnb-flush", daemon=True).start()
 
     def add(self, *commands: Command) -> None:
-        """Record commands, after the deletions that came before them."""
+        """Record commands, after the deletions that came before them, and what was deferred."""
+        if self.deferred.pending is not None:
+            self.deferred.record()
         with self.lock:
             if self._dead:
                 self._delete()
@@ -60,7 +64,7 @@ class Recorder:
         if full:
             self._flush()
         elif not self._is_armed:
-            with held():  # Ctrl-C could leave the event's lock locked
+            with deferred_interrupts():  # Ctrl-C could leave the event's lock locked
                 self._is_armed = True
                 self._armed.set()
 

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from hashlib import blake2b
 
-from distnb.common.interrupts import held
+from distnb.common.interrupts import deferred_interrupts
 
 __all__ = ["Functions"]
 
@@ -43,7 +43,7 @@ class Functions:
         if key in self._known:
             self._known.move_to_end(key)
             return self._known[key][0]
-        with held():
+        with deferred_interrupts():
             self._last -= 1
             self._define(self._last, text)
             self._known[key] = self._last, len(text)

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import chain
 from typing import Any, NamedTuple
 
-from distnb.client.transport.contract import Transport
+from distnb.client.transport.contract import AnyTransport
 from distnb.measure.events import (
     IDLE,
     Account,
@@ -71,7 +71,7 @@ class Window:
     Of the first batches all is kept, of those beyond some number of commands only sums.
     """
 
-    def __init__(self, transport: Transport, start: Reading) -> None:
+    def __init__(self, transport: AnyTransport, start: Reading) -> None:
         self._transport = transport
         self._start = start
         self._kept: list[Record] = []

@@ -1,4 +1,4 @@
-"""The client's end of the side road: asks engines what they do while they do it.
+"""The client's end of the monitor channel: asks engines what they do while they do it.
 
 Any thread may ask, also one that looks on while the notebook waits for a batch.
 """
@@ -16,7 +16,7 @@ import zmq
 
 from distnb.measure.snapshot import SILENT, Sample
 
-__all__ = ["Heard", "SideRoad"]
+__all__ = ["Heard", "MonitorClient"]
 
 #: Questions that may wait for an engine that does not answer.
 _WAITING = 4
@@ -61,7 +61,7 @@ class _Line:
         return last
 
 
-class SideRoad:
+class MonitorClient:
     """Sockets to all engines, in the order of their ranks, for one thread at a time.
 
     Parameters

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from distnb.common.errors import explain
+from distnb.common.machine import cores
 
 __all__ = ["engine_environment", "find_mpiexec", "mpi_family"]
 
@@ -81,19 +82,12 @@ def engine_environment(outer: Mapping[str, str], family: str, n: int) -> dict[st
     """Return the environment of n engines; what the user has set stays."""
     settings = SETTINGS[family] | _root_settings(outer, family)
     # OPENBLAS_ and MKL_ would win over an OMP_NUM_THREADS that the user has set.
-    threads = outer.get(THREADS[0], str(max(1, _cores() // n)))
+    threads = outer.get(THREADS[0], str(max(1, cores() // n)))
     settings |= dict.fromkeys(THREADS, threads)
     environment = {name: value for name, value in outer.items() if not FOREIGN.match(name)}
     environment = settings | environment
     environment["PYTHONPATH"] = os.pathsep.join(_python_path(environment.get("PYTHONPATH")))
     return environment
-
-
-def _cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _python_path(outer: str | None) -> list[str]:

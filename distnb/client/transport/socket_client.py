@@ -1,4 +1,4 @@
-"""The client's end of the direct road: a socket to each engine, shared by the client's sessions.
+"""The client's end of the sockets: one to each engine, shared by the client's sessions.
 
 One socket for all sessions, because what is sent on one socket arrives in order: batches of two
 sessions must reach all engines in the same order, or engines would wait for each other.
@@ -10,6 +10,7 @@ import contextlib
 import os
 import select
 import socket
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import zmq
 
-from distnb.client.transport.monitor import SideRoad
+from distnb.client.transport.monitor import MonitorClient
 from distnb.common.errors import EngineError
 from distnb.common.interrupts import shielded
 from distnb.wire import replies
@@ -25,7 +26,7 @@ from distnb.wire.channel import SMALL, Channel
 from distnb.wire.protocol import Reply
 from distnb.wire.stream import Stream
 
-__all__ = ["Road"]
+__all__ = ["SocketClient"]
 
 #: Seconds to wait for batches on their way, before engines are told to do them first.
 _SHORTLY = 0.002
@@ -42,7 +43,7 @@ class _Replies(NamedTuple):
         return len(self.found) == self.size
 
 
-class Road:
+class SocketClient:
     """Sockets to all engines, in the order of their ranks.
 
     ZeroMQ's sockets are not for several threads at once: all that touches them holds the lock.
@@ -53,7 +54,7 @@ class Road:
         The engines, for ipyparallel.
     places : sequence of (str, str, str, str)
         Address and public key of each engine's socket, the token for a local one, and the address
-        of the side road.
+        of the monitor channel.
     keys : (bytes, bytes)
         The client's own public and secret key.
     lock : RLock
@@ -67,7 +68,7 @@ class Road:
         Sessions that use it.
     passed : set of str
         Messages of ipyparallel that need not be waited for, although they are not answered.
-    side : SideRoad
+    monitor : MonitorClient
         On which engines answer while they work.
     """
 
@@ -76,7 +77,7 @@ class Road:
         ids: list[int],
         places: Sequence[tuple[str, str, str, str]],
         keys: tuple[bytes, bytes],
-        lock: Any,
+        lock: threading.RLock,
         call: Callable[..., Any],
     ) -> None:
         self.ids = ids
@@ -89,7 +90,8 @@ class Road:
         self._owner = os.getpid()
         self._context = zmq.Context()
         self._channels: list[Channel | Stream] = []
-        self.side = SideRoad(self._context, [(side, key) for _, key, _, side in places], keys)
+        monitors = [(monitor, key) for _, key, _, monitor in places]
+        self.monitor = MonitorClient(self._context, monitors, keys)
         #: The last batch that was sent to each engine.
         self._last = [0] * len(places)
         #: Number of a batch -> what came of it.
@@ -114,7 +116,7 @@ class Road:
         """Close the sockets, but not in a forked child: they are its parent's."""
         if os.getpid() == self._owner:
             with self._lock:
-                self.side.close()
+                self.monitor.close()
                 for each in self._channels:
                     each.close()
                 self._context.destroy(linger=0)

@@ -14,7 +14,7 @@ import numpy as np
 
 from distnb.engines.collectives.single_engine import Alone
 from distnb.engines.runtime.exchange import Exchange, Key
-from distnb.engines.runtime.store import Store
+from distnb.engines.runtime.store import BaseTable
 from distnb.measure.events import COMPUTE, Clock
 from distnb.ops.table import ELEMENTWISE
 from distnb.plans.gather_scatter import (
@@ -88,7 +88,7 @@ class _Lot(NamedTuple):
 class _Picking:
     """What gathering and scattering share: who has keys, and who may hold what they pick."""
 
-    def __init__(self, command: Collective, store: Store, copies: bool) -> None:
+    def __init__(self, command: Collective, store: BaseTable, copies: bool) -> None:
         self.command = command
         self.rank = rank = store.rank
         x, keys = command.ins[:2]
@@ -153,7 +153,7 @@ class Gather(_Picking):
     Those that have keys send positions to the holders, which answer with what is there.
     """
 
-    def __init__(self, command: Collective, store: Store) -> None:
+    def __init__(self, command: Collective, store: BaseTable) -> None:
         super().__init__(command, store, copies=False)
         self.out = store.bases[command.outs[0].base]
 
@@ -213,7 +213,7 @@ class Scatter(_Picking):
     takes none.
     """
 
-    def __init__(self, command: Collective, store: Store) -> None:
+    def __init__(self, command: Collective, store: BaseTable) -> None:
         super().__init__(command, store, copies=True)
         _, op, scalar = command.args
         self.at = None if op is None else ELEMENTWISE[op].run.at  # type: ignore[attr-defined]

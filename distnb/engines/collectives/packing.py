@@ -17,7 +17,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from distnb.engines.runtime.exchange import Exchange, Key
-from distnb.engines.runtime.store import Base, Store
+from distnb.engines.runtime.store import BaseTable, LocalBase
 from distnb.geometry.boxes import (
     Box,
     box_of,
@@ -103,7 +103,7 @@ class Post:
 
     Parameters
     ----------
-    store : Store
+    store : BaseTable
         That of the rank.
     dtype, width
         What the elements are, and how wide strips are.
@@ -122,7 +122,7 @@ class Post:
 
     def __init__(
         self,
-        store: Store,
+        store: BaseTable,
         dtype: np.dtype,
         width: int,
         sends: list[Sent],
@@ -138,16 +138,15 @@ class Post:
         self.expected: list[Key] = [(s.peer, s.tag) for s in receives] + self._backs
         self.packed: dict[Key, Parcel] = {}
         self.opened: dict[Key, Parcel] = {}
-        #: What was taken from the pool: for parcels that go out, by peer and tag, and that come in.
+        #: What was taken from the pool for parcels that go out, by peer and tag.
         self._memory: dict[Key, np.ndarray] = {}
-        self._received: list[np.ndarray] = []
 
     def _nbytes(self, sent: Sent) -> int:
         return prod(sizes(sent.box)) * self.dtype.itemsize
 
     def _lent(self, sent: Sent) -> bool:
         """Tell whether a parcel is lent; both ranks find the same."""
-        node = self._store.node
+        node = self._store.memory.node
         near = node is not None and sent.peer in node.ranks and sent.peer != self._store.rank
         return near and node is not None and self._nbytes(sent) >= node.least
 
@@ -155,7 +154,7 @@ class Post:
         """Return parcels to be filled."""
         for sent in self._sends:
             key = sent.peer, sent.tag
-            self._memory[key] = self._store.take(self._nbytes(sent), shared=self._lent(sent))
+            self._memory[key] = self._store.memory.take(self._nbytes(sent), shared=self._lent(sent))
             flat = self._memory[key].view(self.dtype)
             self.packed[key] = Parcel(sent.box, flat, self._width)
         return list(self.packed.values())
@@ -167,7 +166,7 @@ class Post:
             if sent.peer == self._store.rank:
                 continue
             if self._lent(sent):
-                place = np.array([self._store.arena.offset(memory)], np.int64)
+                place = np.array([self._store.memory.offset(memory)], np.int64)
                 exchange.send(sent.peer, sent.tag, place, memory.nbytes)
             else:
                 exchange.send(sent.peer, sent.tag, memory)
@@ -183,21 +182,18 @@ class Post:
     def _receive(self, sent: Sent, exchange: Exchange) -> np.ndarray:
         count = prod(sizes(sent.box))
         if not self._lent(sent):
-            memory = self._store.take(self._nbytes(sent))
-            self._received.append(memory)
+            memory = self._store.memory.take(self._nbytes(sent))
             exchange.receive(sent.peer, sent.tag, memory)
             return memory.view(self.dtype)
         place = np.empty(1, np.int64)
         exchange.receive(sent.peer, sent.tag, place)
-        node = self._store.node
+        node = self._store.memory.node
         assert node is not None
         return node.block(sent.peer, int(place[0]), count, self.dtype)
 
     def give_back(self, exchange: Exchange) -> None:
         """Tell lenders that what they lent is not needed any more."""
         self.opened.clear()
-        while self._received:
-            self._store.release(self._received.pop())
         for peer, tag in self._backs_owed:
             exchange.refuse(peer, tag)
 
@@ -208,7 +204,7 @@ class Post:
         exchange.finish()
         self.packed.clear()
         for key in list(self._memory):  # the first is the first that the pool lets go
-            self._store.release(self._memory.pop(key))
+            del self._memory[key]
 
 
 class Rooms:
@@ -233,7 +229,7 @@ class Rooms:
     """
 
     def __init__(
-        self, store: Store, base: Base, sends: list[Sent], receives: list[Sent], tag: int
+        self, store: BaseTable, base: LocalBase, sends: list[Sent], receives: list[Sent], tag: int
     ) -> None:
         self._store, self._base = store, base
         self._tag = tag
@@ -246,7 +242,7 @@ class Rooms:
 
     def _near(self, several: list[Sent]) -> dict[int, int]:
         """Return the ranks of the node that get, or give, enough."""
-        node, total = self._store.node, dict[int, int]()
+        node, total = self._store.memory.node, dict[int, int]()
         for sent in several:
             if node is not None and sent.peer in node.ranks:
                 nbytes = prod(sizes(sent.box)) * self._base.dtype.itemsize
@@ -258,13 +254,13 @@ class Rooms:
         if not self._guests:
             return
         self._store.expose(self._base, ())
-        place = self._store.arena.offset(cast(np.ndarray, self._base.block))
+        place = self._store.memory.offset(cast(np.ndarray, self._base.block))
         for peer in self._guests:
             exchange.tell(peer, self._tag, np.array([place], np.int64))
 
     def open(self, exchange: Exchange) -> list[Parcel]:
         """Wait until all hosts have said where their blocks are; return these to be filled."""
-        found, base, node = [], self._base, self._store.node
+        found, base, node = [], self._base, self._store.memory.node
         for peer in self._hosts:
             place = np.empty(1, np.int64)
             exchange.receive(peer, self._tag, place)

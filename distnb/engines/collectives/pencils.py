@@ -23,7 +23,7 @@ from distnb.engines.collectives.packing import (
 )
 from distnb.engines.fusion.reduction_blocks import Scratch, tiles
 from distnb.engines.runtime.exchange import TAGS_PER_COMMAND, Exchange, Key
-from distnb.engines.runtime.store import Base, Store
+from distnb.engines.runtime.store import BaseTable, LocalBase
 from distnb.geometry.boxes import (
     Box,
     box_of,
@@ -59,11 +59,11 @@ class Pencils:
     the others along which indices of conjugates change sign. All bases lie in boxes.
     """
 
-    def __init__(self, command: Collective, store: Store) -> None:
+    def __init__(self, command: Collective, store: BaseTable) -> None:
         self.first, self.second, dtype, self.hermitian = command.args
         self.store = store
-        self.source: Base = store.bases[command.ins[0].base]
-        self.out: Base = store.bases[command.outs[0].base]
+        self.source: LocalBase = store.bases[command.ins[0].base]
+        self.out: LocalBase = store.bases[command.outs[0].base]
         self.between = _transformed(self.source.shape, self.first)
         #: What this rank computes: the lanes that the second transform takes, and gives.
         self.lanes = self._computed(self.between, store.rank)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from distnb.engines.runtime.exchange import Exchange, Key
-from distnb.engines.runtime.store import Base, Store
+from distnb.engines.runtime.store import BaseTable, LocalBase
 from distnb.measure.events import COMPUTE, Clock
 from distnb.ops import table
 from distnb.wire.protocol import Collective
@@ -27,7 +27,7 @@ __all__ = ["Scan", "line_of"]
 _LONG = 256
 
 
-def line_of(base: Base, axis: int, rank: int) -> tuple[list[int], int]:
+def line_of(base: LocalBase, axis: int, rank: int) -> tuple[list[int], int]:
     """Return the engines that hold something of the rank's lanes, in order, and its place there."""
     grid, gdim = base.layout.grid, base.layout.dims[axis]
     coords, local = grid.coords(rank), base.layout.local_shape(base.shape, rank)
@@ -46,7 +46,7 @@ class Scan:
     Where the order of evaluation matters, the base is its own operand.
     """
 
-    def __init__(self, command: Collective, store: Store) -> None:
+    def __init__(self, command: Collective, store: BaseTable) -> None:
         name, self.axis = command.args
         self.ufunc: Any = table.ELEMENTWISE[name].run
         self.base = store.bases[command.outs[0].base]

@@ -13,7 +13,7 @@ import numpy as np
 
 from distnb.engines.collectives.sorting import message, room
 from distnb.engines.runtime.exchange import Exchange, Key
-from distnb.engines.runtime.store import Store
+from distnb.engines.runtime.store import BaseTable
 from distnb.measure.events import COMPUTE, Clock
 from distnb.wire.protocol import Collective
 
@@ -30,7 +30,7 @@ class Search:
     ``'left'`` or ``'right'``, or ``'in'`` to tell what is there.
     """
 
-    def __init__(self, command: Collective, store: Store) -> None:
+    def __init__(self, command: Collective, store: BaseTable) -> None:
         self.side: Any = command.args[0]
         self.kind = np.dtype(bool if self.side == "in" else np.int64)
         self._edge: Any = "right" if self.side == "in" else self.side

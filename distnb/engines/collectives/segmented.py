@@ -12,7 +12,7 @@ import numpy as np
 
 from distnb.engines.collectives.scans import line_of
 from distnb.engines.runtime.exchange import Exchange, Key
-from distnb.engines.runtime.store import Store
+from distnb.engines.runtime.store import BaseTable
 from distnb.measure.events import COMPUTE, Clock
 from distnb.ops import table
 from distnb.wire.protocol import Collective
@@ -28,7 +28,7 @@ class Segments:
     A split axis must lie in intervals, and the result where segments end.
     """
 
-    def __init__(self, command: Collective, store: Store) -> None:
+    def __init__(self, command: Collective, store: BaseTable) -> None:
         name, self.axis, starts = command.args
         self.ufunc: Any = table.ELEMENTWISE[name].run
         self.together = name in table.UFUNC_REDUCTIONS

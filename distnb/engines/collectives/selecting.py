@@ -12,7 +12,7 @@ import numpy as np
 
 from distnb.engines.collectives.splitters import Splitters, line_of
 from distnb.engines.runtime.exchange import Exchange, Key
-from distnb.engines.runtime.store import Store
+from distnb.engines.runtime.store import BaseTable
 from distnb.geometry.layout import Ints
 from distnb.measure.events import COMPUTE, Clock
 from distnb.wire.protocol import Collective
@@ -32,14 +32,14 @@ class Select:
     axes along which lanes run.
     """
 
-    def __init__(self, command: Collective, store: Store) -> None:
+    def __init__(self, command: Collective, store: BaseTable) -> None:
         self.axes: Ints = command.args[0]
         self.base, self.at = (store.bases[x.base] for x in command.ins)
         self.out = store.bases[command.outs[0].base]
         self.line = line_of(self.base, self.axes, store.rank)
         n = int(self.line.held.sum())
         self.splitters = Splitters(self.line, n)
-        self.silent = store.held(self.out) == 0
+        self.silent = store.elements(self.out) == 0
 
     @property
     def owed(self) -> list[Key]:

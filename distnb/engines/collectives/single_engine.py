@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from distnb.engines.runtime.creation import owned
 from distnb.engines.runtime.exchange import Exchange, Key
-from distnb.engines.runtime.store import Base, Store
+from distnb.engines.runtime.store import BaseTable, LocalBase
 from distnb.measure.events import COMPUTE, Clock
 from distnb.ops import filling
 from distnb.wire.protocol import Collective
@@ -21,11 +21,11 @@ class Alone:
     owed: tuple[Key, ...] = ()
     expected: tuple[Key, ...] = ()
 
-    def __init__(self, command: Collective, store: Store) -> None:
+    def __init__(self, command: Collective, store: BaseTable) -> None:
         self.args = command.args
         self.rank = store.rank
-        self.out: Base = store.bases[command.outs[0].base]
-        self.ins: list[Base] = [store.bases[x.base] for x in command.ins]
+        self.out: LocalBase = store.bases[command.outs[0].base]
+        self.ins: list[LocalBase] = [store.bases[x.base] for x in command.ins]
 
     def run(self, exchange: Exchange, clock: Clock) -> None:
         """Do the work, if this rank holds something of the result."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from distnb.engines.collectives.splitters import Splitters, line_of
 from distnb.engines.runtime.exchange import TAGS_PER_COMMAND, Exchange, Key
-from distnb.engines.runtime.store import Base, Store
+from distnb.engines.runtime.store import BaseTable, LocalBase
 from distnb.measure.events import COMPUTE, Clock
 from distnb.wire.protocol import Collective
 
@@ -38,7 +38,7 @@ class Sort:
     position that is taken. A split axis must lie in blocks, one for each engine.
     """
 
-    def __init__(self, command: Collective, store: Store) -> None:
+    def __init__(self, command: Collective, store: BaseTable) -> None:
         self.axis, self.kind, self.start = command.args
         self.sources = [store.bases[x.base] for x in command.ins]
         self.outs = [store.bases[x.base] for x in command.outs]
@@ -182,7 +182,7 @@ def _merge(rows: np.ndarray) -> np.ndarray:
     return np.take_along_axis(rows, np.argsort(rows["f0"], axis=-1, kind="stable"), axis=-1)
 
 
-def _cuts(base: Base, axis: int) -> np.ndarray:
+def _cuts(base: LocalBase, axis: int) -> np.ndarray:
     """Return the first index of each part of an axis in blocks, and its length."""
     n, p, kind = base.shape[axis], base.layout.parts(axis), base.layout.axes[axis]
     return np.array([kind.bounds(n, p, c)[0] for c in range(p)] + [n])

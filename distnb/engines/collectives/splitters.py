@@ -19,7 +19,7 @@ import numpy as np
 
 from distnb.engines.collectives.reductions import Tree
 from distnb.engines.runtime.exchange import Exchange, Key
-from distnb.engines.runtime.store import Base
+from distnb.engines.runtime.store import LocalBase
 from distnb.geometry.layout import Ints
 from distnb.measure.events import COMPUTE, Clock
 
@@ -104,7 +104,7 @@ class Line(NamedTuple):
     held: np.ndarray
 
 
-def line_of(base: Base, axes: Ints, rank: int) -> Line:
+def line_of(base: LocalBase, axes: Ints, rank: int) -> Line:
     """Return the engines that hold parts of lanes along ``axes``, in the order of the parts.
 
     It is ``rank`` alone where lanes are whole, or where it holds none.

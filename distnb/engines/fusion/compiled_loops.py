@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.engines.fusion.fp_flags import raised_flags
+from distnb.engines.fusion.reduction_blocks import Tile
 from distnb.geometry.layout import Ints, strides_of
 from distnb.ops import table
 
@@ -177,7 +178,7 @@ class Call(NamedTuple):
     kinds: tuple[Any, ...]
     dtypes: tuple[np.dtype, ...]
 
-    def __call__(self, registers: list[Any]) -> None:
+    def __call__(self, registers: list[Any], tile: Tile) -> None:
         """Run it on the registers."""
         into = tuple([registers[o] for o in self.outs])
         ins = [registers[i] for i in self.ins]
@@ -423,17 +424,16 @@ class Compiled:
         kernel: Kernel,
         segment: Segment,
         windows: dict[Any, Any],
-        watch: Any,
+        run: Any,
         rings: dict[int, np.ndarray],
     ) -> None:
-        self.kernel, self.segment, self.windows, self.watch = kernel, segment, windows, watch
+        self.kernel, self.segment, self.windows, self.run = kernel, segment, windows, run
         self.rings = rings
         self.step = segment.calls[0].step
         self.targets = [("t", r) for r in rings]
 
-    def __call__(self, registers: list[Any]) -> None:
-        """Run it on the tile that ``watch`` names; registers hold its buffers and scalars."""
-        tile = self.watch.tile
+    def __call__(self, registers: list[Any], tile: Tile) -> None:
+        """Run it on a tile; registers hold its buffers and scalars."""
         rows = next((len(ring) for ring in self.rings.values()), 1)
         args: list[Any] = [*(s.stop - s.start for s in tile), rows]
         arrays: list[Any] = [*self.segment.arrays, *self.targets]
@@ -448,8 +448,7 @@ class Compiled:
         args += [registers[r] for r in self.segment.scalars]
         self.kernel(*args)
         for kind in raised_flags():
-            self.watch.step = self._blamed(kind)
-            self.watch.warned(kind, 0)
+            self.run.warn(self._blamed(kind), kind)
 
     def _blamed(self, kind: str) -> int:
         """Return the step that a floating point error most likely comes from."""

@@ -7,7 +7,7 @@ left of the group runs without them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, cast
 
@@ -16,8 +16,8 @@ import numpy as np
 from distnb.engines.fusion.groups import Group, Specs
 from distnb.engines.fusion.kernels import (
     WEAK,
+    GroupRun,
     Job,
-    Watch,
     Window,
     dense,
     look,
@@ -28,11 +28,10 @@ from distnb.engines.fusion.reduction_blocks import Combiner, Scratch
 from distnb.engines.fusion.replicas import is_large
 from distnb.engines.runtime.comm import Comm
 from distnb.engines.runtime.exchange import Exchange, PeerFailed
-from distnb.engines.runtime.store import Base, Lost, Store
+from distnb.engines.runtime.store import BaseTable, LocalBase, Lost
 from distnb.engines.runtime.zero_copy import Loans
 from distnb.measure.events import COMPUTE, TRANSFER, Clock
 from distnb.ops import table
-from distnb.plans.temporaries import reads
 from distnb.plans.transfer import (
     LOCAL,
     Message,
@@ -56,14 +55,14 @@ class Task:
 
     Parameters
     ----------
-    store : Store
+    store : BaseTable
         That of the rank that runs it.
     group, specs, dead
         What to do, what its bases are, and those of them that are never stored.
     """
 
-    def __init__(self, store: Store, group: Group, specs: Specs, dead: set[int]) -> None:
-        recipe, node = group.recipe(specs, dead), store.node
+    def __init__(self, store: BaseTable, group: Group, specs: Specs, dead: set[int]) -> None:
+        recipe, node = group.recipe(specs, dead), store.memory.node
         self.positions = group.positions
         self.commands = group.commands
         self.scheme = scheme(store.rank, recipe, node and (node.ranks, node.least))
@@ -87,14 +86,14 @@ class Task:
         self.scalars = [(x.index, _maker(x, store)) for x in group.scalars]
 
 
-def _maker(x: Param, store: Store) -> Any:
+def _maker(x: Param, store: BaseTable) -> Any:
     """Return what makes a scalar of its value, or finds a function by its number."""
     if x.kind == FUNCTION:
         return store.functions.get
     return None if x.kind in WEAK else np.dtype(x.kind).type
 
 
-class Elementwise:
+class Elementwise(GroupRun):
     """Carries out one group against a store.
 
     Parameters
@@ -105,8 +104,8 @@ class Elementwise:
         What to do.
     values : tuple
         Those of the batch, scalars among them.
-    watch : Watch
-        Follows the steps as they run.
+    warned, compiler
+        What hears of floating point errors, and what gives compiled loops (:class:`GroupRun`).
     computes : bool
         Whether this rank computes: else it only sends what others need, as another rank of its
         node computes what it holds.
@@ -114,16 +113,18 @@ class Elementwise:
 
     def __init__(
         self,
-        store: Store,
+        store: BaseTable,
         comm: Comm,
         clock: Clock,
         scratch: Scratch,
         results: Scratch,
         task: Task,
         values: tuple[Any, ...],
-        watch: Watch,
+        warned: Callable[[str, int], None],
+        compiler: Any,
         computes: bool = True,
     ) -> None:
+        super().__init__(warned, compiler)
         self.computes = computes
         self.store = store
         self.clock = clock
@@ -132,8 +133,6 @@ class Elementwise:
         self.task = task
         self.values = values
         self.scheme = task.scheme
-        self.watch = watch
-        watch.step, watch.skipped, watch.failed = 0, set(), self._step_failed
         #: None for the output if it is never stored.
         self.bases: list[Any] = [store.bases.get(x.base) for x in task.operands]
         self.loans = Loans(store, self.scheme.plan)
@@ -180,16 +179,16 @@ class Elementwise:
                     self.failed[k] = error
             for o in command.outs:
                 lost[o.base] = k in self.failed
-        self.watch.skipped = set(self.failed)
+        self.skipped = set(self.failed)
 
-    def _step_failed(self, error: Exception) -> None:
+    def step_failed(self, error: Exception) -> None:
         """Go on without the step that failed, and without those that depend on it."""
-        self.failed[self.watch.step] = error
+        self.failed[self.step] = error
         self.check(None)
 
     def _check(self, command: Apply, lost: dict[int, bool]) -> None:
         """Raise Lost if a command reads what is lost; ``lost`` tells of what the group writes."""
-        for x in reads(command):
+        for x in command.reads:
             if lost.get(x.base, self._is_lost(x.base)):
                 raise Lost(f"array {x.base}")
             if x in self._missing and x.base not in lost:
@@ -210,7 +209,7 @@ class Elementwise:
         """Note that the step that is running failed, and the others with it."""
         others = range(len(self.task.group.all_positions))
         self.failed = {k: Lost("the group failed") for k in others} | self.failed
-        self.failed[self.watch.step] = error
+        self.failed[self.step] = error
 
     # -- running -----------------------------------------------------------------------------
 
@@ -227,30 +226,28 @@ class Elementwise:
         temporaries = self.targets()
         self._pieces(exchange)
         self.loans.give_back(exchange)
-        for i, (_, memory) in temporaries.items():
+        for i in temporaries:
             self.copy_back(i)
             self._targets[i] = None
-            temporaries[i] = (None, None)
-            self.store.release(memory)
         self.loans.take_back(exchange)
 
-    def pack(self, message: Message, base: Base) -> np.ndarray:
+    def pack(self, message: Message, base: LocalBase) -> np.ndarray:
         """Return a message's data, dense, or where they can be read if they are lent."""
         before = self.clock.switch(TRANSFER)
         packed = self.loans.lend(base, message) if message.lent else _packed(message, base.block)
         self.clock.switch(before)
         return packed
 
-    def targets(self) -> dict[int, tuple[Any, Any]]:
-        """Choose where held results go: into their blocks, or into temporaries as large."""
+    def targets(self) -> list[int]:
+        """Choose where held results go: into their blocks, or into temporaries; return these."""
         self._targets = [None if base is None else base.block for base in self.bases]
-        found: dict[int, tuple[Any, Any]] = {}
+        found: list[int] = []
         if self.scheme.whole and self.computes:
             for i in self.program.held:
                 block = self.bases[i].block
                 if block is not None:
-                    found[i] = self.store.allocate(block.shape, block.dtype)
-                    self._targets[i] = found[i][0]
+                    self._targets[i] = self.store.memory.allocate(block.shape, block.dtype)
+                    found.append(i)
         return found
 
     def copy_back(self, i: int) -> None:
@@ -319,7 +316,7 @@ class Elementwise:
             windows[i] = saved.get((number, i)) or _look(block, loop, i)
         for i in todo.held:
             targets[i] = _look(self._targets[i], loop, i)
-        todo.run(Job(loop, windows, targets, self._scalars, self.scratch, self.watch, self._tail))
+        todo.run(Job(loop, windows, targets, self._scalars, self.scratch, self, self._tail))
 
 
 def _packed(message: Message, block: Any) -> np.ndarray:

@@ -35,9 +35,7 @@ from distnb.plans.temporaries import (
     Life,
     alike,
     lives_of,
-    named,
     new_layout,
-    reads,
 )
 from distnb.wire.protocol import (
     Apply,
@@ -47,6 +45,7 @@ from distnb.wire.protocol import (
     Operand,
     Param,
     Reduce,
+    bases_of,
 )
 
 __all__ = ["Group", "Recipe", "Slot", "Spec", "Step", "schedule"]
@@ -56,7 +55,7 @@ _MOST_STEPS = 64
 
 
 class Spec(NamedTuple):
-    """What grouping needs to know of a base (a ``store.Base`` will do, too)."""
+    """What grouping needs to know of a base (a ``store.LocalBase`` will do, too)."""
 
     shape: Ints
     dtype: np.dtype
@@ -125,7 +124,7 @@ class Group:
             and (self._lies_alike(command, specs) or self._follows(position, command, specs, lives))
         ):
             return False
-        for operand in reads(command):
+        for operand in command.reads:
             self.slots.setdefault(operand, len(self.slots))
             if operand.base not in self.written:
                 self.read.setdefault(operand.base, set()).add(operand.view)
@@ -139,7 +138,7 @@ class Group:
         return True
 
     def _fits(self, command: Apply) -> bool:
-        used = (*reads(command), *command.outs)
+        used = (*command.reads, *command.outs)
         new = {x for x in used if x not in self.slots}
         if len(self.commands) >= _MOST_STEPS or len(self.slots) + len(new) > TAGS_PER_COMMAND:
             return False
@@ -181,7 +180,7 @@ class Group:
             return False
         if self.tail is not None and self.tail.operand.base == base:
             return False
-        if any(c.where for g in (self, later) for c in g.commands if base in _outs(c)):
+        if any(c.where for g in (self, later) for c in g.commands if base in c.writes):
             return False
         shape, layout = specs[base].shape, specs[base].layout
         if layout.copies > 1:  # what one rank of a node makes for all
@@ -227,10 +226,6 @@ class Group:
     def scalars(self) -> list[Param]:
         """The scalars, in the order of the recipe's."""
         return [x for c in self.commands for x in c.ins if not isinstance(x, Operand)]
-
-
-def _outs(command: Apply) -> set[int]:
-    return {o.base for o in command.outs}
 
 
 def _placed(operand: Operand, specs: Specs) -> Placed:
@@ -297,9 +292,7 @@ def _overwrite(commands: Sequence[Command], items: list[int | Group], specs: Spe
     following: dict[int, Group | None] = {}
     for item in reversed(items):
         if not isinstance(item, Group):
-            command = commands[item]
-            again = {command.base} if isinstance(command, Create) else set()
-            following |= dict.fromkeys(named(command) | again)
+            following |= dict.fromkeys(bases_of(commands[item]))
             continue
         for base in item.written:
             later = following.get(base)
@@ -324,8 +317,9 @@ def _schedule(commands: Sequence[Command], items: list[int | Group]) -> Schedule
     found = made & freed
     for number, item in enumerate(items):
         if not isinstance(item, Group):
-            also = named(commands[item])
-            found -= also - {x.tail.operand.base} if (x := tails.get(item)) and x.tail else also
+            if not isinstance(commands[item], Create):
+                tail = tails[item].tail if item in tails else None
+                found -= bases_of(commands[item]) - {b.base for b in (tail.reads if tail else ())}
             continue
         for handle in item.written.keys() | item.read.keys():
             if once.setdefault(handle, number) != number or handle in item.read:

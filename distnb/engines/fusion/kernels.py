@@ -25,13 +25,13 @@ from distnb.engines.fusion.compiled_loops import (
 )
 from distnb.engines.fusion.groups import Recipe, Step
 from distnb.engines.fusion.loops import Loop, held, sources
-from distnb.engines.fusion.reduction_blocks import Combiner, Scratch
+from distnb.engines.fusion.reduction_blocks import Combiner, Scratch, Tile
 from distnb.geometry.layout import Ints, strides_of
 from distnb.ops import table
 from distnb.plans.transfer import window
 from distnb.wire.protocol import FUNCTION
 
-__all__ = ["WEAK", "Job", "Program", "Watch", "Window", "dense", "look", "program"]
+__all__ = ["WEAK", "GroupRun", "Job", "Program", "Window", "dense", "look", "program"]
 
 #: Types of Python scalars, which are weak.
 WEAK: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
@@ -87,29 +87,44 @@ def _renamed(step: Step, old: int, new: int) -> Step:
     return step._replace(outs=outs, ins=ins, mask=new if step.mask == old else step.mask)
 
 
-class Watch:
-    """What happens to the steps of a group while they run."""
+class GroupRun:
+    """One run of a group's steps: which of them runs, and which are left out.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    warned : callable
+        Is told of floating point errors in compiled loops, as NumPy tells of them.
+    compiler : Compiler, optional
+        Gives compiled loops, if there are to be any.
+    """
+
+    def __init__(self, warned: Callable[[str, int], None], compiler: Any = None) -> None:
         #: The step that runs, for whoever hears of floating point errors.
         self.step = 0
-        #: The tile that it runs on.
-        self.tile: tuple[slice, ...] = ()
         #: Steps that are left out, because they or what they need failed.
         self.skipped: set[int] = set()
-        #: Is told of the exception of the step that runs; updates ``skipped``.
-        self.failed: Callable[[Exception], None] = self._raise
-        #: Gives compiled loops, if there are to be any.
-        self.compiler: Any = None
-        #: Is told of floating point errors in compiled loops, as NumPy tells of them.
-        self.warned: Callable[[str, int], None] = lambda kind, flag: None
+        self.compiler = compiler
+        self._warned = warned
 
-    def forget(self) -> None:
-        """Let go of the group that was followed."""
-        self.failed = self._raise
-
-    def _raise(self, error: Exception) -> None:
+    def step_failed(self, error: Exception) -> None:
+        """Take the exception of the step that runs; may have it and others left out."""
         raise error
+
+    def warn(self, step: int, kind: str) -> None:
+        """Tell of a floating point error that a step has met."""
+        self.step = step
+        self._warned(kind, 0)
+
+    def on_tile(self, calls: Sequence[Any], registers: list[Any], tile: Tile) -> None:
+        """Make calls for a tile."""
+        for call in calls:
+            if call.step in self.skipped:
+                continue
+            self.step = call.step
+            try:
+                call(registers, tile)
+            except Exception as error:
+                self.step_failed(error)
 
 
 class Job(NamedTuple):
@@ -125,7 +140,7 @@ class Job(NamedTuple):
     targets: Sequence[Any]
     scalars: Sequence[Any]
     scratch: Scratch
-    watch: Watch
+    run: GroupRun
     tail: Combiner | None = None
 
 
@@ -135,11 +150,10 @@ class Tail(NamedTuple):
     step: int
     register: int
     combiner: Combiner
-    watch: Watch
 
-    def __call__(self, registers: list[Any]) -> None:
-        """Take in the tile that ``watch`` names."""
-        self.combiner.add(self.watch.tile, registers[self.register])
+    def __call__(self, registers: list[Any], tile: Tile) -> None:
+        """Take in a tile."""
+        self.combiner.add(tile, registers[self.register])
 
 
 class Program:
@@ -245,13 +259,13 @@ class Program:
 
     def run(self, job: Job) -> None:
         """Run all steps on all tiles of a piece."""
-        loop, windows, targets, scalars, scratch, watch, _ = job
+        loop, windows, targets, scalars, scratch, run, _ = job
         registers: list[Any] = [None] * self.size
         registers[self.first_scalar : self.first_buffer] = scalars
         here = [i for i in self.memory if windows[i] is not None]
         calls, once = self._chosen(job)
         if job.tail is not None:
-            calls = [*calls, Tail(len(self.recipe.steps), self.tail, job.tail, job.watch)]
+            calls = [*calls, Tail(len(self.recipe.steps), self.tail, job.tail)]
         shape: Ints | None = None
         waiting: list[tuple[Any, Any]] = []
         for turn, tile in enumerate(loop.tiles(once)):
@@ -267,8 +281,7 @@ class Program:
             for i in self.partial:
                 if i in here:
                     registers[self.held[i][0]][...] = registers[i]
-            watch.tile = tile
-            self._all_calls(calls, registers, watch)
+            run.on_tile(calls, registers, tile)
             self._flush(waiting)
             if once:
                 break
@@ -283,9 +296,9 @@ class Program:
 
         Also tells whether one compiled loop does everything, so that no tiles are needed.
         """
-        watch, shape = job.watch, job.loop.shape
+        run, shape = job.run, job.loop.shape
         small = not shape or prod(shape) < loops.TILE
-        if watch.compiler is None or watch.skipped or small or not all(map(_fits, job.scalars)):
+        if run.compiler is None or run.skipped or small or not all(map(_fits, job.scalars)):
             return self.calls, False
         self.runs += 1
         if self.runs < _COMES_BACK:
@@ -347,35 +360,24 @@ class Program:
         }
         inner |= {("t", r): _inner(looks["t", r].strides) for r in holds}
         source = segment.source(len(job.loop.shape), inner, tuple(holds), stream)
-        kernel = job.watch.compiler.get(source)
+        kernel = job.run.compiler.get(source)
         if kernel is None:
             return None
         shape = (job.loop.lag + 1, *job.loop.shape[1:])
         rings = job.scratch.take([self.buffers[r - self.first_buffer] for r in holds], shape)
-        return Compiled(kernel, segment, looks, job.watch, dict(zip(holds, rings, strict=True)))
+        return Compiled(kernel, segment, looks, job.run, dict(zip(holds, rings, strict=True)))
 
     def _loops(self, segment: Segment, job: Job, looks: dict[Any, Window]) -> Sequence[Any]:
         """Return the compiled loop of a segment, or its calls as long as there is none."""
         inner = {r: _inner(looks[r].strides) if r in looks else "1" for r in segment.arrays}
-        kernel = job.watch.compiler.get(segment.source(len(job.loop.shape), inner))
+        kernel = job.run.compiler.get(segment.source(len(job.loop.shape), inner))
         if kernel is None:
             return segment.calls
-        return [Compiled(kernel, segment, looks, job.watch, {})]
+        return [Compiled(kernel, segment, looks, job.run, {})]
 
     def _swap(self, registers: list[Any]) -> None:
         for a, b in self.held.values():
             registers[a], registers[b] = registers[b], registers[a]
-
-    @staticmethod
-    def _all_calls(calls: Sequence[Any], registers: list[Any], watch: Watch) -> None:
-        for call in calls:
-            if call.step in watch.skipped:
-                continue
-            watch.step = call.step
-            try:
-                call(registers)
-            except Exception as error:
-                watch.failed(error)
 
     @staticmethod
     def _flush(waiting: list[tuple[Any, Any]]) -> None:

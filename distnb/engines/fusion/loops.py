@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from distnb.engines.fusion.amounts import touched
 from distnb.engines.fusion.groups import Recipe, Step
-from distnb.engines.fusion.reduction_blocks import Cells, cells, tiles
+from distnb.engines.fusion.reduction_blocks import Cells, Tile, cells, tiles
 from distnb.geometry.layout import Ints
 from distnb.plans.transfer import (
     LOCAL,
@@ -44,7 +44,7 @@ class Loop(NamedTuple):
     tile: Ints
     lag: int = 0  # rows for which results that are held wait
 
-    def tiles(self, once: bool = False) -> Iterator[tuple[slice, ...]]:
+    def tiles(self, once: bool = False) -> Iterator[Tile]:
         """Enumerate the tiles, in order of memory (all as one tile if ``once``)."""
         return tiles(self.shape, self.shape if once else self.tile)
 

@@ -19,7 +19,10 @@ import numpy as np
 
 from distnb.geometry.layout import Ints
 
-__all__ = ["Cells", "Combiner", "Scratch", "cells", "options", "tiles"]
+__all__ = ["Cells", "Combiner", "Scratch", "Tile", "cells", "options", "tiles"]
+
+#: A part of a block, by its indices along each axis.
+Tile = tuple[slice, ...]
 
 #: Elements of a cell of contiguous elements.
 _ELEMENTS = 1 << 12
@@ -123,7 +126,7 @@ def cells(shape: Ints, axes: Ints) -> Cells | None:
     return Cells(shape, reduced, first, last, step)
 
 
-def tiles(shape: Ints, lengths: Ints) -> Iterator[tuple[slice, ...]]:
+def tiles(shape: Ints, lengths: Ints) -> Iterator[Tile]:
     """Enumerate tiles, in the order of memory."""
     cuts = (
         [slice(i, min(i + t, n)) for i in range(0, n, t)]

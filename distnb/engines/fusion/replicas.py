@@ -1,11 +1,11 @@
 """One copy for a node of what several of its ranks are to hold: replicated arrays, and their like.
 
-The lowest of these ranks, the *keeper*, computes such a block, in its arena; the others look at it
-there. This begins with a creation, or with elementwise commands that write all of the base. Before
-the keeper begins, it hears from all others that they are there: so they have done what came
-before, and read nothing any more where it will write. When it has ended it tells them where the
-block is, or that it failed. Other commands that write to such a base end this: each rank first
-takes a copy of its own.
+The lowest of these ranks, the *node leader*, computes such a block, in its shared segment; the
+others look at it there. This begins with a creation, or with elementwise commands that write all of
+the base. Before the leader begins, it hears from all others that they are there: so they have done
+what came before, and read nothing any more where it will write. When it has ended it tells them
+where the block is, or that it failed. Other commands that write to such a base end this: each rank
+first takes a copy of its own.
 
 All follows from commands and specs, and from what became of earlier commands, which the ranks that
 share a block know alike.
@@ -23,7 +23,7 @@ import numpy as np
 from distnb.engines.fusion.groups import Group, Specs
 from distnb.engines.runtime.comm import Comm
 from distnb.engines.runtime.exchange import TAGS_PER_COMMAND, Exchange
-from distnb.engines.runtime.store import Base, Store
+from distnb.engines.runtime.store import BaseTable, LocalBase
 from distnb.geometry.layout import Ints, Layout
 from distnb.measure.events import Clock
 from distnb.wire.protocol import Apply
@@ -39,17 +39,17 @@ _FAILED, _NEVER_STORED = -1, -2
 class Replicas:
     """What one rank does for blocks that it shares with others of its node."""
 
-    def __init__(self, store: Store, clock: Clock, specs: Specs) -> None:
+    def __init__(self, store: BaseTable, clock: Clock, specs: Specs) -> None:
         self._store = store
         self._specs = specs
         self._clock = clock
 
-    def sharers(self, base: Base) -> Ints:
+    def sharers(self, base: LocalBase) -> Ints:
         """Return the ranks of the node that are to hold the same block as this one, keeper first.
 
         Empty if it is the only one.
         """
-        node = self._store.node
+        node = self._store.memory.node
         return () if node is None else _sharers(base.layout, node.ranks, self._store.rank)
 
     def made_by(self, group: Group) -> list[int]:
@@ -73,12 +73,12 @@ class Replicas:
         base = self._store.bases[handle]
         return [handle] if is_large(self._store, base) and self.sharers(base) else []
 
-    def _base(self, handle: int) -> Base:
+    def _base(self, handle: int) -> LocalBase:
         """Return a base; of one that is never stored, and so need not be there, what it is."""
         found = self._store.bases.get(handle)
         if found is None:
             spec = self._specs[handle]
-            found = Base(spec.shape, spec.dtype, spec.layout, None, virtual=True)
+            found = LocalBase(spec.shape, spec.dtype, spec.layout, None, virtual=True)
         return found
 
     def keeps(self, made: Sequence[int]) -> bool:
@@ -99,14 +99,14 @@ class Replicas:
                 trouble = self._part(Exchange(comm, self._clock, number, [], []), base) or trouble
         return trouble
 
-    def _part(self, exchange: Exchange, base: Base) -> Exception | None:
+    def _part(self, exchange: Exchange, base: LocalBase) -> Exception | None:
         (keeper, *others), base.shared = base.shared, ()
         if keeper == self._store.rank:
             self._hear(exchange, others)
             return None
         try:
             look = cast(np.ndarray, base.block)
-            base.block, base.memory = self._store.allocate(look.shape, look.dtype)
+            base.block = self._store.memory.allocate(look.shape, look.dtype)
             base.block[...] = look
         except MemoryError as error:
             base.block, base.lost = None, True
@@ -168,21 +168,20 @@ class Replicas:
             return _FAILED
         if base.virtual:
             return _NEVER_STORED
-        return cast(int, self._store.arena.offset(cast(np.ndarray, base.block)))
+        return cast(int, self._store.memory.offset(cast(np.ndarray, base.block)))
 
-    def _look(self, base: Base, keeper: int, place: int) -> None:
+    def _look(self, base: LocalBase, keeper: int, place: int) -> None:
         if keeper != self._store.rank and not base.virtual:
             shape = cast(Ints, base.layout.local_shape(base.shape, keeper))
-            assert self._store.node is not None
-            flat = self._store.node.block(keeper, place, prod(shape), base.dtype)
-            memory, base.memory, base.block = base.memory, None, flat.reshape(shape)
-            self._store.release(memory)
+            assert self._store.memory.node is not None
+            flat = self._store.memory.node.block(keeper, place, prod(shape), base.dtype)
+            base.block = flat.reshape(shape)
 
 
-def is_large(store: Store, base: Any) -> bool:
+def is_large(store: BaseTable, base: Any) -> bool:
     """Tell whether a block is worth to be shared."""
-    node = store.node
-    return node is not None and store.held(base) * base.dtype.itemsize >= node.least
+    node = store.memory.node
+    return node is not None and store.elements(base) * base.dtype.itemsize >= node.least
 
 
 def _unmasked(commands: Sequence[Apply], handle: int) -> bool:

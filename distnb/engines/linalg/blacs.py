@@ -14,6 +14,8 @@ from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any
 
+from distnb.common.machine import cores
+
 __all__ = ["Context", "available", "context_of", "library"]
 
 #: What mpi4py calls an MPI -> the family of MPIs that MKL knows it as.
@@ -35,7 +37,7 @@ def available(comm: Any) -> int:
     from mpi4py import MPI
 
     node = comm.Split_type(MPI.COMM_TYPE_SHARED)
-    crowded = node.Get_size() > len(os.sched_getaffinity(0))
+    crowded = node.Get_size() > cores()
     node.Free()
     return 1 + crowded if comm.Get_size() > 1 and len(_paths()) == 3 else 0
 

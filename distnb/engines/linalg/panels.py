@@ -17,7 +17,7 @@ import numpy as np
 from distnb.engines.collectives.reductions import Tree
 from distnb.engines.linalg.triangular import lu_panel, reflectors, swapped
 from distnb.engines.runtime.exchange import Exchange, Key
-from distnb.engines.runtime.store import Base, Store
+from distnb.engines.runtime.store import BaseTable, LocalBase
 from distnb.measure.events import COMPUTE, Clock
 from distnb.wire.protocol import Collective
 
@@ -155,7 +155,7 @@ class Step:
     the next panel; ``command.ins`` the same with the current panel.
     """
 
-    def __init__(self, command: Collective, store: Store) -> None:
+    def __init__(self, command: Collective, store: BaseTable) -> None:
         kind, self.now, self.next, follow, self.more = command.args
         self.kind = _KINDS[kind]
         self.rank = store.rank
@@ -259,6 +259,6 @@ class Step:
                 self.kind.apply(panel, rows[i : i + _TILE], 0)
 
 
-def _block(base: Base) -> np.ndarray:
+def _block(base: LocalBase) -> np.ndarray:
     assert base.block is not None
     return base.block

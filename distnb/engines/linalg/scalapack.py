@@ -23,7 +23,7 @@ from distnb.common.interrupts import shielded
 from distnb.engines.collectives.reductions import Tree
 from distnb.engines.linalg.blacs import Context, context_of, library
 from distnb.engines.runtime.exchange import Exchange, Key
-from distnb.engines.runtime.store import Base, Store
+from distnb.engines.runtime.store import BaseTable, LocalBase
 from distnb.geometry.axes import BlockCyclic
 from distnb.measure.events import COMPUTE, Clock
 from distnb.wire.protocol import Collective
@@ -38,7 +38,7 @@ _REAL, _INTEGER = np.dtype(np.float64), np.dtype(np.intc)
 class Matrix:
     """A base as ScaLAPACK sees it: transposed, by columns."""
 
-    def __init__(self, base: Base, rank: int) -> None:
+    def __init__(self, base: LocalBase, rank: int) -> None:
         assert base.block is not None
         self.block = base.block
         self.dtype = base.dtype
@@ -269,7 +269,7 @@ class Factors:
     The first is a matrix, and every rank has a part of its grid.
     """
 
-    def __init__(self, command: Collective, store: Store) -> None:
+    def __init__(self, command: Collective, store: BaseTable) -> None:
         name, *self.plain = command.args
         self.routine = ROUTINES[name]
         self.bases = [store.bases[x.base] for x in command.outs]

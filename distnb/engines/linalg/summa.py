@@ -14,7 +14,7 @@ import numpy as np
 
 from distnb.engines.collectives.reductions import Tree
 from distnb.engines.runtime.exchange import Exchange, Key
-from distnb.engines.runtime.store import Base, Store
+from distnb.engines.runtime.store import BaseTable, LocalBase
 from distnb.measure.events import COMPUTE, Clock
 from distnb.wire.protocol import Collective
 
@@ -27,7 +27,9 @@ _TILE = 256
 class _Panel:
     """The next columns of the left matrix (axis 1), or rows of the right one (axis 0)."""
 
-    def __init__(self, source: Base, made: Base, axis: int, part: tuple[int, int], rank: int):
+    def __init__(
+        self, source: LocalBase, made: LocalBase, axis: int, part: tuple[int, int], rank: int
+    ):
         layout, n = source.layout, source.shape[axis]
         grid, kind, parts = layout.grid, layout.axes[axis], layout.parts(axis)
         owner = kind.owner(n, parts, part[0])
@@ -67,7 +69,7 @@ class Product:
     ``command.ins`` the operands and the current ones.
     """
 
-    def __init__(self, command: Collective, store: Store) -> None:
+    def __init__(self, command: Collective, store: BaseTable) -> None:
         self.now, following = command.args
         self.out, *made = [store.bases[x.base] for x in command.outs]
         left, right, *self.current = [store.bases[x.base] for x in command.ins]
@@ -76,7 +78,7 @@ class Product:
             self.panels = [
                 _Panel(source, panel, axis, following, store.rank)
                 for source, panel, axis in zip((left, right), made, (1, 0), strict=True)
-                if store.held(panel)
+                if store.elements(panel)
             ]
 
     @property
@@ -110,6 +112,6 @@ class Product:
             out[i : i + _TILE] += left[i : i + _TILE] @ right
 
 
-def _block(base: Base) -> Any:
+def _block(base: LocalBase) -> Any:
     assert base.block is not None
     return base.block

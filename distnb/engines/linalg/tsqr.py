@@ -14,7 +14,7 @@ import numpy as np
 
 from distnb.engines.collectives.reductions import Tree
 from distnb.engines.runtime.exchange import Exchange, Key
-from distnb.engines.runtime.store import Store
+from distnb.engines.runtime.store import BaseTable
 from distnb.measure.events import COMPUTE, Clock
 from distnb.wire.protocol import Collective
 
@@ -29,7 +29,7 @@ class TallQR:
     The outputs are R, or Q (which lies as the operand) and R.
     """
 
-    def __init__(self, command: Collective, store: Store) -> None:
+    def __init__(self, command: Collective, store: BaseTable) -> None:
         self.source = store.bases[command.ins[0].base]
         *q, self.r = [store.bases[x.base] for x in command.outs]
         self.q = q[0] if q else None

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from math import prod
 
 from distnb.engines.runtime.exchange import Exchange, Key
-from distnb.engines.runtime.store import Store
+from distnb.engines.runtime.store import BaseTable
 from distnb.engines.runtime.threads import share
 from distnb.measure.events import COMPUTE, Clock
 from distnb.ops import matrix_functions
@@ -34,7 +34,7 @@ class OnParts:
     owed: list[Key] = []  # noqa: RUF012
     expected: list[Key] = []  # noqa: RUF012
 
-    def __init__(self, command: Collective, store: Store) -> None:
+    def __init__(self, command: Collective, store: BaseTable) -> None:
         self.name, self.args = command.op, command.args
         self.ins = [store.bases[x.base] for x in command.ins]
         self.outs = [store.bases[x.base] for x in command.outs]

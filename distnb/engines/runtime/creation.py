@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from distnb.common.errors import explain
-from distnb.engines.runtime.store import Base
+from distnb.engines.runtime.store import LocalBase
 from distnb.geometry.slices import Sections
 from distnb.geometry.views import Placed, View
 from distnb.ops import filling
@@ -17,7 +17,7 @@ from distnb.wire.protocol import Create
 __all__ = ["adopt", "fill", "owned"]
 
 
-def fill(base: Base, how: tuple[Any, ...], rank: int, user: dict[str, Any]) -> None:
+def fill(base: LocalBase, how: tuple[Any, ...], rank: int, user: dict[str, Any]) -> None:
     """Fill a block as ``how`` says (a row of ``ops.CREATIONS`` with its arguments)."""
     block = base.block
     if block is None or not block.size:
@@ -34,7 +34,7 @@ def fill(base: Base, how: tuple[Any, ...], rank: int, user: dict[str, Any]) -> N
             filling.fill_random(block, here, base.shape, *args)
 
 
-def owned(base: Base, rank: int) -> tuple[Sections, ...] | None:
+def owned(base: LocalBase, rank: int) -> tuple[Sections, ...] | None:
     """Return the global indices along each axis that a rank holds."""
     return Placed(base.shape, base.layout, View.whole(base.shape)).owned(rank)
 

@@ -1,6 +1,6 @@
-"""Memory that the ranks of a node share: each has an *arena*, which the others can read.
+"""Memory that the ranks of a node share: each has a *shared segment*, which the others can read.
 
-An arena is one file without a name (``memfd``), much larger than what is in it: pages come when
+A segment is one file without a name (``memfd``), much larger than what is in it: pages come when
 they are touched, and go when a part is given back. As it has no name, the system removes it with
 the last process that uses it, however that ends; and it does not depend on the size of /dev/shm.
 Peers open it through ``/proc``, which lets in processes of the same user only.
@@ -19,16 +19,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Arena", "Card", "Node", "join"]
+__all__ = ["Card", "Node", "SharedSegment", "join"]
 
-#: Parts of an arena begin and end at multiples of this.
+#: Parts of a segment begin and end at multiples of this.
 _GRAIN = 1 << 16
-#: Address space that the arenas of a node may take in each process.
+#: Address space that the segments of a node may take in each process.
 _ADDRESSES = 1 << 45
 
 
 class Card(NamedTuple):
-    """How an arena is found: its node, the process that made it, and what it begins with."""
+    """How a segment is found: its node, the process that made it, and what it begins with."""
 
     node: tuple[str, int]
     pid: int
@@ -37,7 +37,7 @@ class Card(NamedTuple):
     secret: bytes
 
 
-class Arena:
+class SharedSegment:
     """Memory of one rank that other ranks of its node can map.
 
     Parameters
@@ -88,7 +88,7 @@ class Arena:
         raise MemoryError(f"shared memory: no room for {nbytes} bytes")
 
     def offset(self, block: np.ndarray) -> int | None:
-        """Return where in the arena an array lies, None if it does not."""
+        """Return where in the segment an array lies, None if it does not."""
         at: int = block.__array_interface__["data"][0] - self._start
         return at if 0 <= at < self.nbytes else None
 
@@ -106,41 +106,41 @@ class Arena:
 
 
 def _give_back(pages: mmap.mmap, returned: deque[tuple[int, int]], start: int, length: int) -> None:
-    """Return memory to the system, and its place to the arena. Runs when nobody refers to it."""
+    """Return memory to the system, and its place to the segment. Runs when nobody refers to it."""
     pages.madvise(mmap.MADV_REMOVE, start, length)
     returned.append((start, length))
 
 
 class Node:
-    """The ranks of one node, and their arenas.
+    """The ranks of one node, and their segments.
 
     Parameters
     ----------
     ranks : frozenset of int
-        Those that can read each other's arenas, this one included.
+        Those that can read each other's segments, this one included.
     least : int
         Bytes from which messages between them are read in place.
-    arena : Arena
+    segment : SharedSegment
         This rank's.
     peers : dict
-        The others' arenas, mapped.
+        The others' segments, mapped.
     """
 
     def __init__(
-        self, ranks: frozenset[int], least: int, arena: Arena, peers: dict[int, mmap.mmap]
+        self, ranks: frozenset[int], least: int, segment: SharedSegment, peers: dict[int, mmap.mmap]
     ) -> None:
         self.ranks = ranks
         self.least = least
-        self.arena = arena
+        self.segment = segment
         self._peers = peers
 
     def block(self, peer: int, offset: int, count: int, dtype: np.dtype) -> np.ndarray:
-        """Return a look at a block in the arena of a peer, flat."""
+        """Return a look at a block in the segment of a peer, flat."""
         return np.ndarray((count,), dtype, self._peers[peer], offset)
 
 
 def join(comm: Any, least: int) -> Node | None:
-    """Find the ranks of this node and map their arenas; collective over ``comm``.
+    """Find the ranks of this node and map their segments; collective over ``comm``.
 
     Returns None where nothing can be shared: on all ranks of a node or on none.
     """
@@ -149,9 +149,9 @@ def join(comm: Any, least: int) -> Node | None:
     near = comm.Split_type(MPI.COMM_TYPE_SHARED)
     ranks_here = near.Get_size()
     near.Free()
-    arena = _arena(ranks_here) if least else None
+    segment = _segment(ranks_here) if least else None
     try:
-        cards = comm.allgather(None if arena is None else _card(arena, least))
+        cards = comm.allgather(None if segment is None else _card(segment, least))
         mine = cards[comm.Get_rank()]
         peers = {
             rank: pages
@@ -161,16 +161,20 @@ def join(comm: Any, least: int) -> Node | None:
         }
         reached = comm.allgather(sorted([*peers, comm.Get_rank()]))
     finally:
-        if arena is not None:
-            arena.close()
+        if segment is not None:
+            segment.close()
     ranks = reached[comm.Get_rank()]
-    if arena is None or len(ranks) == 1 or any(reached[r] != ranks for r in _together(cards, mine)):
+    if (
+        segment is None
+        or len(ranks) == 1
+        or any(reached[r] != ranks for r in _together(cards, mine))
+    ):
         return None
-    return Node(frozenset(ranks), least, arena, peers)
+    return Node(frozenset(ranks), least, segment, peers)
 
 
-def _arena(ranks: int) -> Arena | None:
-    """Return an arena as large as the node's memory, None if there are no others to read it.
+def _segment(ranks: int) -> SharedSegment | None:
+    """Return a segment as large as the node's memory, None if there are no others to read it.
 
     None also where the system does not give one.
     """
@@ -178,17 +182,17 @@ def _arena(ranks: int) -> Arena | None:
         return None
     try:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        return Arena(min(memory, _ADDRESSES // ranks) // _GRAIN * _GRAIN)
+        return SharedSegment(min(memory, _ADDRESSES // ranks) // _GRAIN * _GRAIN)
     except (OSError, ValueError):
         return None
 
 
-def _card(arena: Arena, least: int) -> Card:
+def _card(segment: SharedSegment, least: int) -> Card:
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
     except OSError:
         boot = os.uname().nodename
-    return Card((boot, least), os.getpid(), arena.fd, arena.nbytes, arena.secret)
+    return Card((boot, least), os.getpid(), segment.fd, segment.nbytes, segment.secret)
 
 
 def _together(cards: list[Card | None], mine: Card | None) -> list[int]:
@@ -198,7 +202,7 @@ def _together(cards: list[Card | None], mine: Card | None) -> list[int]:
 
 
 def _map(card: Card) -> mmap.mmap | None:
-    """Map the arena of another process; None if it is out of reach, or another file."""
+    """Map the segment of another process; None if it is out of reach, or another file."""
     path = f"/proc/{card.pid}/fd/{card.fd}"
     try:
         if not os.readlink(path).startswith("/memfd:distnb"):

@@ -9,19 +9,21 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from distnb.common.machine import cores
+
 __all__ = ["limit", "share"]
 
 #: Variables from which libraries that are loaded later take their number of threads.
 _VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
-def share(engines: int, cores: int | None = None) -> int:
-    """Return how many threads each of a node's engines may use.
+def share(engines: int, of: int | None = None) -> int:
+    """Return how many threads each of a node's engines may use: its share of the cores.
 
     >>> share(2, 8), share(3, 8), share(4, 2)
     (4, 2, 1)
     """
-    return max(1, (cores or len(os.sched_getaffinity(0))) // engines)
+    return max(1, (of or cores()) // engines)
 
 
 def limit(comm: Any) -> int:

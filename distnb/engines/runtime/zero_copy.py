@@ -1,8 +1,9 @@
 """What the ranks of a node lend each other in one command, in place of sending it.
 
-The sender of a lent message tells where in its arena the elements lie, and the receiver reads them
-there. When it has done all that it wants to, it gives back what it borrowed, with an empty message;
-the sender ends the command only then, so nothing that is lent is written or freed meanwhile.
+The sender of a lent message tells where in its shared segment the elements lie, and the receiver
+reads them there. When it has done all that it wants to, it gives back what it borrowed, with an
+empty message; the sender ends the command only then, so nothing that is lent is written or freed
+meanwhile.
 Both messages follow from the plan, and a rank that fails completes them like all others.
 """
 
@@ -14,7 +15,7 @@ from typing import cast
 import numpy as np
 
 from distnb.engines.runtime.exchange import TAGS_PER_COMMAND, Exchange, Key
-from distnb.engines.runtime.store import Base, Store
+from distnb.engines.runtime.store import BaseTable, LocalBase
 from distnb.plans.transfer import Message, Plan, at
 
 __all__ = ["Loans"]
@@ -32,15 +33,15 @@ class Loans:
         The messages that give back.
     """
 
-    def __init__(self, store: Store, plan: Plan) -> None:
+    def __init__(self, store: BaseTable, plan: Plan) -> None:
         self._store = store
         self.owed: list[Key] = sorted({(m.peer, _BACK) for m in plan.receives if m.lent})
         self.expected: list[Key] = sorted({(m.peer, _BACK) for m in plan.sends if m.lent})
-        self._lent: list[Base] = []
+        self._lent: list[LocalBase] = []
         #: handle of a base that lies elsewhere -> shared memory with what is lent of it
         self._copies: dict[int, np.ndarray] = {}
 
-    def lend(self, base: Base, message: Message) -> np.ndarray:
+    def lend(self, base: LocalBase, message: Message) -> np.ndarray:
         """Return what the receiver must know to read a message in place of getting it.
 
         A block that is lent for the second time goes to shared memory, and stays there. The first
@@ -53,22 +54,22 @@ class Loans:
             place = self._copied(base, base.block, message)
         return np.array([place], np.int64)
 
-    def _copied(self, base: Base, block: np.ndarray, message: Message) -> int:
+    def _copied(self, base: LocalBase, block: np.ndarray, message: Message) -> int:
         """Copy what is lent, each element to its own place in memory as large as the block."""
         if id(base) not in self._copies:
-            self._copies[id(base)] = self._store.take(block.nbytes, shared=True)
+            self._copies[id(base)] = self._store.memory.take(block.nbytes, shared=True)
         memory = self._copies[id(base)]
         shadow = np.ndarray(block.shape, block.dtype, memory)
         for chunk in message.chunks:
             at(shadow, chunk.shape, chunk.memory)[...] = at(block, chunk.shape, chunk.memory)
-        return cast(int, self._store.arena.offset(memory))
+        return cast(int, self._store.memory.offset(memory))
 
-    def borrow(self, base: Base, peer: int, place: np.ndarray) -> np.ndarray:
+    def borrow(self, base: LocalBase, peer: int, place: np.ndarray) -> np.ndarray:
         """Return the block of a peer, flat."""
         shape = base.layout.local_shape(base.shape, peer)
-        assert self._store.node is not None
+        assert self._store.memory.node is not None
         assert shape is not None
-        return self._store.node.block(peer, int(place[0]), prod(shape), base.dtype)
+        return self._store.memory.node.block(peer, int(place[0]), prod(shape), base.dtype)
 
     def give_back(self, exchange: Exchange) -> None:
         """Tell lenders that what they lent is not needed any more."""
@@ -81,5 +82,4 @@ class Loans:
             exchange.drop(peer, tag)
         for base in self._lent:
             base.lent = True
-        while self._copies:
-            self._store.release(self._copies.popitem()[1])
+        self._copies.clear()

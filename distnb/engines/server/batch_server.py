@@ -1,7 +1,7 @@
-"""The engine's end of the direct road: a socket on the main loop, on which a client sends batches.
+"""The engine's end of the socket transport: on the main loop, it takes batches and runs them.
 
 The loop is the one that runs ``%px``, so the two never overlap and need no lock. A client on the
-same host comes by a local socket in a folder that nobody else may enter: the kernel guards it as
+same host comes by a local socket in a folder that nobody else may enter: the kernel protects it as
 well as encryption would, and no thread stands in between. One of another host comes by ZeroMQ: only
 the one with the right key gets in, and what travels is encrypted (CURVE).
 """
@@ -18,22 +18,22 @@ from typing import Any
 import numpy as np
 import zmq
 
-from distnb.common.interrupts import held
-from distnb.engines.server.curve import Guard, interface
-from distnb.engines.server.monitor import SideRoad
-from distnb.engines.server.peer_auth import Gate
+from distnb.common.interrupts import deferred_interrupts
+from distnb.engines.server.curve import CurveAuthentication, interface
+from distnb.engines.server.monitor import MonitorServer
+from distnb.engines.server.peer_auth import PeerAuthentication
 from distnb.wire import replies
 from distnb.wire.channel import Channel
 from distnb.wire.protocol import Reply
 from distnb.wire.stream import Stream
 
-__all__ = ["Road"]
+__all__ = ["BatchServer"]
 
 #: Milliseconds to wait for a batch that was sent before.
 _LATE = 10_000
 
 
-class Road:
+class BatchServer:
     """A listening socket for one client.
 
     Parameters
@@ -46,13 +46,13 @@ class Road:
         Where the client is, if not on this host: the socket then listens on the interface that
         leads there.
     answer : callable
-        What engines say meanwhile (:class:`~distnb.engines.server.monitor.SideRoad`).
+        What engines say meanwhile (:class:`~distnb.engines.server.monitor.MonitorServer`).
 
     Attributes
     ----------
     place : (str, str, str, str)
         Address and public key of the socket, the token for a local one, and the address of the
-        side road.
+        monitor channel.
     """
 
     def __init__(
@@ -65,31 +65,31 @@ class Road:
         self._run = run
         self._done = 0
         self._loop = asyncio.get_running_loop()
-        self._context = zmq.Context()  # the guard must not judge ipykernel's sockets
-        self._gate: Gate | None = None
+        self._context = zmq.Context()  # CURVE must not judge ipykernel's sockets
+        self._local: PeerAuthentication | None = None
         self._channel: Channel | Stream | None = None
         self._listening: list[int] = []
         public, secret = zmq.curve_keypair()
-        self._side = SideRoad(answer, key, client_host, secret)
+        self._monitor = MonitorServer(answer, key, client_host, secret)
         token = ""
         if client_host or not hasattr(socket, "AF_UNIX"):
             address = self._open(key, client_host, secret)
         else:
-            self._gate = Gate(self._loop, self._admit)
-            address, token = self._gate.address, self._gate.token
-        self.place = (address, public.decode(), token, self._side.place)
+            self._local = PeerAuthentication(self._loop, self._admit)
+            address, token = self._local.address, self._local.token
+        self.place = (address, public.decode(), token, self._monitor.place)
 
     def _open(self, key: str, client_host: str, secret: bytes) -> str:
         """Listen for a client by TCP; return the address."""
-        guard = self._guard = Guard(self._context, key)
+        curve = self._curve = CurveAuthentication(self._context, key)
         made = self._context.socket(zmq.DEALER)
         made.set_hwm(0)
         made.sndtimeo = 0  # a client that is gone keeps nobody waiting
         made.curve_secretkey = secret
         made.curve_server = True
         made.bind(f"tcp://{interface(client_host)}:*")
-        self._listening = [guard.socket.FD]
-        self._loop.add_reader(guard.socket.FD, guard.admit)
+        self._listening = [curve.socket.FD]
+        self._loop.add_reader(curve.socket.FD, curve.admit)
         self._admit(Channel(made))
         return made.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
 
@@ -103,10 +103,10 @@ class Road:
     def close(self) -> None:
         """Close the sockets."""
         self._leave()
-        if self._gate is not None:
-            self._gate.close()
+        if self._local is not None:
+            self._local.close()
         self._context.destroy(linger=0)
-        self._side.close()
+        self._monitor.close()
 
     def _leave(self) -> None:
         """Take nothing from the client any more."""
@@ -142,7 +142,7 @@ class Road:
     def _step(self, channel: Channel | Stream) -> None:
         """Take a message and run the batch that it completes."""
         # ipykernel ignores Ctrl-C between its own messages; a batch lets it in
-        with held(forget=True, handler=signal.default_int_handler):
+        with deferred_interrupts(forget=True, handler=signal.default_int_handler):
             found = channel.receive()
             if found is not None:
                 self._answer(channel, *found)

@@ -7,16 +7,16 @@ import socket
 import zmq
 from zmq.utils import z85
 
-__all__ = ["Guard", "interface"]
+__all__ = ["CurveAuthentication", "interface"]
 
 
-class Guard:
+class CurveAuthentication:
     """Answers ZeroMQ's question whom to let in, for all sockets of a context.
 
     Parameters
     ----------
     context : zmq.Context
-        One of its own: the guard must not judge other sockets of the process.
+        One of its own: it must not judge other sockets of the process.
     key : str
         The client's public key.
 

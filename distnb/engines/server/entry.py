@@ -16,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from distnb.common.interrupts import interruptible, listen
+from distnb.common.machine import cores
 from distnb.engines.linalg import blacs
 from distnb.engines.runtime.comm import (
     Comm,
@@ -47,7 +48,7 @@ __all__ = [
 
 _WORKERS: dict[str, Worker] = {}
 #: Client's key -> the socket on which it sends batches.
-_ROADS: dict[str, Any] = {}
+_SERVERS: dict[str, Any] = {}
 #: Requests and buffers of collectives that have not ended: MPI may touch them.
 _UNDER_WAY: list[Any] = []
 
@@ -105,7 +106,7 @@ def run(session: str, message: bytes, buffers: list[np.ndarray]) -> list[Any]:
 
 def open_road(key: str, client_host: str) -> tuple[str, str, str, str]:
     """Let the client with this key send batches to a socket; return what it needs to connect."""
-    from distnb.engines.server.batch_server import Road  # other transports do without ZeroMQ
+    from distnb.engines.server.batch_server import BatchServer  # other transports do without ZeroMQ
 
     def run(session: str, message: bytes, buffers: list[np.ndarray]) -> Reply:
         return _WORKERS[session].run(message, buffers)
@@ -113,14 +114,14 @@ def open_road(key: str, client_host: str) -> tuple[str, str, str, str]:
     def answer(session: str) -> Sample:
         return sample(_WORKERS[session])
 
-    road = _ROADS[key] = Road(run, key, client_host, answer)
-    return road.place
+    server = _SERVERS[key] = BatchServer(run, key, client_host, answer)
+    return server.place
 
 
 def close_road(key: str) -> None:
     """Close a client's sockets, if there are any."""
-    if key in _ROADS:
-        _ROADS.pop(key).close()
+    if key in _SERVERS:
+        _SERVERS.pop(key).close()
 
 
 def catch_up(key: str, numbers: Sequence[int]) -> None:
@@ -128,7 +129,7 @@ def catch_up(key: str, numbers: Sequence[int]) -> None:
 
     ``numbers`` has the last batch of each rank.
     """
-    _ROADS[key].catch_up(numbers[world()[0]])
+    _SERVERS[key].catch_up(numbers[world()[0]])
 
 
 def define(session: str, number: int, text: bytes) -> None:
@@ -256,9 +257,7 @@ def _about(rank: int, size: int) -> dict[str, Any]:
         "host": socket.gethostname(),
         "clock": clock_name(),
         "memory": available_memory(),
-        "cores": len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count(),
+        "cores": cores(),
         "protocol": PROTOCOL,
         "numpy": np.__version__,
     }

@@ -1,6 +1,6 @@
-"""The engine's end of the side road: a thread that answers while a batch runs.
+"""The engine's end of the monitor channel: a thread that answers while a batch runs.
 
-The direct road is on the main loop, which a batch holds up. So what is to be known meanwhile has a
+Batches come in on the main loop, which each of them blocks. So what is to be known meanwhile has a
 socket of its own, and a thread that sleeps until it is asked.
 """
 
@@ -14,12 +14,12 @@ from typing import Any
 
 import zmq
 
-from distnb.engines.server.curve import Guard, interface
+from distnb.engines.server.curve import CurveAuthentication, interface
 
-__all__ = ["SideRoad"]
+__all__ = ["MonitorServer"]
 
 
-class SideRoad:
+class MonitorServer:
     """A listening socket for one client, and the thread that serves it.
 
     Parameters
@@ -29,7 +29,7 @@ class SideRoad:
     key : str
         The client's public key.
     client_host : str
-        As for :class:`distnb.engines.server.batch_server.Road`.
+        As for :class:`distnb.engines.server.batch_server.BatchServer`.
     secret : bytes
         The engine's own secret key.
 
@@ -44,14 +44,14 @@ class SideRoad:
     ) -> None:
         self._answer = answer
         self._context = zmq.Context()
-        self._guard = Guard(self._context, key)
+        self._curve = CurveAuthentication(self._context, key)
         self._socket = self._context.socket(zmq.ROUTER)
         self._socket.curve_server = True
         self._socket.curve_secretkey = secret
         self._socket.sndtimeo = 0
         self._socket.bind(f"tcp://{interface(client_host)}:*")
         self.place = self._socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
-        self._thread = threading.Thread(target=self._serve, name="distnb-side-road", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name="distnb-monitor", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
@@ -62,7 +62,7 @@ class SideRoad:
     def _serve(self) -> None:
         """Answer until the context ends. From now on the sockets are this thread's."""
         poller = zmq.Poller()
-        poller.register(self._guard.socket, zmq.POLLIN)
+        poller.register(self._curve.socket, zmq.POLLIN)
         poller.register(self._socket, zmq.POLLIN)
         try:
             while True:
@@ -70,12 +70,12 @@ class SideRoad:
                     if ready is self._socket:
                         self._reply()
                     else:
-                        self._guard.admit()
+                        self._curve.admit()
         except zmq.ContextTerminated:
             pass
         finally:
             self._socket.close(linger=0)
-            self._guard.socket.close(linger=0)
+            self._curve.socket.close(linger=0)
 
     def _reply(self) -> None:
         client, question = self._socket.recv_multipart()  # a number, a session

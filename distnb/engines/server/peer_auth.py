@@ -13,10 +13,10 @@ from collections.abc import Callable
 
 from distnb.wire.stream import Stream
 
-__all__ = ["Gate"]
+__all__ = ["PeerAuthentication"]
 
 
-class Gate:
+class PeerAuthentication:
     """A local socket, in a folder of its own, through which one client comes in.
 
     Parameters
@@ -36,7 +36,7 @@ class Gate:
         self._loop = loop
         self._admit = admit
         self._folder = tempfile.mkdtemp(prefix="distnb-")
-        self.address = f"{self._folder}/road"
+        self.address = f"{self._folder}/socket"
         self.token = secrets.token_hex()
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.bind(self.address)

@@ -30,7 +30,7 @@ def sample(worker: Worker) -> Sample:
         left,
         running,
         _held(worker.store),
-        worker.store.pool.held,
+        worker.store.memory.pool.held,
         resident,
         available_memory(),
         threads,

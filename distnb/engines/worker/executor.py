@@ -22,7 +22,6 @@ from distnb.engines.collectives import (
 from distnb.engines.fusion.amounts import of_blocks
 from distnb.engines.fusion.elementwise import Elementwise, Task
 from distnb.engines.fusion.groups import Specs
-from distnb.engines.fusion.kernels import Watch
 from distnb.engines.fusion.reduction_blocks import Scratch
 from distnb.engines.fusion.replicas import Replicas
 from distnb.engines.linalg import (
@@ -35,7 +34,7 @@ from distnb.engines.linalg import (
 from distnb.engines.runtime import creation
 from distnb.engines.runtime.comm import Comm
 from distnb.engines.runtime.exchange import Exchange, PeerFailed
-from distnb.engines.runtime.store import Base, Lost, Store
+from distnb.engines.runtime.store import BaseTable, LocalBase, Lost
 from distnb.geometry.views import View
 from distnb.measure.events import COMPUTE, TRANSFER, Clock
 from distnb.ops import table
@@ -47,14 +46,13 @@ from distnb.wire.protocol import (
     Fetch,
     Local,
     Reduce,
-    written,
 )
 
 __all__ = ["Executor"]
 
 #: op -> what does it: made of a command and the store, it knows its messages (``owed``,
 #: ``expected``) from specs alone, and does its work in ``run(exchange, clock)``.
-COLLECTIVES: dict[str, Callable[[Collective, Store], Any]] = {
+COLLECTIVES: dict[str, Callable[[Collective, BaseTable], Any]] = {
     "along": gather_scatter.Along,
     "check": gather_scatter.Check,
     "fft": fourier.Transform,
@@ -83,7 +81,7 @@ class Executor:
     ``fault`` is called with each command before it runs; tests set it to make a rank fail.
     """
 
-    def __init__(self, store: Store, comm: Comm, clock: Clock) -> None:
+    def __init__(self, store: BaseTable, comm: Comm, clock: Clock) -> None:
         self.store = store
         self.comm = comm
         self.clock = clock
@@ -95,9 +93,18 @@ class Executor:
         self.scratch = Scratch()
         #: for the partial results of reductions
         self.results = Scratch()
-        self.watch = Watch()
+        #: Is told of floating point errors, as NumPy tells of them.
+        self.warned: Callable[[str, int], None] = lambda kind, flag: None
+        #: Gives compiled loops, if there are to be any.
+        self.compiler: Any = None
+        self._group: Elementwise | None = None
 
-    def enter(self, store: Store, specs: Specs) -> None:
+    @property
+    def step(self) -> int:
+        """The step of a group that runs, for whoever hears of floating point errors."""
+        return 0 if self._group is None else self._group.step
+
+    def enter(self, store: BaseTable, specs: Specs) -> None:
         """Work on the bases of a batch from now on; ``specs`` tells what they are."""
         self.store = store
         self.replicas = Replicas(store, self.clock, specs)
@@ -111,7 +118,7 @@ class Executor:
         """
         if isinstance(command, Create):
             return self._create(number, command, buffers, dead)
-        self.trouble = self.replicas.part(self.comm, number, written(command))
+        self.trouble = self.replicas.part(self.comm, number, command.writes)
         if isinstance(command, Reduce):
             return self._reduce(number, command)
         if isinstance(command, Local):
@@ -133,11 +140,11 @@ class Executor:
         dtype = np.dtype(command.dtype)
         self.store.free((command.base,))  # one that was lost is made again under its handle
         if dead:
-            base = Base(command.shape, dtype, command.layout, None, lost=True, virtual=True)
+            base = LocalBase(command.shape, dtype, command.layout, None, lost=True, virtual=True)
             self.store.put(command.base, base)
             self._check(command)
         elif command.how[0] == "data":
-            base = Base(command.shape, dtype, command.layout, None, lost=True)
+            base = LocalBase(command.shape, dtype, command.layout, None, lost=True)
             self.store.put(command.base, base)
             self._check(command)
             base.block = creation.adopt(buffers, command.how[1], command, self.store.rank)
@@ -148,7 +155,7 @@ class Executor:
             self.clock.switch(before)
         base.lost = False
 
-    def _fill(self, number: int, command: Create, base: Base) -> None:
+    def _fill(self, number: int, command: Create, base: LocalBase) -> None:
         """Give a base memory and fill it."""
         made = [] if command.how[0] in ("empty", "local") else self.replicas.made_of(command.base)
         if not made:
@@ -218,7 +225,7 @@ class Executor:
         placed = self.store.placed(command.operand)
         work = reductions.Work(command, reductions.plan(placed, command.axes, self.store.rank))
         # All ranks that would talk hold a copy of the result: where that is empty, nobody talks.
-        silent = self.store.held(self.store.bases[command.out]) == 0
+        silent = self.store.elements(self.store.bases[command.out]) == 0
         owed, expected = ([], []) if silent else (work.plan.owed, work.plan.expected)
         self._with_messages(number, owed, expected, lambda x: self._reducing(x, work))
 
@@ -253,9 +260,9 @@ class Executor:
         """Run a group of elementwise commands; return why which of them failed."""
         made = self.replicas.made_by(task.group) if task.large else []
         trouble = self._begin(number, task, made)
-        todo = Elementwise(
+        todo = self._group = Elementwise(
             *(self.store, self.comm, self.clock, self.scratch, self.results),
-            *(task, values, self.watch),
+            *(task, values, self.warned, self.compiler),
             self.replicas.keeps(made),
         )
 
@@ -272,7 +279,7 @@ class Executor:
         except BaseException as error:
             todo.fail(error)
         finally:
-            self.watch.forget()  # else it holds the blocks, and they never come back to the pool
+            self._group = None
         if task.group.tail is not None:
             self.store.bases[task.group.tail.operand.base].taken = todo.take()
         if made:

@@ -18,14 +18,13 @@ from distnb.engines.fusion.groups import (
     Specs,
     schedule,
 )
-from distnb.engines.runtime.store import Base, Frame
+from distnb.engines.runtime.store import BatchScope, LocalBase
 from distnb.geometry.layout import Ints
 from distnb.wire.encoding import commands_of
 from distnb.wire.protocol import (
     Command,
     Create,
     Free,
-    written,
 )
 
 __all__ = ["Library", "Prepared", "Script"]
@@ -57,17 +56,17 @@ class Script:
         numbered = [i for i, c in enumerate(self.commands) if not isinstance(c, Free)]
         self.numbered = tuple([self.commands[i] for i in numbered])
         self.index = {position: k for k, position in enumerate(numbered)}
-        self.writes = any(map(written, self.numbered))
+        self.writes = any(c.writes for c in self.numbered)
         self._prepared: dict[tuple[Ints, bool], Prepared] = {}
 
-    def prepared(self, frame: Frame, fuse: bool, agreed: bool) -> Prepared:
+    def prepared(self, scope: BatchScope, fuse: bool, agreed: bool) -> Prepared:
         """Return how it runs where bases are what they are now; see :func:`schedule`."""
-        key = (frame.specs, fuse)
+        key = (scope.specs, fuse)
         found = self._prepared.get(key)
         if found is None:
             if len(self._prepared) >= _MOST_SPECS:
                 self._prepared.clear()
-            found = self._prepared[key] = Prepared(self, frame, fuse, agreed)
+            found = self._prepared[key] = Prepared(self, scope, fuse, agreed)
         return found
 
 
@@ -92,8 +91,8 @@ class Prepared:
         The bases that are not stored when they are created.
     """
 
-    def __init__(self, script: Script, frame: Frame, fuse: bool, agreed: bool) -> None:
-        specs: Specs = {n: _spec(base) for n, base in frame.bases.items()}
+    def __init__(self, script: Script, scope: BatchScope, fuse: bool, agreed: bool) -> None:
+        specs: Specs = {n: _spec(base) for n, base in scope.bases.items()}
         self.specs = specs
         plan = schedule(script.commands, specs, fuse, agreed)
         self.dead = plan.dead | plan.reduced
@@ -102,17 +101,17 @@ class Prepared:
         for item in plan.items:
             if isinstance(item, Group):
                 rows = tuple([script.index[p] for p in item.all_positions])
-                task = Task(frame, item, specs, plan.dead)
+                task = Task(scope, item, specs, plan.dead)
                 self.items.append((task, rows, task.scheme.elements))
             else:
-                elements = held(script.commands[item], specs, frame.rank)
+                elements = held(script.commands[item], specs, scope.rank)
                 self.items.append((item, (script.index.get(item, -1),), elements))
-        new = plan.dead - frame.bases.keys()
+        new = plan.dead - scope.bases.keys()
         self.virtual = frozenset(i for i, c in enumerate(script.commands) if _only(c, new))
         self.quick = [item for item in self.items if item[0] not in self.virtual]
 
 
-def _spec(base: Base) -> Spec:
+def _spec(base: LocalBase) -> Spec:
     return Spec(base.shape, base.dtype, base.layout)
 
 

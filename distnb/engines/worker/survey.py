@@ -19,11 +19,12 @@ def survey(store: Store) -> dict[str, Any]:
     """
     status = _table("/proc/self/status")
     node = _table("/proc/meminfo")
-    arena = 0 if store.node is None else store.node.arena.used
+    node_memory = store.memory.node
+    segment = 0 if node_memory is None else node_memory.segment.used
     return {
         "held": {handle: _bytes(store, base) for handle, base in store.bases.items()},
-        "pool": store.pool.held,
-        "process": status.get("RssAnon", 0) + arena,
+        "pool": store.memory.pool.held,
+        "process": status.get("RssAnon", 0) + segment,
         "available": node.get("MemAvailable", 0),
         "total": node.get("MemTotal", 0),
         "pid": os.getpid(),

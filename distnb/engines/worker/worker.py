@@ -17,15 +17,16 @@ from typing import Any
 import numpy as np
 
 from distnb.common.config import config
-from distnb.common.interrupts import held, interruptible
+from distnb.common.interrupts import deferred_interrupts, interruptible
 from distnb.engines.collectives.reductions import Tree
 from distnb.engines.fusion.compiler import Compiler, available
 from distnb.engines.fusion.elementwise import Task
 from distnb.engines.fusion.groups import Specs
 from distnb.engines.runtime.comm import Comm
 from distnb.engines.runtime.exchange import Exchange, wait_until
+from distnb.engines.runtime.memory import Memory
 from distnb.engines.runtime.shared_segments import Node
-from distnb.engines.runtime.store import Base, Frame, Store
+from distnb.engines.runtime.store import BatchScope, LocalBase, Store
 from distnb.engines.runtime.user_functions import Function
 from distnb.engines.worker.executor import DEPENDENT, Executor
 from distnb.engines.worker.local import LocalArray
@@ -34,26 +35,21 @@ from distnb.engines.worker.survey import survey
 from distnb.geometry.layout import Ints
 from distnb.measure.events import IDLE, OVERHEAD, Clock
 from distnb.measure.records import AGREE, Log
-from distnb.plans.temporaries import reads
 from distnb.wire.encoding import filled, unpack
 from distnb.wire.protocol import (
-    Apply,
     Bind,
     Clocks,
-    Collective,
     Command,
     Create,
     Describe,
     Failure,
     Fetch,
     Free,
-    Local,
     Operand,
     Packed,
-    Reduce,
     Reply,
     Survey,
-    written,
+    bases_of,
 )
 
 __all__ = ["Worker"]
@@ -82,12 +78,11 @@ class Worker:
     ) -> None:
         self.comm = comm
         self.clock = Clock()
-        self.store = Store(comm.rank, pool_bytes, node)
+        self.store = Store(comm.rank, Memory(pool_bytes, node))
         self.executor = Executor(self.store, comm, self.clock)
         self.executor.user = user
-        watch = self.executor.watch
-        watch.warned = self._on_warning
-        watch.compiler = Compiler() if config.jit and available() else None
+        self.executor.warned = self._on_warning
+        self.executor.compiler = Compiler() if config.jit and available() else None
         self.library = Library()
         self.epoch = 0
         #: Batches in this epoch: all ranks count alike, whatever happened before.
@@ -107,7 +102,7 @@ class Worker:
 
     def run(self, message: bytes, buffers: list[np.ndarray]) -> Reply:
         """Run a batch and return this rank's reply; raises only if the message is no batch."""
-        with held(forget=True):
+        with deferred_interrupts(forget=True):
             log = Log(self.clock)
             batch = unpack(message)
             run = self.now = _Run(self, batch, buffers, log)
@@ -119,6 +114,7 @@ class Worker:
                 self._gave_up = True
                 run.abort()
             finally:
+                self.store.memory.pool.collect()
                 self.clock.switch(IDLE)
                 self.now = None
             return run.reply()
@@ -148,8 +144,8 @@ class Worker:
         """Drop all bases and give the communicator back."""
         self.bind(())
         self.store.clear()
-        if self.executor.watch.compiler is not None:
-            self.executor.watch.compiler.close()
+        if self.executor.compiler is not None:
+            self.executor.compiler.close()
         self.comm.free()
 
     def bind(self, names: Iterable[tuple[str, Operand]]) -> None:
@@ -173,7 +169,7 @@ class Worker:
         return list(dict.fromkeys(found))
 
     def _on_warning(self, kind: str, flag: int) -> None:
-        self._warned.append((self.executor.watch.step, kind))
+        self._warned.append((self.executor.step, kind))
 
     def _start_epoch(self, epoch: int) -> None:
         """Take a communicator that no message of an abandoned command can reach.
@@ -184,7 +180,7 @@ class Worker:
         if self._next is None:
             self._next = self.comm.fresh()
         wait_until(self._next.ready)
-        self.store.settle()
+        self.store.memory.settle()
         self._abandoned.append(self.comm)
         self.comm = self.executor.comm = self._next
         self._next = None
@@ -222,7 +218,7 @@ class _Run:
         self.clocks: list[int] = []
         self.script = worker.library.script(batch.text)
         self.commands = self.script.numbered
-        self.frame = Frame(worker.store, batch.handles)
+        self.scope = BatchScope(worker.store, batch.handles)
         #: What is known of bases that are never stored.
         self.specs: Specs = {}
         self.aborted = False
@@ -234,9 +230,9 @@ class _Run:
 
     def all(self) -> None:
         """Run all commands, then agree with the other ranks on what failed."""
-        plan = self.script.prepared(self.frame, bool(self.batch.fuse), not self.worker.together)
+        plan = self.script.prepared(self.scope, bool(self.batch.fuse), not self.worker.together)
         self.specs = plan.specs
-        self.worker.executor.enter(self.frame, plan.specs)
+        self.worker.executor.enter(self.scope, plan.specs)
         with _quiet_casts() if plan.complex else nullcontext():
             self._items(plan)
         # What only reads leaves nothing to agree on, but under SPMD each rank has a client to tell.
@@ -261,14 +257,14 @@ class _Run:
             else:
                 command = filled(self.script.commands[item], self.batch.values)
                 if isinstance(command, Free):
-                    self.frame.free(command.bases)
+                    self.scope.free(command.bases)
                 else:
                     self._one(rows[0], command, plan.dead)
                 self.done.add(item)
 
     def _group(self, task: Task, rows: Ints) -> None:
         errors = self.worker.executor.group(self._number(rows[0]), task, self.batch.values)
-        bases = self.frame.bases
+        bases = self.scope.bases
         if not errors:
             for base in task.written:
                 bases[base].lost = False
@@ -277,7 +273,7 @@ class _Run:
                 if k in errors:
                     self._failed(row, command, errors[k])
                     continue
-                for base in written(command):
+                for base in command.writes:
                     if base in bases:
                         bases[base].lost = False
         found = self.worker.warnings()
@@ -291,7 +287,7 @@ class _Run:
         worker = self.worker
         try:
             if isinstance(command, Bind):
-                worker.bind(_with_handles(command, self.batch.handles))
+                worker.bind(command.renumbered(self.batch.handles).names)
             elif isinstance(command, Clocks):
                 self.clocks.append(command.slot)
             elif isinstance(command, Survey):
@@ -320,12 +316,12 @@ class _Run:
     def _failed(self, index: int, command: Command, error: BaseException) -> None:
         """Note that a command failed; only what was not known before is told to the client."""
         if not isinstance(error, DEPENDENT):
-            specs = self.specs | self.frame.bases
-            self.failures.append(_failure(index, command, self.frame, specs, error))
+            specs = self.specs | self.scope.bases
+            self.failures.append(_failure(index, command, self.scope, specs, error))
         self.failed.add(index)
-        for handle in written(command):
-            if handle in self.frame.bases:
-                self.frame.bases[handle].lost = True
+        for handle in command.writes:
+            if handle in self.scope.bases:
+                self.scope.bases[handle].lost = True
 
     def _agree(self) -> None:
         """Tell everyone which commands failed anywhere; mark what they write as lost everywhere."""
@@ -335,7 +331,7 @@ class _Run:
             bits[list(self.failed)] = 1
             _union(self.worker, self._number(len(self.commands)), bits)
             failed = np.flatnonzero(bits).tolist() if bits.any() else ()
-        self.worker.store.settle()
+        self.worker.store.memory.settle()
         self.agreed = bool(failed)
         if failed:
             self._lose(failed)
@@ -347,16 +343,16 @@ class _Run:
         """
         self.aborted = True
         self.worker.comm.abort()
-        frame = self.frame
+        scope = self.scope
         for position, command in enumerate(self.script.commands):
             if position in self.done:
                 continue
             if isinstance(command, Free):
-                frame.free(command.bases)
-            elif isinstance(command, Create) and command.base not in frame.bases:
+                scope.free(command.bases)
+            elif isinstance(command, Create) and command.base not in scope.bases:
                 dtype = np.dtype(command.dtype)
-                base = Base(command.shape, dtype, command.layout, None, lost=True)
-                frame.put(command.base, base)
+                base = LocalBase(command.shape, dtype, command.layout, None, lost=True)
+                scope.put(command.base, base)
         done = set() if self.worker.together else {self.script.index.get(p) for p in self.done}
         self._lose(self.failed.union(k for k in range(len(self.commands)) if k not in done))
 
@@ -364,7 +360,7 @@ class _Run:
         """Mark what follows from failed commands."""
         lost = _dependents(self.commands, failed)
         for number in lost:
-            base = self.frame.bases.get(number)
+            base = self.scope.bases.get(number)
             if base is not None:
                 base.lost = True
         self.lost = tuple(sorted([self.batch.handles[n] for n in lost]))
@@ -386,26 +382,13 @@ class _Run:
         )
 
 
-def _read(command: Command) -> set[int]:
-    """Return the bases that a command reads (or writes in part)."""
-    if isinstance(command, Apply):
-        return {x.base for x in (*reads(command), *command.outs)}
-    if isinstance(command, Local):
-        return {x.base for x in (command.out, *command.ins)}
-    if isinstance(command, Collective):
-        return {x.base for x in command.ins}
-    if isinstance(command, Reduce | Fetch):
-        return {command.operand.base}
-    return set()
-
-
 def _dependents(commands: tuple[Command, ...], failed: Iterable[int]) -> set[int]:
     """Return the bases that failed commands write, and all that follow from them, in order."""
     bad = set(failed)
     lost: set[int] = set()
     for i, command in enumerate(commands):
-        if i in bad or _read(command) & lost:
-            lost.update(written(command))
+        if i in bad or bases_of(command) & lost:
+            lost.update(command.writes)
     return lost
 
 
@@ -427,22 +410,16 @@ def _union(worker: Worker, number: int, bits: np.ndarray) -> None:
     exchange.finish()
 
 
-def _with_handles(command: Bind, handles: Ints) -> Iterator[tuple[str, Any]]:
-    """Enumerate the names that are bound, with arrays as the store has them."""
-    for name, x in command.names:
-        yield name, Operand(handles[x.base], x.view) if isinstance(x, Operand) else x
-
-
 def _failure(
-    index: int, command: Command, frame: Frame, specs: Mapping[int, Any], error: BaseException
+    index: int, command: Command, scope: BatchScope, specs: Mapping[int, Any], error: BaseException
 ) -> Failure:
     """Describe an exception so that the client can raise it again."""
-    numbers = sorted(_read(command) | set(written(command)))
+    numbers = sorted(bases_of(command))
     bases = [specs[n] for n in numbers if n in specs]
-    rank = frame.rank
+    rank = scope.rank
     shapes = tuple(
         None
-        if frame.held(b) == 0 and getattr(b, "block", None) is None
+        if scope.elements(b) == 0 and getattr(b, "block", None) is None
         else b.layout.local_shape(b.shape, rank)
         for b in bases
     )

@@ -1,11 +1,16 @@
-"""A page of its own around what a notebook shows, for dark and light screens."""
+"""Small pages: tables of text, the budget of what is kept in a notebook, a page of its own."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["standalone"]
+__all__ = ["BUDGET", "fitting", "standalone", "table_html"]
 
+#: No page is longer than this (bytes).
+BUDGET = 10_000
+
+#: For dark and light screens.
 STYLE = """\
 :root { color-scheme: light dark; }
 body { font: 14px/1.4 system-ui, sans-serif; margin: 2em; }
@@ -28,3 +33,27 @@ def standalone(title: str, body: str) -> str:
         f"<title>{escape(title)}</title><style>{STYLE}</style></head>\n"
         f"<body>{body}</body></html>\n"
     )
+
+
+def fitting(pages: Iterable[str]) -> str:
+    """Return the first page within the budget, or the last."""
+    page = ""
+    for page in pages:
+        if len(page.encode()) <= BUDGET:
+            break
+    return page
+
+
+def table_html(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return an HTML table; the first cell of each row names it. Cells are escaped.
+
+    What a ``th`` is the head of need not be said: its row or its column has no others.
+    """
+    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    body = "".join(
+        f"<tr><th>{escape(first)}</th>"
+        + "".join(f"<td>{escape(cell)}</td>" for cell in rest)
+        + "</tr>"
+        for first, *rest in rows
+    )
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from math import prod
 from typing import Any, NamedTuple
 
@@ -15,8 +14,6 @@ from distnb.measure.events import imbalance
 
 __all__ = ["describe"]
 
-#: No page is longer than this (bytes).
-BUDGET = 10_000
 #: Tables have no more rows than this; neighbours share a row beyond.
 ROWS = 16
 
@@ -241,35 +238,3 @@ def describe(placed: Placed, dtype: Any, size: int | None = None, memory: Any = 
     more = together(len(facts.held), len(rows), "sum")
     tail = [memory.tell()] if memory else []
     return "\n".join([*head, *aligned(table, left=[5]), *more, facts.finding, *tail])
-
-
-# -- Pages -----------------------------------------------------------------------------------------
-
-
-def fitting(pages: Iterable[str]) -> str:
-    """Return the first page within the budget, or the last."""
-    page = ""
-    for page in pages:
-        if len(page.encode()) <= BUDGET:
-            break
-    return page
-
-
-def table_html(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return an HTML table; the first cell of each row names it. Cells are escaped.
-
-    What a ``th`` is the head of need not be said: its row or its column has no others.
-    """
-    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    body = "".join(
-        f"<tr><th>{escape(first)}</th>"
-        + "".join(f"<td>{escape(cell)}</td>" for cell in rest)
-        + "</tr>"
-        for first, *rest in rows
-    )
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def brief(value: float) -> str:
-    """Return a coordinate with at most one digit after the point."""
-    return f"{value:.1f}".removesuffix(".0")

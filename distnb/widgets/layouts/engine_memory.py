@@ -7,10 +7,10 @@ to spare when the session began, shared by the engines of the node.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from html import escape
 from typing import Any, NamedTuple
+from xml.etree.ElementTree import Element
 from zlib import crc32
 
 import numpy as np
@@ -19,9 +19,9 @@ from distnb.common.config import config
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import Placed
 from distnb.plans.traffic import held
+from distnb.widgets.drawing.markup import brief, element, pattern, svg
 from distnb.widgets.drawing.text import (
     ROWS,
-    brief,
     grouped,
     numbers,
     shorten,
@@ -93,7 +93,7 @@ def room_of(about: Sequence[dict[str, Any]]) -> np.ndarray:
 
 # -- Bars ------------------------------------------------------------------------------------------
 
-_LEFT, _WIDTH, _PITCH = 40, 150, 16
+_LEFT, _WIDTH, _PITCH, _THICK = 40, 150, 16, 11
 
 
 def bars(memory: Memory, head: str, most: int = ROWS) -> str:
@@ -106,37 +106,38 @@ def bars(memory: Memory, head: str, most: int = ROWS) -> str:
     near = 0 < room < used * 8  # else the bars would be dots
     full = max(used, room) if near else used
     uid = f"m{crc32(repr((memory, head)).encode()):08x}"
-    marks = "".join(
-        _bar(numbers(ranks), row, 18 + _PITCH * i, _WIDTH / full, uid, near)
+    marks = [
+        mark
         for i, (ranks, row) in enumerate(zip(groups, rows, strict=True))
-    )
-    each = "each bar is the fullest of its engines" * (len(groups) < len(memory.mine))
-    height = 22 + _PITCH * (len(rows) + bool(each))
-    note = f'<text x="{_LEFT}" y="{height - 6}">{each}</text>' * bool(each)
-    return (
-        f'<svg role="img" xmlns="http://www.w3.org/2000/svg" width="{_LEFT + _WIDTH + 90}" '
-        f'height="{height}" font-family="sans-serif" font-size="10" fill="currentColor">'
-        f"<title>Memory of the engines: {escape(head)}</title><desc>{escape(memory.tell())}</desc>"
-        f'<pattern id="{uid}" width="5" height="5" patternUnits="userSpaceOnUse">'
-        '<path d="M0 5L5 0" stroke="currentColor" stroke-width=".7"/></pattern>'
-        f'<text x="{_LEFT}" y="11">■ this base ▨ other arrays{"  ┆ room" if near else ""}'
-        f"</text>{marks}{note}</svg>"
-    )
+        for mark in _bar(numbers(ranks), row, 18 + _PITCH * i, _WIDTH / full, uid, near)
+    ]
+    shared = len(groups) < len(memory.mine)
+    height = 22 + _PITCH * (len(rows) + shared)
+    legend = f"■ this base ▨ other arrays{'  ┆ room' if near else ''}"
+    hatch = element("path", d="M0 5L5 0", stroke="currentColor", stroke_width=".7")
+    inside = [pattern(uid, 5, hatch), element("text", legend, x=_LEFT, y=11), *marks]
+    if shared:
+        each = "each bar is the fullest of its engines"
+        inside.append(element("text", each, x=_LEFT, y=height - 6))
+    title, size = f"Memory of the engines: {head}", (_LEFT + _WIDTH + 90, height)
+    return svg(title, memory.tell(), size, inside, fill="currentColor")
 
 
-def _bar(label: str, row: tuple[int, ...], y: int, scale: float, uid: str, limit: bool) -> str:
+def _bar(
+    label: str, row: tuple[int, ...], y: int, scale: float, uid: str, limit: bool
+) -> Iterator[Element]:
     mine, others, room = row
     a, b = mine * scale, (mine + others) * scale
-    thick = _PITCH - 5
-    text = f"{size_text(mine + others)}" + (
-        f" {100 * (mine + others) / room:.0f} %" if room else ""
-    )
-    end = f'<path d="M{brief(_LEFT + room * scale)} {y}v{thick}" stroke="currentColor" ' * limit
-    end += 'stroke-dasharray="2 2" stroke-width="2"/>' * limit
-    return (
-        f'<text x="{_LEFT - 5}" y="{y + 9}" text-anchor="end">{escape(shorten(label, 8))}</text>'
-        f'<path d="M{_LEFT} {y}h{brief(a)}v{thick}h{brief(-a)}z" fill="#0072B2"/>'
-        f'<path d="M{brief(_LEFT + a)} {y}h{brief(b - a)}v{thick}h{brief(a - b)}z" '
-        f'fill="url(#{uid})" stroke="currentColor" stroke-width=".7"/>{end}'
-        f'<text x="{brief(_LEFT + max(b, room * scale * limit) + 5)}" y="{y + 9}">{text}</text>'
-    )
+    text = size_text(mine + others) + (f" {100 * (mine + others) / room:.0f} %" if room else "")
+    yield element("text", shorten(label, 8), x=_LEFT - 5, y=y + 9, text_anchor="end")
+    yield element("path", d=_box(_LEFT, y, a), fill="#0072B2")
+    frame = {"stroke": "currentColor", "stroke_width": ".7"}
+    yield element("path", d=_box(_LEFT + a, y, b - a), fill=f"url(#{uid})", **frame)
+    if limit:
+        dashes = {"stroke": "currentColor", "stroke_dasharray": "2 2", "stroke_width": 2}
+        yield element("path", d=f"M{brief(_LEFT + room * scale)} {y}v{_THICK}", **dashes)
+    yield element("text", text, x=brief(_LEFT + max(b, room * scale * limit) + 5), y=y + 9)
+
+
+def _box(x: float, y: int, width: float) -> str:
+    return f"M{brief(x)} {y}h{brief(width)}v{_THICK}h{brief(-width)}z"

@@ -5,19 +5,15 @@ A block is told by its position and by the engine numbers printed in it; tints o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from html import escape
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from math import prod
+from xml.etree.ElementTree import Element
 from zlib import crc32
 
 from distnb.geometry.views import Placed
-from distnb.widgets.drawing.text import (
-    Facts,
-    brief,
-    intervals,
-    numbers,
-)
+from distnb.widgets.drawing.markup import brief, element, pattern, svg
+from distnb.widgets.drawing.text import Facts, intervals, numbers
 from distnb.widgets.layouts.picture import (
     Box,
     Picture,
@@ -57,19 +53,16 @@ class Svg:
         self.pic = pic
         self.width, self.height = frame or frame_of(pic, 320, 200)
         self.travels = travels
-        self.texts: list[str] = []
+        self.uid = ""
+        self.texts: list[Element] = []
 
     def draw(self, facts: Facts, notes: Sequence[str]) -> str:
         """Return the SVG element with its title and description."""
         size = (self.height, self.width)
         scale = [full / max(1, n) for full, n in zip(size, self.pic.shape, strict=True)]
         top, left = 14, 4 + 6.2 * len(f"{self.pic.shape[0]:,}") * (self.pic.axes[0] >= 0)
-        uid = f"d{crc32(repr((facts, self.pic)).encode()):08x}"
-        marks = self._marks(self.pic.boxes, top, left, *scale)
-        if not self.pic.boxes:
-            frame = _rect(left, top, self.width, self.height)
-            marks = f'<path d="{frame}" fill="none" stroke="currentColor"/>'
-            self._text(left + self.width / 2, top + self.height / 2 + 3.5, "no elements")
+        self.uid = f"d{crc32(repr((facts, self.pic)).encode()):08x}"
+        marks = self._marks(self.pic.boxes, top, left, *scale) or [self._nothing(top, left)]
         if self.pic.window is not None:
             marks += self._view(top, left, *scale)
         marks += self._travelling(top, left, *scale)
@@ -79,26 +72,27 @@ class Svg:
             self._text(right + 20, top - 4, "first blocks", "start")
             right += 24 + 24 * max(b.cols[1] for b in self.pic.corner)
         self._ends(top, left)
-        bottom = max(
-            top + self.height, top + 18 * max((b.rows[1] for b in self.pic.corner), default=0)
-        )
-        title = escape(f"Who owns what: {facts.head}, {facts.layout}")
-        desc = escape("; ".join((facts.finding, *notes)))
-        return (
-            f'<svg role="img" xmlns="http://www.w3.org/2000/svg" width="{brief(right)}" '
-            f'height="{brief(bottom + 16)}" font-family="sans-serif" font-size="10" '
-            f'fill="currentColor"><title>{title}</title><desc>{desc}</desc>'
-            f'<pattern id="{uid}" width="6" height="6" patternUnits="userSpaceOnUse">'
-            '<path d="M0 6L6 0" stroke="currentColor" stroke-width=".5" opacity=".5"/></pattern>'
-            f'<pattern id="{uid}o" width="4" height="4" patternUnits="userSpaceOnUse">'
-            '<path d="M0 0L4 4" stroke="currentColor" stroke-width=".5" opacity=".5"/></pattern>'
-            f'<pattern id="{uid}t" width="7" height="7" patternUnits="userSpaceOnUse">'
-            f'<path d="M0 0L7 7M0 7L7 0" stroke="{VERMILLION}" stroke-width=".8"/></pattern>'
-            + marks.replace("#HATCH", f"#{uid}")
-            + f'<g text-anchor="middle">{"".join(self.texts)}</g></svg>'
+        corner = max((b.rows[1] for b in self.pic.corner), default=0)
+        bottom = max(top + self.height, top + 18 * corner)
+        title = f"Who owns what: {facts.head}, {facts.layout}"
+        texts = element("g", *self.texts, text_anchor="middle")
+        inside = [*_hatches(self.uid), *marks, texts]
+        return svg(
+            title,
+            "; ".join((facts.finding, *notes)),
+            (right, bottom + 16),
+            inside,
+            fill="currentColor",
         )
 
-    def _marks(self, boxes: Iterable[Box], top: float, left: float, y: float, x: float) -> str:
+    def _nothing(self, top: float, left: float) -> Element:
+        self._text(left + self.width / 2, top + self.height / 2 + 3.5, "no elements")
+        frame = _rect(left, top, self.width, self.height)
+        return element("path", d=frame, fill="none", stroke="currentColor")
+
+    def _marks(
+        self, boxes: Iterable[Box], top: float, left: float, y: float, x: float
+    ) -> list[Element]:
         """Return one path for each tint, and note the numbers to print."""
         paths: dict[str, str] = {}
         for box in boxes:
@@ -108,44 +102,48 @@ class Svg:
             text = label_of(self.pic, box)
             if (size := fit(text, w, h)) >= 6:
                 self._text(c + w / 2, r + h / 2 + 0.35 * size, text, size=size)
-        return "".join(
-            f'<path d="{d}" fill="{tint or "url(#HATCH)"}" stroke="currentColor" '
-            f'fill-opacity="{OPACITY if tint else 1}"/>'
+        hatch, line = f"url(#{self.uid})", "currentColor"
+        return [
+            element("path", d=d, fill=tint, stroke=line, fill_opacity=OPACITY)
+            if tint
+            else element("path", d=d, fill=hatch, stroke=line, fill_opacity=1)
             for tint, d in paths.items()
-        )
+        ]
 
-    def _view(self, top: float, left: float, y: float, x: float) -> str:
+    def _view(self, top: float, left: float, y: float, x: float) -> Iterator[Element]:
         """Hatch what is outside the view, frame what it touches, dot its elements."""
-        whole = _rect(left, top, self.width, self.height)
+        whole, outside = _rect(left, top, self.width, self.height), f"url(#{self.uid}o)"
         rows, cols = self.pic.window or (range(0), range(0))
         if not len(rows):
-            return f'<path d="{whole}" fill="url(#HATCHo)"/>'
+            yield element("path", d=whole, fill=outside)
+            return
         r, c = top + rows[0] * y, left + cols[0] * x
         window = _rect(c, r, (cols[-1] + 1 - cols[0]) * x, (rows[-1] + 1 - rows[0]) * y)
+        yield element("path", d=whole + window, fill=outside, fill_rule="evenodd")
+        yield element("path", d=window, fill="none", stroke="currentColor", stroke_width="2.5")
         dots = "".join(
             f"M{brief(left + (j + 0.5) * x)} {brief(top + (i + 0.5) * y)}h0"
             for i, j in dots_of(self.pic, 60)
         )
-        return (
-            f'<path d="{whole}{window}" fill="url(#HATCHo)" fill-rule="evenodd"/>'
-            f'<path d="{window}" fill="none" stroke="currentColor" stroke-width="2.5"/>'
-            + f'<path d="{dots}" stroke="currentColor" stroke-width="3" stroke-linecap="round"/>'
-            * bool(dots)
-        )
+        if dots:
+            round_ends = {"stroke_width": 3, "stroke_linecap": "round"}
+            yield element("path", d=dots, stroke="currentColor", **round_ends)
 
-    def _travelling(self, top: float, left: float, y: float, x: float) -> str:
+    def _travelling(self, top: float, left: float, y: float, x: float) -> Iterator[Element]:
         """Hatch what goes to other engines."""
         path = "".join(
             _rect(left + c0 * x, top + r0 * y, (c1 - c0) * x, (r1 - r0) * y)
             for (r0, r1), (c0, c1) in self.travels
         )
-        style = f'fill="url(#HATCHt)" stroke="{VERMILLION}"'
-        return f'<path d="{path}" {style}/>' * bool(path)
+        if path:
+            yield element("path", d=path, fill=f"url(#{self.uid}t)", stroke=VERMILLION)
 
-    def _text(self, x: float, y: float, text: str, anchor: str = "", size: float = 10) -> None:
-        more = f' text-anchor="{anchor}"' if anchor else ""
-        more += f' font-size="{brief(size)}"' if size != 10 else ""
-        self.texts.append(f'<text x="{brief(x)}" y="{brief(y)}"{more}>{escape(text)}</text>')
+    def _text(
+        self, x: float, y: float, text: str, anchor: str | None = None, size: float = 10
+    ) -> None:
+        place = {"x": brief(x), "y": brief(y), "text_anchor": anchor}
+        font = None if size == 10 else brief(size)
+        self.texts.append(element("text", text, **place, font_size=font))
 
     def _ends(self, top: float, left: float) -> None:
         """Print the lengths of the shown axes at their ends."""
@@ -156,6 +154,15 @@ class Svg:
         if rows >= 0:
             self._text(left - 3, top + self.height, f"{self.pic.shape[0]:,}", "end")
             self._text(left, top - 4, f"axis {rows} down", "start")
+
+
+def _hatches(uid: str) -> Iterator[Element]:
+    """Yield the hatches of what engines share, of what is outside a view, and of what travels."""
+    thin = {"stroke": "currentColor", "stroke_width": ".5", "opacity": ".5"}
+    red = {"stroke": VERMILLION, "stroke_width": ".8"}
+    yield pattern(uid, 6, element("path", d="M0 6L6 0", **thin))
+    yield pattern(f"{uid}o", 4, element("path", d="M0 0L4 4", **thin))
+    yield pattern(f"{uid}t", 7, element("path", d="M0 0L7 7M0 7L7 0", **red))
 
 
 def _rect(x: float, y: float, w: float, h: float) -> str:

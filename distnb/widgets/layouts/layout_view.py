@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 
 from distnb.geometry.views import Placed
+from distnb.widgets.drawing.page import fitting, table_html
 from distnb.widgets.drawing.text import (
     HEAD,
     ROWS,
     describe,
     facts_of,
-    fitting,
     rows_of,
     shorten,
-    table_html,
     together,
 )
 from distnb.widgets.layouts.engine_memory import Memory, bars

@@ -19,13 +19,13 @@ from distnb.plans.traffic import (
     pairs,
     traffic,
 )
+from distnb.widgets.drawing.page import table_html
 from distnb.widgets.drawing.text import (
     ROWS,
     aligned,
     grouped,
     numbers,
     size_text,
-    table_html,
     together,
 )
 

@@ -23,12 +23,8 @@ from distnb.geometry.axes import (
 from distnb.geometry.layout import Ints, Layout, make_layout
 from distnb.geometry.views import Placed, View
 from distnb.plans.forecast import Forecast, forecast
-from distnb.widgets.drawing.text import (
-    facts_of,
-    shorten,
-    size_text,
-    table_html,
-)
+from distnb.widgets.drawing.page import table_html
+from distnb.widgets.drawing.text import facts_of, shorten, size_text
 from distnb.widgets.layouts.layout_svg import Svg, legible
 from distnb.widgets.layouts.migration import Cost
 
@@ -180,7 +176,9 @@ class Outlook:
         self.cost = None
         if base.host is None:
             args = base.shape, base.layout, View.whole(base.shape)
-            self.cost = Cost(Placed(*args), layout, array.dtype, session.size, session.bandwidth)
+            self.cost = Cost(
+                Placed(*args), layout, array.dtype, session.size, session.measuring.bandwidth
+            )
         journal = session.journal
         self.cell = cell = journal.computed
         moved = {} if base.host is not None else dict.fromkeys(journal.names(base.handle), layout)

@@ -13,13 +13,12 @@ from distnb.geometry.layout import Ints
 from distnb.geometry.views import Placed
 from distnb.ops.table import elementwise_layout
 from distnb.plans.traffic import traffic
+from distnb.widgets.drawing.page import fitting, table_html
 from distnb.widgets.drawing.text import (
     aligned,
     facts_of,
-    fitting,
     shorten,
     size_text,
-    table_html,
 )
 from distnb.widgets.layouts.halo import Halo, halo
 from distnb.widgets.layouts.layout_svg import (

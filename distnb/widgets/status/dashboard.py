@@ -78,7 +78,7 @@ class Dashboard:
         self._outputs: list[tuple[Any, Any]] = []
         #: The last report, until it is shown.
         self._measured: Any = None
-        session.reported = self._keep
+        session.measuring.reported = self._keep
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._scene = self._look()
@@ -185,7 +185,7 @@ class Dashboard:
         if _OPEN.get(self.session) is self:
             del _OPEN[self.session]
         atexit.unregister(self.close)
-        self.session.reported = None
+        self.session.measuring.reported = None
         self._cells.close()
         self._wake.set()
         for shown, kept in self._outputs:

@@ -13,24 +13,19 @@ from typing import Any, NamedTuple
 from distnb.client.reports.referrers import Kept
 from distnb.measure.events import CLASSES, COMPUTE
 from distnb.measure.snapshot import Engine, Live, Sample
+from distnb.widgets.drawing.bars import FRAME, Bars, Fill, stacked
+from distnb.widgets.drawing.markup import brief, element, svg
+from distnb.widgets.drawing.page import fitting, table_html
 from distnb.widgets.drawing.text import (
     ROWS,
     aligned,
-    brief,
-    fitting,
     grouped,
     numbers,
     shorten,
     size_text,
-    table_html,
     who,
 )
-from distnb.widgets.times.account import (
-    FRAME,
-    Bars,
-    Row,
-    stacked,
-)
+from distnb.widgets.times.account import STYLES, Row, bars_of
 
 __all__ = [
     "ARRAYS",
@@ -55,10 +50,15 @@ FREE = 72
 _SLOW = 0.7
 #: Seconds of computing below which nobody can tell that.
 _TELLING = 0.2
-#: Fills of arrays, the pool, the rest of a process, and free memory; numbers are in the table.
-MEMORY = ("#0072B2", "#56B4E9", "#777", "none")
-#: Where bars begin, and how long they are.
-_LEFT, _WIDTH = 44, 400
+#: The parts of a process, and free memory.
+MEMORY = (
+    Fill("arrays", "#0072B2", "", "█"),
+    Fill("pool", "#56B4E9", "", "="),
+    Fill("other", "#777", "", ":"),
+    Fill("free", "none", "", "·"),
+)
+#: What pictures beside tables say.
+_NUMBERS = "the table has the numbers"
 #: A node with less than this share of its memory left is short of it.
 _SHORT = 0.1
 
@@ -288,7 +288,10 @@ def text(scene: Scene) -> str:
     lines += [*_more_engines(scene.live.engines), "", standing(scene)]
     found = _rows(spent(scene))
     if found:
-        table = [(*_SPENT, ""), *((*_cells(row), stacked(row.shares)) for row in found)]
+        table = [
+            (*_SPENT, ""),
+            *((*_cells(row), stacked(row.shares, 1.0, STYLES, 16)) for row in found),
+        ]
         lines += aligned(table, left=[len(_SPENT)])
     lines.append("")
     rows = _array_rows(scene.arrays, ARRAYS)
@@ -337,18 +340,12 @@ def _beside(*parts: str) -> str:
 
 def _memory_svg(engines: Sequence[Engine]) -> str:
     """Return a bar for each engine: its process, and what its node can still give, to one scale."""
-    sizes = [(e.rank, _memory(e.sample)) for e in engines if e.sample is not None]
-    most = max((sum(parts) for _, parts in sizes), default=0)
+    rows = [(str(e.rank), _memory(e.sample)) for e in engines if e.sample is not None]
+    most = max((sum(parts) for _, parts in rows), default=0)
     if not most:
         return ""
-    bars = "".join(
-        _stack(str(rank), [n / most for n in parts], MEMORY, 18 + 14 * i, 10)
-        for i, (rank, parts) in enumerate(sizes)
-    )
-    legend = _legend(list(zip(("arrays", "pool", "other", "free"), MEMORY, strict=True)))
-    return _svg(
-        "Memory of each process, and free memory of its node", 22 + 14 * len(sizes), legend + bars
-    )
+    title = "Memory of each process, and free memory of its node"
+    return Bars(rows, MEMORY, most, "dm").draw(title, _NUMBERS)
 
 
 def _memory(sample: Sample) -> tuple[int, ...]:
@@ -377,47 +374,12 @@ def _progress_svg(scene: Scene) -> str:
     total = scene.live.recorded - scene.cell.start.recorded
     share = max(0.0, 1 - scene.live.left / total) if total else 0.0
     name = f"{100 * share:.0f} % of the commands done"
-    return (
-        f'<div><svg role="img" xmlns="http://www.w3.org/2000/svg" width="444" height="12">'
-        f"<title>{name}</title>"
-        f'<rect x="1" y="1" width="{brief(440 * share)}" height="9" fill="#0072B2"/>'
-        f'<rect x="1" y="1" width="440" height="9" fill="none" stroke="{FRAME}"/></svg></div>'
-    )
+    done = element("rect", x=1, y=1, width=brief(440 * share), height=9, fill="#0072B2")
+    frame = element("rect", x=1, y=1, width=440, height=9, fill="none", stroke=FRAME)
+    return f"<div>{svg(name, '', (444, 12), [done, frame])}</div>"
 
 
 def _spent_svg(found: list[Row], uid: str) -> str:
     """Return one stacked bar for each row."""
     title = "What each engine has spent since the cell began"
-    return Bars(found, uid).draw(title, "the table has the numbers", list(CLASSES))
-
-
-def _svg(title: str, height: int, content: str) -> str:
-    return (
-        f'<svg role="img" xmlns="http://www.w3.org/2000/svg" width="{_LEFT + _WIDTH + 4}" '
-        f'height="{height}" font-family="sans-serif" font-size="10">'
-        f"<title>{escape(title)}</title>{content}</svg>"
-    )
-
-
-def _legend(kinds: Sequence[tuple[str, str]]) -> str:
-    return "".join(
-        f'<rect x="{_LEFT + 80 * i}" y="3" width="9" height="9" fill="{fill}" stroke="{FRAME}"/>'
-        f'<text x="{_LEFT + 80 * i + 13}" y="11" fill="currentColor">{name}</text>'
-        for i, (name, fill) in enumerate(kinds)
-    )
-
-
-def _stack(label: str, shares: Sequence[float], fills: Sequence[str], y: int, height: int) -> str:
-    """Return one bar of parts, and its label; what has no fill has an outline."""
-    parts, x = "", float(_LEFT)
-    for share, fill in zip(shares, fills, strict=True):
-        width = share * _WIDTH
-        if width >= 0.1:
-            edge = f' stroke="{FRAME}"' if fill == "none" else ""
-            parts += (
-                f'<rect x="{brief(x)}" y="{y}" width="{brief(width)}" height="{height}" '
-                f'fill="{fill}"{edge}/>'
-            )
-        x += width
-    place = f'x="{_LEFT - 5}" y="{y + height - 3}"'
-    return f'<text {place} text-anchor="end" fill="currentColor">{label}</text>{parts}'
+    return bars_of(found, uid).draw(title, _NUMBERS)

@@ -5,12 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from distnb.widgets.drawing.text import (
-    fitting,
-    shorten,
-    size_text,
-    table_html,
-)
+from distnb.widgets.drawing.page import fitting, table_html
+from distnb.widgets.drawing.text import shorten, size_text
 
 __all__ = ["DoctorReport"]
 

@@ -23,7 +23,7 @@ class Status:
         left = "" if room is None else f", room for {room / 2**30:.1f} GiB on each"
         self.text = (
             f"{session.size} engines by {session.transport.kind}, "
-            f"{session.batches} batches sent ({session.bytes_out / 1e6:.2f} MB){left}"
+            f"{session.batches} batches sent ({session.connection.bytes_out / 1e6:.2f} MB){left}"
         )
         self.rows = [
             (

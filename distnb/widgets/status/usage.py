@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
+from zlib import crc32
 
-from distnb.widgets.drawing.bars import Fill, bars_svg, stacked
+from distnb.widgets.drawing.bars import Bars, Fill, stacked
+from distnb.widgets.drawing.page import fitting, table_html
 from distnb.widgets.drawing.text import (
     ROWS,
     aligned,
-    fitting,
     grouped,
     numbers,
     shorten,
     size_text,
-    table_html,
 )
 
 __all__ = ["MemoryReport"]
@@ -77,7 +77,8 @@ class MemoryReport:
     def _svg(self) -> str:
         bars = [(label, parts) for label, parts, *_ in self._groups(ROWS)]
         title = f"What fills the memory of {len(self._memory.engines)} engines"
-        return bars_svg(title, self._memory.advice, bars, FILLS, self._most())
+        uid = f"u{crc32(repr(bars).encode()):08x}"
+        return Bars(bars, FILLS, self._most(), uid).draw(title, self._memory.advice)
 
     def _groups(self, most: int) -> Iterator[tuple[str, list[float], float, float]]:
         """Yield engines in at most so many rows: label, means of the parts, free and total."""

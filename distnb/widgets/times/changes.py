@@ -7,13 +7,8 @@ from typing import Any
 
 from distnb.measure.advice import duration
 from distnb.measure.comparison import Change, Comparison, OpChange
-from distnb.widgets.drawing.text import (
-    aligned,
-    fitting,
-    shorten,
-    size_text,
-    table_html,
-)
+from distnb.widgets.drawing.page import fitting, table_html
+from distnb.widgets.drawing.text import aligned, shorten, size_text
 
 __all__ = ["TimeComparison"]
 

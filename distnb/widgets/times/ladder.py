@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 from distnb.measure.advice import duration
@@ -13,8 +12,10 @@ from distnb.measure.events import (
     TRANSFER,
     WAITING,
 )
+from distnb.widgets.drawing.bars import FRAME, paint
+from distnb.widgets.drawing.markup import element, svg
 from distnb.widgets.drawing.text import bar
-from distnb.widgets.times.account import FRAME, STYLES, fill
+from distnb.widgets.times.account import STYLES
 
 __all__ = ["draw", "ladder_svg", "ladder_table", "product", "split"]
 
@@ -74,25 +75,22 @@ def ladder_svg(report: Any, uid: str) -> str:
         return ""
     left, width, pitch = 84, 300, 18
     scale = width / stages.window
-    marks = ""
+    marks = []
     for i, rung in enumerate(report.ladder):
         above, below = round(stages[i] * scale), round(stages[i + 1] * scale)
-        y, look = 4 + pitch * i, LOOKS[i]
-        worst = rung.lost > 0 and rung is report.worst
-        frame = 'stroke="currentColor" stroke-width="2"' if worst else f'stroke="{FRAME}"'
+        y, worst = 4 + pitch * i, rung.lost > 0 and rung is report.worst
+        frame = {"stroke": "currentColor", "stroke_width": 2} if worst else {"stroke": FRAME}
         note = f", {duration(rung.lost)} lost: most" * worst
-        marks += (
-            f'<text x="{left - 5}" y="{y + 11}" text-anchor="end">{rung.name}</text>'
-            f'<path d="M{left} {y + 7}h{below}" stroke="{STYLES[COMPUTE].colour}" '
-            f'stroke-width="13"/><path d="M{left + below} {y + 0.5}h{above - below}v13'
-            f'h{below - above}z" fill="{fill(look, uid)}" {frame}/>'
-            f'<text x="{left + above + 5}" y="{y + 11}">{rung.efficiency:.2f}{note}</text>'
-        )
-    return (
-        f'<svg role="img" xmlns="http://www.w3.org/2000/svg" width="{left + width + 130}" '
-        f'height="{pitch * 5 + 6}" font-family="sans-serif" font-size="10" fill="currentColor">'
-        f"<title>Efficiencies</title><desc>{escape(report.advice)}</desc>{marks}</svg>"
-    )
+        lost = f"M{left + below} {y + 0.5}h{above - below}v13h{below - above}z"
+        kept = {"stroke": STYLES[COMPUTE].colour, "stroke_width": 13}
+        marks += [
+            element("text", rung.name, x=left - 5, y=y + 11, text_anchor="end"),
+            element("path", d=f"M{left} {y + 7}h{below}", **kept),
+            element("path", d=lost, fill=paint(STYLES, LOOKS[i], uid), **frame),
+            element("text", f"{rung.efficiency:.2f}{note}", x=left + above + 5, y=y + 11),
+        ]
+    size = (left + width + 130, pitch * 5 + 6)
+    return svg("Efficiencies", report.advice, size, marks, fill="currentColor")
 
 
 def draw(ax: Any, report: Any) -> None:

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 from typing import Any
+from zlib import crc32
 
 from distnb.measure.events import CLASSES
-from distnb.widgets.drawing.bars import Fill, bars_svg, stacked
-from distnb.widgets.drawing.text import (
-    aligned,
-    brief,
-    fitting,
-    shorten,
-    table_html,
-)
-from distnb.widgets.times.timing import STYLES
+from distnb.widgets.drawing.bars import Bars, Fill, draw, stacked
+from distnb.widgets.drawing.markup import brief, element, svg
+from distnb.widgets.drawing.page import fitting, table_html
+from distnb.widgets.drawing.text import aligned, shorten
+from distnb.widgets.times.account import STYLES
 
 __all__ = ["ScalingReport"]
 
@@ -26,16 +23,8 @@ _HEAD = ("engines", "ms", "speed-up", "efficiency", *_LOSSES)
 
 def _fills() -> tuple[Fill, ...]:
     """Return the efficiency that is left, and what is lost, as the report of time colours it."""
-    kept = Fill("efficiency", "#009E73", "", "█")
-    lost = (
-        Fill(name, "#56B4E9" if c == 0 else STYLES[c].colour, STYLES[c].hatch, _mark(c))
-        for c, name in enumerate(_LOSSES)
-    )
-    return (kept, *lost)
-
-
-def _mark(c: int) -> str:
-    return "▒" if c == 0 else STYLES[c].mark
+    kept, computing = ("efficiency", "#009E73", "", "█"), (_LOSSES[0], "#56B4E9", "", "▒")
+    return Fill(*kept), Fill(*computing), *STYLES[1:]
 
 
 class ScalingReport:
@@ -116,7 +105,8 @@ class ScalingReport:
         title = (
             f"Efficiency, and what is lost: {', '.join(map(str, self._scaling.engines))} engines"
         )
-        bars = bars_svg(title, self.finding, self._bars(), _fills(), self._whole())
+        uid = crc32(repr(self._bars()).encode())
+        bars = Bars(self._bars(), _fills(), self._whole(), f"s{uid:08x}").draw(title, self.finding)
         note = "efficiency and losses are shares of the time of all engines; they add up to 100 %"
         return (
             '<div><div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">'
@@ -143,15 +133,8 @@ class ScalingReport:
         return axes
 
 
-def _draw_losses(ax: Any, bars: list[tuple[str, tuple[float, ...]]]) -> None:
-    places, left = range(len(bars)), [0.0] * len(bars)
-    for k, fill in enumerate(_fills()):
-        widths = [max(0.0, parts[k]) for _, parts in bars]
-        colour = {"color": fill.colour, "edgecolor": "0.6", "linewidth": 0.5}
-        ax.barh(places, widths, left=left, label=fill.name, hatch=fill.hatch, **colour)
-        left = [a + b for a, b in zip(left, widths, strict=True)]
-    ax.set_yticks(list(places), [label for label, _ in bars])
-    ax.invert_yaxis()
+def _draw_losses(ax: Any, rows: list[tuple[str, tuple[float, ...]]]) -> None:
+    draw(ax, rows, _fills())
     ax.set(xlabel="share of the engines' time", ylabel="engines")
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=8)
 
@@ -168,19 +151,23 @@ def _curve(scaling: Any, finding: str) -> str:
     pairs = list(zip(scaling.engines, scaling.speedup, strict=True))
     line = "L".join(at(n, s) for n, s in pairs)
     ideal = "L".join(at(n, n / scaling.engines[0]) for n in (scaling.engines[0], most))
-    marks = ""
+    frame = f"M{left} {top}v{height}h{width}"
+    marks = [
+        element("path", d=frame, fill="none", stroke="currentColor"),
+        element("path", d=f"M{ideal}", stroke="#999", stroke_dasharray="4 3", fill="none"),
+        element("path", d=f"M{line}", stroke="#0072B2", stroke_width=2, fill="none"),
+    ]
     for n, s in pairs:
         x, y = at(n, s).split()
-        marks += f'<circle cx="{x}" cy="{y}" r="3" fill="#0072B2"/>'
-        marks += f'<text x="{x}" y="{brief(float(y) - 6)}" text-anchor="end">{s:.2f}</text>'
-        marks += f'<text x="{x}" y="{top + height + 12}" text-anchor="middle">{n}</text>'
-    return (
-        f'<svg role="img" xmlns="http://www.w3.org/2000/svg" width="{left + width + 12}" '
-        f'height="{top + height + 28}" font-family="sans-serif" font-size="10" '
-        f'fill="currentColor"><title>Speed-up over engines</title><desc>{escape(finding)}</desc>'
-        f'<path d="M{left} {top}v{height}h{width}" fill="none" stroke="currentColor"/>'
-        f'<path d="M{ideal}" stroke="#999" stroke-dasharray="4 3" fill="none"/>'
-        f'<path d="M{line}" stroke="#0072B2" stroke-width="2" fill="none"/>{marks}'
-        f'<text x="{left + width}" y="{top + height + 24}" text-anchor="end">engines</text>'
-        f'<text x="{left}" y="{top - 4}" text-anchor="middle">speed-up</text></svg>'
-    )
+        above, below = brief(float(y) - 6), top + height + 12
+        marks += [
+            element("circle", cx=x, cy=y, r=3, fill="#0072B2"),
+            element("text", f"{s:.2f}", x=x, y=above, text_anchor="end"),
+            element("text", f"{n}", x=x, y=below, text_anchor="middle"),
+        ]
+    marks += [
+        element("text", "engines", x=left + width, y=top + height + 24, text_anchor="end"),
+        element("text", "speed-up", x=left, y=top - 4, text_anchor="middle"),
+    ]
+    size = (left + width + 12, top + height + 28)
+    return svg("Speed-up over engines", finding, size, marks, fill="currentColor")

@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
-from distnb.measure.events import Report
 from distnb.widgets.times.columns import columns, summary
-from distnb.widgets.times.timing import TimeReport
+from distnb.widgets.times.pages import bare, small_page, text_of
 
 __all__ = ["Timeline"]
 
@@ -76,17 +75,14 @@ class Timeline(anywidget.AnyWidget):
             self.data = columns(report)
 
     def __repr__(self) -> str:
-        return repr(self._static())
+        return text_of(bare(self.report))
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Add the report's text and page to the view, for where there is no widget."""
         bundle = super()._repr_mimebundle_(**kwargs)
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
-        static = self._static()
-        return {**data, "text/plain": repr(static), "text/html": static._repr_html_()}, metadata
-
-    def _static(self) -> Any:
-        return TimeReport(self.report) if isinstance(self.report, Report) else self.report
+        page = small_page(bare(self.report))
+        return {**data, "text/plain": repr(self), "text/html": page}, metadata
 
 
 def _pin(change: Any) -> None:

@@ -11,8 +11,8 @@ import pytest
 import zmq
 
 import distnb as dnb
-from distnb.client.transport import launch, sockets
-from distnb.client.transport.socket_client import Road
+from distnb.client.transport import client_hooks, launch, socket_transport
+from distnb.client.transport.socket_client import SocketClient
 from distnb.widgets.status.status import Status
 from distnb.wire.stream import Stream
 
@@ -57,10 +57,10 @@ def on_engines(client, code):
     return client[:].pull("found", block=True)
 
 
-# Which road
+# Which transport
 
 
-def test_the_status_shows_the_road(engines, client):
+def test_the_status_shows_the_transport(engines, client):
     assert engines.transport.kind == "direct sockets"
     assert "2 engines by direct sockets, " in repr(Status(engines))
     with another(client, "ipyparallel") as session:
@@ -76,9 +76,9 @@ def test_a_setting_refuses_other_words():
 
 @pytest.fixture
 def newcomer(engines, monkeypatch):
-    """Another client of the engines, without a road that could be shared."""
+    """Another client of the engines, without sockets that could be shared."""
     folder = engines._owner._watchdog.folder
-    monkeypatch.setattr(sockets, "_PATIENCE", 0.5)
+    monkeypatch.setattr(socket_transport, "_PATIENCE", 0.5)
     with ipyparallel.Client(launch._connection_file(folder, folder.name)) as made:
         yield made
 
@@ -104,19 +104,19 @@ def test_without_encryption_there_is_ipyparallel(newcomer, monkeypatch):
 
 def moved(monkeypatch, nowhere, token):
     """Let engines tell clients of another place."""
-    make = Road.__init__
+    make = SocketClient.__init__
 
     def elsewhere(self, ids, places, *rest):
-        make(self, ids, [(nowhere, key, token, side) for _, key, _, side in places], *rest)
+        make(self, ids, [(nowhere, key, token, monitor) for _, key, _, monitor in places], *rest)
 
-    monkeypatch.setattr(Road, "__init__", elsewhere)
+    monkeypatch.setattr(SocketClient, "__init__", elsewhere)
 
 
 @pytest.mark.parametrize(
     ("nowhere", "token", "reason"),
     [
         ("tcp://127.0.0.1:9", "", "no answer within 0.5 s"),
-        ("/nowhere/road", "x", "No such file"),
+        ("/nowhere/batches", "x", "No such file"),
     ],
 )
 def test_engines_that_cannot_be_reached(newcomer, monkeypatch, nowhere, token, reason):
@@ -127,22 +127,24 @@ def test_engines_that_cannot_be_reached(newcomer, monkeypatch, nowhere, token, r
 
 
 def test_a_wrong_token_gets_nowhere(newcomer, monkeypatch):
-    make = Road.__init__
+    make = SocketClient.__init__
 
     def guessing(self, ids, places, *rest):
-        make(self, ids, [(place, key, "0" * 64, side) for place, key, _, side in places], *rest)
+        make(
+            self, ids, [(place, key, "0" * 64, monitor) for place, key, _, monitor in places], *rest
+        )
 
-    monkeypatch.setattr(Road, "__init__", guessing)
+    monkeypatch.setattr(SocketClient, "__init__", guessing)
     check_fallback(newcomer, "no answer within 0.5 s")
 
 
 def test_engines_of_another_host_get_everything_encrypted(newcomer, monkeypatch):
     # as far as the client can tell
-    monkeypatch.setattr(sockets.socket, "gethostname", lambda: "localhost")
-    monkeypatch.setattr(sockets, "_PATIENCE", 3.0)
+    monkeypatch.setattr(socket_transport.socket, "gethostname", lambda: "localhost")
+    monkeypatch.setattr(socket_transport, "_PATIENCE", 3.0)
     with another(newcomer) as session:
         assert session.transport.kind == "direct sockets"
-        for each in session.transport.road._channels:
+        for each in session.transport.sockets._channels:
             place = each._socket.getsockopt_string(zmq.LAST_ENDPOINT)
             assert place.startswith("tcp://127.0.0.1:")
             assert each._socket.mechanism == zmq.CURVE
@@ -171,7 +173,7 @@ def opened(client, host):
     """A client's key, and what engines hand over to it when it comes from a host."""
     mine = zmq.curve_keypair()
     code = f"""
-import distnb.engines.entry as e
+import distnb.engines.server.entry as e
 found = e.open_road({mine[0].decode()!r}, {host!r})
 """
     context = zmq.Context()
@@ -183,9 +185,9 @@ found = e.open_road({mine[0].decode()!r}, {host!r})
 
 
 def test_only_the_client_with_the_key_gets_in_from_elsewhere(engines, client):
-    with opened(client, "127.0.0.1") as (context, mine, (place, key, token, side)):
+    with opened(client, "127.0.0.1") as (context, mine, (place, key, token, monitor)):
         assert place.startswith("tcp://127.0.0.1:")
-        assert side.startswith("tcp://127.0.0.1:")
+        assert monitor.startswith("tcp://127.0.0.1:")
         assert token == ""
         assert not answer(context, place)
         assert not answer(context, place, zmq.curve_keypair(), key)
@@ -208,8 +210,8 @@ def knock(place, *messages, seconds=10):
 
 
 def test_only_the_client_with_the_token_gets_in(engines, client):
-    with opened(client, "") as (_, _, (place, _, token, side)):
-        assert side.startswith("tcp://127.0.0.1:")
+    with opened(client, "") as (_, _, (place, _, token, monitor)):
+        assert monitor.startswith("tcp://127.0.0.1:")
         folder = Path(place).parent
         assert folder.stat().st_mode & 0o777 == 0o700
         assert knock(place, b"1 \nhello") is None
@@ -222,7 +224,7 @@ def test_only_the_client_with_the_token_gets_in(engines, client):
 
 
 def test_on_one_host_nothing_listens_to_others(engines):
-    for each in engines.transport.road._channels:
+    for each in engines.transport.sockets._channels:
         assert each._socket.family == socket.AF_UNIX
         assert not Path(each._socket.getpeername()).parent.exists()
 
@@ -289,16 +291,16 @@ def test_batches_come_after_code_that_was_sent_before(numbers):
     assert (numbers.array.to_numpy() == 6).all()
 
 
-def test_a_message_that_is_never_answered_blocks_the_road_once(numbers):
+def test_a_message_that_is_never_answered_blocks_the_sockets_once(numbers):
     client = numbers.session.transport.client
     client.outstanding.add("lost")
     try:
         numbers.by_code(3)
         numbers.by_distnb(2)
-        assert not isinstance(numbers.session._sent[-1].ticket, int)
+        assert not isinstance(numbers.session.connection.sent[-1].ticket, int)
         assert (numbers.array.to_numpy() == 6).all()
         numbers.by_distnb(2)
-        assert isinstance(numbers.session._sent[-1].ticket, int)
+        assert isinstance(numbers.session.connection.sent[-1].ticket, int)
     finally:
         client.outstanding.discard("lost")
 
@@ -322,7 +324,7 @@ def test_any_order_is_kept(numbers, seed):
     assert (numbers.array.to_numpy() == expected).all()
 
 
-def test_sessions_on_both_roads_keep_one_order(engines, client):
+def test_sessions_on_both_transports_keep_one_order(engines, client):
     """Else engines would wait for each other, each in another session's batch."""
     with another(client, "ipyparallel") as slow, another(client) as fast:
         for k in range(15):
@@ -376,18 +378,29 @@ def test_nothing_is_left(engines, client, newcomer):
         with another(newcomer) as session:
             assert session.transport.kind == "direct sockets"
             assert works(session)
-            road = session.transport.road
-        assert road._context.closed
+            sockets = session.transport.sockets
+        assert sockets._context.closed
         if k == 0:
             before = state()
     assert state() == before
     assert works(engines)
 
 
-def test_sessions_of_a_client_share_a_road(engines, client):
+def test_the_last_session_leaves_the_client_as_it_was(newcomer):
+    before = dict(vars(newcomer))
+    with another(newcomer) as one:
+        with another(newcomer) as two:
+            assert two.transport.sockets is one.transport.sockets
+        assert client_hooks.installed(newcomer, "order") is not None
+        assert works(one)
+    assert set(vars(newcomer)) == set(before)
+    assert newcomer.send_apply_request.__func__ is ipyparallel.Client.send_apply_request
+
+
+def test_sessions_of_a_client_share_sockets(engines, client):
     with another(client) as second:
-        assert second.transport.road is engines.transport.road
-    assert not engines.transport.road._context.closed
+        assert second.transport.sockets is engines.transport.sockets
+    assert not engines.transport.sockets._context.closed
     assert works(engines)
 
 
@@ -396,8 +409,8 @@ def test_engines_say_nothing(engines):
     assert "ERROR" not in log.read_text(), log.read_text()
 
 
-def test_elements_read_ahead_show_what_px_did(engines, client):
-    """What was fetched ahead does not hold any more once anything went to the engines."""
+def test_prefetched_elements_show_what_px_did(engines, client):
+    """What was prefetched does not hold any more once anything went to the engines."""
     a = dnb.zeros(100)
     engines.bind([("looked_at", a.bound)])
     for i in range(20):

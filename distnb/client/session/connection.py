@@ -1,0 +1,164 @@
+"""The engines behind a transport: what is on its way to them, and whether they can be used."""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import partial
+from time import perf_counter_ns
+from typing import Any, NamedTuple
+
+from distnb.client.transport.contract import AnyTransport, Buffers
+from distnb.common.config import config
+from distnb.common.errors import EngineError
+from distnb.common.interrupts import interruptible
+from distnb.geometry.layout import Ints
+from distnb.wire.encoding import encode
+from distnb.wire.protocol import Batch, Command, Free, Reply
+
+__all__ = ["Connection", "Outcome", "Sent"]
+
+#: Batches that may be on their way before the client waits for the oldest.
+_IN_FLIGHT = 16
+
+
+class Sent(NamedTuple):
+    """A batch on its way: its ticket and what is needed to explain its reply."""
+
+    at: int
+    number: int
+    epoch: int
+    ticket: Any
+    commands: tuple[Command, ...]
+    freed: Ints
+
+
+class Outcome(NamedTuple):
+    """What came of a batch; where that is not ``known``, there are no replies."""
+
+    sent: Sent
+    replies: list[Reply]
+    known: bool = True
+
+
+class Connection:
+    """Batches on their way to the engines, in order, and why there may be no others.
+
+    All that sends or collects is called with the recorder's lock.
+
+    Attributes
+    ----------
+    ready : bool
+        Whether commands may be recorded: the engines are there, and no error waits to be raised.
+    dead : str
+        Why the engines cannot be used any more; "" if they can.
+    batches, bytes_out, finished : int
+        Batches and bytes that were sent; commands to which all replies came.
+    sent : deque of Sent
+        Batches that were sent and whose replies were not taken in.
+    leaving : (int, tuple of Command) or None
+        The batch that is being sent, which may be all of the wait.
+    epoch : int
+        How often the engines were told to give up; a batch of an earlier epoch is not run.
+    """
+
+    def __init__(self, transport: AnyTransport) -> None:
+        self._transport = transport
+        self.ready = True
+        self.dead = ""
+        self._error: BaseException | None = None
+        self.batches = self.bytes_out = self.finished = 0
+        self.sent: deque[Sent] = deque()
+        self.leaving: tuple[int, tuple[Command, ...]] | None = None
+        self.epoch = 0
+        #: The epoch that engines have begun.
+        self._begun = 0
+
+    # -- sending and waiting -------------------------------------------------------------------
+
+    @property
+    def full(self) -> bool:
+        """Whether one more batch would have to wait."""
+        return len(self.sent) >= _IN_FLIGHT
+
+    @property
+    def overfull(self) -> bool:
+        """Whether the oldest batch must be waited for."""
+        return len(self.sent) > (0 if self._transport.inline else _IN_FLIGHT)
+
+    def submit(self, commands: tuple[Command, ...], buffers: Buffers) -> bool:
+        """Send a batch; tell whether that could be done."""
+        numbered = tuple([c for c in commands if type(c) is not Free])
+        self.batches += 1
+        self.leaving = (self.batches, numbered)
+        message = encode(Batch(self.batches, self.epoch, commands, bool(config.fuse)))
+        self.bytes_out += len(message)
+        freed = tuple([h for c in commands if type(c) is Free for h in c.bases])
+        at = perf_counter_ns()
+        try:
+            ticket = self._transport.submit(message, buffers)
+        except EngineError as error:
+            self.leaving = None
+            self._give_up(error)
+            return False
+        self.sent.append(Sent(at, self.batches, self.epoch, ticket, numbered, freed))
+        self._begun = self.epoch if numbered else self._begun
+        self.leaving = None
+        return True
+
+    def wait(self) -> None:
+        """Wait for the replies to the oldest batch; lets Ctrl-C through."""
+        interruptible(partial(self._transport.wait, self.sent[0].ticket))
+
+    def collect(self) -> Outcome | None:
+        """Return what came of the oldest batch; None if the engines cannot be used any more."""
+        sent = self.sent[0]
+        try:
+            found = Outcome(sent, self._transport.collect(sent.ticket))
+        except EngineError as error:
+            if sent.epoch == self.epoch or not self._transport.alive():
+                self._give_up(error)
+                return None
+            # The interrupt hit an engine outside of the batch: what became of that is unknown.
+            found = Outcome(sent, [], known=False)
+        self.sent.popleft()
+        self.finished += len(sent.commands)
+        return found
+
+    def begin_epoch(self) -> None:
+        """Let batches that were sent so far be given up."""
+        self.epoch += 1
+
+    def interrupt(self) -> None:
+        """Make the engines give up the oldest batch; a second Ctrl-C ends the wait for that."""
+        interruptible(partial(self._transport.interrupt, self.sent[0].ticket))
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether engines may still be at a batch of an epoch before."""
+        return self._begun < self.epoch and not self.dead
+
+    # -- failing -------------------------------------------------------------------------------
+
+    def _give_up(self, error: EngineError) -> None:
+        """Note that the engines, or what they do, cannot be known any more."""
+        self.dead = str(error)
+        self.sent.clear()
+        self.fail(error)
+
+    def fail(self, error: BaseException) -> None:
+        """Note an error that is to be raised; the first one counts."""
+        self._error = self._error or error
+        self.ready = False
+
+    def raise_error(self) -> None:
+        """Raise what was noted, once."""
+        error, self._error = self._error, None
+        self.ready = not self.dead
+        if error is not None:
+            raise error
+
+    def check(self) -> None:
+        """Raise what was noted, or that the engines cannot be used any more."""
+        self.raise_error()
+        if self.dead:
+            raise EngineError(self.dead)

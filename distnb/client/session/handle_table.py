@@ -1,0 +1,78 @@
+"""The bases on the engines, by their handles, and the memory that they take there."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable
+from itertools import count
+from typing import Protocol
+
+import numpy as np
+
+from distnb.client.session.budget import Budget
+from distnb.geometry.layout import Ints, Layout
+
+__all__ = ["Entry", "HandleTable"]
+
+
+class Entry(Protocol):
+    """What the table knows of a base (:class:`distnb.client.session.bases.Base`)."""
+
+    handle: int
+    nbytes: int
+    shape: Ints
+    dtype: np.dtype
+    layout: Layout
+    lost: bool
+    since: int
+
+
+class HandleTable:
+    """Handle -> base, for all bases on the engines that are alive. It holds them weakly.
+
+    Parameters
+    ----------
+    budget : Budget
+        Counts their bytes.
+    delete : callable
+        Records the deletion of a handle.
+    """
+
+    def __init__(self, budget: Budget, delete: Callable[[int], None]) -> None:
+        self.budget = budget
+        self._delete = delete
+        #: Handles that were never used.
+        self.numbers = count(1)
+        self._turns = count(1)
+        #: Handle -> base, to tell it if its content gets lost.
+        self.entries: dict[int, weakref.ref[Entry]] = {}
+
+    def next_turn(self) -> int:
+        """Return a number for a change of a base's layout."""
+        return next(self._turns)
+
+    def watch(self, base: Entry) -> None:
+        """Remember a base."""
+        self.entries[base.handle] = weakref.ref(base)
+
+    def release(self, base: Entry) -> None:
+        """Free a base whose last reference went (called by the garbage collector: no lock)."""
+        self.budget.release(base.nbytes)
+        self._delete(base.handle)
+        self.entries.pop(base.handle, None)
+
+    def bases(self) -> list[Entry]:
+        """Return the bases that are alive."""
+        found = [reference() for reference in list(self.entries.values())]
+        return [base for base in found if base is not None]
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def lose(self, handles: Iterable[int], number: int) -> None:
+        """Mark bases as lost by a batch, but for those that a later one made good again."""
+        for handle in handles:
+            reference = self.entries.get(handle)
+            base = reference() if reference is not None else None
+            if base is not None and base.since <= number:
+                base.lost = True

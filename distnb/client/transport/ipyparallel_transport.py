@@ -1,0 +1,223 @@
+"""Engines of ipyparallel, with batches as its messages."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakKeyDictionary
+
+from distnb.client.transport.contract import ENTRY, PAUSE, Buffers, Transport, late, poll
+from distnb.common.config import config
+from distnb.common.errors import EngineError, SessionError, explain
+from distnb.common.interrupts import STOP
+from distnb.wire import replies
+from distnb.wire.protocol import PROTOCOL, Reply
+
+if TYPE_CHECKING:
+    import ipyparallel
+
+__all__ = ["IPyParallelTransport", "Results"]
+
+#: ipyparallel client -> lock around what goes to several engines.
+_ORDERS: WeakKeyDictionary[ipyparallel.Client, threading.RLock] = WeakKeyDictionary()
+#: Seconds that a signal may take to an engine on a busy machine.
+_DELIVERY = 5.0
+
+if TYPE_CHECKING:
+    Results = list[ipyparallel.AsyncResult]
+
+
+class IPyParallelTransport(Transport["Results"]):
+    """ipyparallel engines that share an MPI world.
+
+    Parameters
+    ----------
+    client : ipyparallel.Client
+        A connected client.
+    session : str
+        A name for the session, unique on the engines.
+    engines : int, optional
+        How many of the engines, the first ones; by default all.
+    """
+
+    kind = "ipyparallel"
+
+    def __init__(
+        self, client: ipyparallel.Client, session: str, engines: int | None = None
+    ) -> None:
+        self.client = client
+        self._session = session
+        # Batches of two sessions must reach all engines in the same order, or they would wait for
+        # each other.
+        self._order = _ORDERS.setdefault(client, threading.RLock())
+        self._all = self._ranks(client)
+        self._ids = self._all[:engines]
+        self.size = len(self._ids)
+        self._everyone = client[self._all]
+        self._view = client[self._ids]
+        self._one = [client[i] for i in self._ids]
+        for view in (self._everyone, self._view, *self._one):
+            view.track = False
+        settings = (config.pool_bytes, config.shared, engines or 0)
+        about = self._answer(self._call(self._view, "attach", session, *settings))
+        self.about = sorted(about, key=lambda a: int(a["rank"]))
+        self._check()
+
+    @staticmethod
+    def _reference(name: str) -> Any:
+        import ipyparallel
+
+        return ipyparallel.Reference(f"__import__('importlib').import_module({ENTRY!r}).{name}")
+
+    def _call(self, view: ipyparallel.DirectView, name: str, *args: object) -> Any:
+        with self._order:
+            return view.apply_async(self._reference(name), *args)
+
+    def _answer(self, asked: ipyparallel.AsyncResult) -> list[Any]:
+        """Return what engines answer to a call."""
+        self.wait([asked])
+        try:
+            return cast(list[Any], asked.get(0))
+        except TimeoutError as error:
+            raise self._gone(error) from error
+
+    def _ranks(self, client: ipyparallel.Client) -> list[int]:
+        """Return the engine ids in the order of their ranks, after checking that MPI joins them."""
+        ids = list(client.ids)
+        if not ids:
+            raise EngineError(
+                explain("engines", "none", "at least one", "run `ipcluster start --engines=MPI`")
+            )
+        self._ids, self.size = ids, len(ids)
+        found = self._answer(self._call(client[ids], "world"))
+        if len(ids) > 1 and any(n != len(ids) for _, n, _ in found):
+            raise SessionError(
+                explain(
+                    "engines",
+                    f"{len(ids)} with MPI worlds of {sorted({n for _, n, _ in found})}",
+                    f"one MPI world of {len(ids)}",
+                    "start them with `ipcluster start --engines=MPI`",
+                )
+            )
+        self._hosts = {host for _, _, host in found}
+        return [i for _, i in sorted((at[0], i) for at, i in zip(found, ids, strict=True))]
+
+    def _check(self) -> None:
+        versions = {a["protocol"] for a in self.about}
+        if versions != {PROTOCOL}:
+            raise SessionError(
+                explain(
+                    "distnb on the engines", f"protocol {versions}", f"{PROTOCOL}", "reinstall it"
+                )
+            )
+
+    def submit(self, message: bytes, buffers: Buffers) -> Results:
+        try:
+            if not buffers:
+                return [self._call(self._view, "run", self._session, message, [])]
+            with self._order:
+                return [
+                    self._call(view, "run", self._session, message, mine)
+                    for view, mine in zip(self._one, buffers, strict=True)
+                ]
+        except Exception as error:  # ids that are gone raise at once, with several types
+            raise self._gone(error) from error
+
+    def define(self, number: int, text: bytes) -> None:
+        try:
+            self._call(self._view, "define", self._session, number, text)
+        except Exception as error:  # as above
+            raise self._gone(error) from error
+
+    def done(self, ticket: Results) -> bool:
+        # ipyparallel never answers for an engine whose death it was told of while it sent to it.
+        return all(result.ready() for result in ticket) or not self.alive()
+
+    def wait(self, ticket: Results) -> None:
+        self._wait(lambda: self.done(ticket), lambda: self._pause(ticket))
+
+    @staticmethod
+    def _wait(done: Callable[[], bool], pause: Callable[[], None]) -> None:
+        end = time.monotonic() + (config.timeout or float("inf"))
+        while not done():
+            if time.monotonic() > end:
+                raise late()
+            pause()
+
+    def _pause(self, ticket: Results) -> None:
+        """Wait until something may have come, but not for long."""
+        for result in ticket:
+            result.wait(PAUSE)
+
+    def collect(self, ticket: Results) -> list[Reply]:
+        try:
+            answers = [result.get(0) for result in ticket]
+        except Exception as error:
+            raise self._gone(error) from error
+        flat = answers[0] if len(ticket) == 1 and len(self._ids) > 1 else answers
+        if len(ticket) == 1 and len(self._ids) == 1:
+            flat = answers[0]
+        return [replies.decode(content, arrays) for content, *arrays in flat]
+
+    @property
+    def sent(self) -> int:
+        return len(self.client.history)
+
+    def alive(self) -> bool:
+        return len(self._alive()) == self.size
+
+    def living(self) -> set[int]:
+        there = set(self._alive())
+        return {rank for rank, i in enumerate(self._ids) if i in there}
+
+    def _alive(self) -> list[int]:
+        return sorted(set(self._ids) & set(self.client.ids))
+
+    def _gone(self, error: Exception) -> Exception:
+        poll(lambda: not self.alive(), 0.5)  # the hub tells of a death a little later
+        if not self.alive():
+            return EngineError(
+                explain(
+                    "engines",
+                    f"{len(self._alive())} alive",
+                    f"{self.size}",
+                    "close the session and call dnb.start(): where one engine ends MPI ends "
+                    "all, and arrays are lost",
+                )
+            )
+        return EngineError(f"engines: got {error!r}, expected a reply; see the engines' logs")
+
+    def interrupt(self, ticket: Results) -> None:
+        self._interrupt(lambda: self.done(ticket))
+
+    def _interrupt(self, done: Callable[[], bool]) -> None:
+        """Signal the engines one by one through their nannies (never through mpiexec).
+
+        An engine that is between two batches ignores a signal, so it is repeated. If a reply went
+        missing, that shows when the engine answers a later message.
+        """
+        later: Any = None
+        while not (done() or (later is not None and later.ready())):
+            with contextlib.suppress(Exception):  # engines that are gone
+                sent = self.client.send_signal(STOP, targets=self._alive(), block=False)
+                poll(sent.done, _DELIVERY)  # or the signal could reach a later batch
+            if not poll(done, 0.5) and later is None and self.alive():
+                later = self._call(self._view, "world")
+
+    def subset(self, engines: int) -> IPyParallelTransport:
+        return type(self)(self.client, uuid.uuid4().hex, engines)
+
+    def close(self) -> None:
+        self._farewell(self._view, "detach", self._session)
+
+    def _farewell(self, view: ipyparallel.DirectView, name: str, *args: object) -> None:
+        """Call a function of engines on leaving them; those that die meanwhile need not hear it."""
+        if self.alive():
+            asked = self._call(view, name, *args)
+            poll(lambda: self.done([asked]), 5)
+            if self.alive():
+                asked.get(0)

@@ -1,0 +1,121 @@
+"""A report as text and as a small page, both with all that matters."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+from zlib import crc32
+
+from distnb.measure.advice import duration
+from distnb.measure.events import Report
+from distnb.widgets.drawing import matrices
+from distnb.widgets.drawing.page import fitting, table_html
+from distnb.widgets.drawing.text import ROWS, aligned, together
+from distnb.widgets.times import ladder
+from distnb.widgets.times.account import BARS, bars_svg, engine_table, legend, rows
+from distnb.widgets.times.operations import op_table
+
+__all__ = ["bare", "head_of", "page_of", "small_page", "text_of"]
+
+#: Operations that are listed; the rest shares a line.
+OPS = 12
+#: Delays that are listed, of the engine that was waited for longest first.
+LATE = 3
+#: What a page shows at most, as long as it is short enough: bars, engines, operations, characters
+#: of a line, engines of a matrix, pairs of engines.
+SIZES = (
+    (BARS, ROWS, OPS, 40, 8, 6),
+    (BARS, ROWS, OPS, 40, 4, 6),
+    (BARS, ROWS, 10, 36, 4, 3),
+    (BARS, ROWS, 8, 36, 4, 3),
+    (32, ROWS, 6, 32, 4, 3),
+    (ROWS, ROWS, 4, 32, 0, 2),
+    (ROWS, ROWS, 2, 24, 0, 2),
+    (ROWS, ROWS, 2, 24, 0, 1),
+    (8, 8, 4, 24, 0, 2),
+    (4, 4, 2, 24, 0, 2),
+)
+
+
+def bare(report: Any) -> Any:
+    """Return the report under all that shows it."""
+    while (inner := getattr(report, "_report", None)) is not None:
+        report = inner
+    return report
+
+
+def small_page(report: Report) -> str:
+    """Return a report as one HTML element of at most 10 kB, with bars in SVG."""
+    return fitting(page_of(report, *most) for most in SIZES)
+
+
+def _count(n: int, word: str) -> str:
+    return f"{n:,} {word}" + ("" if n == 1 else "es" if word.endswith("ch") else "s")
+
+
+def head_of(report: Report) -> str:
+    """Return how long it took, on how many engines, and how much was done, in a line."""
+    engines, commands = _count(len(report.engines), "engine"), _count(report.commands, "command")
+    batches = _count(report.batches, "batch")
+    return f"wall {report.wall * 1e3:,.2f} ms on {engines}: {commands} in {batches}"
+
+
+def text_of(report: Report) -> str:
+    """Return a report as plain text."""
+    if not report.engines:
+        return head_of(report)
+    lines = [head_of(report), report.advice, ""]
+    table = engine_table(report, ROWS, text=True)
+    lines += aligned(table, left=[len(table[0]) - 1])
+    lines += [legend(), *_notes(report, ROWS), ""]
+    lines += [*aligned(ladder.ladder_table(report, bars=True), left=[0, 3, 4])]
+    lines += [ladder.product(report), ladder.split(report)]
+    for each in matrices.pairs(report):
+        lines += ["", each.title, *aligned(each.table(), left=[])]
+    if report.delays:
+        lines += ["", *aligned(matrices.late_table(report, LATE), left=[1, 2])]
+    if report.ops:
+        lines += ["", *aligned(op_table(report, OPS), left=[0, 1])]
+    return "\n".join(lines)
+
+
+def _notes(report: Report, most: int) -> list[str]:
+    """Return what else must be said: engines that share a row, and steps that were not kept."""
+    notes = together(len(report.engines), len(rows(report, most)), "mean")
+    if report.dropped:
+        kept = f"the first {len(report.steps):,} steps"
+        notes.append(f"efficiencies are those of {kept}; {report.dropped:,} more are only in sums")
+    if report.clock_error:
+        notes.append(f"clocks of other hosts are known within {duration(report.clock_error)}")
+    return notes
+
+
+def page_of(
+    report: Report, bars: int, most: int, ops: int, width: int, small: int, worst: int
+) -> str:
+    """Return a report as an HTML element that shows so much of each kind, as in ``SIZES``."""
+    head = head_of(report)
+    if not report.engines:
+        return f"<div><p>{escape(head)}</p></div>"
+    uid = f"t{crc32(repr((report.engines, bars)).encode()):08x}"
+    notes = ["ms and % of the engine's window", *_notes(report, most)]
+    parts = [
+        f"<p>{escape(head)}<br/><b>{escape(report.advice)}</b></p>",
+        bars_svg(report, bars, head, uid),
+        _table(engine_table(report, most, text=False)),
+        *(f"<p><small>{escape(note)}</small></p>" for note in notes),
+        ladder.ladder_svg(report, uid),
+        _table(ladder.ladder_table(report, bars=False)),
+        f"<p>{escape(ladder.product(report))}<br/>{escape(ladder.split(report))}</p>",
+    ]
+    for each in matrices.pairs(report):
+        parts += [f"<p>{escape(each.title)}</p>", _table(each.table(small, worst))]
+    if report.delays and worst > 1:
+        parts.append(_table(matrices.late_table(report, min(worst - 1, LATE), width)))
+    if report.ops:
+        parts.append(_table(op_table(report, ops, width)))
+    return f"<div>{''.join(parts)}</div>"
+
+
+def _table(table: list[tuple[str, ...]]) -> str:
+    return table_html(table[0], table[1:])

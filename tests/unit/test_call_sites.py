@@ -1,0 +1,79 @@
+"""The user's line is found however deep the library is when it asks."""
+
+import numpy as np
+
+import distnb as dnb
+from distnb.client.session.call_sites import CallSites, user_frame
+
+CALLBACK = """
+def through(function):
+    return function()
+"""
+
+
+def as_library(module, source):
+    """Return what a source defines, as if it were in a file beside a module."""
+    made = {}
+    exec(compile(source, module.__file__ + ".callback.py", "exec"), made)
+    return made
+
+
+def test_innermost_frame_of_the_user_is_found_through_any_number_of_library_frames():
+    for module in (dnb, np):
+        through = as_library(module, CALLBACK)["through"]
+        for wrapped in (
+            user_frame,
+            lambda: through(user_frame),
+            lambda: through(lambda: through(user_frame)),
+        ):
+            frame = through(wrapped)
+            assert frame.f_code.co_filename == __file__
+
+
+def test_line_inside_a_callback_counts_not_the_one_that_called_the_library():
+    through = as_library(dnb, CALLBACK)["through"]
+
+    def callback():
+        return through(user_frame)
+
+    assert through(callback).f_code is callback.__code__
+
+
+def test_lines_have_numbers_of_their_own():
+    sites = CallSites()
+    numbers = [sites.number() for _ in range(3)]
+    other = sites.number()
+    assert len(set(numbers)) == 1
+    assert other != numbers[0]
+    assert sites.line(other).endswith("other = sites.number()")
+
+
+def test_operators_functions_and_methods_name_the_line_that_called_them():
+    """The library is one, two or five frames deep when it records these."""
+    with dnb.inprocess(2) as session:
+        a = dnb.ones((40, 40), dist="block")
+        made = [
+            a + a,
+            a.sum(axis=0),
+            dnb.add(a, 1),
+            np.add(a, a),
+            dnb.sort(a),
+            a @ a,
+            a[::2].copy(),
+        ]
+        lines = [session.line(x.dbase.site) for x in made]
+    for line, text in zip(
+        lines,
+        (
+            "a + a",
+            "a.sum(axis=0)",
+            "dnb.add(a, 1)",
+            "np.add(a, a)",
+            "dnb.sort(a)",
+            "a @ a",
+            "a[::2].copy()",
+        ),
+        strict=True,
+    ):
+        assert line.startswith("test_call_sites.py line")
+        assert line.endswith(f": {text},")

@@ -1,0 +1,51 @@
+"""Elements, bars and pages: what is in them is escaped, whatever it is."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from distnb.widgets.drawing.bars import Bars, Fill
+from distnb.widgets.drawing.markup import element, svg
+from tests.unit.pages import SVG, check_svg
+
+EVIL = ["<script>", "a & b", "\"quoted'", "]]>", "ends />", "<path />", "1 > 0"]
+FILLS = (
+    Fill("a", "#0072B2", "", "#", "white"),
+    Fill("b", "#D55E00", "//", "/"),
+    Fill("c", "none", "", "."),
+)
+
+
+@pytest.mark.parametrize("text", EVIL)
+def test_what_is_written_is_read(text):
+    inside = [element("text", text, element("tspan", text), text, x=text)]
+    root = ET.fromstring(svg(text, text, (3, 4.25), inside))
+    assert root.find(f"{SVG}title").text == root.find(f"{SVG}desc").text == text
+    found = root.find(f"{SVG}text")
+    assert "".join(found.itertext()) == 3 * text
+    assert found.get("x") == text
+    assert (root.get("width"), root.get("height")) == ("3", "4.2")
+
+
+def test_names_of_attributes_and_what_is_left_out():
+    found = element("text", None, "", text_anchor="end", fill=None)
+    assert found.attrib == {"text-anchor": "end"}
+    assert found.text is None
+
+
+@pytest.mark.parametrize("text", EVIL)
+def test_bars_escape_their_labels(text):
+    bars = Bars([(text, (1, 2, 1))], FILLS, 4, "u", lambda i, k, width: text)
+    root = ET.fromstring(bars.draw(text, text, [text] * 3))
+    assert [t.text for t in root.iter(f"{SVG}text")].count(text) == 3 + 1 + 3
+
+
+def test_bars_meet_and_end_where_the_sum_ends():
+    rows = [("0", (1.0, 2.0, 1.0)), ("1", (4.0, -1.0, 0.0))]
+    text = Bars(rows, FILLS, 4, "u").draw("title", "words")
+    check_svg(ET.fromstring(f"<div>{text}</div>"))
+    one, two, frames = [p.get("d") for p in ET.fromstring(text).findall(f"{SVG}path")]
+    assert re.findall(r"M(\d+) \d+h(\d+)", one) == [("44", "110"), ("44", "440")]
+    assert re.findall(r"M(\d+) \d+h(\d+)", two) == [("154", "220")]
+    assert re.findall(r"H(\d+)v", frames) == ["484", "484"]
