@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -21,7 +21,7 @@ from distnb.geometry.views import Placed, View
 from distnb.ops import filling
 from distnb.wire.protocol import Create, InNotebook, Operand
 
-__all__ = ["Array", "create", "hosted", "numeric"]
+__all__ = ["Array", "Elements", "create", "hosted", "numeric"]
 
 #: Kinds of dtype that arrays can have: bool, integers, floats, complex.
 _KINDS = "biufc"
@@ -217,6 +217,10 @@ class Array(NDArrayOperatorsMixin):
         def __ge__(self, other: ArrayLike) -> Self: ...
         def __eq__(self, other: object) -> Self: ...  # type: ignore[override]
         def __ne__(self, other: object) -> Self: ...  # type: ignore[override]
+
+
+#: An array on the engines or in the notebook, or NumPy's own.
+Elements: TypeAlias = Array | np.ndarray
 
 
 def host_view(host: np.ndarray, view: View) -> np.ndarray:
