@@ -30,6 +30,7 @@ from distnb import random as random
 from distnb.client.array.array_api import finfo as finfo
 from distnb.client.array.distarray import DistArray as DistArray
 from distnb.client.math.mapping import vectorize as vectorize
+from distnb.client.record.arguments import Axis, Dist, Grid, Nested, Shape
 from distnb.client.record.placement import Placement as Placement
 from distnb.client.reports.profiling import Profile
 from distnb.client.session.session import Session as Session
@@ -212,7 +213,7 @@ def any(
 ) -> Any:
     """Tell whether any element is true, as ``numpy.any``."""
 
-def append(arr: Any, values: Any, axis: Any = None) -> DistArray:
+def append(arr: ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None) -> DistArray:
     """Join two arrays, as ``numpy.append``; by default all elements in C order."""
 
 def apply_along_axis(
@@ -227,12 +228,12 @@ def arange(
     start: Any,
     stop: Any = None,
     step: Any = 1,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make evenly spaced numbers in ``[start, stop)``, bit for bit as ``numpy.arange``."""
 
@@ -264,41 +265,45 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
     """Position of the first minimum, as ``numpy.argmin``."""
 
 def argpartition(
-    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
+    a: ArrayLike,
+    kth: ArrayLike,
+    axis: SupportsIndex | None = -1,
+    kind: str | None = "introselect",
+    order: None = None,
 ) -> DistArray:
     """Return positions that partition an array, as ``numpy.argpartition``; see ``partition``."""
 
 def argsort(
-    a: Any,
-    axis: Any = -1,
+    a: ArrayLike,
+    axis: SupportsIndex | None = -1,
     kind: Any = None,
-    order: Any = None,
+    order: None = None,
     *,
-    stable: Any = None,
+    stable: builtins.bool | None = None,
     descending: builtins.bool = False,
 ) -> DistArray:
     """Return the positions of the elements in sorted order, as ``numpy.argsort``."""
 
-def argwhere(a: Any) -> DistArray:
+def argwhere(a: ArrayLike) -> DistArray:
     """Return the indices of the elements that are not zero, one in each row."""
 
 def around(a: Any, decimals: int = 0, out: Any = None) -> DistArray:
     """Round to a number of decimals."""
 
 def array(
-    data: Any,
-    dtype: Any = None,
+    data: ArrayLike,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     copy: builtins.bool | None = True,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make a distributed array from array-like data."""
 
 def array2string(
-    a: Any,
+    a: ArrayLike,
     max_line_width: int | None = None,
     precision: int | None = None,
     suppress_small: builtins.bool | None = None,
@@ -317,11 +322,11 @@ def array_equal(a1: Any, a2: Any, equal_nan: builtins.bool = False) -> builtins.
 def array_equiv(a1: Any, a2: Any) -> builtins.bool:
     """Tell whether all elements are equal where they meet by broadcasting (reads one value)."""
 
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DistArray]:
+def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[DistArray]:
     """Return views of parts along an axis, as ``numpy.array_split``; lengths may differ by 1."""
 
 def array_str(
-    a: Any,
+    a: ArrayLike,
     max_line_width: int | None = None,
     precision: int | None = None,
     suppress_small: builtins.bool | None = None,
@@ -329,14 +334,14 @@ def array_str(
     """Return the elements as text, as ``numpy.array_str``; see ``array2string``."""
 
 def asarray(
-    data: Any,
-    dtype: Any = None,
+    data: ArrayLike,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     copy: builtins.bool | None = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make a distributed array, or return the data itself if it is one already; see ``array``."""
 
@@ -347,7 +352,7 @@ asinh: _Unary
 """Inverse hyperbolic sine element-wise."""
 
 def astype(
-    x: DistArray, dtype: Any, /, *, copy: builtins.bool = True, device: Any = None
+    x: DistArray, dtype: DTypeLike, /, *, copy: builtins.bool = True, device: str | None = None
 ) -> DistArray:
     """Return a copy with another dtype; the elements stay where they are."""
 
@@ -360,13 +365,13 @@ atan2: _Binary
 atanh: _Unary
 """Inverse hyperbolic tangent element-wise."""
 
-def atleast_1d(*arys: Any) -> Any:
+def atleast_1d(*arys: ArrayLike) -> Any:
     """Return views with axes of length 1 added, as ``numpy.atleast_1d``."""
 
-def atleast_2d(*arys: Any) -> Any:
+def atleast_2d(*arys: ArrayLike) -> Any:
     """Return views with axes of length 1 added, as ``numpy.atleast_2d``."""
 
-def atleast_3d(*arys: Any) -> Any:
+def atleast_3d(*arys: ArrayLike) -> Any:
     """Return views with axes of length 1 added, as ``numpy.atleast_3d``."""
 
 def average(
@@ -382,7 +387,9 @@ def average(
 def bartlett(M: Any, **where: Any) -> DistArray:
     """Make a window of ``M`` numbers, as ``numpy.bartlett``."""
 
-def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DistArray:
+def bincount(
+    x: ArrayLike, /, weights: ArrayLike | None = None, minlength: SupportsIndex = 0
+) -> DistArray:
     """Count how often each number occurs, or add up its weights, as ``numpy.bincount``."""
 
 bitwise_and: _Binary
@@ -412,19 +419,19 @@ bitwise_xor: _Binary
 def blackman(M: Any, **where: Any) -> DistArray:
     """Make a window of ``M`` numbers, as ``numpy.blackman``."""
 
-def block(arrays: Any) -> DistArray:
+def block(arrays: Nested) -> DistArray:
     """Join nested lists of arrays, the innermost along the last axis, as ``numpy.block``."""
 
-def broadcast_arrays(*args: Any) -> tuple[DistArray, ...]:
+def broadcast_arrays(*args: ArrayLike) -> tuple[DistArray, ...]:
     """Return read-only views of one shape."""
 
-def broadcast_shapes(*args: Any) -> Ints:
+def broadcast_shapes(*args: Shape) -> Ints:
     """Return the shape that shapes broadcast to."""
 
-def broadcast_to(array: Any, shape: Any, subok: builtins.bool = False) -> DistArray:
+def broadcast_to(array: ArrayLike, shape: Shape, subok: builtins.bool = False) -> DistArray:
     """Return a read-only view stretched to a shape."""
 
-def can_cast(from_: Any, to: Any, casting: str = "safe") -> builtins.bool:
+def can_cast(from_: DTypeLike | DistArray, to: DTypeLike, casting: str = "safe") -> builtins.bool:
     """Tell whether a dtype can be cast to another, as NumPy's; only the array's dtype counts."""
 
 cbrt: _Unary
@@ -433,7 +440,12 @@ cbrt: _Unary
 ceil: _Unary
 """Return the ceiling of the input, element-wise."""
 
-def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> DistArray:
+def choose(
+    a: ArrayLike,
+    choices: Sequence[ArrayLike] | DistArray,
+    out: DistArray | None = None,
+    mode: str = "raise",
+) -> DistArray:
     """Return, for each element, that of one of several arrays, as ``numpy.choose``."""
 
 def choose_layout(array: DistArray, name: str | None = None) -> Any:
@@ -450,17 +462,28 @@ def clip(
 ) -> DistArray:
     """Limit the elements to an interval; ``a_min`` and ``a_max`` are other names of the limits."""
 
-def column_stack(tup: Any) -> DistArray:
+def column_stack(tup: Sequence[ArrayLike] | DistArray) -> DistArray:
     """Join vectors and matrices as columns, as ``numpy.column_stack``; as ``concatenate``."""
 
-def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> DistArray:
+def compress(
+    condition: ArrayLike,
+    a: ArrayLike,
+    axis: SupportsIndex | None = None,
+    out: DistArray | None = None,
+) -> DistArray:
     """Return the parts of an array along an axis for which a condition is true."""
 
-def concat(arrays: Any, /, *, axis: int | None = 0) -> DistArray:
+def concat(arrays: Sequence[ArrayLike] | DistArray, /, *, axis: int | None = 0) -> DistArray:
     """Join arrays along an axis that exists; see :func:`distnb.concatenate`."""
 
 def concatenate(
-    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+    arrays: Sequence[ArrayLike] | DistArray,
+    /,
+    axis: SupportsIndex | None = 0,
+    out: DistArray | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
 ) -> DistArray:
     """Join arrays along an axis that exists, as ``numpy.concatenate``."""
 
@@ -556,7 +579,7 @@ deg2rad: _Unary
 degrees: _Unary
 """Convert angles from radians to degrees."""
 
-def delete(arr: Any, obj: Any, axis: Any = None) -> DistArray:
+def delete(arr: ArrayLike, obj: Any, axis: SupportsIndex | None = None) -> DistArray:
     """Return a copy without some indices along an axis, as ``numpy.delete``."""
 
 def diag(v: Any, k: int = 0) -> DistArray:
@@ -577,7 +600,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DistArr
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> DistArray:
     """Return differences of neighbours along an axis, ``n`` times, as ``numpy.diff``."""
 
-def digitize(x: Any, bins: Any, right: builtins.bool = False) -> DistArray:
+def digitize(x: ArrayLike, bins: ArrayLike, right: builtins.bool = False) -> DistArray:
     """Return the number of the bin of each element, as ``numpy.digitize``."""
 
 divide: _Binary
@@ -589,10 +612,15 @@ divmod: _BinaryPair
 def dot(a: Any, b: Any, out: Any = None) -> DistArray:
     """Multiply along the last axis of ``a`` and the last but one of ``b``, as ``numpy.dot``."""
 
-def dsplit(ary: Any, indices_or_sections: Any) -> list[DistArray]:
+def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[DistArray]:
     """Return views of parts along the third axis, as ``numpy.dsplit``."""
 
-def dstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> DistArray:
+def dstack(
+    tup: Sequence[ArrayLike] | DistArray,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
+) -> DistArray:
     """Join arrays along the third axis, as ``numpy.dstack``; rules as of ``concatenate``."""
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DistArray:
@@ -612,25 +640,25 @@ def einsum_path(*operands_: Any, optimize: Any = "greedy", **options: Any) -> tu
     """Return NumPy's order of contraction for shapes, and a text about it."""
 
 def empty(
-    shape: Any,
-    dtype: Any = None,
+    shape: Shape,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make an array with undefined content."""
 
 def empty_like(
-    prototype: Any,
-    dtype: Any = None,
+    prototype: ArrayLike,
+    dtype: DTypeLike | None = None,
     order: str = "K",
     subok: builtins.bool = True,
-    shape: Any = None,
+    shape: Shape | None = None,
     *,
-    dist: Any = None,
-    device: Any = None,
+    dist: Dist = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make an array with undefined content that lies like another."""
 
@@ -643,13 +671,13 @@ exp: _Unary
 exp2: _Unary
 """Calculate `2**p` for all `p` in the input array."""
 
-def expand_dims(a: Any, axis: Any = 0) -> DistArray:
+def expand_dims(a: ArrayLike, axis: Axis = 0) -> DistArray:
     """Return a view with new axes of length 1."""
 
 expm1: _Unary
 """Calculate ``exp(x) - 1`` for all elements in the array."""
 
-def extract(condition: Any, arr: Any) -> DistArray:
+def extract(condition: ArrayLike, arr: ArrayLike) -> DistArray:
     """Return the elements of an array for which a condition is true, along one axis."""
 
 def eye(
@@ -658,10 +686,10 @@ def eye(
     k: int = 0,
     dtype: Any = ...,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make a 2-D array with ones on a diagonal and zeros elsewhere."""
 
@@ -674,16 +702,16 @@ def fill_diagonal(a: DistArray, val: Any, wrap: builtins.bool = False) -> None:
 def fix(x: Any, out: Any = None) -> DistArray:
     """Round towards zero."""
 
-def flatnonzero(a: Any) -> DistArray:
+def flatnonzero(a: ArrayLike) -> DistArray:
     """Return the C-order positions of the elements that are not zero, as ``numpy.flatnonzero``."""
 
-def flip(m: Any, axis: Any = None) -> DistArray:
+def flip(m: ArrayLike, axis: Axis = None) -> DistArray:
     """Return a view with the elements along axes in reverse order."""
 
-def fliplr(m: Any) -> DistArray:
+def fliplr(m: ArrayLike) -> DistArray:
     """Return a view with the elements along axis 1 in reverse order."""
 
-def flipud(m: Any) -> DistArray:
+def flipud(m: ArrayLike) -> DistArray:
     """Return a view with the elements along axis 0 in reverse order."""
 
 float_power: _Binary
@@ -707,47 +735,51 @@ fmod: _Binary
 frexp: _UnaryPair
 """Decompose the elements of x into mantissa and twos exponent."""
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: builtins.bool | None = None) -> DistArray:
+def from_dlpack(
+    x: Any, /, *, device: str | None = None, copy: builtins.bool | None = None
+) -> DistArray:
     """Make a distributed array of another library's; a DistArray is returned as it is."""
 
-def from_parts(parts: Any, *, session: Session | None = None, device: Any = None) -> DistArray:
+def from_parts(
+    parts: Any, *, session: Session | None = None, device: str | None = None
+) -> DistArray:
     """Make an array of parts, one for each engine, joined along the first axis."""
 
 def fromfunction(
     function: Callable[..., Any],
-    shape: Any,
+    shape: Shape,
     *,
-    dtype: Any = ...,
-    dist: Any = None,
-    grid: Any = None,
+    dtype: DTypeLike | None = ...,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
     **kwargs: Any,
 ) -> Any:
     """Call a function with the arrays of global indices, as ``numpy.fromfunction``."""
 
 def full(
-    shape: Any,
-    fill_value: Any,
-    dtype: Any = None,
+    shape: Shape,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make an array of one value; the dtype is the value's by default."""
 
 def full_like(
-    prototype: Any,
-    fill_value: Any,
-    dtype: Any = None,
+    prototype: ArrayLike,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
     order: str = "K",
     subok: builtins.bool = True,
-    shape: Any = None,
+    shape: Shape | None = None,
     *,
-    dist: Any = None,
-    device: Any = None,
+    dist: Dist = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make an array of one value that lies like another."""
 
@@ -802,10 +834,15 @@ def histogramdd(
 ) -> tuple[DistArray, tuple[DistArray, ...]]:
     """Count points in bins of several dimensions, as ``numpy.histogramdd``."""
 
-def hsplit(ary: Any, indices_or_sections: Any) -> list[DistArray]:
+def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[DistArray]:
     """Return views of parts along the second axis (of a vector: the first), as NumPy's."""
 
-def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> DistArray:
+def hstack(
+    tup: Sequence[ArrayLike] | DistArray,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
+) -> DistArray:
     """Join arrays along the second axis, as ``numpy.hstack``; rules as of ``concatenate``."""
 
 hypot: _Binary
@@ -814,10 +851,10 @@ hypot: _Binary
 def i0(x: Any) -> DistArray:
     """Return the modified Bessel function of the first kind, order 0."""
 
-def identity(n: int, dtype: Any = None, **layout: Any) -> DistArray:
+def identity(n: int, dtype: DTypeLike | None = None, **layout: Any) -> DistArray:
     """Make the identity matrix."""
 
-def iinfo(type: Any, /) -> np.iinfo:
+def iinfo(type: DTypeLike | DistArray, /) -> np.iinfo:
     """Return the limits of an integer dtype, or of that of an array."""
 
 def imag(val: Any) -> DistArray:
@@ -825,12 +862,12 @@ def imag(val: Any) -> DistArray:
 
 def indices(
     dimensions: Sequence[int],
-    dtype: Any = ...,
+    dtype: DTypeLike | None = ...,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> tuple[DistArray, ...]:
     """Return, for each axis, the array of global indices along it."""
 
@@ -840,7 +877,9 @@ def inner(a: Any, b: Any, /) -> DistArray:
 def inprocess(n: int = 1) -> Session:
     """Make a session whose engines live in this process, without MPI."""
 
-def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> DistArray:
+def insert(
+    arr: ArrayLike, obj: slice | ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None
+) -> DistArray:
     """Return a copy with values put in before some indices along an axis, as ``numpy.insert``."""
 
 def interp(
@@ -864,7 +903,7 @@ def isclose(
 def iscomplex(x: Any) -> DistArray:
     """Tell which elements have an imaginary part."""
 
-def isdtype(dtype: Any, kind: Any) -> builtins.bool:
+def isdtype(dtype: Any, kind: DTypeLike | tuple[DTypeLike, ...]) -> builtins.bool:
     """Tell whether a dtype is of a kind, such as ``'real floating'``, as NumPy's."""
 
 isfinite: _Unary
@@ -898,7 +937,7 @@ def isposinf(x: Any, out: Any = None) -> DistArray:
 def isreal(x: Any) -> DistArray:
     """Tell which elements have no imaginary part."""
 
-def ix_(*args: Any) -> tuple[Any, ...]:
+def ix_(*args: ArrayLike) -> tuple[Any, ...]:
     """Return arrays that index all combinations of indices along each axis, as ``numpy.ix_``."""
 
 def kaiser(M: Any, beta: float, **where: Any) -> DistArray:
@@ -931,12 +970,12 @@ def linspace(
     num: int = 50,
     endpoint: builtins.bool = True,
     retstep: builtins.bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> Any:
     """Make ``num`` evenly spaced numbers from ``start`` to ``stop``, as ``numpy.linspace``."""
 
@@ -1030,7 +1069,7 @@ def median(
     """Return the median along axes, as ``numpy.median``; layout and messages as in ``quantile``."""
 
 def meshgrid(
-    *xi: Any, copy: builtins.bool = True, sparse: builtins.bool = False, indexing: str = "xy"
+    *xi: ArrayLike, copy: builtins.bool = True, sparse: builtins.bool = False, indexing: str = "xy"
 ) -> tuple[DistArray, ...]:
     """Return coordinates of a grid, as ``numpy.meshgrid``."""
 
@@ -1053,7 +1092,7 @@ mod: _Binary
 modf: _UnaryPair
 """Return the fractional and integral parts of an array, element-wise."""
 
-def moveaxis(a: Any, source: Any, destination: Any) -> DistArray:
+def moveaxis(a: ArrayLike, source: Any, destination: Any) -> DistArray:
     """Return a view with axes moved to other places."""
 
 multiply: _Binary
@@ -1198,32 +1237,32 @@ negative: _Unary
 nextafter: _Binary
 """Return the next floating-point value after x1 towards x2, element-wise."""
 
-def nonzero(a: Any, /) -> tuple[DistArray, ...]:
+def nonzero(a: ArrayLike, /) -> tuple[DistArray, ...]:
     """Return the indices of the elements that are not zero, an array for each axis."""
 
 not_equal: _Binary
 """Return (x1 != x2) element-wise."""
 
 def ones(
-    shape: Any,
-    dtype: Any = None,
+    shape: Shape,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make an array of ones."""
 
 def ones_like(
-    prototype: Any,
-    dtype: Any = None,
+    prototype: ArrayLike,
+    dtype: DTypeLike | None = None,
     order: str = "K",
     subok: builtins.bool = True,
-    shape: Any = None,
+    shape: Shape | None = None,
     *,
-    dist: Any = None,
-    device: Any = None,
+    dist: Dist = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make an array of ones that lies like another."""
 
@@ -1234,7 +1273,11 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Di
     """Return a larger array with margins filled in one of many ways, as ``numpy.pad``."""
 
 def partition(
-    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
+    a: ArrayLike,
+    kth: ArrayLike,
+    axis: SupportsIndex | None = -1,
+    kind: str | None = "introselect",
+    order: None = None,
 ) -> DistArray:
     """Return a copy in which the elements at ``kth`` are where they would be in a sorted one."""
 
@@ -1251,13 +1294,13 @@ def percentile(
 ) -> DistArray:
     """Return elements by their rank, as ``numpy.percentile``. A slice with NaN has NaN."""
 
-def permute_dims(a: Any, axes: Any) -> DistArray:
+def permute_dims(a: ArrayLike, axes: Sequence[SupportsIndex]) -> DistArray:
     """Return a view with its axes in another order."""
 
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> DistArray:
     """Choose a function, or a value, by conditions, as ``numpy.piecewise``."""
 
-def place(arr: Any, mask: Any, vals: Any) -> None:
+def place(arr: DistArray, mask: ArrayLike, vals: ArrayLike) -> None:
     """Assign values, one after the other, where a mask is true, as ``numpy.place``."""
 
 def poly(seq_of_zeros: Any) -> Any:
@@ -1321,13 +1364,15 @@ def profile(session: Session | None = None) -> Profile:
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> DistArray:
     """Return how far the largest element is from the smallest."""
 
-def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+def put(a: DistArray, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     """Assign to elements at C-order positions, as ``numpy.put``."""
 
-def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
+def put_along_axis(
+    arr: DistArray, indices: ArrayLike, values: ArrayLike, axis: SupportsIndex | None
+) -> None:
     """Assign to elements at positions along an axis, other ones for each lane."""
 
-def putmask(a: Any, /, mask: Any, values: Any) -> None:
+def putmask(a: DistArray, /, mask: ArrayLike, values: ArrayLike) -> None:
     """Assign the values at the same C-order positions where a mask is true, as ``numpy.putmask``."""
 
 def quantile(
@@ -1349,10 +1394,15 @@ rad2deg: _Unary
 radians: _Unary
 """Convert angles from degrees to radians."""
 
-def ravel(a: Any, order: str = "C") -> DistArray:
+def ravel(a: ArrayLike, order: str = "C") -> DistArray:
     """Return all elements along one axis: a view if all axes but one have length 1."""
 
-def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+def ravel_multi_index(
+    multi_index: Sequence[ArrayLike],
+    dims: Shape,
+    mode: str | tuple[str, ...] = "raise",
+    order: str = "C",
+) -> Any:
     """Return the positions of indices along each axis, as ``numpy.ravel_multi_index``."""
 
 def real(val: Any) -> DistArray:
@@ -1371,14 +1421,14 @@ def repeat(a: ArrayLike, repeats: Any, axis: SupportsIndex | None = None) -> Dis
     """Return each element several times, as ``numpy.repeat``."""
 
 def reshape(
-    a: Any, /, shape: Any = None, order: str = "C", *, copy: builtins.bool | None = None
+    a: ArrayLike, /, shape: Any = None, order: str = "C", *, copy: builtins.bool | None = None
 ) -> DistArray:
     """Return an array with the same elements in another shape, as ``numpy.reshape``."""
 
-def resize(a: Any, new_shape: Any) -> DistArray:
+def resize(a: ArrayLike, new_shape: Shape) -> DistArray:
     """Return an array of another size: elements in C order, again and again, as ``numpy.resize``."""
 
-def result_type(*arrays_and_dtypes: Any) -> np.dtype:
+def result_type(*arrays_and_dtypes: DTypeLike | ArrayLike) -> np.dtype:
     """Return the dtype that arrays, dtypes and Python numbers are promoted to, as NumPy's."""
 
 right_shift: _Binary
@@ -1387,28 +1437,35 @@ right_shift: _Binary
 rint: _Unary
 """Round elements of the array to the nearest integer."""
 
-def roll(a: Any, shift: Any, axis: Any = None) -> DistArray:
+def roll(a: ArrayLike, shift: ArrayLike, axis: Any = None) -> DistArray:
     """Return a copy whose elements have moved along axes, around the ends, as ``numpy.roll``."""
 
-def rollaxis(a: Any, axis: int, start: int = 0) -> DistArray:
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> DistArray:
     """Return a view with an axis moved before another one, as ``numpy.rollaxis``."""
 
 def roots(p: Any) -> Any:
     """Return the roots of a polynomial, as ``numpy.roots``."""
 
-def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DistArray:
+def rot90(m: ArrayLike, k: int = 1, axes: Any = (0, 1)) -> DistArray:
     """Return a view turned by 90 degrees, ``k`` times, from the first axis to the second."""
 
 def round(a: Any, decimals: int = 0, out: Any = None) -> DistArray:
     """Round to a number of decimals."""
 
-def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> DistArray:
+def row_stack(
+    tup: Sequence[ArrayLike] | DistArray,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
+) -> DistArray:
     """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
 
-def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> DistArray:
+def searchsorted(
+    a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None
+) -> DistArray:
     """Return the positions at which elements belong in a sorted array, as ``numpy.searchsorted``."""
 
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> DistArray:
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLike = 0) -> DistArray:
     """Return elements of the first choice whose condition is true, as ``numpy.select``."""
 
 def session() -> Session:
@@ -1420,7 +1477,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: builtins.bool = False) -> DistA
 def setxor1d(ar1: Any, ar2: Any, assume_unique: builtins.bool = False) -> DistArray:
     """Return the elements that are in one of two arrays only, in order."""
 
-def shares_memory(a: Any, b: Any) -> builtins.bool:
+def shares_memory(a: ArrayLike, b: ArrayLike) -> builtins.bool:
     """Tell whether two views have an element in common (exact; nothing is sent)."""
 
 sign: _Unary
@@ -1439,12 +1496,12 @@ sinh: _Unary
 """Hyperbolic sine, element-wise."""
 
 def sort(
-    a: Any,
-    axis: Any = -1,
+    a: ArrayLike,
+    axis: SupportsIndex | None = -1,
     kind: Any = None,
-    order: Any = None,
+    order: None = None,
     *,
-    stable: Any = None,
+    stable: builtins.bool | None = None,
     descending: builtins.bool = False,
 ) -> DistArray:
     """Return a sorted copy, as ``numpy.sort``; NaN come last."""
@@ -1455,7 +1512,7 @@ def sort_complex(a: Any) -> DistArray:
 spacing: _Unary
 """Return the distance between x and the nearest adjacent number."""
 
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DistArray]:
+def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[DistArray]:
     """Return views of equal parts along an axis, or of parts that begin at given indices."""
 
 def spmd() -> Session:
@@ -1467,11 +1524,17 @@ sqrt: _Unary
 square: _Unary
 """Return the element-wise square of the input."""
 
-def squeeze(a: Any, axis: Any = None) -> DistArray:
+def squeeze(a: ArrayLike, axis: Axis = None) -> DistArray:
     """Return a view without axes of length 1."""
 
 def stack(
-    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+    arrays: Sequence[ArrayLike] | DistArray,
+    /,
+    axis: SupportsIndex | None = 0,
+    out: DistArray | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
 ) -> DistArray:
     """Join arrays of one shape along a new axis, which is not split, as ``numpy.stack``."""
 
@@ -1509,13 +1572,21 @@ def sum(
 ) -> Any:
     """Sum over ``axis``, as ``numpy.sum``."""
 
-def swapaxes(a: Any, axis1: int, axis2: int) -> DistArray:
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> DistArray:
     """Return a view with two axes exchanged."""
 
-def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> DistArray:
+def take(
+    a: ArrayLike,
+    indices: ArrayLike,
+    axis: SupportsIndex | None = None,
+    out: DistArray | None = None,
+    mode: str = "raise",
+) -> DistArray:
     """Return the elements at positions along an axis, as ``numpy.take``."""
 
-def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DistArray:
+def take_along_axis(
+    arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None = -1
+) -> DistArray:
     """Return elements at positions along an axis, other ones for each lane."""
 
 tan: _Unary
@@ -1527,11 +1598,11 @@ tanh: _Unary
 def tensordot(a: Any, b: Any, axes: Any = 2) -> DistArray:
     """Sum products over axes of two arrays, as ``numpy.tensordot``."""
 
-def tile(A: Any, reps: Any) -> DistArray:
+def tile(A: ArrayLike, reps: Any) -> DistArray:
     """Return an array again and again along its axes, as ``numpy.tile``; what is sent, once."""
 
 def topk(
-    x: Any, k: int, axis: int = -1, *, largest: builtins.bool = True
+    x: ArrayLike, k: int, axis: int = -1, *, largest: builtins.bool = True
 ) -> tuple[DistArray, DistArray]:
     """Return the ``k`` largest elements along an axis in descending order, and their positions."""
 
@@ -1540,7 +1611,7 @@ def trace(
 ) -> DistArray:
     """Sum diagonals, as ``numpy.trace``."""
 
-def transpose(a: Any, axes: Any = None) -> DistArray:
+def transpose(a: ArrayLike, axes: Axis = None) -> DistArray:
     """Return a view with its axes in another order."""
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> DistArray:
@@ -1615,10 +1686,10 @@ def unique_values(x: Any, /) -> DistArray:
 def unload_ipython_extension(shell: Any) -> None:
     """Take the magics away again."""
 
-def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
+def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[Any, ...]:
     """Return the indices along each axis of positions in an array, as ``numpy.unravel_index``."""
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[DistArray, ...]:
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[DistArray, ...]:
     """Return a view for each index of an axis."""
 
 def unwrap(
@@ -1652,34 +1723,39 @@ def vecdot(x1: Any, x2: Any, out: Any = None, axis: int = -1, **options: Any) ->
 def vecmat(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
     """Multiply (conjugated) vectors with matrices, as ``numpy.vecmat``."""
 
-def vsplit(ary: Any, indices_or_sections: Any) -> list[DistArray]:
+def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[DistArray]:
     """Return views of parts along the first axis, as ``numpy.vsplit``."""
 
-def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> DistArray:
+def vstack(
+    tup: Sequence[ArrayLike] | DistArray,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
+) -> DistArray:
     """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
 
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     """Choose elements from ``x`` where the condition is true, else from ``y``."""
 
 def zeros(
-    shape: Any,
-    dtype: Any = None,
+    shape: Shape,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make an array of zeros."""
 
 def zeros_like(
-    prototype: Any,
-    dtype: Any = None,
+    prototype: ArrayLike,
+    dtype: DTypeLike | None = None,
     order: str = "K",
     subok: builtins.bool = True,
-    shape: Any = None,
+    shape: Shape | None = None,
     *,
-    dist: Any = None,
-    device: Any = None,
+    dist: Dist = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make an array of zeros that lies like another."""
