@@ -18,8 +18,6 @@ from tests.failures.support import planted, reading
 from tests.failures.test_death import MARK, marked
 from tests.waiting import until
 
-pytestmark = pytest.mark.timeout(60)
-
 ADD = "name == 'Apply' and op == 'add'"
 RAISE = "raise ValueError('boom')"
 
