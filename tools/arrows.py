@@ -46,16 +46,16 @@ ORDER: dict[str, str] = {
     "distnb.engines.worker": "plan_cache local survey executor worker",
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
     "distnb.client": """
-        transport session record shape select math linalg stats signal array reports
+        transport batching session record shape select math linalg stats signal array reports
     """,
     "distnb.client.transport": """
         contract inprocess spmd client_hooks ipyparallel_transport monitor socket_client
         socket_transport mpiexec watchdog launch
     """,
-    "distnb.client.session": """
-        call_sites failures budget handle_table journal windows user_functions recorder deferred
-        connection replies measuring observing progress extensions session bases current
+    "distnb.client.batching": """
+        call_sites failures budget handle_table user_functions deferred recorder connection replies
     """,
+    "distnb.client.session": "journal windows observing progress session bases current",
     "distnb.client.record": """
         array indexing host_arrays operation_cache operations eager placement reducing namespace
         gather_scatter advanced_indexing creation

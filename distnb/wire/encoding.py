@@ -121,7 +121,7 @@ def decode(data: bytes) -> Any:
         return found
     batch = _packed(found)
     try:
-        commands = [c.renumbered(batch.handles) for c in commands_of(batch.text)]
+        commands = [c.renumbered(batch.handles) for c in commands_of(batch.normalised)]
         bound = tuple([filled(c, batch.values) for c in commands])
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise _no_batch(found) from error
@@ -129,20 +129,20 @@ def decode(data: bytes) -> Any:
 
 
 def unpack(data: bytes) -> Packed:
-    """Return a batch with its text as it came, so that it can be looked up."""
+    """Return a batch with its commands as they came, so that it can be looked up."""
     return _packed(_load(data))
 
 
-def commands_of(text: bytes) -> tuple[Command, ...]:
-    """Return the commands of a text, with numbers for bases, and Params.
+def commands_of(normalised: bytes) -> tuple[Command, ...]:
+    """Return the commands of a normalised batch, with numbers for bases, and Params.
 
-    >>> commands_of(unpack(encode(Batch(1, 0, (Free((7,)), Clocks(12))))).text)
+    >>> commands_of(unpack(encode(Batch(1, 0, (Free((7,)), Clocks(12))))).normalised)
     (Free(bases=(0,)), Clocks(slot=Param(kind='slot', index=0)))
     """
     try:
-        return tuple([_round(c) for c in _load(text)])
+        return tuple([_round(c) for c in _load(normalised)])
     except (TypeError, ValueError) as error:
-        raise _no_batch(text) from error
+        raise _no_batch(normalised) from error
 
 
 def _load(data: bytes) -> Any:
@@ -152,8 +152,10 @@ def _load(data: bytes) -> Any:
 def _packed(found: Any) -> Packed:
     try:
         batch = Packed(*found)
-        if not (type(batch.text) is bytes and type(batch.handles) is type(batch.values) is tuple):
-            raise TypeError(f"a text of {type(batch.text).__name__}")
+        if not (
+            type(batch.normalised) is bytes and type(batch.handles) is type(batch.values) is tuple
+        ):
+            raise TypeError(f"commands of {type(batch.normalised).__name__}")
         return batch
     except TypeError as error:
         raise _no_batch(found) from error
@@ -165,7 +167,7 @@ def _no_batch(found: Any) -> pickle.UnpicklingError:
     )
 
 
-# The text of a batch is the key under which engines keep what they found out of it. So it holds
+# A normalised batch is the key under which engines keep what they found out of it. So it holds
 # nothing that changes from one turn of a loop to the next. And pickle writes plain tuples several
 # times faster than named ones: the commands that come by the thousand are plain tuples there, with
 # a letter in front, and their operands are pairs.
@@ -182,8 +184,8 @@ class _Numbers(dict[int, int]):
 def _pack(batch: Batch) -> Packed:
     numbers, values = _Numbers(), list[Any]()
     flat = [_FLAT.get(type(c), _flat)(c, numbers, values) for c in batch.commands]
-    text = _dumps(flat)
-    return Packed(batch.number, batch.epoch, text, tuple(numbers), tuple(values), batch.fuse)
+    data = _dumps(flat)
+    return Packed(batch.number, batch.epoch, data, tuple(numbers), tuple(values), batch.fuse)
 
 
 def _flat_apply(command: Apply, numbers: _Numbers, values: list[Any]) -> Any:

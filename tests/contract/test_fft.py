@@ -311,7 +311,7 @@ def test_lanes_of_one_axis_stay_in_blocks(session, engines_only):
         assert session.size == 1 or found.dbase.layout == a.dbase.layout
 
 
-def test_parcels_go_back_to_the_pool(session, engines_only):
+def test_pack_buffers_go_back_to_the_pool(session, engines_only):
     a = dnb.array(data((96, 96), dtype=float))
     held = []
     for _ in range(3):

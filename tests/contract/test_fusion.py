@@ -44,7 +44,7 @@ def tile(request, monkeypatch):
 
 
 def forget():
-    loops.scheme.cache_clear()
+    loops.group_plan.cache_clear()
     temporaries._close.cache_clear()
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client.session import user_functions
+from distnb.client.batching import user_functions
 from tests.contract.support import agree, measured, numbered, on_engines, same, setting, special
 
 pytestmark = pytest.mark.ways("one", "cutoff", "spmd", "started")

@@ -43,9 +43,9 @@ REDUCTIONS = {
 
 def forget(session):
     """Let engines plan anew, with the sizes of now."""
-    for f in (loops.scheme, reduction_blocks.cells):
+    for f in (loops.group_plan, reduction_blocks.reduction_blocks):
         f.cache_clear()
-    on_engines(session, "setattr(worker, 'library', type(worker.library)())")
+    on_engines(session, "setattr(worker, 'plans', type(worker.plans)())")
 
 
 @pytest.fixture(params=[False, True], ids=["small cells", "as they are"], autouse=True)

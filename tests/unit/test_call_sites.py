@@ -3,7 +3,7 @@
 import numpy as np
 
 import distnb as dnb
-from distnb.client.session.call_sites import CallSites, user_frame
+from distnb.client.batching.call_sites import CallSites, user_frame
 
 CALLBACK = """
 def through(function):

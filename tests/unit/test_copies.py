@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client.reports.subset_copies import Copies, names_in
+from distnb.client.reports.subset_copies import SubsetCopies, names_in
 from distnb.client.session import current
 from distnb.client.transport.contract import Transport
 
@@ -38,7 +38,7 @@ def test_copies_have_the_same_elements(session, layout, engines):
     if layout["dist"][0] == ("irregular", (0, 1, 7, 7, 9)):
         assert a.layout.elements()[2] == 0
     with dnb.subset(engines, session) as part:
-        copies = Copies(session, part)
+        copies = SubsetCopies(session, part)
         whole, view = copies.of((a, a[::-2, 1:].T))
         assert whole.session is part
         assert (whole.to_numpy() == data).all()
@@ -61,7 +61,7 @@ def test_shapes_and_dtypes(session, shape, dtype):
     data = np.ones(shape, dtype)
     a = dnb.array(data)
     with dnb.subset(2, session) as part:
-        found = Copies(session, part).of(a)
+        found = SubsetCopies(session, part).of(a)
         assert (found.shape, found.dtype) == (shape, data.dtype)
         assert (found.to_numpy() == data).all()
 
@@ -74,7 +74,7 @@ def test_what_else_is_copied_and_what_is_not(session, monkeypatch):
     other = object()
     with dnb.subset(3, session) as part, dnb.subset(1, session) as one:
         foreign = dnb.ones(9, session=one)
-        copies = Copies(session, part)
+        copies = SubsetCopies(session, part)
         found = copies.of({"x": [a, (small, session, rng)], "y": other, "z": foreign})
         (x, (y, session, generator)) = found["x"]
         assert x.session is y.session is session is part
@@ -89,7 +89,7 @@ def test_what_else_is_copied_and_what_is_not(session, monkeypatch):
 def test_read_only_stays_read_only(session):
     a = dnb.broadcast_to(dnb.ones(3), (2, 3))
     with dnb.subset(2, session) as part:
-        copy = Copies(session, part).of(a)
+        copy = SubsetCopies(session, part).of(a)
         with pytest.raises(ValueError, match="read-only"):
             copy[0] = 1
 

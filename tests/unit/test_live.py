@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from IPython.core.interactiveshell import InteractiveShell
 
 import distnb as dnb
-from distnb.client.reports.referrers import Kept, arrays_of, drop
+from distnb.client.reports.referrers import Referred, arrays_of, drop
 from distnb.client.session import progress
 from distnb.client.transport.monitor import MonitorClient
 from distnb.engines.server.monitor import MonitorServer
@@ -304,10 +304,10 @@ def test_names_and_outputs_of_arrays_are_found_and_dropped(shell, session, monke
     run("a", store_history=True)
     first, second = arrays_of(session, shell)
     assert first.names == ("a", "b (view)")
-    assert set(first.others) >= {"Out[3]", "_"}
+    assert set(first.referrers) >= {"Out[3]", "_"}
     assert (first.shape, first.dtype, first.nbytes) == ((30, 4), "float64", 960)
     assert "a = dnb.ones((30, 4))" in first.line
-    assert (second.names, second.others, second.label) == ((), ("c[0]",), "c[0]")
+    assert (second.names, second.referrers, second.label) == ((), ("c[0]",), "c[0]")
     assert (first.can_drop, second.can_drop) == (True, False)
     assert drop(shell, first.key)
     assert "a" not in shell.user_ns
@@ -347,7 +347,7 @@ def about(rank, host="node"):
 
 
 def array(i=0, **changes):
-    found = Kept(
+    found = Referred(
         None, (f"x{i}",), ("Out[3]",), (1000, 10), "float64", "block x *", 80000, "cell", 0
     )
     return found._replace(**changes)
@@ -443,7 +443,7 @@ EVIL = "<script>alert('x')</script>&\"'"
 
 def test_nothing_that_others_say_becomes_html():
     found = scene(1)._replace(
-        arrays=[array(names=(EVIL,), others=(EVIL,), line=EVIL, layout=EVIL, dtype=EVIL)],
+        arrays=[array(names=(EVIL,), referrers=(EVIL,), line=EVIL, layout=EVIL, dtype=EVIL)],
         about=[about(0, EVIL) | {"mpi": EVIL, "numpy": EVIL, "pid": EVIL}],
     )
     live = found.live._replace(road=EVIL, engines=(engine(0, running=EVIL, alive=False),))

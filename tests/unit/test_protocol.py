@@ -198,14 +198,14 @@ def test_turns_of_a_loop_have_one_text():
         unpack(encode(Batch(k, 0, turn(first, factor, site))))
         for k, first, factor, site in [(1, 20, 0.5, 3), (2, 30, 1e9, 4)]
     )
-    assert one.text == other.text
+    assert one.normalised == other.normalised
     assert (one.handles, other.handles) == ((21, 20, 9, 22), (31, 30, 9, 32))
     assert (one.values, other.values) == (((0.5,), 0.5, 20), ((1e9,), 1e9, 30))
 
 
 def test_other_types_of_scalars_have_other_texts():
     texts = {
-        unpack(encode(Batch(1, 0, (Apply("add", (), (x,), None, (), 0),)))).text
+        unpack(encode(Batch(1, 0, (Apply("add", (), (x,), None, (), 0),)))).normalised
         for x in (True, 1, 1.0, 1j, Typed("<f8", 1.0), Typed("<f4", 1.0))
     }
     assert len(texts) == 6
@@ -395,7 +395,7 @@ def test_what_is_sent_needs_no_code():
     used = set()
     strings = []
     message = encode(Batch(1, 0, (create,)))
-    for part in (message, unpack(message).text):
+    for part in (message, unpack(message).normalised):
         for code, arg, _ in pickletools.genops(part):
             if isinstance(arg, str):
                 strings.append(arg)

@@ -91,7 +91,7 @@ def ring(n, steps=9, line="In [12] line {}: t[:] = 0.2 * (a[1:-1, 1:-1] + a[1:-1
             )
             for s in range(steps)
         ],
-        copy_speed=2e9,
+        memory_bandwidth=2e9,
     )
 
 
@@ -124,7 +124,7 @@ load balance         0.67  30.0 ms (most)  ██████▋     engines had
 that computed longest
 parallel efficiency 0.60 = 0.90 x 1.00 x 1.00 x 1.00 x 0.67 (mean compute / window; POP's: 0.67)
 load balance 0.67 = layout 0.67 x speed 1.00; about 1.2 times as fast as one engine; computing \
-touches 1.0 GB/s on each engine, 50 % of the speed of copying
+touches 1.0 GB/s on each engine, 50 % of the memory bandwidth
 
 waiting, in ms: the engine of the row waited for that of the column
 engine  0      1    sum
@@ -166,7 +166,7 @@ def golden():
             line="In [2] line 5: t[1:] = 2 * (t[1:] + t[1:])",
         ),
     ]
-    return made(steps, window=100, copy_speed=2e9)
+    return made(steps, window=100, memory_bandwidth=2e9)
 
 
 def test_golden_text():

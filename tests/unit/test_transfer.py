@@ -26,7 +26,7 @@ from distnb.geometry.layout import (
 from distnb.geometry.views import Placed, View, follow
 from distnb.plans.transfer import (
     LOCAL,
-    Lending,
+    ZeroCopy,
     group,
     part_of,
     plan_apply,
@@ -72,12 +72,12 @@ def numpys(operands, bases):
     return result
 
 
-def check_apply(operands, size, lending=None):
+def check_apply(operands, size, zero_copy=None):
     """The simulated ranks end with NumPy's result, in the view and around it."""
     bases = [numbered(p, 100 * j) for j, p in enumerate(operands)]
     expected = local_parts(numpys(operands, bases), operands[0], size)
     for part, wanted in zip(
-        simulate_apply(weigh, operands, bases, size, lending), expected, strict=True
+        simulate_apply(weigh, operands, bases, size, zero_copy), expected, strict=True
     ):
         assert (part is None) == (wanted is None)
         if part is not None:
@@ -142,11 +142,13 @@ def test_lent_is_numpy(operation, data):
     operands, size = operation
     ranks = data.draw(st.frozensets(st.integers(0, size - 1)))
     least = tuple(data.draw(st.integers(0, 3)) for _ in operands[1:])
-    lending = Lending(ranks, least)
-    check_apply(operands, size, lending)
-    plans = [plan_apply(r, operands[0], tuple(operands[1:]), lending) for r in range(size)]
-    sent = {(r, m.peer, m.operand, m.lent) for r, p in enumerate(plans) for m in p.sends}
-    received = {(m.peer, r, m.operand, m.lent) for r, p in enumerate(plans) for m in p.receives}
+    zero_copy = ZeroCopy(ranks, least)
+    check_apply(operands, size, zero_copy)
+    plans = [plan_apply(r, operands[0], tuple(operands[1:]), zero_copy) for r in range(size)]
+    sent = {(r, m.peer, m.operand, m.zero_copy) for r, p in enumerate(plans) for m in p.sends}
+    received = {
+        (m.peer, r, m.operand, m.zero_copy) for r, p in enumerate(plans) for m in p.receives
+    }
     assert sent == received
 
 

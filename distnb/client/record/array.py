@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from distnb.client.batching.failures import lost_error
 from distnb.client.session.bases import Base
-from distnb.client.session.failures import lost_error
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from distnb.client.batching.call_sites import user_frame
 from distnb.client.record.array import Array, hosted, numeric
-from distnb.client.session.call_sites import user_frame
 from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.geometry.layout import (

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from distnb.client.batching import budget
 from distnb.client.record.array import Array
-from distnb.client.session import budget
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout
@@ -151,7 +151,7 @@ def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any],
     base = Base(session, shape, dtype, layout, need)
     base.site = site
     handle = base.handle
-    session.record(
+    session.recorder.add(  # making the base has looked whether that can be
         _new(Create, (handle, shape, code, layout, ("empty",), site)),
         _new(Apply, (op, (_new(Operand, (handle, view)),), ins, None, (), site)),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import cast
+from weakref import ref
 
 import numpy as np
 
@@ -37,8 +38,12 @@ class Base:
     ) -> None:
         self.session = session
         self.nbytes = -1  # nothing to free if making it fails
+        if session.closed or not session.connection.ready:
+            session.check_open()
+        handles = session.handles
         self.shape = shape
         self.dtype = dtype
+        self.layout = layout
         self.host: np.ndarray | None = None
         self.copy: Base | None = None
         #: The elements, where they are known and engines have nothing of it yet.
@@ -48,7 +53,12 @@ class Base:
         self.site = -1
         #: Added to the numbers of its handles' specs: another one after each change of layout.
         self.turn = 0
-        self.move(layout, need)
+        self.handle = next(handles.numbers)
+        #: No batch before this one has to do with the content.
+        self.since = session.connection.batches + 1
+        # As in begin(), without a call: this is the way of every operation.
+        self.nbytes = handles.budget.reserve(shape, dtype, layout, need)
+        handles.entries[self.handle] = ref(self)
 
     @classmethod
     def here(cls, session: Session, host: np.ndarray) -> Base:
@@ -96,7 +106,6 @@ class Base:
         handles = session.handles
         self.nbytes = handles.budget.reserve(self.shape, self.dtype, layout, need)
         self.layout = layout
-        #: No batch before this one has to do with the content.
         self.since = session.connection.batches + 1
         handles.watch(self)
 

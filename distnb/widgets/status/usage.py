@@ -33,11 +33,11 @@ _ARRAY_HEAD = ("array", "shape", "dtype", "layout", "bytes", "most on one", "hel
 
 
 class MemoryReport:
-    """Memory that shows itself; every attribute of ``memory_report.Memory`` is there.
+    """Memory that shows itself; every attribute of ``memory_report.MemorySurvey`` is there.
 
     Parameters
     ----------
-    memory : Memory
+    memory : MemorySurvey
         What is there.
     only : sequence of str
         Names of the arrays to list; by default all.
@@ -108,7 +108,7 @@ class MemoryReport:
                 shorten(h.layout, 40),
                 size_text(h.total),
                 size_text(max(h.bytes, default=0)),
-                shorten(", ".join(h.holders) or ("" if h.named else "not found"), 30),
+                shorten(", ".join(h.referrers) or ("" if h.named else "not found"), 30),
                 shorten(h.line, 44),
             )
         if rest := held[most:]:

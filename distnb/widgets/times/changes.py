@@ -106,7 +106,7 @@ def _ops(found: Comparison, most: int, width: int) -> list[tuple[str, ...]]:
 
 
 def _op_row(change: OpChange, width: int) -> tuple[str, ...]:
-    """Return the cells of one operation; what is the same before and after is said once."""
+    """Return the entries of one operation; what is the same before and after is said once."""
     sent = [size_text(n) if n else "0" for n in change.bytes]
     return (
         shorten(change.op, 24),

@@ -57,11 +57,11 @@ class TimeReport:
     def to_html(self, path: str | Path | None = None) -> str:
         """Return a page of its own, with all operations; write it to ``path`` if given."""
         page = page_of(self._report, BARS, 64, 400, 100, 16, 32)
-        return _kept(standalone(head_of(self._report), page), path)
+        return _saved(standalone(head_of(self._report), page), path)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the trace of the steps in Chrome's event format; ui.perfetto.dev opens it."""
-        return _kept(json.dumps(trace(self._report)), path)
+        return _saved(json.dumps(trace(self._report)), path)
 
     def to_png(self, path: str | Path | None = None, dpi: int = 120) -> bytes:
         """Return a picture of bars, ladder and matrices; write it to ``path`` if given."""
@@ -100,7 +100,7 @@ class TimeReport:
         return ax
 
 
-def _kept(text: str, path: str | Path | None) -> str:
+def _saved(text: str, path: str | Path | None) -> str:
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text

@@ -40,7 +40,7 @@ def seen_by(m, c):
 
 @examples(200)
 @given(st.data(), several(2))
-def test_shares_cover_sections_each_with_its_owner(data, both):
+def test_overlaps_cover_sections_each_with_its_owner(data, both):
     mine, other = both
     sections = mine.owned(data.draw(st.integers(0, mine.p - 1)))
     found = divide(sections, seen_by(other, data.draw(st.integers(-1, other.p - 1))))
@@ -82,11 +82,11 @@ def test_strips_lie_within_one_share_of_each_operand(data, maps):
     others.append(others[0])
     operands = [seen_by(m, 0) for m in others]
     found = split(sections, operands)
-    covered = [i for s in found.strips for i in indices_of([s.section])]
+    covered = [i for s in found.intervals for i in indices_of([s.section])]
     assert sorted(covered) == sorted(indices_of(sections))
-    for section, shares in found.strips:
-        assert all(set(indices_of([section])) <= set(indices_of([x.section])) for x in shares)
+    for section, overlaps in found.intervals:
+        assert all(set(indices_of([section])) <= set(indices_of([x.section])) for x in overlaps)
     for j, operand in enumerate(operands):
-        shares = divide(sections, operand)
-        assert {s.shares[j] for s in found.strips} == set(shares)
-        assert found.lengths[j] == {c: total(parts) for c, parts in by_coord(shares)}
+        overlaps = divide(sections, operand)
+        assert {s.overlaps[j] for s in found.intervals} == set(overlaps)
+        assert found.lengths[j] == {c: total(parts) for c, parts in by_coord(overlaps)}

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from distnb.client.session.budget import Budget
+from distnb.client.batching.budget import Budget
 from distnb.geometry.layout import Ints, Layout
 
 __all__ = ["Entry", "HandleTable"]
@@ -41,40 +41,38 @@ class HandleTable:
     def __init__(self, budget: Budget, delete: Callable[[int], None]) -> None:
         self.budget = budget
         self._delete = delete
-        self._numbers = count(1)
+        #: Handles that were never used.
+        self.numbers = count(1)
         self._turns = count(1)
-        self._entries: dict[int, weakref.ref[Entry]] = {}
-
-    def new(self) -> int:
-        """Return a handle that was never used."""
-        return next(self._numbers)
+        #: Handle -> base, to tell it if its content gets lost.
+        self.entries: dict[int, weakref.ref[Entry]] = {}
 
     def next_turn(self) -> int:
         """Return a number for a change of a base's layout."""
         return next(self._turns)
 
     def watch(self, base: Entry) -> None:
-        """Remember a base, to tell it if its content gets lost."""
-        self._entries[base.handle] = weakref.ref(base)
+        """Remember a base."""
+        self.entries[base.handle] = weakref.ref(base)
 
     def release(self, base: Entry) -> None:
         """Free a base whose last reference went (called by the garbage collector: no lock)."""
         self.budget.release(base.nbytes)
         self._delete(base.handle)
-        self._entries.pop(base.handle, None)
+        self.entries.pop(base.handle, None)
 
     def bases(self) -> list[Entry]:
         """Return the bases that are alive."""
-        found = [reference() for reference in list(self._entries.values())]
+        found = [reference() for reference in list(self.entries.values())]
         return [base for base in found if base is not None]
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self.entries)
 
     def lose(self, handles: Iterable[int], number: int) -> None:
         """Mark bases as lost by a batch, but for those that a later one made good again."""
         for handle in handles:
-            reference = self._entries.get(handle)
+            reference = self.entries.get(handle)
             base = reference() if reference is not None else None
             if base is not None and base.since <= number:
                 base.lost = True

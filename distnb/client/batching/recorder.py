@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from distnb.client.batching.deferred import Deferred
 from distnb.common.config import config
 from distnb.common.interrupts import deferred_interrupts
 from distnb.wire.protocol import Command, Create, Free
@@ -35,6 +36,7 @@ class Recorder:
 
     def __init__(self, size: int, flush: Callable[..., None], timed: bool) -> None:
         self.lock = threading.RLock()
+        self.deferred = Deferred(self.lock, weak=timed)
         self.recorded = 0
         self._taken = 0
         self._size = size
@@ -50,7 +52,9 @@ class Recorder:
             threading.Thread(target=self._idle, name="distnb-flush", daemon=True).start()
 
     def add(self, *commands: Command) -> None:
-        """Record commands, after the deletions that came before them."""
+        """Record commands, after the deletions that came before them, and what was deferred."""
+        if self.deferred.pending is not None:
+            self.deferred.record()
         with self.lock:
             if self._dead:
                 self._delete()

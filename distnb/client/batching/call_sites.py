@@ -26,8 +26,15 @@ class CallSites:
         self._number_of: dict[tuple[str, int], int] = {}
 
     def number(self) -> int:
-        """Return the number of the user's source line that is running."""
-        frame = user_frame()
+        """Return the number of the user's source line that is running.
+
+        It is asked for at every operation: of a frame whose file is known the name is enough.
+        """
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename in _LIBRARY:
+            frame = frame.f_back
+        if frame is not None and frame.f_code.co_filename not in _USERS:
+            frame = user_frame(frame)
         key = (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)
         found = self._number_of.get(key)
         if found is None:
@@ -46,17 +53,10 @@ class CallSites:
         return f"{where} line {number}: {text}" if text else f"{where} line {number}"
 
 
-def user_frame() -> FrameType | None:
-    """Return the innermost frame of the user's code, None if there is none.
-
-    It is looked for at every operation: of a frame whose file is known only the name is compared.
-    """
-    frame: FrameType | None = sys._getframe(1)
-    library = _LIBRARY
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if name not in library and (name in _USERS or not _is_library(name)):
-            break
+def user_frame(frame: FrameType | None = None) -> FrameType | None:
+    """Return the innermost frame of the user's code from a frame on, None if there is none."""
+    frame = sys._getframe(1) if frame is None else frame
+    while frame is not None and _is_library(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 
