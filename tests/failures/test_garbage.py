@@ -357,5 +357,6 @@ def test_slow_engines_do_not_keep_a_session_from_closing(gate):
     x = dnb.ones(9) + 1
     session.send()
     until(gate.come)
+    threading.Timer(0.3, gate.open).start()
     session.close()
     del x
