@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
+from distnb.client.session import current
 from tests.failures import support
 from tests.failures.support import planted, reading
 from tests.failures.test_death import MARK, marked
@@ -150,7 +151,7 @@ def test_closing_raises_what_fails_then():
     assert session.closed
     session.close()
     assert reading(x) is dnb.SessionError
-    assert dnb.client.current.active() is not session
+    assert current.active() is not session
 
 
 def test_closing_raises_what_failed_before_and_was_not_said():
