@@ -26,7 +26,7 @@ ORDER: dict[str, str] = {
     """,
     "distnb.common": "errors config machine interrupts lazy calling",
     "distnb.geometry": "slices axes layout boxes views overlaps",
-    "distnb.ops": "philox samplers filling matrix_functions table",
+    "distnb.ops": "scalars philox samplers filling matrix_functions table",
     "distnb.measure": "replay comparison metrics advice events records snapshot",
     "distnb.wire": "protocol encoding channel replies stream",
     "distnb.plans": "transfer traffic gather_scatter temporaries forecast",
