@@ -24,7 +24,7 @@ from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.operations import elementwise, settled
 from distnb.client.session.session import Session
-from distnb.client.signal.fft_commands import Step, run
+from distnb.client.signal.fft_commands import Transform, run
 
 __all__ = [
     "fft",
@@ -65,7 +65,7 @@ def fft(
     a : array_like
         What to transform; float32 gives complex64.
     n : int, optional
-        The length to which lanes are cut, or filled up with zeros.
+        The length to which 1-D slices are cut, or filled up with zeros.
     axis : int
         Along which axis. Where it is split, another axis is split instead, and nothing travels
         twice; the result stays like that.
@@ -80,8 +80,8 @@ def fft(
     at least 4096 elements: by the largest number of engines whose square divides n, if these are a
     quarter of all. Elements travel three times. Other lengths, such as primes, are transformed by
     all as a convolution whose length suits them, if they are at least eight: there about nine times
-    as many elements travel. All other lanes are brought to one engine. The result is split along
-    the axis, in blocks.
+    as many elements travel. All other 1-D slices are brought to one engine. The result is split
+    along the axis, in blocks.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def rfft(
     norm: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Return the first half of the transform of real lanes, as ``numpy.fft.rfft``."""
+    """Return the first half of the transform of real 1-D slices, as ``numpy.fft.rfft``."""
     return _one("rfft", np.fft.rfft, a, n, axis, norm, out)
 
 
@@ -125,7 +125,7 @@ def irfft(
     norm: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Return the real lanes whose transforms begin with ``a``, as ``numpy.fft.irfft``."""
+    """Return the real 1-D slices whose transforms begin with ``a``, as ``numpy.fft.irfft``."""
     return _one("irfft", np.fft.irfft, a, n, axis, norm, out)
 
 
@@ -137,7 +137,7 @@ def hfft(
     norm: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Return the real transform of lanes that are Hermitian, as ``numpy.fft.hfft``."""
+    """Return the real transform of 1-D slices that are Hermitian, as ``numpy.fft.hfft``."""
     return _one("hfft", np.fft.hfft, a, n, axis, norm, out)
 
 
@@ -153,7 +153,7 @@ def ihfft(
     return _one("ihfft", np.fft.ihfft, a, n, axis, norm, out)
 
 
-#: What the transforms of Hermitian lanes are, of the conjugate or conjugated.
+#: What the transforms of Hermitian 1-D slices are, of the conjugate or conjugated.
 _HERMITIAN = {"hfft": "irfft", "ihfft": "rfft"}
 _OTHER_NORM = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
@@ -177,11 +177,11 @@ def _one(
     if name in ("irfft", "hfft") and n is None:
         length = 2 * (x.shape[d] - 1)
     if name in _HERMITIAN:
-        step = Step(_HERMITIAN[name], d, length, _OTHER_NORM[norm])
+        transform = Transform(_HERMITIAN[name], d, length, _OTHER_NORM[norm])
         if name == "hfft":
-            return _delivered(run(elementwise("conjugate", x), [step]), out)
-        return _delivered(elementwise("conjugate", run(x, [step])), out)
-    return _delivered(run(x, [Step(name, d, length, norm)]), out)
+            return _delivered(run(elementwise("conjugate", x), [transform]), out)
+        return _delivered(elementwise("conjugate", run(x, [transform])), out)
+    return _delivered(run(x, [Transform(name, d, length, norm)]), out)
 
 
 def _small(x: Array) -> np.ndarray:
@@ -221,7 +221,7 @@ def fftn(
 
     Of real elements half of the result is computed, by ``rfft`` along the last axis that is not
     split; the rest are conjugates. (Not if the result is dealt in turns or held by several engines,
-    or if one lane is transformed by several.)
+    or if one 1-D slice is transformed by several.)
 
     Examples
     --------
@@ -332,24 +332,24 @@ def _several(
     if x.here is not None:
         found = watched(numpys.__name__, numpys, x.here, s, axes, norm)
         return _delivered(settled(x.session, np.asarray(found)), out)
-    steps = _steps(name, x.shape, s, axes, norm)
+    transforms = _transforms(name, x.shape, s, axes, norm)
     kind = {"rfft": "fft", "irfft": "ifft"}.get(name, name)
-    others = [step._replace(name=kind) for step in steps[:-1]]
+    others = [transform._replace(name=kind) for transform in transforms[:-1]]
     if name == "rfft":
-        return _delivered(run(x, [steps[-1], *others[::-1]]), out)
+        return _delivered(run(x, [transforms[-1], *others[::-1]]), out)
     if name == "irfft":
-        return _delivered(run(x, [*others, steps[-1]]), out)
-    return _delivered(run(x, steps[::-1]) if steps else x.astype(complex), out)
+        return _delivered(run(x, [*others, transforms[-1]]), out)
+    return _delivered(run(x, transforms[::-1]) if transforms else x.astype(complex), out)
 
 
-def _steps(
+def _transforms(
     name: str,
     shape: tuple[int, ...],
     s: Sequence[int] | None,
     axes: Sequence[int] | None,
     norm: str | None,
-) -> list[Step]:
-    """Return a step for each axis, with the lengths that NumPy would take."""
+) -> list[Transform]:
+    """Return a transform for each axis, with the lengths that NumPy would take."""
     ndim = len(shape)
     if axes is None:
         axes = range(ndim) if s is None else range(-len(s), 0)
@@ -358,7 +358,7 @@ def _steps(
     found = [shape[d] if n in (-1, None) else int(n) for n, d in zip(lengths, where, strict=True)]
     if s is None and name == "irfft":
         found[-1] = 2 * (shape[where[-1]] - 1)
-    return [Step(name, d, n, norm) for d, n in zip(where, found, strict=True)]
+    return [Transform(name, d, n, norm) for d, n in zip(where, found, strict=True)]
 
 
 # -- frequencies -------------------------------------------------------------------------------
