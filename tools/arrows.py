@@ -26,7 +26,7 @@ ORDER: dict[str, str] = {
     """,
     "distnb.common": "errors config machine interrupts lazy calling",
     "distnb.geometry": "slices axes layout boxes views overlaps",
-    "distnb.ops": "philox samplers filling matrix_functions table",
+    "distnb.ops": "scalars philox samplers filling matrix_functions table",
     "distnb.measure": "replay comparison metrics advice events records snapshot",
     "distnb.wire": "protocol encoding channel replies stream",
     "distnb.plans": "transfer traffic gather_scatter temporaries forecast",
@@ -81,7 +81,7 @@ ORDER: dict[str, str] = {
         cell_trace doctor subset_copies scaling memory_bandwidth profiling memory_report referrers
     """,
     "distnb.widgets": "drawing layouts times status",
-    "distnb.widgets.drawing": "text markup bars matrices page",
+    "distnb.widgets.drawing": "text markup bars matrices page showing",
     "distnb.widgets.layouts": """
         engine_memory picture layout_svg layout_view halo migration several proposal chooser
     """,

@@ -162,9 +162,7 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
 
 def _with_axes(x: Array, n: int) -> Array:
     """Return a view with leading axes of length 1, up to ``n`` axes."""
-    while x.ndim < n:
-        x = x.alias(x.dview.insert(0))
-    return x
+    return x if x.ndim >= n else x.alias(x.dview.of_ndim(n))
 
 
 def _along(d: int, n: int, axis: Axis, size: int) -> Layout:

@@ -130,9 +130,7 @@ def too_large(x: Array, patience: int = 1) -> bool:
 
 def _without(x: Array, n: int) -> Array:
     """Return a view without ``n`` leading axes of length 1."""
-    for _ in range(n):
-        x = x.alias(x.dview.fix(0, 0))
-    return x
+    return x.alias(x.dview.of_ndim(x.ndim - n)) if n else x
 
 
 def _finished(x: Array, spec: matrix_functions.Spec, n: int) -> Array:
@@ -140,9 +138,7 @@ def _finished(x: Array, spec: matrix_functions.Spec, n: int) -> Array:
     if not _is_whole(x):
         x = copied(x, spec[1], _spread(x))
     x = x if x.dtype == spec[1] else x.astype(spec[1])
-    for _ in range(n):
-        x = x.alias(x.dview.insert(0))
-    return x
+    return x.alias(x.dview.of_ndim(x.ndim + n)) if n else x
 
 
 def _is_whole(x: Array) -> bool:

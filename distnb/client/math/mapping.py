@@ -16,12 +16,13 @@ from distnb.client.record import host_arrays
 from distnb.client.record.array import Array, numeric
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import at_once
-from distnb.client.record.host_arrays import NUMBERS, all_here, fits
+from distnb.client.record.host_arrays import all_here, fits
 from distnb.client.record.operations import broadcast_shape, on_engines, understood
 from distnb.common import calling
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.ops import table
+from distnb.ops.scalars import NUMBERS
 from distnb.wire.protocol import Function
 
 __all__: list[str] = []

@@ -189,7 +189,7 @@ def host_view(host: np.ndarray, view: View) -> np.ndarray:
     return np.ndarray(view.shape, host.dtype, host, offset, strides)
 
 
-def numeric(dtype: DTypeLike) -> np.dtype:
+def numeric(dtype: DTypeLike | None) -> np.dtype:
     """Return a dtype that arrays can have; raise TypeError for others."""
     found = np.dtype(dtype)
     if found.kind not in _KINDS or found.char in "gG":  # long doubles differ from host to host

@@ -31,9 +31,9 @@ from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import follow
 from distnb.plans.gather_scatter import (
     checked,
+    gathered_layout,
     in_line,
-    of_keys,
-    picked_layout,
+    layout_of_indices,
     spread,
 )
 from distnb.wire.protocol import Collective, Local
@@ -60,7 +60,7 @@ def gather(x: Array, positions: Any, axis: int = 0) -> Any:
 
     Negative positions count from the end; those outside raise IndexError: at once if they are a
     NumPy array, from the engines if they are distributed. The axes of the positions take the place
-    of ``axis``. The result lies as :func:`distnb.plans.gather_scatter.picked_layout` says.
+    of ``axis``. The result lies as :func:`distnb.plans.gather_scatter.gathered_layout` says.
     """
     d = one_axis(axis, x.ndim)
     order = (d, *(i for i in range(x.ndim) if i != d))
@@ -82,8 +82,8 @@ def pick(x: Array, k: int, keys: Any) -> Any:
     session, size = x.session, x.session.size
     x = straight(as_dist(x, session), k)
     lies = keys.placed if isinstance(keys, Array) and keys.dbase.host is None else None
-    layout = picked_layout(x.placed, k, lies, keys.shape, size)
-    at = lying(session, keys, of_keys(layout, keys.ndim))
+    layout = gathered_layout(x.placed, k, lies, keys.shape, size)
+    at = lying(session, keys, layout_of_indices(layout, keys.ndim))
     out = create(session, keys.shape + x.shape[k:], x.dtype, layout, ("empty",))
     if out.size:
         session.record(
@@ -112,7 +112,7 @@ def scatter(x: Array, k: int, keys: Any, value: Any, op: str | None = None) -> N
         return
     axis = first_long(keys.shape) if keys.ndim else None  # so engines are in the order of keys
     layout = spread(x.placed, k, keys.shape, axis)
-    at = lying(session, keys, of_keys(layout, keys.ndim))
+    at = lying(session, keys, layout_of_indices(layout, keys.ndim))
     ins, scalar = [x, at], None
     if isinstance(value, np.generic):
         scalar = (value.dtype.str, value.item())

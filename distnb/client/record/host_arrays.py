@@ -25,6 +25,7 @@ from distnb.geometry.layout import (
     in_notebook,
 )
 from distnb.ops import table
+from distnb.ops.scalars import NUMBERS
 
 __all__ = ["all_here", "assign", "compute", "fits", "home", "plain"]
 
@@ -167,10 +168,6 @@ def quick(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool = Fa
     if into:
         return x
     return hosted(session, np.asarray(found)) if found.nbytes <= config.cutoff else None
-
-
-#: Types of Python's scalars.
-NUMBERS = frozenset((bool, int, float, complex))
 
 
 # -- floating point warnings ---------------------------------------------------------------------

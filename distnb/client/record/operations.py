@@ -29,6 +29,7 @@ from distnb.geometry.layout import (
 )
 from distnb.geometry.views import Placed, View, follow
 from distnb.ops import table
+from distnb.ops.scalars import NUMBERS
 from distnb.plans.transfer import at, part_of
 from distnb.wire.protocol import (
     Apply,
@@ -53,7 +54,7 @@ __all__ = [
     "understood",
 ]
 
-_SCALARS = (bool, int, float, complex)
+_SCALARS = tuple(NUMBERS)
 _ARRAYS = (Array, np.ndarray)
 
 
@@ -311,7 +312,7 @@ def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool =
         found = host_arrays.quick(ufunc, x, y, swap, into)
         if found is not None:
             return found
-    if isinstance(y, Array) or type(y) in host_arrays.NUMBERS:
+    if isinstance(y, Array) or type(y) in NUMBERS:
         inputs, out = (y, x) if swap else (x, y), x if into else None
         found = simple(ufunc.__name__, inputs, out)
         return elementwise(ufunc.__name__, *inputs, out=out) if found is None else found
@@ -546,9 +547,8 @@ def _assign_here(target: Array, value: Any, mask: Any) -> None:
 def _fit(source: Array, shape: Ints) -> Any:
     """Return ``source`` without leading axes of length 1 that ``shape`` does not have."""
     _check_fit(source.shape, shape)
-    while len(source.shape) > len(shape):
-        source = source.alias(source.dview.fix(0, 0))
-    return source
+    few = min(len(source.shape), len(shape))
+    return source if source.ndim == few else source.alias(source.dview.of_ndim(few))
 
 
 def _check_fit(found: Ints, shape: Ints) -> None:
