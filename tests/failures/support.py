@@ -626,7 +626,7 @@ def spmd(part, folder):
     """Run a part of ``spmd.py`` on three ranks, with gates in a folder; return what it prints."""
     command, environment = spmd_command(part, folder)
     done = subprocess.run(
-        command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=150, check=False
+        command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=250, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.lib import _function_base_impl as _numpys
@@ -182,7 +182,8 @@ def isclose(
     """Tell which elements agree within tolerances."""
     numbers, session = (int, float, complex), session_of(a, b, rtol, atol)
     x, y, rtol, atol = (
-        v if isinstance(v, numbers) else asarray(v, session=session) for v in (a, b, rtol, atol)
+        v if isinstance(v, numbers) else asarray(cast(ArrayLike, v), session=session)
+        for v in (a, b, rtol, atol)
     )
     if isinstance(y, Array):
         y = y.astype(np.result_type(y.dtype, 1.0), copy=False)
