@@ -25,7 +25,7 @@ from distnb.geometry.views import View
 from distnb.ops import table
 from distnb.wire.protocol import Create, Reduce
 
-__all__ = ["reduce", "reduce_options"]
+__all__ = ["put_into", "reduce", "reduce_options"]
 
 
 def reduce_options(kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -141,12 +141,25 @@ def _masked(op: str, x: Array, where: ArrayLike, initial: Number | None) -> Any:
     return elementwise("where", mask, x, np.asarray(identity).astype(x.dtype)[()])
 
 
-def _reduced_into(op: str, found: Array, out: Array | None) -> Any:
-    (out,) = outputs(out, 1)
-    if out.shape != found.shape:
+def matching(out: Any, found: Array) -> Array:
+    """Return the output for a result, which has its shape; it may be in a tuple."""
+    (into,) = outputs(out, 1)
+    if into.shape != found.shape:
         raise ValueError(
-            explain("out", f"shape {out.shape}", f"{found.shape}", "pass a matching one")
+            explain("out", f"shape {into.shape}", f"{found.shape}", "pass a matching one")
         )
+    return into
+
+
+def put_into(found: Array, out: Any) -> Array:
+    """Assign a result to an output of its shape; return the output."""
+    into = matching(out, found)
+    assign(into, found)
+    return into
+
+
+def _reduced_into(op: str, found: Array, out: Array | None) -> Any:
+    out = matching(out, found)
     if table.REDUCTIONS[op].ufunc is None and not np.can_cast(out.dtype, np.intp):
         raise TypeError(explain("out", out.dtype, "an integer type", "positions are intp"))
     check_session(found, out.session)
