@@ -94,7 +94,7 @@ def on_engines(session, expression):
 
         entry = "__import__('importlib').import_module('distnb.engines.server.entry')"
         call = f"(lambda worker: lambda: {expression})({entry}.worker({transport._session!r}))"
-        return transport.dview.apply_sync(ipyparallel.Reference(call))
+        return transport._view.apply_sync(ipyparallel.Reference(call))
     return [eval(expression, {"worker": w}) for w in transport.workers]
 
 
