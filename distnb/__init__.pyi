@@ -236,7 +236,7 @@ def append(arr: Any, values: Any, axis: Any = None) -> DistArray:
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any
 ) -> DistArray:
-    """Call a function for each lane, as ``numpy.apply_along_axis``."""
+    """Call a function for each 1-D slice, as ``numpy.apply_along_axis``."""
 
 def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: ArrayLike) -> DistArray:
     """Call a function that reduces along one axis for one axis after the other."""
@@ -1452,7 +1452,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Assign to elements at C-order positions, as ``numpy.put``."""
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
-    """Assign to elements at positions along an axis, other ones for each lane."""
+    """Assign to elements at positions along an axis, other ones for each 1-D slice."""
 
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
     """Assign the values at the same C-order positions where a mask is true, as ``numpy.putmask``."""
@@ -1643,7 +1643,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     """Return the elements at positions along an axis, as ``numpy.take``."""
 
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DistArray:
-    """Return elements at positions along an axis, other ones for each lane."""
+    """Return elements at positions along an axis, other ones for each 1-D slice."""
 
 tan: _Unary
 """Compute tangent element-wise."""

@@ -58,7 +58,7 @@ def hfft(
     norm: str | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Return the real transform of lanes that are Hermitian, as ``numpy.fft.hfft``."""
+    """Return the real transform of 1-D slices that are Hermitian, as ``numpy.fft.hfft``."""
 
 def ifft(
     a: ArrayLike,
@@ -106,7 +106,7 @@ def irfft(
     norm: str | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Return the real lanes whose transforms begin with ``a``, as ``numpy.fft.irfft``."""
+    """Return the real 1-D slices whose transforms begin with ``a``, as ``numpy.fft.irfft``."""
 
 def irfft2(
     a: ArrayLike,
@@ -133,7 +133,7 @@ def rfft(
     norm: str | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Return the first half of the transform of real lanes, as ``numpy.fft.rfft``."""
+    """Return the first half of the transform of real 1-D slices, as ``numpy.fft.rfft``."""
 
 def rfft2(
     a: ArrayLike,

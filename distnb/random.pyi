@@ -249,7 +249,7 @@ class Generator:
     def permuted(
         self, x: ArrayLike, *, axis: int | None = None, out: DistArray | None = None
     ) -> Any:
-        """Bring each lane along an axis into an order of its own; without an axis, all elements."""
+        """Bring each 1-D slice along an axis into an order of its own; without one, all elements."""
 
     def poisson(
         self, lam: ArrayLike = 1.0, size: Size = None, *, dist: Dist = None, grid: Grid = None

@@ -1,4 +1,4 @@
-"""Functions that call the user's: with a lane of an array, or with the elements of a mask."""
+"""Functions that call the user's: with a 1-D slice of an array, or with the elements of a mask."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ __all__: list[str] = []
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any
 ) -> Array:
-    """Call a function for each lane, as ``numpy.apply_along_axis``.
+    """Call a function for each 1-D slice, as ``numpy.apply_along_axis``.
 
-    The function runs in the notebook, with each lane as a distributed array: what it computes runs
-    on the engines, in one batch for all lanes if it reads nothing. Functions of NumPy with an
-    ``axis`` are faster. The result has the default layout.
+    The function runs in the notebook, with each 1-D slice as a distributed array: what it computes
+    runs on the engines, in one batch for all 1-D slices if it reads nothing. Functions of NumPy
+    with an ``axis`` are faster. The result has the default layout.
     """
     x = asarray(arr)
     d = one_axis(axis, x.ndim)

@@ -189,7 +189,7 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
     cache : bool
         Has no effect: the function is called for the first elements once more.
     signature : str, optional
-        Of a function of lanes: only where all arrays are in the notebook.
+        Of a function of 1-D slices: only where all arrays are in the notebook.
 
     Raises
     ------

@@ -104,7 +104,7 @@ def _repeated(values: Any, keys: Any) -> Any:
 
 @stands_for(np.put_along_axis)
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
-    """Assign to elements at positions along an axis, other ones for each lane.
+    """Assign to elements at positions along an axis, other ones for each 1-D slice.
 
     As ``numpy.put_along_axis``; what is sent is that of :func:`put`.
 

@@ -146,7 +146,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
 
 @stands_for(np.take_along_axis)
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Array:
-    """Return elements at positions along an axis, other ones for each lane.
+    """Return elements at positions along an axis, other ones for each 1-D slice.
 
     As ``numpy.take_along_axis``, for what ``argsort`` returns. If the axis is not split, or
     another one is long enough to be split instead, both arrays are brought together so, and each
@@ -185,7 +185,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Array:
 
 
 def along(shape: Ints, index: Any, axis: Any) -> tuple[Any, ...]:
-    """Return the index that names an element of each lane, by its position."""
+    """Return the index that names an element of each 1-D slice, by its position."""
     if index.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
     d = one_axis(axis, len(shape))
@@ -198,7 +198,7 @@ def along(shape: Ints, index: Any, axis: Any) -> tuple[Any, ...]:
 
 
 def _locally(x: Any, index: Any, d: int) -> Any:
-    """Take where whole lanes are together; return None if there is no such layout."""
+    """Take where whole 1-D slices are together; return None if there is no such layout."""
     session, size = x.session, x.session.size
     lengths = [n for i, n in enumerate(x.shape) if i != d]
     if lengths != [n for i, n in enumerate(index.shape) if i != d]:

@@ -65,7 +65,7 @@ def fft(
     a : array_like
         What to transform; float32 gives complex64.
     n : int, optional
-        The length to which lanes are cut, or filled up with zeros.
+        The length to which 1-D slices are cut, or filled up with zeros.
     axis : int
         Along which axis. Where it is split, another axis is split instead, and nothing travels
         twice; the result stays like that.
@@ -80,8 +80,8 @@ def fft(
     at least 4096 elements: by the largest number of engines whose square divides n, if these are a
     quarter of all. Elements travel three times. Other lengths, such as primes, are transformed by
     all as a convolution whose length suits them, if they are at least eight: there about nine times
-    as many elements travel. All other lanes are brought to one engine. The result is split along
-    the axis, in blocks.
+    as many elements travel. All other 1-D slices are brought to one engine. The result is split
+    along the axis, in blocks.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def rfft(
     norm: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Return the first half of the transform of real lanes, as ``numpy.fft.rfft``."""
+    """Return the first half of the transform of real 1-D slices, as ``numpy.fft.rfft``."""
     return _one("rfft", np.fft.rfft, a, n, axis, norm, out)
 
 
@@ -125,7 +125,7 @@ def irfft(
     norm: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Return the real lanes whose transforms begin with ``a``, as ``numpy.fft.irfft``."""
+    """Return the real 1-D slices whose transforms begin with ``a``, as ``numpy.fft.irfft``."""
     return _one("irfft", np.fft.irfft, a, n, axis, norm, out)
 
 
@@ -137,7 +137,7 @@ def hfft(
     norm: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Return the real transform of lanes that are Hermitian, as ``numpy.fft.hfft``."""
+    """Return the real transform of 1-D slices that are Hermitian, as ``numpy.fft.hfft``."""
     return _one("hfft", np.fft.hfft, a, n, axis, norm, out)
 
 
@@ -153,7 +153,7 @@ def ihfft(
     return _one("ihfft", np.fft.ihfft, a, n, axis, norm, out)
 
 
-#: What the transforms of Hermitian lanes are, of the conjugate or conjugated.
+#: What the transforms of Hermitian 1-D slices are, of the conjugate or conjugated.
 _HERMITIAN = {"hfft": "irfft", "ihfft": "rfft"}
 _OTHER_NORM = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
@@ -221,7 +221,7 @@ def fftn(
 
     Of real elements half of the result is computed, by ``rfft`` along the last axis that is not
     split; the rest are conjugates. (Not if the result is dealt in turns or held by several engines,
-    or if one lane is transformed by several.)
+    or if one 1-D slice is transformed by several.)
 
     Examples
     --------

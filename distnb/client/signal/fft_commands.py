@@ -1,14 +1,14 @@
 """How Fourier transforms along the axes of a distributed array are carried out.
 
-Engines transform whole lanes. So axes that are not split come first, and nothing is sent for them.
-A split axis is made whole by one redistribution, in which a whole axis takes its place on the same
-dimension of the grid: pencils stay pencils, and only engines along that dimension talk.
+Engines transform whole 1-D slices. So axes that are not split come first, and nothing is sent for
+them. A split axis is made whole by one redistribution, in which a whole axis takes its place on the
+same dimension of the grid: pencils stay pencils, and only engines along that dimension talk.
 
 Where no other axis is long enough to be split instead, as for one axis alone, engines transform the
-lane together. For n = n1*n2 it is a matrix of n1 x n2 in C order: transform the columns, multiply
-by twiddle factors, transform the rows, read it by columns (Bailey, "FFTs in external or
-hierarchical memory", 1990). Blocks of columns of such a matrix are a block-cyclic layout of the
-lane, so every step but the transforms is a redistribution. Other lengths are convolutions with a
+1-D slice together. For n = n1*n2 it is a matrix of n1 x n2 in C order: transform the columns,
+multiply by twiddle factors, transform the rows, read it by columns (Bailey, "FFTs in external or
+hierarchical memory", 1990). Blocks of columns of such a matrix are a block-cyclic layout of the 1-D
+slice, so every step but the transforms is a redistribution. Other lengths are convolutions with a
 chirp (Bluestein, "A linear filtering approach to the computation of discrete Fourier transform",
 1970), for which a good length is chosen.
 """
@@ -37,7 +37,8 @@ from distnb.wire.protocol import Collective
 
 __all__ = ["Step", "run", "together"]
 
-#: Lanes shorter than this are brought to one engine rather than transformed by several together.
+#: 1-D slices shorter than this are brought to one engine rather than transformed by several
+#: together.
 TOGETHER = 4096
 #: From so many engines on, a convolution by all is faster than one engine alone.
 CONVOLVE = 8
@@ -73,7 +74,7 @@ class Hermitian(NamedTuple):
 
 
 class Leg(NamedTuple):
-    """A step, the layout in which it is done, and whether several engines share a lane there."""
+    """A step, the layout in which it is done, and whether engines share 1-D slices there."""
 
     step: Step
     layout: Layout
@@ -172,7 +173,7 @@ def _is_whole(x: Array) -> bool:
 
 
 def _local(x: Array, step: Step, layout: Layout, fresh: bool = True) -> Array:
-    """Transform lanes that are whole in a layout; in place if the array is nobody else's."""
+    """Transform 1-D slices that are whole in a layout; in place if the array is nobody else's."""
     source = in_layout(x, layout)
     shape, dtype = step.of(x.shape, x.dtype)
     in_place = (fresh or source is not x) and (shape, dtype) == (x.shape, x.dtype)
@@ -253,7 +254,7 @@ def _in_blocks(layout: Layout, axis: int) -> Layout:
 
 
 def _apart(shape: Ints, layout: Layout, axis: int) -> Layout:
-    """Return a layout in which each lane is on one engine, and some engines may have none."""
+    """Return a layout in which each 1-D slice is on one engine, and some engines may have none."""
     others = [n if d != axis else 0 for d, n in enumerate(shape)]
     if max(others) < 2:
         return on_engine(len(shape), layout.grid.first)
@@ -261,7 +262,7 @@ def _apart(shape: Ints, layout: Layout, axis: int) -> Layout:
 
 
 def together(x: Array, step: Step) -> Array:
-    """Transform one lane by all engines together; real ones as if they were complex."""
+    """Transform one 1-D slice by all engines together; real ones as if they were complex."""
     sign = -1 if step.name in ("fft", "rfft") else 1
     n, dtype = step.n, np.result_type(step.of(x.shape, x.dtype)[1], np.complex64)
     y = _hermitian(x, n, dtype) if step.name == "irfft" else _fitted(x, n, dtype)
@@ -281,7 +282,7 @@ def _scale(norm: str | None, sign: int, n: int) -> float:
 
 
 def _fitted(x: Array, n: int, dtype: np.dtype) -> Array:
-    """Return the lane with a length: cut, or with zeros at its end."""
+    """Return the 1-D slice with a length: cut, or with zeros at its end."""
     if x.shape == (n,):
         return x if x.dtype == dtype else x.astype(dtype)
     y, m = zeros(n, dtype, session=x.session, dist="block"), min(n, x.shape[0])
@@ -290,7 +291,7 @@ def _fitted(x: Array, n: int, dtype: np.dtype) -> Array:
 
 
 def _hermitian(x: Array, n: int, dtype: np.dtype) -> Array:
-    """Return all of a lane of which the first half is given; the other half is its conjugate."""
+    """Return all of a 1-D slice of which the first half is given; the other is its conjugate."""
     half = _fitted(x, n // 2 + 1, dtype)
     y = empty(n, dtype, session=x.session, dist="block")
     y[: n // 2 + 1] = half
@@ -301,14 +302,14 @@ def _hermitian(x: Array, n: int, dtype: np.dtype) -> Array:
 
 
 def _complex(x: Array, sign: int) -> Array:
-    """Transform one complex lane without a scale, whatever its length."""
+    """Transform one complex 1-D slice without a scale, whatever its length."""
     n, size = x.shape[0], x.session.size
     engines = _engines(n, size)
     return _factored(x, sign, engines) if engines else _chirped(x, sign)
 
 
 def _engines(n: int, size: int) -> int:
-    """Return how many engines can share a lane of n elements; 0 if they are too few.
+    """Return how many engines can share a 1-D slice of n elements; 0 if they are too few.
 
     >>> _engines(4096, 4), _engines(4096, 3), _engines(4099, 2)
     (4, 2, 0)
@@ -318,10 +319,10 @@ def _engines(n: int, size: int) -> int:
 
 
 def _factored(x: Array, sign: int, engines: int, swap: bool = False) -> Array:
-    """Transform a lane of n = n1*n2 elements, where the number of engines divides both.
+    """Transform a 1-D slice of n = n1*n2 elements, where the number of engines divides both.
 
-    The lane is taken by blocks of columns of n1 x n2, and left by blocks of n2 x n1; ``swap``
-    exchanges n1 and n2, so that a lane that was left like this need not be brought anywhere.
+    The 1-D slice is taken by blocks of columns of n1 x n2, and left by blocks of n2 x n1; ``swap``
+    exchanges n1 and n2, so that a 1-D slice that was left like this need not be brought anywhere.
     """
     n, dtype, name = x.shape[0], x.dtype, "fft" if sign < 0 else "ifft"
     norm = None if sign < 0 else "forward"  # no scale
@@ -349,7 +350,7 @@ def _factor(n: int, engines: int) -> int:
 
 
 def _chirped(x: Array, sign: int) -> Array:
-    """Transform a lane of any length as a convolution with a chirp."""
+    """Transform a 1-D slice of any length as a convolution with a chirp."""
     n, size, session = x.shape[0], x.session.size, x.session
     m = size * size * _smooth(-(-(2 * n - 1) // (size * size)))
     k = arange(n, session=session, dist="block")

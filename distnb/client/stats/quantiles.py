@@ -1,7 +1,7 @@
-"""``median``, ``quantile`` and their like: elements at positions of sorted lanes, interpolated.
+"""``median``, ``quantile`` and their like: elements of sorted 1-D slices, interpolated.
 
-Which positions follows from the length of the lanes alone; where NaN are left out, from how many
-are left, which the engines count. The elements are selected where they are.
+Which positions follows from the length of the 1-D slices alone; where NaN are left out, from how
+many are left, which the engines count. The elements are selected where they are.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ Numbers: TypeAlias = Array | np.ndarray
 
 
 def selected(x: Array, axes: Ints, at: Array | np.ndarray) -> Array:
-    """Return elements by their positions in sorted lanes along some axes: [position, *kept].
+    """Return elements by their positions in sorted 1-D slices along some axes: [position, *kept].
 
     ``at`` has these axes, too, or the first one only. Each engine sorts its part; what travels are
     samples, in a few rounds, and the elements that are found. But where another axis is long enough
-    to be split instead, it is, so that lanes are whole.
+    to be split instead, it is, so that 1-D slices are whole.
     """
     session = x.session
     lanes = table.selecting_layout(x.placed, axes, session.size)
@@ -65,7 +65,8 @@ def selected(x: Array, axes: Ints, at: Array | np.ndarray) -> Array:
 
 # -- positions ---------------------------------------------------------------------------------
 # As in Hyndman and Fan, "Sample quantiles in statistical packages", 1996, whose names NumPy uses.
-# All work on numbers and arrays of NumPy, and on distributed ones where lanes differ in length.
+# All work on numbers and arrays of NumPy, and on distributed ones where 1-D slices differ in
+# length.
 
 
 def _continuous(alpha: float, beta: float) -> Callable[[Any, Any], Any]:
@@ -122,7 +123,7 @@ def _neighbours(at: Numbers, n: Array | int) -> tuple[Any, Any]:
 def _interpolated(
     x: Array, axes: Ints, q: np.ndarray, method: str, n: Array | int, weak: bool
 ) -> Array:
-    """Return quantiles of lanes with ``n`` elements before the NaN that are left out: [q, *kept].
+    """Return quantiles of 1-D slices with ``n`` elements before the NaN left out: [q, *kept].
 
     ``n`` is a number, where NaN count; or an array: [*kept].
     """

@@ -53,7 +53,7 @@ class Shuffler(Source):
         x[...] = self.permutation(x, axis)
 
     def permuted(self, x: ArrayLike, *, axis: int | None = None, out: Array | None = None) -> Any:
-        """Bring each lane along an axis into an order of its own; without an axis, all elements."""
+        """Bring each 1-D slice along an axis into an order of its own; without one, all elements."""
         a = x if isinstance(x, Array) else asarray(x)
         if axis is None:
             found = reshape(self.permutation(reshape(a, (-1,))), a.shape)

@@ -53,7 +53,7 @@ def weighted(
 
 
 def _lanes(x: Array, axes: Ints) -> Array:
-    """Return lanes along the first axis, of all axes that are reduced."""
+    """Return 1-D slices along the first axis, of all axes that are reduced."""
     kept = [d for d in range(x.ndim) if d not in axes]
     n = int(np.prod([x.shape[d] for d in axes], dtype=int))
     return reshape(x.transpose([*axes, *kept]), (n, *(x.shape[d] for d in kept)))
