@@ -31,7 +31,7 @@ from distnb.client.array.array_api import finfo as finfo
 from distnb.client.array.distarray import DistArray as DistArray
 from distnb.client.linalg.contractions import SummedAxes
 from distnb.client.math.mapping import vectorize as vectorize
-from distnb.client.record.arguments import Axis, Dist, Grid, NoValue, Number
+from distnb.client.record.arguments import Axis, Dist, Grid, Nested, NoValue, Number, Shape
 from distnb.client.record.eager import Out
 from distnb.client.record.placement import Placement as Placement
 from distnb.client.reports.profiling import Profile
@@ -230,7 +230,7 @@ def any(
 ) -> DistArray:
     """Tell whether any element is true, as ``numpy.any``; see :func:`distnb.sum`."""
 
-def append(arr: Any, values: Any, axis: Any = None) -> DistArray:
+def append(arr: ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None) -> DistArray:
     """Join two arrays, as ``numpy.append``; by default all elements in C order."""
 
 def apply_along_axis(
@@ -245,12 +245,12 @@ def arange(
     start: Any,
     stop: Any = None,
     step: Any = 1,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make evenly spaced numbers in ``[start, stop)``, bit for bit as ``numpy.arange``."""
 
@@ -294,41 +294,45 @@ def argmin(
     """Return where the first minimum is, as ``numpy.argmin``; see :func:`distnb.sum`."""
 
 def argpartition(
-    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
+    a: ArrayLike,
+    kth: ArrayLike,
+    axis: SupportsIndex | None = -1,
+    kind: str | None = "introselect",
+    order: None = None,
 ) -> DistArray:
     """Return positions that partition an array, as ``numpy.argpartition``; see ``partition``."""
 
 def argsort(
-    a: Any,
-    axis: Any = -1,
+    a: ArrayLike,
+    axis: SupportsIndex | None = -1,
     kind: Any = None,
-    order: Any = None,
+    order: None = None,
     *,
-    stable: Any = None,
+    stable: builtins.bool | None = None,
     descending: builtins.bool = False,
 ) -> DistArray:
     """Return the positions of the elements in sorted order, as ``numpy.argsort``."""
 
-def argwhere(a: Any) -> DistArray:
+def argwhere(a: ArrayLike) -> DistArray:
     """Return the indices of the elements that are not zero, one in each row."""
 
 def around(a: ArrayLike, decimals: int = 0, out: DistArray | None = None) -> DistArray:
     """Round to a number of decimals."""
 
 def array(
-    data: Any,
-    dtype: Any = None,
+    data: ArrayLike,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     copy: builtins.bool | None = True,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make a distributed array from array-like data."""
 
 def array2string(
-    a: Any,
+    a: ArrayLike,
     max_line_width: int | None = None,
     precision: int | None = None,
     suppress_small: builtins.bool | None = None,
@@ -347,11 +351,11 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: builtins.bool = False) 
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> builtins.bool:
     """Tell whether all elements are equal where they meet by broadcasting (reads one value)."""
 
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DistArray]:
+def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[DistArray]:
     """Return views of parts along an axis, as ``numpy.array_split``; lengths may differ by 1."""
 
 def array_str(
-    a: Any,
+    a: ArrayLike,
     max_line_width: int | None = None,
     precision: int | None = None,
     suppress_small: builtins.bool | None = None,
@@ -359,14 +363,14 @@ def array_str(
     """Return the elements as text, as ``numpy.array_str``; see ``array2string``."""
 
 def asarray(
-    data: Any,
-    dtype: Any = None,
+    data: ArrayLike,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     copy: builtins.bool | None = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make a distributed array, or return the data itself if it is one already; see ``array``."""
 
@@ -377,7 +381,7 @@ asinh: _Unary
 """Inverse hyperbolic sine element-wise."""
 
 def astype(
-    x: DistArray, dtype: Any, /, *, copy: builtins.bool = True, device: Any = None
+    x: DistArray, dtype: DTypeLike, /, *, copy: builtins.bool = True, device: str | None = None
 ) -> DistArray:
     """Return a copy with another dtype; the elements stay where they are."""
 
@@ -390,13 +394,13 @@ atan2: _Binary
 atanh: _Unary
 """Inverse hyperbolic tangent element-wise."""
 
-def atleast_1d(*arys: Any) -> Any:
+def atleast_1d(*arys: ArrayLike) -> Any:
     """Return views with axes of length 1 added, as ``numpy.atleast_1d``."""
 
-def atleast_2d(*arys: Any) -> Any:
+def atleast_2d(*arys: ArrayLike) -> Any:
     """Return views with axes of length 1 added, as ``numpy.atleast_2d``."""
 
-def atleast_3d(*arys: Any) -> Any:
+def atleast_3d(*arys: ArrayLike) -> Any:
     """Return views with axes of length 1 added, as ``numpy.atleast_3d``."""
 
 def average(
@@ -412,7 +416,9 @@ def average(
 def bartlett(M: float, **where: Any) -> DistArray:
     """Make a window of ``M`` numbers, as ``numpy.bartlett``."""
 
-def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DistArray:
+def bincount(
+    x: ArrayLike, /, weights: ArrayLike | None = None, minlength: SupportsIndex = 0
+) -> DistArray:
     """Count how often each number occurs, or add up its weights, as ``numpy.bincount``."""
 
 bitwise_and: _Binary
@@ -442,19 +448,19 @@ bitwise_xor: _Binary
 def blackman(M: float, **where: Any) -> DistArray:
     """Make a window of ``M`` numbers, as ``numpy.blackman``."""
 
-def block(arrays: Any) -> DistArray:
+def block(arrays: Nested) -> DistArray:
     """Join nested lists of arrays, the innermost along the last axis, as ``numpy.block``."""
 
-def broadcast_arrays(*args: Any) -> tuple[DistArray, ...]:
+def broadcast_arrays(*args: ArrayLike) -> tuple[DistArray, ...]:
     """Return read-only views of one shape."""
 
-def broadcast_shapes(*args: Any) -> Ints:
+def broadcast_shapes(*args: Shape) -> Ints:
     """Return the shape that shapes broadcast to."""
 
-def broadcast_to(array: Any, shape: Any, subok: builtins.bool = False) -> DistArray:
+def broadcast_to(array: ArrayLike, shape: Shape, subok: builtins.bool = False) -> DistArray:
     """Return a read-only view stretched to a shape."""
 
-def can_cast(from_: Any, to: Any, casting: str = "safe") -> builtins.bool:
+def can_cast(from_: DTypeLike | DistArray, to: DTypeLike, casting: str = "safe") -> builtins.bool:
     """Tell whether a dtype can be cast to another, as NumPy's; only the array's dtype counts."""
 
 cbrt: _Unary
@@ -463,7 +469,12 @@ cbrt: _Unary
 ceil: _Unary
 """Return the ceiling of the input, element-wise."""
 
-def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> DistArray:
+def choose(
+    a: ArrayLike,
+    choices: Sequence[ArrayLike] | DistArray,
+    out: DistArray | None = None,
+    mode: str = "raise",
+) -> DistArray:
     """Return, for each element, that of one of several arrays, as ``numpy.choose``."""
 
 def choose_layout(array: DistArray, name: str | None = None) -> Any:
@@ -480,17 +491,28 @@ def clip(
 ) -> DistArray:
     """Limit the elements to an interval; ``a_min`` and ``a_max`` are other names of the limits."""
 
-def column_stack(tup: Any) -> DistArray:
+def column_stack(tup: Sequence[ArrayLike] | DistArray) -> DistArray:
     """Join vectors and matrices as columns, as ``numpy.column_stack``; as ``concatenate``."""
 
-def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> DistArray:
+def compress(
+    condition: ArrayLike,
+    a: ArrayLike,
+    axis: SupportsIndex | None = None,
+    out: DistArray | None = None,
+) -> DistArray:
     """Return the parts of an array along an axis for which a condition is true."""
 
-def concat(arrays: Any, /, *, axis: int | None = 0) -> DistArray:
+def concat(arrays: Sequence[ArrayLike] | DistArray, /, *, axis: int | None = 0) -> DistArray:
     """Join arrays along an axis that exists; see :func:`distnb.concatenate`."""
 
 def concatenate(
-    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+    arrays: Sequence[ArrayLike] | DistArray,
+    /,
+    axis: SupportsIndex | None = 0,
+    out: DistArray | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
 ) -> DistArray:
     """Join arrays along an axis that exists, as ``numpy.concatenate``."""
 
@@ -607,7 +629,7 @@ deg2rad: _Unary
 degrees: _Unary
 """Convert angles from radians to degrees."""
 
-def delete(arr: Any, obj: Any, axis: Any = None) -> DistArray:
+def delete(arr: ArrayLike, obj: Any, axis: SupportsIndex | None = None) -> DistArray:
     """Return a copy without some indices along an axis, as ``numpy.delete``."""
 
 def diag(v: ArrayLike, k: int = 0) -> DistArray:
@@ -634,7 +656,7 @@ def diff(
 ) -> DistArray:
     """Return differences of neighbours along an axis, ``n`` times, as ``numpy.diff``."""
 
-def digitize(x: Any, bins: Any, right: builtins.bool = False) -> DistArray:
+def digitize(x: ArrayLike, bins: ArrayLike, right: builtins.bool = False) -> DistArray:
     """Return the number of the bin of each element, as ``numpy.digitize``."""
 
 divide: _Binary
@@ -646,10 +668,15 @@ divmod: _BinaryPair
 def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> DistArray:
     """Multiply along the last axis of ``a`` and the last but one of ``b``, as ``numpy.dot``."""
 
-def dsplit(ary: Any, indices_or_sections: Any) -> list[DistArray]:
+def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[DistArray]:
     """Return views of parts along the third axis, as ``numpy.dsplit``."""
 
-def dstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> DistArray:
+def dstack(
+    tup: Sequence[ArrayLike] | DistArray,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
+) -> DistArray:
     """Join arrays along the third axis, as ``numpy.dstack``; rules as of ``concatenate``."""
 
 def ediff1d(
@@ -673,25 +700,25 @@ def einsum_path(
     """Return NumPy's order of contraction for shapes, and a text about it."""
 
 def empty(
-    shape: Any,
-    dtype: Any = None,
+    shape: Shape,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make an array with undefined content."""
 
 def empty_like(
-    prototype: Any,
-    dtype: Any = None,
+    prototype: ArrayLike,
+    dtype: DTypeLike | None = None,
     order: str = "K",
     subok: builtins.bool = True,
-    shape: Any = None,
+    shape: Shape | None = None,
     *,
-    dist: Any = None,
-    device: Any = None,
+    dist: Dist = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make an array with undefined content that lies like another."""
 
@@ -704,13 +731,13 @@ exp: _Unary
 exp2: _Unary
 """Calculate `2**p` for all `p` in the input array."""
 
-def expand_dims(a: Any, axis: Any = 0) -> DistArray:
+def expand_dims(a: ArrayLike, axis: Axis = 0) -> DistArray:
     """Return a view with new axes of length 1."""
 
 expm1: _Unary
 """Calculate ``exp(x) - 1`` for all elements in the array."""
 
-def extract(condition: Any, arr: Any) -> DistArray:
+def extract(condition: ArrayLike, arr: ArrayLike) -> DistArray:
     """Return the elements of an array for which a condition is true, along one axis."""
 
 def eye(
@@ -719,10 +746,10 @@ def eye(
     k: int = 0,
     dtype: Any = ...,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make a 2-D array with ones on a diagonal and zeros elsewhere."""
 
@@ -735,16 +762,16 @@ def fill_diagonal(a: DistArray, val: ArrayLike, wrap: builtins.bool = False) -> 
 def fix(x: ArrayLike, out: DistArray | None = None) -> DistArray:
     """Round towards zero."""
 
-def flatnonzero(a: Any) -> DistArray:
+def flatnonzero(a: ArrayLike) -> DistArray:
     """Return the C-order positions of the elements that are not zero, as ``numpy.flatnonzero``."""
 
-def flip(m: Any, axis: Any = None) -> DistArray:
+def flip(m: ArrayLike, axis: Axis = None) -> DistArray:
     """Return a view with the elements along axes in reverse order."""
 
-def fliplr(m: Any) -> DistArray:
+def fliplr(m: ArrayLike) -> DistArray:
     """Return a view with the elements along axis 1 in reverse order."""
 
-def flipud(m: Any) -> DistArray:
+def flipud(m: ArrayLike) -> DistArray:
     """Return a view with the elements along axis 0 in reverse order."""
 
 float_power: _Binary
@@ -768,47 +795,51 @@ fmod: _Binary
 frexp: _UnaryPair
 """Decompose the elements of x into mantissa and twos exponent."""
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: builtins.bool | None = None) -> DistArray:
+def from_dlpack(
+    x: Any, /, *, device: str | None = None, copy: builtins.bool | None = None
+) -> DistArray:
     """Make a distributed array of another library's; a DistArray is returned as it is."""
 
-def from_parts(parts: Any, *, session: Session | None = None, device: Any = None) -> DistArray:
+def from_parts(
+    parts: Any, *, session: Session | None = None, device: str | None = None
+) -> DistArray:
     """Make an array of parts, one for each engine, joined along the first axis."""
 
 def fromfunction(
     function: Callable[..., Any],
-    shape: Any,
+    shape: Shape,
     *,
-    dtype: Any = ...,
-    dist: Any = None,
-    grid: Any = None,
+    dtype: DTypeLike | None = ...,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
     **kwargs: Any,
 ) -> Any:
     """Call a function with the arrays of global indices, as ``numpy.fromfunction``."""
 
 def full(
-    shape: Any,
-    fill_value: Any,
-    dtype: Any = None,
+    shape: Shape,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make an array of one value; the dtype is the value's by default."""
 
 def full_like(
-    prototype: Any,
-    fill_value: Any,
-    dtype: Any = None,
+    prototype: ArrayLike,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
     order: str = "K",
     subok: builtins.bool = True,
-    shape: Any = None,
+    shape: Shape | None = None,
     *,
-    dist: Any = None,
-    device: Any = None,
+    dist: Dist = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make an array of one value that lies like another."""
 
@@ -876,10 +907,15 @@ def histogramdd(
 ) -> tuple[DistArray, tuple[DistArray, ...]]:
     """Count points in bins of several dimensions, as ``numpy.histogramdd``."""
 
-def hsplit(ary: Any, indices_or_sections: Any) -> list[DistArray]:
+def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[DistArray]:
     """Return views of parts along the second axis (of a vector: the first), as NumPy's."""
 
-def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> DistArray:
+def hstack(
+    tup: Sequence[ArrayLike] | DistArray,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
+) -> DistArray:
     """Join arrays along the second axis, as ``numpy.hstack``; rules as of ``concatenate``."""
 
 hypot: _Binary
@@ -888,10 +924,10 @@ hypot: _Binary
 def i0(x: ArrayLike) -> DistArray:
     """Return the modified Bessel function of the first kind, order 0."""
 
-def identity(n: int, dtype: Any = None, **layout: Any) -> DistArray:
+def identity(n: int, dtype: DTypeLike | None = None, **layout: Any) -> DistArray:
     """Make the identity matrix."""
 
-def iinfo(type: Any, /) -> np.iinfo:
+def iinfo(type: DTypeLike | DistArray, /) -> np.iinfo:
     """Return the limits of an integer dtype, or of that of an array."""
 
 def imag(val: ArrayLike) -> DistArray:
@@ -899,12 +935,12 @@ def imag(val: ArrayLike) -> DistArray:
 
 def indices(
     dimensions: Sequence[int],
-    dtype: Any = ...,
+    dtype: DTypeLike | None = ...,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> tuple[DistArray, ...]:
     """Return, for each axis, the array of global indices along it."""
 
@@ -914,7 +950,9 @@ def inner(a: ArrayLike, b: ArrayLike, /) -> DistArray:
 def inprocess(n: int = 1) -> Session:
     """Make a session whose engines live in this process, without MPI."""
 
-def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> DistArray:
+def insert(
+    arr: ArrayLike, obj: slice | ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None
+) -> DistArray:
     """Return a copy with values put in before some indices along an axis, as ``numpy.insert``."""
 
 def interp(
@@ -950,7 +988,7 @@ def isclose(
 def iscomplex(x: ArrayLike) -> DistArray:
     """Tell which elements have an imaginary part."""
 
-def isdtype(dtype: Any, kind: Any) -> builtins.bool:
+def isdtype(dtype: Any, kind: DTypeLike | tuple[DTypeLike, ...]) -> builtins.bool:
     """Tell whether a dtype is of a kind, such as ``'real floating'``, as NumPy's."""
 
 isfinite: _Unary
@@ -984,7 +1022,7 @@ def isposinf(x: ArrayLike, out: DistArray | None = None) -> DistArray:
 def isreal(x: ArrayLike) -> DistArray:
     """Tell which elements have no imaginary part."""
 
-def ix_(*args: Any) -> tuple[Any, ...]:
+def ix_(*args: ArrayLike) -> tuple[Any, ...]:
     """Return arrays that index all combinations of indices along each axis, as ``numpy.ix_``."""
 
 def kaiser(M: int, beta: float, **where: Any) -> DistArray:
@@ -1017,12 +1055,12 @@ def linspace(
     num: int = 50,
     endpoint: builtins.bool = True,
     retstep: builtins.bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> Any:
     """Make ``num`` evenly spaced numbers from ``start`` to ``stop``, as ``numpy.linspace``."""
 
@@ -1122,7 +1160,7 @@ def median(
     """Return the median along axes, as ``numpy.median``; layout and messages as in ``quantile``."""
 
 def meshgrid(
-    *xi: Any, copy: builtins.bool = True, sparse: builtins.bool = False, indexing: str = "xy"
+    *xi: ArrayLike, copy: builtins.bool = True, sparse: builtins.bool = False, indexing: str = "xy"
 ) -> tuple[DistArray, ...]:
     """Return coordinates of a grid, as ``numpy.meshgrid``."""
 
@@ -1145,7 +1183,7 @@ mod: _Binary
 modf: _UnaryPair
 """Return the fractional and integral parts of an array, element-wise."""
 
-def moveaxis(a: Any, source: Any, destination: Any) -> DistArray:
+def moveaxis(a: ArrayLike, source: Any, destination: Any) -> DistArray:
     """Return a view with axes moved to other places."""
 
 multiply: _Binary
@@ -1316,32 +1354,32 @@ negative: _Unary
 nextafter: _Binary
 """Return the next floating-point value after x1 towards x2, element-wise."""
 
-def nonzero(a: Any, /) -> tuple[DistArray, ...]:
+def nonzero(a: ArrayLike, /) -> tuple[DistArray, ...]:
     """Return the indices of the elements that are not zero, an array for each axis."""
 
 not_equal: _Binary
 """Return (x1 != x2) element-wise."""
 
 def ones(
-    shape: Any,
-    dtype: Any = None,
+    shape: Shape,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make an array of ones."""
 
 def ones_like(
-    prototype: Any,
-    dtype: Any = None,
+    prototype: ArrayLike,
+    dtype: DTypeLike | None = None,
     order: str = "K",
     subok: builtins.bool = True,
-    shape: Any = None,
+    shape: Shape | None = None,
     *,
-    dist: Any = None,
-    device: Any = None,
+    dist: Dist = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make an array of ones that lies like another."""
 
@@ -1354,7 +1392,11 @@ def pad(
     """Return a larger array with margins filled in one of many ways, as ``numpy.pad``."""
 
 def partition(
-    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
+    a: ArrayLike,
+    kth: ArrayLike,
+    axis: SupportsIndex | None = -1,
+    kind: str | None = "introselect",
+    order: None = None,
 ) -> DistArray:
     """Return a copy in which the elements at ``kth`` are where they would be in a sorted one."""
 
@@ -1371,7 +1413,7 @@ def percentile(
 ) -> DistArray:
     """Return elements by their rank, as ``numpy.percentile``; see :func:`distnb.quantile`."""
 
-def permute_dims(a: Any, axes: Any) -> DistArray:
+def permute_dims(a: ArrayLike, axes: Sequence[SupportsIndex]) -> DistArray:
     """Return a view with its axes in another order."""
 
 def piecewise(
@@ -1379,7 +1421,7 @@ def piecewise(
 ) -> DistArray:
     """Choose a function, or a value, by conditions, as ``numpy.piecewise``."""
 
-def place(arr: Any, mask: Any, vals: Any) -> None:
+def place(arr: DistArray, mask: ArrayLike, vals: ArrayLike) -> None:
     """Assign values, one after the other, where a mask is true, as ``numpy.place``."""
 
 def poly(seq_of_zeros: ArrayLike) -> Any:
@@ -1448,13 +1490,15 @@ def ptp(
 ) -> DistArray:
     """Return how far the largest element is from the smallest."""
 
-def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+def put(a: DistArray, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     """Assign to elements at C-order positions, as ``numpy.put``."""
 
-def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
-    """Assign to elements at positions along an axis, other ones for each 1-D slice."""
+def put_along_axis(
+    arr: DistArray, indices: ArrayLike, values: ArrayLike, axis: SupportsIndex | None
+) -> None:
+    """Assign to elements at positions along an axis, other ones for each lane."""
 
-def putmask(a: Any, /, mask: Any, values: Any) -> None:
+def putmask(a: DistArray, /, mask: ArrayLike, values: ArrayLike) -> None:
     """Assign the values at the same C-order positions where a mask is true, as ``numpy.putmask``."""
 
 def quantile(
@@ -1476,10 +1520,15 @@ rad2deg: _Unary
 radians: _Unary
 """Convert angles from degrees to radians."""
 
-def ravel(a: Any, order: str = "C") -> DistArray:
+def ravel(a: ArrayLike, order: str = "C") -> DistArray:
     """Return all elements along one axis: a view if all axes but one have length 1."""
 
-def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+def ravel_multi_index(
+    multi_index: Sequence[ArrayLike],
+    dims: Shape,
+    mode: str | tuple[str, ...] = "raise",
+    order: str = "C",
+) -> Any:
     """Return the positions of indices along each axis, as ``numpy.ravel_multi_index``."""
 
 def real(val: ArrayLike) -> DistArray:
@@ -1498,14 +1547,14 @@ def repeat(a: ArrayLike, repeats: Any, axis: SupportsIndex | None = None) -> Dis
     """Return each element several times, as ``numpy.repeat``."""
 
 def reshape(
-    a: Any, /, shape: Any = None, order: str = "C", *, copy: builtins.bool | None = None
+    a: ArrayLike, /, shape: Any = None, order: str = "C", *, copy: builtins.bool | None = None
 ) -> DistArray:
     """Return an array with the same elements in another shape, as ``numpy.reshape``."""
 
-def resize(a: Any, new_shape: Any) -> DistArray:
+def resize(a: ArrayLike, new_shape: Shape) -> DistArray:
     """Return an array of another size: elements in C order, again and again, as ``numpy.resize``."""
 
-def result_type(*arrays_and_dtypes: Any) -> np.dtype:
+def result_type(*arrays_and_dtypes: DTypeLike | ArrayLike) -> np.dtype:
     """Return the dtype that arrays, dtypes and Python numbers are promoted to, as NumPy's."""
 
 right_shift: _Binary
@@ -1514,28 +1563,35 @@ right_shift: _Binary
 rint: _Unary
 """Round elements of the array to the nearest integer."""
 
-def roll(a: Any, shift: Any, axis: Any = None) -> DistArray:
+def roll(a: ArrayLike, shift: ArrayLike, axis: Any = None) -> DistArray:
     """Return a copy whose elements have moved along axes, around the ends, as ``numpy.roll``."""
 
-def rollaxis(a: Any, axis: int, start: int = 0) -> DistArray:
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> DistArray:
     """Return a view with an axis moved before another one, as ``numpy.rollaxis``."""
 
 def roots(p: ArrayLike) -> Any:
     """Return the roots of a polynomial, as ``numpy.roots``."""
 
-def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DistArray:
+def rot90(m: ArrayLike, k: int = 1, axes: Any = (0, 1)) -> DistArray:
     """Return a view turned by 90 degrees, ``k`` times, from the first axis to the second."""
 
 def round(a: ArrayLike, decimals: int = 0, out: DistArray | None = None) -> DistArray:
     """Round to a number of decimals."""
 
-def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> DistArray:
+def row_stack(
+    tup: Sequence[ArrayLike] | DistArray,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
+) -> DistArray:
     """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
 
-def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> DistArray:
+def searchsorted(
+    a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None
+) -> DistArray:
     """Return the positions at which elements belong in a sorted array, as ``numpy.searchsorted``."""
 
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> DistArray:
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLike = 0) -> DistArray:
     """Return elements of the first choice whose condition is true, as ``numpy.select``."""
 
 def session() -> Session:
@@ -1547,7 +1603,7 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: builtins.bool = Fal
 def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: builtins.bool = False) -> DistArray:
     """Return the elements that are in one of two arrays only, in order."""
 
-def shares_memory(a: Any, b: Any) -> builtins.bool:
+def shares_memory(a: ArrayLike, b: ArrayLike) -> builtins.bool:
     """Tell whether two views have an element in common (exact; nothing is sent)."""
 
 sign: _Unary
@@ -1566,12 +1622,12 @@ sinh: _Unary
 """Hyperbolic sine, element-wise."""
 
 def sort(
-    a: Any,
-    axis: Any = -1,
+    a: ArrayLike,
+    axis: SupportsIndex | None = -1,
     kind: Any = None,
-    order: Any = None,
+    order: None = None,
     *,
-    stable: Any = None,
+    stable: builtins.bool | None = None,
     descending: builtins.bool = False,
 ) -> DistArray:
     """Return a sorted copy, as ``numpy.sort``; NaN come last."""
@@ -1582,7 +1638,7 @@ def sort_complex(a: ArrayLike) -> DistArray:
 spacing: _Unary
 """Return the distance between x and the nearest adjacent number."""
 
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DistArray]:
+def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[DistArray]:
     """Return views of equal parts along an axis, or of parts that begin at given indices."""
 
 def spmd() -> Session:
@@ -1594,11 +1650,17 @@ sqrt: _Unary
 square: _Unary
 """Return the element-wise square of the input."""
 
-def squeeze(a: Any, axis: Any = None) -> DistArray:
+def squeeze(a: ArrayLike, axis: Axis = None) -> DistArray:
     """Return a view without axes of length 1."""
 
 def stack(
-    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+    arrays: Sequence[ArrayLike] | DistArray,
+    /,
+    axis: SupportsIndex | None = 0,
+    out: DistArray | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
 ) -> DistArray:
     """Join arrays of one shape along a new axis, which is not split, as ``numpy.stack``."""
 
@@ -1636,14 +1698,22 @@ def sum(
 ) -> DistArray:
     """Sum over axes, as ``numpy.sum``."""
 
-def swapaxes(a: Any, axis1: int, axis2: int) -> DistArray:
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> DistArray:
     """Return a view with two axes exchanged."""
 
-def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> DistArray:
+def take(
+    a: ArrayLike,
+    indices: ArrayLike,
+    axis: SupportsIndex | None = None,
+    out: DistArray | None = None,
+    mode: str = "raise",
+) -> DistArray:
     """Return the elements at positions along an axis, as ``numpy.take``."""
 
-def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DistArray:
-    """Return elements at positions along an axis, other ones for each 1-D slice."""
+def take_along_axis(
+    arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None = -1
+) -> DistArray:
+    """Return elements at positions along an axis, other ones for each lane."""
 
 tan: _Unary
 """Compute tangent element-wise."""
@@ -1654,11 +1724,11 @@ tanh: _Unary
 def tensordot(a: ArrayLike, b: ArrayLike, axes: SummedAxes = 2) -> DistArray:
     """Sum products over axes of two arrays, as ``numpy.tensordot``."""
 
-def tile(A: Any, reps: Any) -> DistArray:
+def tile(A: ArrayLike, reps: Any) -> DistArray:
     """Return an array again and again along its axes, as ``numpy.tile``; what is sent, once."""
 
 def topk(
-    x: Any, k: int, axis: int = -1, *, largest: builtins.bool = True
+    x: ArrayLike, k: int, axis: int = -1, *, largest: builtins.bool = True
 ) -> tuple[DistArray, DistArray]:
     """Return the ``k`` largest elements along an axis in descending order, and their positions."""
 
@@ -1672,7 +1742,7 @@ def trace(
 ) -> DistArray:
     """Sum diagonals, as ``numpy.trace``."""
 
-def transpose(a: Any, axes: Any = None) -> DistArray:
+def transpose(a: ArrayLike, axes: Axis = None) -> DistArray:
     """Return a view with its axes in another order."""
 
 def trapezoid(
@@ -1684,7 +1754,7 @@ def tri(
     N: int,
     M: int | None = None,
     k: int = 0,
-    dtype: DTypeLike | None = ...,
+    dtype: DTypeLike = ...,
     *,
     dist: Dist = None,
     grid: Grid = None,
@@ -1749,10 +1819,10 @@ def unique_values(x: ArrayLike, /) -> DistArray:
 def unload_ipython_extension(shell: Any) -> None:
     """Take the magics away again."""
 
-def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
+def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[Any, ...]:
     """Return the indices along each axis of positions in an array, as ``numpy.unravel_index``."""
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[DistArray, ...]:
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[DistArray, ...]:
     """Return a view for each index of an axis."""
 
 def unwrap(
@@ -1788,34 +1858,39 @@ def vecdot(
 def vecmat(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> DistArray:
     """Multiply (conjugated) vectors with matrices, as ``numpy.vecmat``."""
 
-def vsplit(ary: Any, indices_or_sections: Any) -> list[DistArray]:
+def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[DistArray]:
     """Return views of parts along the first axis, as ``numpy.vsplit``."""
 
-def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> DistArray:
+def vstack(
+    tup: Sequence[ArrayLike] | DistArray,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
+) -> DistArray:
     """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
 
 def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, /) -> Any:
     """Choose elements from ``x`` where the condition is true, else from ``y``."""
 
 def zeros(
-    shape: Any,
-    dtype: Any = None,
+    shape: Shape,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make an array of zeros."""
 
 def zeros_like(
-    prototype: Any,
-    dtype: Any = None,
+    prototype: ArrayLike,
+    dtype: DTypeLike | None = None,
     order: str = "K",
     subok: builtins.bool = True,
-    shape: Any = None,
+    shape: Shape | None = None,
     *,
-    dist: Any = None,
-    device: Any = None,
+    dist: Dist = None,
+    device: str | None = None,
 ) -> DistArray:
     """Make an array of zeros that lies like another."""

@@ -62,7 +62,7 @@ def matrix_rank(
     hermitian: bool = False,
     *,
     rtol: ArrayLike | None = None,
-) -> Any:
+) -> DistArray:
     """Return the number of singular values above a tolerance, as ``numpy.linalg.matrix_rank``."""
 
 def matrix_transpose(x: ArrayLike, /) -> DistArray:

@@ -2,7 +2,7 @@
 
 # Made by tools/make_stub.py from the functions themselves.
 
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 from numpy.typing import ArrayLike, DTypeLike
 
@@ -19,12 +19,12 @@ class Generator:
 
     def beta(
         self, a: ArrayLike, b: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats from a beta distribution."""
 
     def binomial(
         self, n: ArrayLike, p: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> DistArray:
         """Draw numbers of successes among ``n`` trials."""
 
     def bytes(self, length: int) -> bytes:
@@ -32,7 +32,7 @@ class Generator:
 
     def chisquare(
         self, df: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats from a chi-square distribution."""
 
     def choice(
@@ -46,17 +46,17 @@ class Generator:
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Choose among the numbers below ``a``, or among an array's slices along an axis."""
 
     def dirichlet(
         self, alpha: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> DistArray:
         """Draw vectors of positive numbers with sum 1: gamma numbers over their sum."""
 
     def exponential(
         self, scale: ArrayLike = 1.0, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats from an exponential distribution with mean ``scale``."""
 
     def f(
@@ -67,7 +67,7 @@ class Generator:
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats from an F distribution."""
 
     def gamma(
@@ -78,12 +78,12 @@ class Generator:
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats from a gamma distribution."""
 
     def geometric(
         self, p: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> DistArray:
         """Draw numbers of trials up to the first success."""
 
     def gumbel(
@@ -94,7 +94,7 @@ class Generator:
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats from a Gumbel distribution."""
 
     def hypergeometric(
@@ -106,7 +106,7 @@ class Generator:
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Draw numbers of good ones in samples without replacement."""
 
     def integers(
@@ -119,7 +119,7 @@ class Generator:
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Draw integers from [low, high), or [low, high] with ``endpoint``."""
 
     def laplace(
@@ -130,7 +130,7 @@ class Generator:
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats from a Laplace distribution."""
 
     def logistic(
@@ -141,7 +141,7 @@ class Generator:
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats from a logistic distribution."""
 
     def lognormal(
@@ -152,12 +152,12 @@ class Generator:
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats whose logarithms are normal."""
 
     def logseries(
         self, p: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> DistArray:
         """Draw integers from a logarithmic series distribution."""
 
     def multinomial(
@@ -168,7 +168,7 @@ class Generator:
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Draw how often each category occurs in ``n`` trials: binomial numbers of those left."""
 
     def multivariate_hypergeometric(
@@ -180,7 +180,7 @@ class Generator:
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Draw how many of each color are in a sample without replacement."""
 
     def multivariate_normal(
@@ -194,12 +194,12 @@ class Generator:
         method: str = "svd",
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Draw normal vectors: standard ones times a root of the covariance (of the notebook)."""
 
     def negative_binomial(
         self, n: ArrayLike, p: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> DistArray:
         """Draw numbers of failures before ``n`` successes."""
 
     def noncentral_chisquare(
@@ -210,7 +210,7 @@ class Generator:
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats from a noncentral chi-square distribution."""
 
     def noncentral_f(
@@ -222,7 +222,7 @@ class Generator:
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats from a noncentral F distribution."""
 
     def normal(
@@ -233,32 +233,32 @@ class Generator:
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats from a normal distribution."""
 
     def pareto(
         self, a: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats from a Pareto II distribution."""
 
     def permutation(
         self, x: ArrayLike, axis: int = 0, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> DistArray:
         """Return the numbers below ``x`` in random order, or an array's slices along an axis."""
 
     def permuted(
         self, x: ArrayLike, *, axis: int | None = None, out: DistArray | None = None
-    ) -> Any:
-        """Bring each 1-D slice along an axis into an order of its own; without one, all elements."""
+    ) -> DistArray:
+        """Bring each 1-D slice along an axis into an order of its own; without, all elements."""
 
     def poisson(
         self, lam: ArrayLike = 1.0, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> DistArray:
         """Draw integers from a Poisson distribution."""
 
     def power(
         self, a: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats in [0, 1] from a power distribution."""
 
     def random(
@@ -269,12 +269,12 @@ class Generator:
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats uniformly from [0, 1)."""
 
     def rayleigh(
         self, scale: ArrayLike = 1.0, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats from a Rayleigh distribution."""
 
     def shuffle(self, x: DistArray, axis: int = 0) -> None:
@@ -283,7 +283,9 @@ class Generator:
     def spawn(self, n_children: int) -> list[Generator]:
         """Return generators whose numbers have nothing to do with each other's."""
 
-    def standard_cauchy(self, size: Size = None, *, dist: Dist = None, grid: Grid = None) -> Any:
+    def standard_cauchy(
+        self, size: Size = None, *, dist: Dist = None, grid: Grid = None
+    ) -> DistArray:
         """Draw floats from the standard Cauchy distribution."""
 
     def standard_exponential(
@@ -295,7 +297,7 @@ class Generator:
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats from the exponential distribution with mean 1; by inversion."""
 
     def standard_gamma(
@@ -307,7 +309,7 @@ class Generator:
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats from the gamma distribution with scale 1."""
 
     def standard_normal(
@@ -318,12 +320,12 @@ class Generator:
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats from the standard normal distribution."""
 
     def standard_t(
         self, df: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats from Student's t distribution."""
 
     def triangular(
@@ -335,7 +337,7 @@ class Generator:
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats from a triangular distribution."""
 
     def uniform(
@@ -346,7 +348,7 @@ class Generator:
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats uniformly from [low, high)."""
 
     def vonmises(
@@ -357,7 +359,7 @@ class Generator:
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Draw angles from a von Mises distribution."""
 
     def wald(
@@ -368,15 +370,17 @@ class Generator:
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats from a Wald (inverse Gaussian) distribution."""
 
     def weibull(
         self, a: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> DistArray:
         """Draw floats from a Weibull distribution."""
 
-    def zipf(self, a: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None) -> Any:
+    def zipf(
+        self, a: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
+    ) -> DistArray:
         """Draw integers from a Zipf distribution."""
 
 def default_rng(

@@ -9,7 +9,7 @@ import pytest
 
 from distnb.client.transport.mpiexec import engine_environment, find_mpiexec, mpi_family
 
-WAIT = "import ipyparallel as ipp; ipp.Client().wait_for_engines(2, timeout=60)"
+WAIT = "import ipyparallel as ipp; ipp.Client().wait_for_engines(2, timeout=250)"
 
 
 def environment_of(folder, engines):
@@ -29,7 +29,7 @@ def ipcluster(tmp_path_factory):
     command = [sys.executable, "-m", "ipyparallel.cluster"]
     options = ["-n", "2", "--engines=MPI", "--daemonize"]
     options += ["--ControllerLauncher.controller_args=--HeartMonitor.period=500"]
-    quiet = {"env": environment, "capture_output": True, "text": True, "timeout": 90}
+    quiet = {"env": environment, "capture_output": True, "text": True, "timeout": 250}
     started = subprocess.run([*command, "start", *options], check=False, **quiet)
     try:
         assert started.returncode == 0, started.stdout + started.stderr

@@ -110,7 +110,6 @@ def place():
 
 
 @pytest.mark.ways("openmpi")
-@pytest.mark.timeout(60)
 def test_engine_ids_are_ranks_of_one_world(client):
     from distnb.common import errors
 
@@ -121,7 +120,6 @@ def test_engine_ids_are_ranks_of_one_world(client):
 
 @pytest.mark.ways("openmpi")
 @LINUX
-@pytest.mark.timeout(60)
 def test_ranks_do_not_listen_on_the_network(client):
     def own_listeners():
         import os
@@ -150,7 +148,6 @@ def test_ranks_do_not_listen_on_the_network(client):
 
 
 @LINUX
-@pytest.mark.timeout(60)
 def test_start_without_mpiexec_on_path_and_stop_twice(mark, scratch, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     engines = launch.start_engines(2)
@@ -166,7 +163,6 @@ def test_start_without_mpiexec_on_path_and_stop_twice(mark, scratch, monkeypatch
 
 @pytest.mark.ways("openmpi")
 @LINUX
-@pytest.mark.timeout(60)
 def test_stop_ends_engines_that_wait_for_each_other(mark, scratch):
     def deadlock():
         from mpi4py import MPI
@@ -185,7 +181,6 @@ def test_stop_ends_engines_that_wait_for_each_other(mark, scratch):
 
 
 @LINUX
-@pytest.mark.timeout(60)
 def test_nothing_is_printed_and_a_forked_child_stops_nothing(mark):
     body = """
         if os.fork() == 0:
@@ -213,7 +208,6 @@ ENDS = {
 @pytest.mark.cases(1)
 @pytest.mark.ways("openmpi")
 @LINUX
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("end", ENDS)
 def test_nothing_outlives_the_owner(mark, scratch, end):
     done = run(script(ENDS[end]))
@@ -225,7 +219,6 @@ def test_nothing_outlives_the_owner(mark, scratch, end):
 
 @pytest.mark.cases(1)
 @LINUX
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("after", [0.2, 0.8])
 def test_nothing_outlives_an_owner_that_dies_while_starting(mark, scratch, after):
     stays = script("time.sleep(500)")
@@ -238,7 +231,6 @@ def test_nothing_outlives_an_owner_that_dies_while_starting(mark, scratch, after
 
 
 @LINUX
-@pytest.mark.timeout(60)
 def test_an_interrupted_start_leaves_nothing(mark, scratch):
     # the watchdog and the controller run, engines do not answer yet
     with CtrlC(0.2, after=lambda: len(marked(mark)) > 1):
@@ -249,7 +241,6 @@ def test_an_interrupted_start_leaves_nothing(mark, scratch):
 
 @pytest.mark.ways("openmpi")
 @LINUX
-@pytest.mark.timeout(60)
 def test_an_owner_may_be_a_rank_itself(mark, monkeypatch):
     mpiexec = find_mpiexec()
     for name in ROOT_CONFIRMED:
@@ -259,7 +250,6 @@ def test_an_owner_may_be_a_rank_itself(mark, monkeypatch):
 
 
 @LINUX
-@pytest.mark.timeout(60)
 def test_in_a_kernel(mark):
     manager = pytest.importorskip("jupyter_client").KernelManager(kernel_name="python3")
     manager.start_kernel(env=environment())
@@ -275,11 +265,11 @@ def test_in_a_kernel(mark):
             printed.append(content.get("text", ""))
             printed.append(content.get("data", {}).get("text/plain", ""))
 
-        client.execute_interactive(code, timeout=30, output_hook=output)
+        client.execute_interactive(code, timeout=250, output_hook=output)
         return "".join(printed)
 
     try:
-        client.wait_for_ready(timeout=30)
+        client.wait_for_ready(timeout=250)
         begin = "from distnb.client.transport import launch; engines = launch.start_engines(2)"
         assert execute(begin) == ""
         manager.interrupt_kernel()  # reaches the kernel's whole group, not the engines
@@ -298,14 +288,12 @@ def test_in_a_kernel(mark):
 # What can go wrong
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("n", [True, 2.0, "2", None])
 def test_n_is_an_integer(n):
     with pytest.raises(TypeError, match=r"^engines: got .*, expected an integer >= 1; pass"):
         launch.start_engines(n)
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("n", [0, -1])
 def test_n_is_positive(n):
     with pytest.raises(ValueError, match=rf"^engines: got {n}, expected an integer >= 1; pass"):
@@ -322,7 +310,6 @@ def fake(folder, body):
 
 @pytest.mark.cases(1)
 @LINUX
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("which", ["registration", "control", "heartbeat"])
 def test_a_port_that_was_taken_meanwhile(mark, scratch, monkeypatch, which):
     """Another process took it after the controller had chosen it, and before it listened there."""
@@ -354,7 +341,6 @@ def test_a_port_that_was_taken_meanwhile(mark, scratch, monkeypatch, which):
 
 
 @LINUX
-@pytest.mark.timeout(60)
 def test_ports_that_are_always_taken(mark, scratch, monkeypatch):
     commands = launch._commands
 
@@ -374,7 +360,6 @@ def test_ports_that_are_always_taken(mark, scratch, monkeypatch):
 
 @pytest.mark.cases(1)
 @LINUX
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("code", [0, 3])
 def test_a_launcher_that_ends_tells_why(mark, scratch, code):
     mpiexec = fake(scratch, f"echo 'no slots on this moon' >&2; exit {code}")
@@ -387,7 +372,6 @@ def test_a_launcher_that_ends_tells_why(mark, scratch, code):
 
 
 @LINUX
-@pytest.mark.timeout(60)
 def test_a_launcher_that_cannot_run(mark, scratch):
     mpiexec = fake(scratch, "")
     Path(mpiexec).write_text("#!/nowhere/sh\n")
@@ -397,7 +381,6 @@ def test_a_launcher_that_cannot_run(mark, scratch):
 
 
 @LINUX
-@pytest.mark.timeout(60)
 def test_a_launcher_that_hangs(mark, scratch):
     mpiexec = fake(scratch, '[ "$1" = --version ] || { echo waiting; trap "" TERM; sleep 600; }')
     with pytest.raises(TimeoutError, match=r"(?s)got (0 of 2|no) .*, expected.*waiting"):
@@ -408,7 +391,6 @@ def test_a_launcher_that_hangs(mark, scratch):
 
 @pytest.mark.ways("openmpi")
 @LINUX
-@pytest.mark.timeout(60)
 def test_engines_of_separate_worlds_are_refused(mark, scratch):
     # What a launcher does whose MPI is not that of mpi4py.
     mpiexec = fake(scratch, '[ "$1" = --version ] && exit; shift 2; "$@" & "$@"')
@@ -484,7 +466,6 @@ def connection_file(folder, port):
     path.write_text(json.dumps(info | dict.fromkeys(PORTS, port)))
 
 
-@pytest.mark.timeout(60)
 def test_no_default_cluster(scratch):
     assert not launch.running_default_cluster()
     with pytest.raises(ConnectionError, match=r"got no connection file .*; start one with `ipcl"):
@@ -493,7 +474,6 @@ def test_no_default_cluster(scratch):
         launch.connect_client("a", "b")
 
 
-@pytest.mark.timeout(60)
 def test_the_file_of_a_dead_controller(scratch):
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
@@ -503,7 +483,6 @@ def test_the_file_of_a_dead_controller(scratch):
         launch.connect_client()
 
 
-@pytest.mark.timeout(60)
 def test_a_port_that_another_program_has_got(scratch):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         connection_file(scratch, silent.getsockname()[1])
@@ -511,7 +490,6 @@ def test_a_port_that_another_program_has_got(scratch):
 
 
 @LINUX
-@pytest.mark.timeout(60)
 def test_a_cluster_that_the_user_started(mark, scratch):
     command = [sys.executable, "-m", "ipyparallel.controller", "--HeartMonitor.period=100"]
     with (
@@ -534,7 +512,6 @@ def test_a_cluster_that_the_user_started(mark, scratch):
     assert not launch.running_default_cluster()
 
 
-@pytest.mark.timeout(60)
 def test_a_client_is_a_client():
     with pytest.raises(TypeError, match=r"^client: got list, expected an ipyparallel.Client"):
         launch.connect_client(client=[])

@@ -14,7 +14,6 @@ from tests.contract.support import on_engines
 from tests.interrupting import CtrlC
 from tests.waiting import until
 
-pytestmark = pytest.mark.timeout(60)
 N = np.arange(20.0)
 
 

@@ -15,8 +15,6 @@ from tests.contract.support import measured, numbered, on_engines, same, setting
 from tests.contract.test_counts import traffic
 from tests.waiting import until
 
-pytestmark = pytest.mark.timeout(100)
-
 #: What is sent in place of a message: where it is to be read.
 TOKEN = 8
 
@@ -151,7 +149,7 @@ def test_nothing_is_left_when_a_process_is_killed(victim):
         env=os.environ | {"DISTNB_SHARED": "1", "DISTNB_CUTOFF": "0"},
         stdout=subprocess.PIPE,
         text=True,
-        timeout=60,
+        timeout=250,
         check=False,
     )
     assert (done.returncode == -signal.SIGKILL) == (victim == "client")

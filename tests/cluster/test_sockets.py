@@ -16,8 +16,6 @@ from distnb.client.transport.socket_client import SocketClient
 from distnb.widgets.status.status import Status
 from distnb.wire.stream import Stream
 
-pytestmark = pytest.mark.timeout(60)
-
 
 @pytest.fixture
 def client(engines):

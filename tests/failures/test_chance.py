@@ -12,8 +12,6 @@ import pytest
 import distnb as dnb
 from tests.failures import support
 
-pytestmark = pytest.mark.timeout(60)
-
 DISTS = ["block", "cyclic", ("cyclic", 2), "replicated", ("engine", 0), ("irregular", 0)]
 N = 13
 

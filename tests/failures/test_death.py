@@ -16,7 +16,7 @@ from tests.failures.support import plant, reading
 from tests.stopping import stopped
 from tests.waiting import until
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.usefixtures("interruptible")]
+pytestmark = pytest.mark.usefixtures("interruptible")
 
 MARK = "DISTNB_TEST_MARK"
 GONE = r"^engines: got \d alive, expected 3; close the session and call dnb.start\(\)"

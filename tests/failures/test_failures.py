@@ -13,8 +13,6 @@ from distnb.engines.runtime import creation
 from tests.failures import support
 from tests.failures.support import CASES, ERRORS, SLOWLY, World, plant, planted, reading
 
-pytestmark = pytest.mark.timeout(30)
-
 ADD = "name == 'Apply' and op == 'add'"
 RAISE = "raise ValueError('boom')"
 OVER_IPYPARALLEL = [
@@ -50,7 +48,6 @@ def test_one_engine_fails(cluster, name):
 
 
 @pytest.mark.ways("openmpi")
-@pytest.mark.timeout(180)
 def test_every_case_fails_under_spmd(tmp_path):
     assert support.spmd("failures", tmp_path) == "all is well\n"
 

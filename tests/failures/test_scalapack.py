@@ -11,7 +11,7 @@ from tests.failures.support import everywhere, on_rank, plant, reading, setting
 from tests.failures.test_interrupt import quiet
 from tests.interrupting import CtrlC
 
-pytestmark = [pytest.mark.timeout(100), pytest.mark.usefixtures("interruptible")]
+pytestmark = pytest.mark.usefixtures("interruptible")
 
 COMMAND = "name == 'Collective' and op == 'scalapack'"
 

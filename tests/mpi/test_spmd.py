@@ -94,7 +94,6 @@ def test_contract(ranks, tmp_path):
 
 
 @pytest.mark.ways("openmpi")
-@pytest.mark.timeout(90)
 def test_a_rank_that_fails_alone_ends_the_run(tmp_path):
     """What the tests above rely on: one failing rank fails all, though others wait for it."""
     test = tmp_path / "test_alone.py"
@@ -105,7 +104,7 @@ def test_a_rank_that_fails_alone_ends_the_run(tmp_path):
         "        assert session.transport.rank == 0\n"
         "        dnb.ones(9).sum().item()\n"
     )
-    code, outputs = run(2, tmp_path, str(test), limit=60)
+    code, outputs = run(2, tmp_path, str(test), limit=250)
     assert code != 0
     assert code is not None
     assert "assert 1 == 0" in report(code, outputs)

@@ -54,7 +54,7 @@ def test_scikit_learn_and_scipy():
         env=os.environ | {"SCIPY_ARRAY_API": "1", "DISTNB_CUTOFF": "0"},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=250,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]

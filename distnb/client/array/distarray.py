@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from enum import IntEnum
-from typing import Any, Literal, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -86,7 +86,7 @@ class DistArray(Array):
     """
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
     __array_priority__ = 1000
 
     #: Set by the package root, which the client does not import: the module :mod:`distnb`.
@@ -742,21 +742,22 @@ class DistArray(Array):
 
     # -- operators ---------------------------------------------------------------------------
 
-    __add__, __radd__, __iadd__ = arithmetic(np.add)
-    __sub__, __rsub__, __isub__ = arithmetic(np.subtract)
-    __mul__, __rmul__, __imul__ = arithmetic(np.multiply)
-    __truediv__, __rtruediv__, __itruediv__ = arithmetic(np.true_divide)
-    __floordiv__, __rfloordiv__, __ifloordiv__ = arithmetic(np.floor_divide)
-    __mod__, __rmod__, __imod__ = arithmetic(np.remainder)
-    __pow__, __rpow__, __ipow__ = arithmetic(np.power)
-    __and__, __rand__, __iand__ = arithmetic(np.bitwise_and)
-    __or__, __ror__, __ior__ = arithmetic(np.bitwise_or)
-    __xor__, __rxor__, __ixor__ = arithmetic(np.bitwise_xor)
-    __lshift__, __rlshift__, __ilshift__ = arithmetic(np.left_shift)
-    __rshift__, __rrshift__, __irshift__ = arithmetic(np.right_shift)
-    __lt__ = arithmetic(np.less).forward
-    __le__ = arithmetic(np.less_equal).forward
-    __eq__ = arithmetic(np.equal).forward
-    __ne__ = arithmetic(np.not_equal).forward
-    __gt__ = arithmetic(np.greater).forward
-    __ge__ = arithmetic(np.greater_equal).forward
+    if not TYPE_CHECKING:  # what they take and return is told by Array
+        __add__, __radd__, __iadd__ = arithmetic(np.add)
+        __sub__, __rsub__, __isub__ = arithmetic(np.subtract)
+        __mul__, __rmul__, __imul__ = arithmetic(np.multiply)
+        __truediv__, __rtruediv__, __itruediv__ = arithmetic(np.true_divide)
+        __floordiv__, __rfloordiv__, __ifloordiv__ = arithmetic(np.floor_divide)
+        __mod__, __rmod__, __imod__ = arithmetic(np.remainder)
+        __pow__, __rpow__, __ipow__ = arithmetic(np.power)
+        __and__, __rand__, __iand__ = arithmetic(np.bitwise_and)
+        __or__, __ror__, __ior__ = arithmetic(np.bitwise_or)
+        __xor__, __rxor__, __ixor__ = arithmetic(np.bitwise_xor)
+        __lshift__, __rlshift__, __ilshift__ = arithmetic(np.left_shift)
+        __rshift__, __rrshift__, __irshift__ = arithmetic(np.right_shift)
+        __lt__ = arithmetic(np.less).forward
+        __le__ = arithmetic(np.less_equal).forward
+        __eq__ = arithmetic(np.equal).forward
+        __ne__ = arithmetic(np.not_equal).forward
+        __gt__ = arithmetic(np.greater).forward
+        __ge__ = arithmetic(np.greater_equal).forward

@@ -77,7 +77,7 @@ def tri(
     N: int,  # noqa: N803 - NumPy's name
     M: int | None = None,  # noqa: N803
     k: int = 0,
-    dtype: DTypeLike | None = float,
+    dtype: DTypeLike = float,
     *,
     dist: Dist = None,
     grid: Grid = None,

@@ -114,7 +114,7 @@ def _on_engines(
             wanted = set(out).union(*(t.labels for t in (*terms, *group[2:])))
             group[:2] = [_pair(group[0], group[1], wanted)]
         terms.append(group[0])
-    last = _alone(terms[0], set(out))
+    last = _reduced(terms[0], set(out))
     return last.x.transpose([last.labels.index(c) for c in out])
 
 
@@ -136,7 +136,7 @@ def _letters(text: str, arrays: Sequence[Array]) -> tuple[list[str], str]:
     return full, out.replace("...", spare)
 
 
-def _alone(term: _Term, wanted: set[str]) -> _Term:
+def _reduced(term: _Term, wanted: set[str]) -> _Term:
     """Take diagonals of letters that come twice, and sum over those that nobody wants."""
     x, labels = term
     for c in sorted(set(labels)):
@@ -154,9 +154,9 @@ def _alone(term: _Term, wanted: set[str]) -> _Term:
 
 def _pair(a: _Term, b: _Term, wanted: set[str]) -> _Term:
     """Multiply two operands, and sum over what nobody wants any more."""
-    a, b = _alone(a, wanted | set(b.labels)), _alone(b, wanted | set(a.labels))
+    a, b = _reduced(a, wanted | set(b.labels)), _reduced(b, wanted | set(a.labels))
     a, b = _narrow(a, b), _narrow(b, a)
-    a, b = _alone(a, wanted | set(b.labels)), _alone(b, wanted | set(a.labels))
+    a, b = _reduced(a, wanted | set(b.labels)), _reduced(b, wanted | set(a.labels))
     out = "".join(dict.fromkeys(c for c in a.labels + b.labels if c in wanted))
     if set(a.labels) == set(b.labels) == set(out):
         order = [b.labels.index(c) for c in a.labels]

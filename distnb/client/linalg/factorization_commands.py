@@ -1,10 +1,10 @@
-"""Where matrices are factored: which engine does what, and in which layout the results lie.
+"""How matrices are factored: which engine does what, and in which layout the results lie.
 
 There are three cases, told apart by specs alone:
 
 - stacks of matrices: the stack is split, every engine works on its matrices;
 - matrices that an engine (or every engine) holds whole: where they are;
-- other matrices: tall ones in blocks of rows, if there is a way; else one engine works alone, with
+- other matrices: tall ones in blocks of rows, if there is a way; else a single engine works, with
   all cores of its node, as long as the matrix is not larger than ``config.alone`` (``ON_NODE``
   times that for LU where all engines share a node). For larger ones there is ScaLAPACK, where it is
   installed, and else :mod:`distnb.client.linalg.panel_commands`.
@@ -98,7 +98,7 @@ def factored(
     elif large is not None and too_large(ins[0], patience):
         found = large(*ins)
     else:
-        found = _by_one_engine(name, ins, args, specs)
+        found = _on_single_engine(name, ins, args, specs)
     return tuple(_finished(f, s, len(stack)) for f, s in zip(found, specs, strict=True))
 
 
@@ -124,7 +124,7 @@ def _on_node(x: Array) -> bool:
 
 
 def too_large(x: Array, patience: int = 1) -> bool:
-    """Tell whether a matrix is too large for one engine to factor it alone."""
+    """Tell whether a matrix is too large for a single engine to factor."""
     return x.size * matrix_functions.work_dtype(x.dtype).itemsize > patience * config.alone
 
 
@@ -184,13 +184,13 @@ def _longer(layout: Layout, n: int) -> Layout:
 # -- one matrix --------------------------------------------------------------------------------
 
 
-def _by_one_engine(
+def _on_single_engine(
     name: str,
     ins: Sequence[Array],
     args: tuple[Any, ...],
     specs: Sequence[matrix_functions.Spec],
 ) -> tuple[Array, ...]:
-    """Let one engine work, and spread its results: vectors to all engines, matrices by default."""
+    """Let a single engine work, and spread its results: vectors to all, matrices by default."""
     outs = [on_engine(len(shape), 0) for shape, _ in specs]
     found = local(name, ins, args, on_engine(2, 0), outs, specs)
     return tuple(copied(f, f.dtype, _spread(f)) for f in found)

@@ -1,4 +1,4 @@
-"""Factors, equations and eigenvalues of matrices and stacks of them, as in ``numpy.linalg``.
+"""Factorizations, equations and eigenvalues of matrices and stacks of them, as in ``numpy.linalg``.
 
 Where what is done is told by :mod:`distnb.client.linalg.factorization_commands`. Results are
 NumPy's up to rounding, and up to the signs that factors leave open.
@@ -57,7 +57,7 @@ _EIGH: Any = type(np.linalg.eigh(_ONE))
 _SLOGDET: Any = type(np.linalg.slogdet(_ONE))
 
 
-# -- factors -----------------------------------------------------------------------------------
+# -- factorizations ----------------------------------------------------------------------------
 
 
 @stands_for(np.linalg.cholesky)
@@ -350,7 +350,7 @@ def matrix_rank(
     hermitian: bool = False,
     *,
     rtol: ArrayLike | None = None,
-) -> Any:
+) -> Array:
     """Return the number of singular values above a tolerance, as ``numpy.linalg.matrix_rank``."""
     (x,) = operands(A)
     if rtol is not None and tol is not None:

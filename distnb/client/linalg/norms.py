@@ -92,7 +92,7 @@ def _axes(axis: Any, ndim: int) -> tuple[Any, ...]:
 
 
 def _vector(a: Array, ord: float | str | None, axes: tuple[int, ...], keepdims: bool) -> Array:
-    options = {"axis": axes, "keepdims": keepdims}
+    options: dict[str, Any] = {"axis": axes, "keepdims": keepdims}
     size = elementwise("absolute", a)
     if ord is None or ord in (2, "f", "fro"):
         _no_words(ord)

@@ -24,9 +24,9 @@ def apply_along_axis(
 ) -> Array:
     """Call a function for each 1-D slice, as ``numpy.apply_along_axis``.
 
-    The function runs in the notebook, with each 1-D slice as a distributed array: what it computes
-    runs on the engines, in one batch for all 1-D slices if it reads nothing. Functions of NumPy
-    with an ``axis`` are faster. The result has the default layout.
+    The function runs in the notebook, with each slice as a distributed array: what it computes runs
+    on the engines, in one batch for all slices if it reads nothing. Functions of NumPy with an
+    ``axis`` are faster. The result has the default layout.
     """
     x = asarray(arr)
     d = one_axis(axis, x.ndim)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.lib import _function_base_impl as _numpys
@@ -126,14 +126,14 @@ def i0(x: ArrayLike) -> Array:
     return elementwise("where", near, small, large / elementwise("sqrt", high)).astype(y.dtype)
 
 
-def _chebyshev(x: Array, factors: Sequence[float]) -> Array:
+def _chebyshev(x: Array, coefficients: Sequence[float]) -> Array:
     """Sum up a series of Chebyshev polynomials (Clenshaw's recurrence)."""
-    b0: Any = factors[0]
+    b0: Any = coefficients[0]
     b1: Any = 0.0
     b2 = b1
-    for factor in factors[1:]:
+    for coefficient in coefficients[1:]:
         b1, b2 = b0, b1
-        b0 = x * b1 - b2 + factor
+        b0 = x * b1 - b2 + coefficient
     return 0.5 * (b0 - b2)
 
 
@@ -182,7 +182,8 @@ def isclose(
     """Tell which elements agree within tolerances."""
     numbers, session = (int, float, complex), session_of(a, b, rtol, atol)
     x, y, rtol, atol = (
-        v if isinstance(v, numbers) else asarray(v, session=session) for v in (a, b, rtol, atol)
+        v if isinstance(v, numbers) else asarray(cast(ArrayLike, v), session=session)
+        for v in (a, b, rtol, atol)
     )
     if isinstance(y, Array):
         y = y.astype(np.result_type(y.dtype, 1.0), copy=False)

@@ -97,12 +97,12 @@ def gradient(f: ArrayLike, *varargs: Any, axis: Axis = None, edge_order: int = 1
     """
     x = asarray(f)
     axes = tuple(range(x.ndim)) if axis is None else _axes(axis, x.ndim)
-    steps = _steps(x, axes, varargs)
+    spacings = _spacings(x, axes, varargs)
     if edge_order > 2:
         raise ValueError("'edge_order' greater than 2 not supported")
     x = x.astype(np.float64) if x.dtype.kind in "iu" else x
     found = []
-    for d, h in zip(axes, steps, strict=True):
+    for d, h in zip(axes, spacings, strict=True):
         if x.shape[d] < edge_order + 1:
             raise ValueError(
                 explain("gradient", f"{x.shape[d]} elements", f"{edge_order + 1}", "take more")
@@ -118,7 +118,7 @@ def _axes(axis: Axis, ndim: int) -> tuple[int, ...]:
     return tuple(one_axis(d, ndim) for d in given)
 
 
-def _steps(x: Array, axes: tuple[int, ...], given: tuple[Any, ...]) -> list[Any]:
+def _spacings(x: Array, axes: tuple[int, ...], given: tuple[Any, ...]) -> list[Any]:
     """Return the distance of neighbours along each axis: a number, or an array of distances."""
     if not given:
         return [1.0] * len(axes)

@@ -218,7 +218,7 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
         if not (callable(self.pyfunc) and given):  # a decorator with options; no arrays
             return super().__call__(*args, **kwargs)
         if self.signature is not None:
-            return self._of_lanes(args, kwargs)
+            return self._with_signature(args, kwargs)
         ins = _operands(given)
         called = calling.Elements(
             self.pyfunc,
@@ -233,7 +233,7 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
         called = called._replace(otypes="".join(d.char for d in dtypes))
         return _mapped(called, calling.name_of(self.pyfunc), ins, dtypes)
 
-    def _of_lanes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _with_signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = at_once(super().__call__, *args, **kwargs)
         if found is None:
             raise TypeError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -153,7 +153,7 @@ def _count(x: Array, axes: tuple[int, ...], where: ArrayLike | NoValue, keepdims
     """Return how many elements each result is of."""
     if where is True or where is np._NoValue:
         return int(np.prod([x.shape[d] for d in axes], dtype=np.int64))
-    mask = broadcast(asarray(where, session=x.session), x.shape)
+    mask = broadcast(asarray(cast(ArrayLike, where), session=x.session), x.shape)
     return reduce("sum", mask, axes, np.dtype(np.intp), None, keepdims)
 
 

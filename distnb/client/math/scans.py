@@ -231,7 +231,7 @@ def reduceat(
     ufunc: np.ufunc,
     array: ArrayLike,
     indices: ArrayLike,
-    axis: int = 0,
+    axis: SupportsIndex = 0,
     dtype: DTypeLike | None = None,
     out: Out = None,
 ) -> Array:

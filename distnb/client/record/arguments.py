@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from distnb.geometry.layout import Layout
 from distnb.geometry.views import Placed
 
-__all__ = ["Axis", "Dist", "Grid", "NoValue", "Number", "Placeable", "Shape", "Subscript"]
+__all__ = ["Axis", "Dist", "Grid", "Nested", "NoValue", "Number", "Placeable", "Shape", "Subscript"]
 
 
 class Placeable(Protocol):
@@ -41,3 +41,5 @@ Number: TypeAlias = complex | np.generic
 _Item: TypeAlias = SupportsIndex | slice | EllipsisType | ArrayLike | None
 #: What is in brackets.
 Subscript: TypeAlias = _Item | tuple[_Item, ...]
+#: Arrays in lists in lists.
+Nested: TypeAlias = "ArrayLike | list[Nested]"

@@ -24,7 +24,7 @@ from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.operations import elementwise, settled
 from distnb.client.session.session import Session
-from distnb.client.signal.fft_commands import Step, run
+from distnb.client.signal.fft_commands import Transform, run
 
 __all__ = [
     "fft",
@@ -177,11 +177,11 @@ def _one(
     if name in ("irfft", "hfft") and n is None:
         length = 2 * (x.shape[d] - 1)
     if name in _HERMITIAN:
-        step = Step(_HERMITIAN[name], d, length, _OTHER_NORM[norm])
+        transform = Transform(_HERMITIAN[name], d, length, _OTHER_NORM[norm])
         if name == "hfft":
-            return _delivered(run(elementwise("conjugate", x), [step]), out)
-        return _delivered(elementwise("conjugate", run(x, [step])), out)
-    return _delivered(run(x, [Step(name, d, length, norm)]), out)
+            return _delivered(run(elementwise("conjugate", x), [transform]), out)
+        return _delivered(elementwise("conjugate", run(x, [transform])), out)
+    return _delivered(run(x, [Transform(name, d, length, norm)]), out)
 
 
 def _small(x: Array) -> np.ndarray:
@@ -332,24 +332,24 @@ def _several(
     if x.here is not None:
         found = watched(numpys.__name__, numpys, x.here, s, axes, norm)
         return _delivered(settled(x.session, np.asarray(found)), out)
-    steps = _steps(name, x.shape, s, axes, norm)
+    transforms = _transforms(name, x.shape, s, axes, norm)
     kind = {"rfft": "fft", "irfft": "ifft"}.get(name, name)
-    others = [step._replace(name=kind) for step in steps[:-1]]
+    others = [transform._replace(name=kind) for transform in transforms[:-1]]
     if name == "rfft":
-        return _delivered(run(x, [steps[-1], *others[::-1]]), out)
+        return _delivered(run(x, [transforms[-1], *others[::-1]]), out)
     if name == "irfft":
-        return _delivered(run(x, [*others, steps[-1]]), out)
-    return _delivered(run(x, steps[::-1]) if steps else x.astype(complex), out)
+        return _delivered(run(x, [*others, transforms[-1]]), out)
+    return _delivered(run(x, transforms[::-1]) if transforms else x.astype(complex), out)
 
 
-def _steps(
+def _transforms(
     name: str,
     shape: tuple[int, ...],
     s: Sequence[int] | None,
     axes: Sequence[int] | None,
     norm: str | None,
-) -> list[Step]:
-    """Return a step for each axis, with the lengths that NumPy would take."""
+) -> list[Transform]:
+    """Return a transform for each axis, with the lengths that NumPy would take."""
     ndim = len(shape)
     if axes is None:
         axes = range(ndim) if s is None else range(-len(s), 0)
@@ -358,7 +358,7 @@ def _steps(
     found = [shape[d] if n in (-1, None) else int(n) for n, d in zip(lengths, where, strict=True)]
     if s is None and name == "irfft":
         found[-1] = 2 * (shape[where[-1]] - 1)
-    return [Step(name, d, n, norm) for d, n in zip(where, found, strict=True)]
+    return [Transform(name, d, n, norm) for d, n in zip(where, found, strict=True)]
 
 
 # -- frequencies -------------------------------------------------------------------------------

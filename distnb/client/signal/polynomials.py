@@ -34,10 +34,10 @@ def polyval(p: ArrayLike, x: ArrayLike) -> Array:
     The result lies as ``x``; coefficients on the engines are sent one by one.
     """
     session = session_of(x, p)
-    at, factors = asarray(x, session=session), p if isinstance(p, Array) else np.asarray(p)
+    at, coefficients = asarray(x, session=session), p if isinstance(p, Array) else np.asarray(p)
     y = zeros_like(at)
-    for i in range(len(factors)):
-        y = y * at + factors[i]
+    for i in range(len(coefficients)):
+        y = y * at + coefficients[i]
     return y
 
 

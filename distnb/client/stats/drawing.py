@@ -40,7 +40,7 @@ class Source:
 
     def _draw(
         self, kind: str, args: tuple[Any, ...], size: Size, dtype: DTypeLike, dist: Dist, grid: Grid
-    ) -> Any:
+    ) -> Array:
         """Draw an array with parameters that are numbers."""
         session = need(self._session)
         shape = () if size is None else lengths(size)
@@ -61,7 +61,7 @@ class Source:
         grid: Grid,
         dtype: DTypeLike = np.float64,
         of: DTypeLike = np.float64,
-    ) -> Any:
+    ) -> Array:
         """Draw an array of a row of ``samplers.SAMPLERS``; parameters may be arrays."""
         given: list[Any] = [a if isinstance(a, Array) else np.asarray(a)[()] for a in args]
         if not any(a.ndim for a in given):
@@ -84,7 +84,7 @@ class Source:
         shape: Ints,
         dtype: np.dtype,
         of: DTypeLike,
-    ) -> Any:
+    ) -> Array:
         """Draw in the notebook."""
         hosts: list[Any] = [a.here if isinstance(a, Array) else a for a in given]
         args = tuple(np.array(np.broadcast_to(a, shape), of) for a in hosts)
@@ -104,7 +104,7 @@ class Source:
         layout: Layout,
         dtype: np.dtype,
         of: DTypeLike,
-    ) -> Any:
+    ) -> Array:
         """Draw on the engines: the parameters are brought to where the result lies."""
         arrays, args = [], []
         for a in given:

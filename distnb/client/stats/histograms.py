@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -274,7 +274,7 @@ def _points(sample: Array | np.ndarray | Sequence[ArrayLike], session: Session) 
         return asarray(sample, session=session)
     columns = [asarray(c, session=session) for c in sample]
     if not isinstance(sample, list | tuple) or columns[0].ndim == 0:
-        columns = [asarray(sample, session=session)]
+        columns = [asarray(cast(ArrayLike, sample), session=session)]
     kind = np.result_type(*(c.dtype for c in columns))
     made = empty((columns[0].shape[0], len(columns)), kind, session=session)
     for i, column in enumerate(columns):

@@ -1,4 +1,4 @@
-"""``median``, ``quantile`` and their like: elements of sorted 1-D slices, interpolated.
+"""``median``, ``quantile`` and their like: elements at positions of sorted slices, interpolated.
 
 Which positions follows from the length of the 1-D slices alone; where NaN are left out, from how
 many are left, which the engines count. The elements are selected where they are.
@@ -49,9 +49,9 @@ def selected(x: Array, axes: Ints, at: Array | np.ndarray) -> Array:
     to be split instead, it is, so that 1-D slices are whole.
     """
     session = x.session
-    lanes = table.selecting_layout(x.placed, axes, session.size)
-    source = in_layout(x, lanes)
-    layout = table.selected_layout(lanes, axes)
+    wanted = table.selecting_layout(x.placed, axes, session.size)
+    source = in_layout(x, wanted)
+    layout = table.selected_layout(wanted, axes)
     there = as_dist(at, session)
     kept = table.reduced_shape(x.shape, axes, keepdims=False)
     wide = there[(slice(None), *[None] * (len(kept) + 1 - there.ndim))]
@@ -65,8 +65,7 @@ def selected(x: Array, axes: Ints, at: Array | np.ndarray) -> Array:
 
 # -- positions ---------------------------------------------------------------------------------
 # As in Hyndman and Fan, "Sample quantiles in statistical packages", 1996, whose names NumPy uses.
-# All work on numbers and arrays of NumPy, and on distributed ones where 1-D slices differ in
-# length.
+# All work on numbers and arrays of NumPy, and on distributed ones where slices differ in length.
 
 
 def _continuous(alpha: float, beta: float) -> Callable[[Any, Any], Any]:
@@ -123,7 +122,7 @@ def _neighbours(at: Numbers, n: Array | int) -> tuple[Any, Any]:
 def _interpolated(
     x: Array, axes: Ints, q: np.ndarray, method: str, n: Array | int, weak: bool
 ) -> Array:
-    """Return quantiles of 1-D slices with ``n`` elements before the NaN left out: [q, *kept].
+    """Return quantiles of slices with ``n`` elements before the NaN that are left out: [q, *kept].
 
     ``n`` is a number, where NaN count; or an array: [*kept].
     """

@@ -54,7 +54,7 @@ class Generator(Shuffler):
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Draw floats uniformly from [0, 1)."""
         return self._standard("uniform", (0.0, 1.0), size, dtype, out, dist, grid)
 
@@ -66,7 +66,7 @@ class Generator(Shuffler):
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Draw floats uniformly from [low, high)."""
         ends = _plain(low, high)
         if ends is None:
@@ -83,7 +83,7 @@ class Generator(Shuffler):
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Draw floats from the standard normal distribution."""
         return self._standard("normal", (0.0, 1.0), size, dtype, out, dist, grid)
 
@@ -95,7 +95,7 @@ class Generator(Shuffler):
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Draw floats from a normal distribution."""
         plain = _plain(loc, scale)
         if plain is None:
@@ -112,13 +112,13 @@ class Generator(Shuffler):
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Draw floats from the exponential distribution with mean 1; by inversion."""
         return self._standard("exponential", (1.0,), size, dtype, out, dist, grid)
 
     def exponential(
         self, scale: ArrayLike = 1.0, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> Array:
         """Draw floats from an exponential distribution with mean ``scale``."""
         plain = _plain(scale)
         if plain is None:
@@ -135,7 +135,7 @@ class Generator(Shuffler):
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Draw floats from the gamma distribution with scale 1."""
         kind, size = floating(dtype), _size_of(out, size, dtype)
         return delivered(self._sample("standard_gamma", (shape,), size, dist, grid, kind), out)
@@ -148,7 +148,7 @@ class Generator(Shuffler):
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Draw floats from a gamma distribution."""
         return self._sample("gamma", (shape, scale), size, dist, grid)
 
@@ -162,7 +162,7 @@ class Generator(Shuffler):
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Draw integers from [low, high), or [low, high] with ``endpoint``."""
         ends: Any = (0, low) if high is None else (low, high)
         kind = numeric(dtype)
@@ -183,19 +183,19 @@ class Generator(Shuffler):
 
     def beta(
         self, a: ArrayLike, b: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> Array:
         """Draw floats from a beta distribution."""
         return self._sample("beta", (a, b), size, dist, grid)
 
     def binomial(
         self, n: ArrayLike, p: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> Array:
         """Draw numbers of successes among ``n`` trials."""
         return self._sample("binomial", (n, p), size, dist, grid, np.int64)
 
     def chisquare(
         self, df: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> Array:
         """Draw floats from a chi-square distribution."""
         return self._sample("chisquare", (df,), size, dist, grid)
 
@@ -207,13 +207,13 @@ class Generator(Shuffler):
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Draw floats from an F distribution."""
         return self._sample("f", (dfnum, dfden), size, dist, grid)
 
     def geometric(
         self, p: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> Array:
         """Draw numbers of trials up to the first success."""
         return self._sample("geometric", (p,), size, dist, grid, np.int64)
 
@@ -225,7 +225,7 @@ class Generator(Shuffler):
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Draw floats from a Gumbel distribution."""
         return self._sample("gumbel", (loc, scale), size, dist, grid)
 
@@ -238,7 +238,7 @@ class Generator(Shuffler):
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Draw numbers of good ones in samples without replacement."""
         return self._sample(
             "hypergeometric", (ngood, nbad, nsample), size, dist, grid, np.int64, np.int64
@@ -252,7 +252,7 @@ class Generator(Shuffler):
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Draw floats from a Laplace distribution."""
         return self._sample("laplace", (loc, scale), size, dist, grid)
 
@@ -264,7 +264,7 @@ class Generator(Shuffler):
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Draw floats from a logistic distribution."""
         return self._sample("logistic", (loc, scale), size, dist, grid)
 
@@ -276,19 +276,19 @@ class Generator(Shuffler):
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Draw floats whose logarithms are normal."""
         return self._sample("lognormal", (mean, sigma), size, dist, grid)
 
     def logseries(
         self, p: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> Array:
         """Draw integers from a logarithmic series distribution."""
         return self._sample("logseries", (p,), size, dist, grid, np.int64)
 
     def negative_binomial(
         self, n: ArrayLike, p: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> Array:
         """Draw numbers of failures before ``n`` successes."""
         return self._sample("negative_binomial", (n, p), size, dist, grid, np.int64)
 
@@ -300,7 +300,7 @@ class Generator(Shuffler):
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Draw floats from a noncentral chi-square distribution."""
         return self._sample("noncentral_chisquare", (df, nonc), size, dist, grid)
 
@@ -313,41 +313,41 @@ class Generator(Shuffler):
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Draw floats from a noncentral F distribution."""
         return self._sample("noncentral_f", (dfnum, dfden, nonc), size, dist, grid)
 
     def pareto(
         self, a: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> Array:
         """Draw floats from a Pareto II distribution."""
         return self._sample("pareto", (a,), size, dist, grid)
 
     def poisson(
         self, lam: ArrayLike = 1.0, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> Array:
         """Draw integers from a Poisson distribution."""
         return self._sample("poisson", (lam,), size, dist, grid, np.int64)
 
     def power(
         self, a: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> Array:
         """Draw floats in [0, 1] from a power distribution."""
         return self._sample("power", (a,), size, dist, grid)
 
     def rayleigh(
         self, scale: ArrayLike = 1.0, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> Array:
         """Draw floats from a Rayleigh distribution."""
         return self._sample("rayleigh", (scale,), size, dist, grid)
 
-    def standard_cauchy(self, size: Size = None, *, dist: Dist = None, grid: Grid = None) -> Any:
+    def standard_cauchy(self, size: Size = None, *, dist: Dist = None, grid: Grid = None) -> Array:
         """Draw floats from the standard Cauchy distribution."""
         return self._sample("standard_cauchy", (), size, dist, grid)
 
     def standard_t(
         self, df: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> Array:
         """Draw floats from Student's t distribution."""
         return self._sample("standard_t", (df,), size, dist, grid)
 
@@ -360,7 +360,7 @@ class Generator(Shuffler):
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Draw floats from a triangular distribution."""
         return self._sample("triangular", (left, mode, right), size, dist, grid)
 
@@ -372,7 +372,7 @@ class Generator(Shuffler):
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Draw angles from a von Mises distribution."""
         return self._sample("vonmises", (mu, kappa), size, dist, grid)
 
@@ -384,17 +384,19 @@ class Generator(Shuffler):
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Draw floats from a Wald (inverse Gaussian) distribution."""
         return self._sample("wald", (mean, scale), size, dist, grid)
 
     def weibull(
         self, a: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> Array:
         """Draw floats from a Weibull distribution."""
         return self._sample("weibull", (a,), size, dist, grid)
 
-    def zipf(self, a: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None) -> Any:
+    def zipf(
+        self, a: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
+    ) -> Array:
         """Draw integers from a Zipf distribution."""
         return self._sample("zipf", (a,), size, dist, grid, np.int64)
 
@@ -407,14 +409,14 @@ class Generator(Shuffler):
         out: Array | None,
         dist: Dist,
         grid: Grid,
-    ) -> Any:
+    ) -> Array:
         """Draw numbers without parameters, into an array that may be given."""
         shape = _size_of(out, size, dtype)
         return delivered(self._draw(kind, args, shape, floating(dtype), dist, grid), out)
 
     def _scaled(
         self, kind: str, loc: ArrayLike, scale: ArrayLike, size: Size, dist: Dist, grid: Grid
-    ) -> Any:
+    ) -> Array:
         """Draw standard numbers, times arrays, plus arrays."""
         return self._sample(f"scaled_{kind}", (loc, scale), size, dist, grid)
 
@@ -429,7 +431,7 @@ class Generator(Shuffler):
         return [Generator(_mixed(self.seed, w), self._session) for w in words]
 
 
-def _size_of(out: Array | None, size: Size, dtype: DTypeLike) -> Any:
+def _size_of(out: Array | None, size: Size, dtype: DTypeLike) -> Size:
     """Return the size that is asked for, by itself or by an array to draw into."""
     if out is None:
         return size

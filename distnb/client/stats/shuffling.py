@@ -34,7 +34,7 @@ class Shuffler(Source):
 
     def permutation(
         self, x: ArrayLike, axis: int = 0, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> Array:
         """Return the numbers below ``x`` in random order, or an array's slices along an axis.
 
         The order is that of random keys of 64 bits. Keys are sorted, elements sent where they
@@ -52,8 +52,8 @@ class Shuffler(Source):
             raise TypeError(explain("array", type(x).__name__, "a DistArray", "use permutation()"))
         x[...] = self.permutation(x, axis)
 
-    def permuted(self, x: ArrayLike, *, axis: int | None = None, out: Array | None = None) -> Any:
-        """Bring each 1-D slice along an axis into an order of its own; without one, all elements."""
+    def permuted(self, x: ArrayLike, *, axis: int | None = None, out: Array | None = None) -> Array:
+        """Bring each 1-D slice along an axis into an order of its own; without, all elements."""
         a = x if isinstance(x, Array) else asarray(x)
         if axis is None:
             found = reshape(self.permutation(reshape(a, (-1,))), a.shape)
@@ -77,7 +77,7 @@ class Shuffler(Source):
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Choose among the numbers below ``a``, or among an array's slices along an axis.
 
         With ``p``, each is chosen with its probability: by looking up uniform numbers in the sums
@@ -101,7 +101,7 @@ class Shuffler(Source):
 
     def _with_replacement(
         self, n: int, shape: Ints, p: ArrayLike | None, dist: Dist, grid: Grid
-    ) -> Any:
+    ) -> Array:
         if p is None:
             return self._draw("integers", (0, n), shape, np.int64, dist, grid)
         u = self._draw("uniform", (0.0, 1.0), shape, np.float64, dist, grid)
@@ -111,7 +111,7 @@ class Shuffler(Source):
 
     def _without_replacement(
         self, n: int, shape: Ints, p: ArrayLike | None, dist: Dist, grid: Grid
-    ) -> Any:
+    ) -> Array:
         if p is None:
             order = self._order(n, dist, grid)
         else:
@@ -123,7 +123,7 @@ class Shuffler(Source):
             return first.copy()
         return reshape(first, shape)
 
-    def _order(self, n: int, dist: Dist, grid: Grid, like: Array | None = None) -> Any:
+    def _order(self, n: int, dist: Dist, grid: Grid, like: Array | None = None) -> Array:
         """Return the numbers below n in random order: sorted keys that end in the number.
 
         The keys differ in as many bits as the numbers leave, which is 34 for 2**30 of them; where
@@ -150,7 +150,7 @@ class Shuffler(Source):
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Draw how often each category occurs in ``n`` trials: binomial numbers of those left."""
         chances = np.asarray(pvals, np.float64)
         if not isinstance(n, Array):
@@ -159,7 +159,7 @@ class Shuffler(Source):
         share = np.divide(chances, rest, out=np.zeros_like(chances), where=rest > 0)
         share = np.minimum(share, 1.0)
 
-        def draw(j: int, left: ArrayLike) -> Any:
+        def draw(j: int, left: ArrayLike) -> Array:
             return self._sample("binomial", (left, share[..., j]), None, dist, grid, np.int64)
 
         return self._counts(n, chances.shape, size, draw, dist, grid)
@@ -173,14 +173,14 @@ class Shuffler(Source):
         *,
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Draw how many of each color are in a sample without replacement."""
         numbers = np.asarray(colors)
         numpys: Any = np.random.default_rng(0)
         numpys.multivariate_hypergeometric(numbers, nsample, 0, method)  # raises what NumPy raises
         rest = np.cumsum(numbers[::-1])[::-1] - numbers
 
-        def draw(j: int, left: ArrayLike) -> Any:
+        def draw(j: int, left: ArrayLike) -> Array:
             args = numbers[j], rest[j], left
             return self._sample("hypergeometric", args, None, dist, grid, np.int64, np.int64)
 
@@ -194,7 +194,7 @@ class Shuffler(Source):
         draw: Callable[[int, ArrayLike], Array],
         dist: Dist,
         grid: Grid,
-    ) -> Any:
+    ) -> Array:
         """Draw category by category; what is left is of the last one."""
         outer = n.shape if isinstance(n, Array) else np.shape(n)
         outer = np.broadcast_shapes(outer, shape[:-1]) if size is None else lengths(size)
@@ -211,7 +211,7 @@ class Shuffler(Source):
 
     def dirichlet(
         self, alpha: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
-    ) -> Any:
+    ) -> Array:
         """Draw vectors of positive numbers with sum 1: gamma numbers over their sum."""
         weights = np.asarray(alpha, np.float64)
         np.random.default_rng(0).dirichlet(weights, 0)  # raises what NumPy raises
@@ -231,7 +231,7 @@ class Shuffler(Source):
         method: str = "svd",
         dist: Dist = None,
         grid: Grid = None,
-    ) -> Any:
+    ) -> Array:
         """Draw normal vectors: standard ones times a root of the covariance (of the notebook)."""
         center, spread = np.asarray(mean, np.float64), np.asarray(cov, np.float64)
         numpys: Any = np.random.default_rng(0)
@@ -261,14 +261,14 @@ def _beside(a: Array) -> tuple[Any, Any]:
     return (None if a.here is not None else a), None
 
 
-def _sums(p: ArrayLike, session: Session) -> Any:
+def _sums(p: ArrayLike, session: Session) -> Array:
     """Return the sums of probabilities; of those in the notebook they never depend on engines."""
     if isinstance(p, Array) and p.here is None:
         return cumsum(p)
     return asarray(np.cumsum(np.asarray(p, np.float64)), session=session)
 
 
-def _take(a: Array, index: Array | slice, axis: int) -> Any:
+def _take(a: Array, index: Array | slice, axis: int) -> Array:
     return a[(*[slice(None)] * axis, index)]
 
 
