@@ -32,9 +32,6 @@ ISLAND = 60
 ISLANDS: dict[str, str] = {
     "distnb.client.array.migration": "what a method of the one class does, kept out of the class",
     "distnb.client.math.pickling": "the only module that imports cloudpickle",
-    "distnb.client.batching.deferred": "a mechanism of its own, told in docs/architecture.md",
-    "distnb.client.batching.failures": "from engines' failures to one exception, tested alone",
-    "distnb.client.session.observing": "any thread may call it: no lock of the session is taken",
     "distnb.client.batching.user_functions": "which functions engines have: a state of its own",
     "distnb.client.transport.spmd": "each transport is a module of its own",
     "distnb.engines.fusion.fp_flags": "what depends on the processor",

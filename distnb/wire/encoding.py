@@ -15,6 +15,7 @@ import numpy as np
 from distnb.geometry import axes
 from distnb.geometry.layout import Grid, Layout
 from distnb.geometry.views import View
+from distnb.ops.scalars import NUMBERS, PYTHON_SCALARS
 from distnb.wire.protocol import (
     FUNCTION,
     Apply,
@@ -65,7 +66,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
         ),
         *(Layout, Grid, View),
         *axes.KINDS.values(),
-        *(bool, int, float, complex),
+        *NUMBERS,
     )
 }
 
@@ -290,10 +291,6 @@ def _round(command: Any) -> Command:
     raise ValueError(f"got a command {kind!r}")
 
 
-#: Types of scalars that travel as they are.
-_PLAIN = frozenset(("bool", "int", "float", "complex"))
-
-
 def filled(command: Any, values: tuple[Any, ...]) -> Any:
     """Return a command with the values of its Params."""
     if isinstance(command, Apply):
@@ -318,4 +315,4 @@ def _value(x: Any, values: tuple[Any, ...]) -> Any:
     value = values[x.index]
     if x.kind == FUNCTION:
         return Function(value)
-    return value if x.kind in _PLAIN else Typed(x.kind, value)
+    return value if x.kind in PYTHON_SCALARS else Typed(x.kind, value)

@@ -77,7 +77,7 @@ def check_fallback(client, reason):
         assert reason in session.transport.kind
         assert works(session)
     assert (
-        on_engines(client, "import distnb.engines.server.entry as e; found = len(e._ROADS)")
+        on_engines(client, "import distnb.engines.server.entry as e; found = len(e._SERVERS)")
         == [1] * 3
     )
 
@@ -167,14 +167,14 @@ def opened(client, host):
     mine = zmq.curve_keypair()
     code = f"""
 import distnb.engines.server.entry as e
-found = e.open_road({mine[0].decode()!r}, {host!r})
+found = e.open_server({mine[0].decode()!r}, {host!r})
 """
     context = zmq.Context()
     try:
         yield context, mine, on_engines(client, code)[0]
     finally:
         context.destroy(linger=0)
-        client[:].execute(f"e.close_road({mine[0].decode()!r})", block=True)
+        client[:].execute(f"e.close_server({mine[0].decode()!r})", block=True)
 
 
 def test_only_the_client_with_the_key_gets_in_from_elsewhere(engines, client):
@@ -364,7 +364,7 @@ def test_nothing_is_left(engines, client, newcomer):
     def state():
         engines.flush()
         code = "import gc, os, distnb.engines.server.entry as e; gc.collect()\n"  # mapped memory has an fd
-        code += "found = len(e._ROADS), len(e._WORKERS), len(os.listdir('/proc/self/fd'))"
+        code += "found = len(e._SERVERS), len(e._WORKERS), len(os.listdir('/proc/self/fd'))"
         return on_engines(client, code), len(list(Path("/proc/self/fd").iterdir()))
 
     for k in range(4):

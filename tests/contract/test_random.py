@@ -216,7 +216,7 @@ def test_permutation_of_slices(session):
 
 
 def test_permuted(session):
-    """Each lane has an order of its own; all together have one."""
+    """Each slice has an order of its own; all together have one."""
     x = np.arange(48).reshape(12, 4)
     found = []
     for dist in ("block", ("*", "cyclic"), "replicated"):

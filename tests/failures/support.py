@@ -510,7 +510,7 @@ CASES = {
     "fft of columns": Case(lambda x, w: x.fft.fft2(w.a * 1j), _collective("pencils")),
     "fft of real elements": Case(lambda x, w: x.fft.fft2(w.a), _collective("pencils")),
     "fft, bringing": Case(lambda x, w: x.fft.fft(w.b, axis=0), _apply("copy")),
-    "fft of one lane": Case(lambda x, w: x.fft.rfft(w.row), _collective("fft")),
+    "fft of one slice": Case(lambda x, w: x.fft.rfft(w.row), _collective("fft")),
     "random numbers": Case(
         lambda x, w: dnb.random.default_rng(1).poisson(w.a),
         _collective("sample"),

@@ -201,6 +201,14 @@ def test_who_may_import_a_room_is_what_the_arrows_allow():
         assert told == (not arrows.against(f"{source}.other", item)), (source, target)
 
 
+def test_modules_that_the_pages_name_are_there():
+    """Also in the text: ``client.record.operations.elementwise`` in backticks."""
+    sides = "|".join(room.partition(".")[2] for room in arrows.ORDER if room.count(".") == 1)
+    for page in PAGES:
+        for name in re.findall(rf"`((?:{sides})(?:\.[a-z_]+)+)`", page.read_text(encoding="utf-8")):
+            assert pkgutil.resolve_name(f"distnb.{name}") is not None, (page, name)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
     text = page.read_text(encoding="utf-8")

@@ -18,7 +18,7 @@ from distnb.geometry.layout import (
 )
 from distnb.geometry.views import Placed, View
 from distnb.plans.traffic import (
-    held,
+    counts,
     pairs,
     reduction,
     traffic,
@@ -72,7 +72,7 @@ def test_totals_are_the_sums_over_all_plans(data, shape, size):
 @given(st.data(), shapes(3), SIZES)
 def test_what_is_held(data, shape, size):
     operand = data.draw(placed(shape, size))
-    assert held(operand, size).tolist() == [operand.held(r) for r in range(size)]
+    assert counts(operand, size).tolist() == [operand.held(r) for r in range(size)]
 
 
 @given(st.data(), shapes(3), SIZES)

@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.array.distarray import DistArray
+from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import check_device, stands_for
 
@@ -19,36 +21,38 @@ __all__ = ["VERSION"]
 VERSION = "2024.12"
 
 
-def _kind(x: Any) -> Any:
+def _kind(x: object) -> Any:
     """Return the dtype of an array, and anything else as it is."""
     return x.dtype if isinstance(x, DistArray) else x
 
 
 @stands_for(np.result_type)
-def result_type(*arrays_and_dtypes: Any) -> np.dtype:
+def result_type(*arrays_and_dtypes: DTypeLike | ArrayLike) -> np.dtype:
     """Return the dtype that arrays, dtypes and Python numbers are promoted to, as NumPy's."""
     return np.result_type(*map(_kind, arrays_and_dtypes))
 
 
 @stands_for(np.can_cast)
-def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
+def can_cast(from_: DTypeLike | Array, to: DTypeLike, casting: str = "safe") -> bool:
     """Tell whether a dtype can be cast to another, as NumPy's; only the array's dtype counts."""
     return np.can_cast(_kind(from_), _kind(to), casting)  # type: ignore[arg-type]
 
 
-def isdtype(dtype: Any, kind: Any) -> bool:
+def isdtype(dtype: Any, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
     """Tell whether a dtype is of a kind, such as ``'real floating'``, as NumPy's."""
     return np.isdtype(dtype, kind)
 
 
 @stands_for(np.astype)
-def astype(x: DistArray, dtype: Any, /, *, copy: bool = True, device: Any = None) -> DistArray:
+def astype(
+    x: DistArray, dtype: DTypeLike, /, *, copy: bool = True, device: str | None = None
+) -> DistArray:
     """Return a copy with another dtype; the elements stay where they are."""
     check_device(device)
     return asarray(x).astype(dtype, copy=copy)
 
 
-def iinfo(type: Any, /) -> np.iinfo:
+def iinfo(type: DTypeLike | Array, /) -> np.iinfo:
     """Return the limits of an integer dtype, or of that of an array."""
     return np.iinfo(_kind(type))
 
@@ -63,7 +67,7 @@ class finfo:  # noqa: N801 - NumPy's name
     1.1920928955078125e-07
     """
 
-    def __init__(self, type: Any, /) -> None:
+    def __init__(self, type: DTypeLike | Array, /) -> None:
         self._numpys = np.finfo(_kind(type))
         self.bits = self._numpys.bits
         self.dtype = self._numpys.dtype
@@ -78,7 +82,7 @@ class finfo:  # noqa: N801 - NumPy's name
 
 
 @stands_for(np.from_dlpack)
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> DistArray:
+def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = None) -> DistArray:
     """Make a distributed array of another library's; a DistArray is returned as it is.
 
     Raises

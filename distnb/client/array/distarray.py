@@ -6,10 +6,12 @@ here, from specs alone; what is wrong raises here, with NumPy's exception types.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Sequence
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.array.migration import move
 from distnb.client.array.printing import array_str
@@ -21,6 +23,7 @@ from distnb.client.math.reductions import any_, mean, std, var
 from distnb.client.math.scans import accumulate, cumprod, cumsum, outer, reduceat
 from distnb.client.math.ufuncs import clip, round_
 from distnb.client.record.advanced_indexing import get_advanced, is_advanced, put_advanced
+from distnb.client.record.arguments import Axis, Dist, Grid, Number, Shape, Subscript
 from distnb.client.record.array import Array, numeric
 from distnb.client.record.indexing import index_view, one_axis, some_axes
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
@@ -83,7 +86,7 @@ class DistArray(Array):
     """
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
     __array_priority__ = 1000
 
     #: Set by the package root, which the client does not import: the module :mod:`distnb`.
@@ -131,13 +134,10 @@ class DistArray(Array):
             return found.copy()
         return read(self)
 
-    def item(self, *index: Any) -> Any:
+    def item(self, *index: SupportsIndex | tuple[SupportsIndex, ...]) -> Any:
         """Return one element as a Python scalar."""
-        one = (
-            self[index[0] if len(index) == 1 and isinstance(index[0], tuple) else index]
-            if index
-            else self
-        )
+        at: Any = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
+        one = self[at] if index else self
         if isinstance(one, DistArray) and one.size != 1:
             raise ValueError(
                 explain(
@@ -150,7 +150,7 @@ class DistArray(Array):
         """Return the elements as nested lists; obeys the gather budget."""
         return self.__array__().tolist()
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
             raise ValueError(
                 explain("copy", False, "None or True", "gathering always copies; use to_numpy()")
@@ -209,7 +209,7 @@ class DistArray(Array):
 
     # -- views -------------------------------------------------------------------------------
 
-    def __getitem__(self, key: Any) -> DistArray:
+    def __getitem__(self, key: Subscript) -> DistArray:
         if is_advanced(key):
             return get_advanced(self, key)
         view, is_element = index_view(self.dview, key)
@@ -217,7 +217,7 @@ class DistArray(Array):
         # As in NumPy, an index of all axes takes the element's value of now, not a view.
         return taken(found) if is_element else found
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: Subscript, value: ArrayLike) -> None:
         if is_advanced(key):
             put_advanced(self, key, value)
             return
@@ -235,7 +235,7 @@ class DistArray(Array):
             raise ValueError(explain("array", f"{self.ndim} axes", "at least 2", "add an axis"))
         return self.swapaxes(-1, -2)
 
-    def transpose(self, *axes: Any) -> DistArray:
+    def transpose(self, *axes: Axis) -> DistArray:
         """Return a view with its axes in another order."""
         order = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple | list) else axes
         if not order or order[0] is None:
@@ -254,7 +254,7 @@ class DistArray(Array):
         order[i], order[j] = order[j], order[i]
         return self.alias(self.dview.transpose(order))
 
-    def squeeze(self, axis: Any = None) -> DistArray:
+    def squeeze(self, axis: Axis = None) -> DistArray:
         """Return a view without axes of length 1."""
         axes = (
             [d for d, n in enumerate(self.shape) if n == 1]
@@ -279,7 +279,7 @@ class DistArray(Array):
         """Return a new array with the same elements, which stay where they are."""
         return copied(self, self.dtype, stay(self, self.dtype))
 
-    def astype(self, dtype: Any, casting: str = "unsafe", copy: bool = True) -> DistArray:
+    def astype(self, dtype: DTypeLike, casting: str = "unsafe", copy: bool = True) -> DistArray:
         """Return a copy with another dtype (or itself, with ``copy=False`` and the same dtype)."""
         to = numeric(dtype)
         if not np.can_cast(self.dtype, to, casting):  # type: ignore[arg-type]
@@ -291,7 +291,7 @@ class DistArray(Array):
             return self
         return copied(self, to, stay(self, to))
 
-    def redistribute(self, dist: Any = None, grid: Any = None) -> DistArray:
+    def redistribute(self, dist: Dist = None, grid: Grid = None) -> DistArray:
         """Return a new array with the same elements in another layout.
 
         Parameters
@@ -307,12 +307,17 @@ class DistArray(Array):
         return copied(self, self.dtype, layout_for(self.shape, self.session, dist, grid))
 
     def sort(
-        self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+        self,
+        axis: SupportsIndex | None = -1,
+        kind: str | None = None,
+        order: None = None,
+        *,
+        stable: bool | None = None,
     ) -> None:
         """Sort in place along an axis, as :func:`distnb.sort`; the array stays where it is."""
         sort_into(self, axis, kind, order, stable=stable)
 
-    def fill(self, value: Any) -> None:
+    def fill(self, value: Number) -> None:
         """Set all elements to a scalar."""
         self[...] = value
 
@@ -352,7 +357,11 @@ class DistArray(Array):
         )
 
     def __array_function__(
-        self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any
+        self,
+        func: Callable[..., Any],
+        types: Collection[type],
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
     ) -> Any:
         found = FUNCTIONS.get(func)
         if found is None:
@@ -380,7 +389,7 @@ class DistArray(Array):
         """Always ``'cpu'``; where the elements are is in ``layout``."""
         return DEVICE
 
-    def to_device(self, device: Any, /, *, stream: Any = None) -> DistArray:
+    def to_device(self, device: str, /, *, stream: None = None) -> DistArray:
         """Return the array itself: there is one device."""
         if device != self.device or stream is not None:
             raise ValueError(
@@ -393,9 +402,9 @@ class DistArray(Array):
     def __dlpack__(
         self,
         *,
-        stream: Any = None,
+        stream: object = None,
         max_version: tuple[int, int] | None = None,
-        dl_device: Any = None,
+        dl_device: tuple[IntEnum, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
         """Return a capsule of a copy in the notebook; obeys the gather budget."""
@@ -410,55 +419,126 @@ class DistArray(Array):
 
     # -- reductions --------------------------------------------------------------------------
 
-    def sum(self, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):  # type: ignore[no-untyped-def]
+    def sum(
+        self,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
+        out: Array | None = None,
+        keepdims: bool = False,
+        initial: Number | None = None,
+        where: ArrayLike = True,
+    ) -> DistArray:
         """Sum over ``axis``; the result is held by every engine along it."""
         return reduce("sum", self, axis, dtype, out, keepdims, initial, where)
 
-    def prod(self, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):  # type: ignore[no-untyped-def]
+    def prod(
+        self,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
+        out: Array | None = None,
+        keepdims: bool = False,
+        initial: Number | None = None,
+        where: ArrayLike = True,
+    ) -> DistArray:
         """Product over ``axis``."""
         return reduce("prod", self, axis, dtype, out, keepdims, initial, where)
 
-    def min(self, axis=None, out=None, keepdims=False, initial=None, where=True):  # type: ignore[no-untyped-def]
+    def min(
+        self,
+        axis: Axis = None,
+        out: Array | None = None,
+        keepdims: bool = False,
+        initial: Number | None = None,
+        where: ArrayLike = True,
+    ) -> DistArray:
         """Minimum over ``axis``."""
         return reduce("min", self, axis, None, out, keepdims, initial, where)
 
-    def max(self, axis=None, out=None, keepdims=False, initial=None, where=True):  # type: ignore[no-untyped-def]
+    def max(
+        self,
+        axis: Axis = None,
+        out: Array | None = None,
+        keepdims: bool = False,
+        initial: Number | None = None,
+        where: ArrayLike = True,
+    ) -> DistArray:
         """Maximum over ``axis``."""
         return reduce("max", self, axis, None, out, keepdims, initial, where)
 
-    def any(self, axis=None, out=None, keepdims=False, where=True):  # type: ignore[no-untyped-def]
+    def any(
+        self,
+        axis: Axis = None,
+        out: Array | None = None,
+        keepdims: bool = False,
+        where: ArrayLike = True,
+    ) -> DistArray:
         """Tell whether any element is true."""
         return reduce("any", self, axis, None, out, keepdims, None, where)
 
-    def all(self, axis=None, out=None, keepdims=False, where=True):  # type: ignore[no-untyped-def]
+    def all(
+        self,
+        axis: Axis = None,
+        out: Array | None = None,
+        keepdims: bool = False,
+        where: ArrayLike = True,
+    ) -> DistArray:
         """Tell whether all elements are true."""
         return reduce("all", self, axis, None, out, keepdims, None, where)
 
-    def argmin(self, axis=None, out=None, keepdims=False):  # type: ignore[no-untyped-def]
+    def argmin(
+        self, axis: SupportsIndex | None = None, out: Array | None = None, keepdims: bool = False
+    ) -> DistArray:
         """Position of the first minimum."""
         return reduce("argmin", self, axis, None, out, keepdims)
 
-    def argmax(self, axis=None, out=None, keepdims=False):  # type: ignore[no-untyped-def]
+    def argmax(
+        self, axis: SupportsIndex | None = None, out: Array | None = None, keepdims: bool = False
+    ) -> DistArray:
         """Position of the first maximum."""
         return reduce("argmax", self, axis, None, out, keepdims)
 
-    def mean(self, axis=None, dtype=None, out=None, keepdims=False, where=True):  # type: ignore[no-untyped-def]
+    def mean(
+        self,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
+        out: Array | None = None,
+        keepdims: bool = False,
+        where: ArrayLike = True,
+    ) -> DistArray:
         """Arithmetic mean over ``axis``."""
         return mean(self, axis, dtype, out, keepdims, where=where)
 
-    def var(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True):  # type: ignore[no-untyped-def]
+    def var(
+        self,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
+        out: Array | None = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        where: ArrayLike = True,
+    ) -> DistArray:
         """Variance over ``axis``."""
         return var(self, axis, dtype, out, ddof, keepdims, where=where)
 
-    def std(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True):  # type: ignore[no-untyped-def]
+    def std(
+        self,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
+        out: Array | None = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        where: ArrayLike = True,
+    ) -> DistArray:
         """Return the standard deviation over ``axis``."""
         return std(self, axis, dtype, out, ddof, keepdims, where=where)
 
-    def round(self, decimals: int = 0, out: Any = None) -> DistArray:
+    def round(self, decimals: int = 0, out: Array | None = None) -> DistArray:
         """Round to a number of decimals."""
         return round_(self, decimals, out)
 
-    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> DistArray:
+    def clip(
+        self, min: ArrayLike | None = None, max: ArrayLike | None = None, out: Array | None = None
+    ) -> DistArray:
         """Limit the elements to an interval."""
         return clip(self, min, max, out)
 
@@ -470,7 +550,7 @@ class DistArray(Array):
 
     # -- functions as methods ------------------------------------------------------------------
 
-    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> DistArray:
+    def reshape(self, *shape: Shape, order: str = "C", copy: bool | None = None) -> DistArray:
         """Return an array with the same elements in another shape; see :func:`distnb.reshape`."""
         return reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
@@ -488,7 +568,7 @@ class DistArray(Array):
         return Flat(self)
 
     @flat.setter
-    def flat(self, value: Any) -> None:
+    def flat(self, value: ArrayLike) -> None:
         Flat(self)[:] = value
 
     @property
@@ -497,16 +577,20 @@ class DistArray(Array):
         return self.dview.shape
 
     @shape.setter
-    def shape(self, shape: Any) -> None:
+    def shape(self, shape: Shape) -> None:
         set_shape(self, shape)
 
     def take(
-        self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise"
+        self,
+        indices: ArrayLike,
+        axis: SupportsIndex | None = None,
+        out: Array | None = None,
+        mode: str = "raise",
     ) -> DistArray:
         """Return elements at positions; see :func:`distnb.take`."""
         return take(self, indices, axis, out, mode)
 
-    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+    def put(self, indices: ArrayLike, values: ArrayLike, mode: str = "raise") -> None:
         """Assign to elements at C-order positions; see :func:`distnb.put`."""
         put(self, indices, values, mode)
 
@@ -514,11 +598,15 @@ class DistArray(Array):
         """Return where elements are not zero; see :func:`distnb.nonzero`."""
         return nonzero(self)
 
-    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> DistArray:
+    def compress(
+        self, condition: ArrayLike, axis: SupportsIndex | None = None, out: Array | None = None
+    ) -> DistArray:
         """Return what a condition chooses along an axis; see :func:`distnb.compress`."""
         return compress(condition, self, axis, out)
 
-    def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> DistArray:
+    def choose(
+        self, choices: Sequence[ArrayLike] | Array, out: Array | None = None, mode: str = "raise"
+    ) -> DistArray:
         """Return elements of several arrays, chosen by this one; see :func:`distnb.choose`."""
         return choose(self, choices, out, mode)
 
@@ -527,56 +615,86 @@ class DistArray(Array):
         return diagonal(self, offset, axis1, axis2)
 
     def trace(
-        self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+        self,
+        offset: int = 0,
+        axis1: int = 0,
+        axis2: int = 1,
+        dtype: DTypeLike | None = None,
+        out: Array | None = None,
     ) -> DistArray:
         """Return the sums of diagonals; see :func:`distnb.trace`."""
         return trace(self, offset, axis1, axis2, dtype, out)
 
-    def repeat(self, repeats: Any, axis: Any = None) -> DistArray:
+    def repeat(self, repeats: ArrayLike, axis: SupportsIndex | None = None) -> DistArray:
         """Return elements, each several times; see :func:`distnb.repeat`."""
         return repeat(self, repeats, axis)
 
-    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> DistArray:
+    def cumsum(
+        self,
+        axis: SupportsIndex | None = None,
+        dtype: DTypeLike | None = None,
+        out: Array | None = None,
+    ) -> DistArray:
         """Return running sums; see :func:`distnb.cumsum`."""
         return cumsum(self, axis, dtype, out)
 
-    def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> DistArray:
+    def cumprod(
+        self,
+        axis: SupportsIndex | None = None,
+        dtype: DTypeLike | None = None,
+        out: Array | None = None,
+    ) -> DistArray:
         """Return running products; see :func:`distnb.cumprod`."""
         return cumprod(self, axis, dtype, out)
 
     def argsort(
-        self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+        self,
+        axis: SupportsIndex | None = -1,
+        kind: str | None = None,
+        order: None = None,
+        *,
+        stable: bool | None = None,
     ) -> DistArray:
         """Return the positions of the elements in sorted order; see :func:`distnb.argsort`."""
         return argsort(self, axis, kind, order, stable=stable)
 
     def argpartition(
-        self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
+        self,
+        kth: ArrayLike,
+        axis: SupportsIndex | None = -1,
+        kind: str = "introselect",
+        order: None = None,
     ) -> DistArray:
         """Return the positions of a partition; see :func:`distnb.argpartition`."""
         return argpartition(self, kth, axis, kind, order)
 
     def partition(
-        self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
+        self,
+        kth: ArrayLike,
+        axis: SupportsIndex | None = -1,
+        kind: str = "introselect",
+        order: None = None,
     ) -> None:
         """Bring the elements into an order that is right at ``kth``, in place."""
         if not self.writeable:
             raise ValueError("partition array is read-only")
         self[...] = partition(self, kth, axis, kind, order)
 
-    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> DistArray:
+    def searchsorted(
+        self, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None
+    ) -> DistArray:
         """Find where elements belong in the sorted array; see :func:`distnb.searchsorted`."""
         return searchsorted(self, v, side, sorter)
 
-    def dot(self, b: Any, out: Any = None) -> DistArray:
+    def dot(self, b: ArrayLike, out: Array | None = None) -> DistArray:
         """Return the product with another array; see :func:`distnb.dot`."""
         return dot(self, b, out)
 
-    def tobytes(self, order: Any = "C") -> bytes:
+    def tobytes(self, order: Literal["C", "F", "A", "K"] | None = "C") -> bytes:
         """Return the elements as bytes; obeys the gather budget."""
         return self.__array__().tobytes(order)
 
-    def __contains__(self, value: Any) -> bool:
+    def __contains__(self, value: ArrayLike) -> bool:
         """Tell whether an element equals the value."""
         return bool(any_(self == value))
 
@@ -584,11 +702,11 @@ class DistArray(Array):
         """Return a copy, for the module ``copy``."""
         return self.copy()
 
-    def __deepcopy__(self, memo: Any) -> DistArray:
+    def __deepcopy__(self, memo: dict[int, object]) -> DistArray:
         """Return a copy, for the module ``copy``."""
         return self.copy()
 
-    def move(self, dist: Any = None, grid: Any = None) -> None:
+    def move(self, dist: Dist = None, grid: Grid = None) -> None:
         """Move the array to another layout, in place.
 
         All views of it follow, and all names of it: it stays the same array, with the same
@@ -624,21 +742,22 @@ class DistArray(Array):
 
     # -- operators ---------------------------------------------------------------------------
 
-    __add__, __radd__, __iadd__ = arithmetic(np.add)
-    __sub__, __rsub__, __isub__ = arithmetic(np.subtract)
-    __mul__, __rmul__, __imul__ = arithmetic(np.multiply)
-    __truediv__, __rtruediv__, __itruediv__ = arithmetic(np.true_divide)
-    __floordiv__, __rfloordiv__, __ifloordiv__ = arithmetic(np.floor_divide)
-    __mod__, __rmod__, __imod__ = arithmetic(np.remainder)
-    __pow__, __rpow__, __ipow__ = arithmetic(np.power)
-    __and__, __rand__, __iand__ = arithmetic(np.bitwise_and)
-    __or__, __ror__, __ior__ = arithmetic(np.bitwise_or)
-    __xor__, __rxor__, __ixor__ = arithmetic(np.bitwise_xor)
-    __lshift__, __rlshift__, __ilshift__ = arithmetic(np.left_shift)
-    __rshift__, __rrshift__, __irshift__ = arithmetic(np.right_shift)
-    __lt__ = arithmetic(np.less).forward
-    __le__ = arithmetic(np.less_equal).forward
-    __eq__ = arithmetic(np.equal).forward
-    __ne__ = arithmetic(np.not_equal).forward
-    __gt__ = arithmetic(np.greater).forward
-    __ge__ = arithmetic(np.greater_equal).forward
+    if not TYPE_CHECKING:  # what they take and return is told by Array
+        __add__, __radd__, __iadd__ = arithmetic(np.add)
+        __sub__, __rsub__, __isub__ = arithmetic(np.subtract)
+        __mul__, __rmul__, __imul__ = arithmetic(np.multiply)
+        __truediv__, __rtruediv__, __itruediv__ = arithmetic(np.true_divide)
+        __floordiv__, __rfloordiv__, __ifloordiv__ = arithmetic(np.floor_divide)
+        __mod__, __rmod__, __imod__ = arithmetic(np.remainder)
+        __pow__, __rpow__, __ipow__ = arithmetic(np.power)
+        __and__, __rand__, __iand__ = arithmetic(np.bitwise_and)
+        __or__, __ror__, __ior__ = arithmetic(np.bitwise_or)
+        __xor__, __rxor__, __ixor__ = arithmetic(np.bitwise_xor)
+        __lshift__, __rlshift__, __ilshift__ = arithmetic(np.left_shift)
+        __rshift__, __rrshift__, __irshift__ = arithmetic(np.right_shift)
+        __lt__ = arithmetic(np.less).forward
+        __le__ = arithmetic(np.less_equal).forward
+        __eq__ = arithmetic(np.equal).forward
+        __ne__ = arithmetic(np.not_equal).forward
+        __gt__ = arithmetic(np.greater).forward
+        __ge__ = arithmetic(np.greater_equal).forward

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from distnb.client.record.arguments import Dist, Grid
 from distnb.client.record.array import Array
 from distnb.client.record.operations import copied, move_out
 from distnb.client.record.placement import layout_for
@@ -13,7 +12,7 @@ from distnb.common.errors import LayoutError, explain
 __all__ = ["move"]
 
 
-def move(x: Array, dist: Any, grid: Any) -> None:
+def move(x: Array, dist: Dist, grid: Grid) -> None:
     """Move an array to another layout, in place; see :meth:`distnb.DistArray.move`."""
     base, session = x.dbase, x.session
     if not x.dview.is_whole(base.shape):

@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray
@@ -33,7 +34,7 @@ def _edges(x: Array, threshold: int, items: int) -> np.ndarray:
 
 @stands_for(np.array2string)
 def array2string(
-    a: Any,
+    a: ArrayLike,
     max_line_width: int | None = None,
     precision: int | None = None,
     suppress_small: bool | None = None,
@@ -80,7 +81,7 @@ def array2string(
 
 @stands_for(np.array_str)
 def array_str(
-    a: Any,
+    a: ArrayLike,
     max_line_width: int | None = None,
     precision: int | None = None,
     suppress_small: bool | None = None,

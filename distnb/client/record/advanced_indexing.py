@@ -10,11 +10,13 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from distnb.client.record.array import Array
+from distnb.client.record.arguments import Subscript
+from distnb.client.record.array import Array, Elements
 from distnb.client.record.gather_scatter import (
     Position,
     keys_of,
@@ -41,24 +43,24 @@ __all__ = ["Index", "get_advanced", "in_notebook", "is_advanced", "put_advanced"
 _BOOLS = (bool, np.bool_)
 
 
-def is_advanced(key: Any) -> bool:
+def is_advanced(key: Subscript) -> bool:
     """Tell whether an index has arrays in it, or what NumPy takes for some."""
     return any(
         type(k) not in BASIC and _is_array(k) for k in (key if type(key) is tuple else (key,))
     )
 
 
-def _is_array(k: Any) -> bool:
+def _is_array(k: object) -> bool:
     """Tell whether one item of an index counts as an array: numbers do not, but truth values do."""
     if isinstance(k, Array | np.ndarray | np.generic):
         return k.ndim > 0 or k.dtype.kind not in "iu"
     return isinstance(k, bool | list | tuple | range) or hasattr(k, "__array__")
 
 
-def get_advanced(x: Array, key: Any) -> Any:
+def get_advanced(x: Array, key: Subscript) -> Any:
     """Return ``x[key]``, a copy.
 
-    It lies as :func:`distnb.plans.gather_scatter.picked_layout` says.
+    It lies as :func:`distnb.plans.gather_scatter.gathered_layout` says.
     """
     here: Any = x.here
     if here is not None and (plain := in_notebook((x, *_items(key)))) is not None:
@@ -68,7 +70,7 @@ def get_advanced(x: Array, key: Any) -> Any:
     return moved(pick(index.view_of(x), index.k, keys), keys.ndim, index.before)
 
 
-def put_advanced(x: Array, key: Any, value: Any) -> None:
+def put_advanced(x: Array, key: Subscript, value: Any) -> None:
     """Do ``x[key] = value``; where an element is named more than once, the last value stays."""
     if not x.writeable:
         raise ValueError("assignment destination is read-only")
@@ -98,11 +100,11 @@ def in_notebook(given: tuple[Any, ...]) -> tuple[Any, ...] | None:
     return tuple(g.here if isinstance(g, Array) else g for g in given)
 
 
-def _items(key: Any) -> tuple[Any, ...]:
+def _items(key: Subscript) -> tuple[Any, ...]:
     return key if isinstance(key, tuple) else (key,)
 
 
-def _check_count(index: Index, keys: Any, value: Any) -> int | None:
+def _check_count(index: Index, keys: Elements, value: ArrayLike) -> int | None:
     """Raise what NumPy raises for values that are not as many as a mask of all axes takes."""
     if index.k != len(index.view.shape):
         return None
@@ -141,7 +143,7 @@ def values_for(
     return np.ascontiguousarray(value.transpose(order))
 
 
-def _host_values(value: Any, dtype: np.dtype) -> np.ndarray:
+def _host_values(value: ArrayLike, dtype: np.dtype) -> np.ndarray:
     """Return values in the notebook as an array of a dtype; NumPy refuses what cannot be stored."""
     data = value.here if isinstance(value, Array) else value
     if not isinstance(data, np.ndarray | np.generic):
@@ -151,7 +153,7 @@ def _host_values(value: Any, dtype: np.dtype) -> np.ndarray:
     return stored
 
 
-def _fitting(value: Any, shape: Ints) -> Any:
+def _fitting(value: Elements, shape: Ints) -> Any:
     """Return values without leading axes of length 1 that a shape does not have."""
     found = value.shape
     extra = max(0, len(found) - len(shape))
@@ -165,9 +167,9 @@ def _fitting(value: Any, shape: Ints) -> Any:
             f"shape mismatch: value array of shape {found} could not be broadcast to indexing "
             f"result of shape {shape}"
         )
-    for _ in range(extra):
-        value = value.alias(value.dview.fix(0, 0)) if isinstance(value, Array) else value[0]
-    return value
+    if isinstance(value, Array):
+        return value.alias(value.dview.of_ndim(value.ndim - extra)) if extra else value
+    return value.reshape(found[extra:]) if extra else value
 
 
 # -- taking an index apart -------------------------------------------------------------------------
@@ -180,7 +182,7 @@ class Index:
     many other axes come before those of the arrays in the result.
     """
 
-    def __init__(self, x: Array, key: Any) -> None:
+    def __init__(self, x: Array, key: Subscript) -> None:
         self.session = x.session
         self.items = [_item(k) for k in _items(key)]
         self.arrays = [k for k in self.items if isinstance(k, Array)]
@@ -210,7 +212,7 @@ class Index:
         ]
         return keys_of(self.session, found, sure=sure)
 
-    def shape(self, keys: Any) -> Ints:
+    def shape(self, keys: Elements) -> Ints:
         """Return the shape of the result."""
         others = self.view.shape[self.k :]
         return (*others[: self.before], *keys.shape, *others[self.before :])
@@ -261,7 +263,7 @@ class _Walk:
     def _apart(self) -> None:
         self.state = 2 if self.state else 0
 
-    def _array(self, k: Any) -> None:
+    def _array(self, k: Elements) -> None:
         """Take an array, along one axis, or a mask along as many as it has."""
         if not _is_mask(k):
             self._add(Position(k, self.shape[self.s], self.s), 1)
@@ -292,7 +294,7 @@ class _Rest:
     count: int
 
 
-def checked_number(k: Any, n: int, axis: int) -> int:
+def checked_number(k: SupportsIndex, n: int, axis: int) -> int:
     """Return an index as a number from 0 to n - 1."""
     i = operator.index(k)
     if not -n <= i < n:
@@ -315,13 +317,13 @@ def _with_ellipsis(items: list[Any], ndim: int) -> list[Any]:
     return [*items, rest]
 
 
-def _axes_of(k: Any) -> int:
+def _axes_of(k: object) -> int:
     if k is None or k is Ellipsis:
         return 0
     return k.ndim if isinstance(k, Array | np.ndarray) and _is_mask(k) else 1
 
 
-def _is_mask(k: Any) -> bool:
+def _is_mask(k: Elements) -> bool:
     return k.dtype == bool
 
 

@@ -8,7 +8,9 @@ from math import ceil
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.record.arguments import Dist, Grid, Shape
 from distnb.client.record.array import Array, create, hosted, numeric
 from distnb.client.record.indexing import lengths
 from distnb.client.record.namespace import check_device, stands_for
@@ -42,14 +44,14 @@ __all__ = [
 
 
 def array(
-    data: Any,
-    dtype: Any = None,
+    data: ArrayLike,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     copy: bool | None = True,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> Array:
     """Make a distributed array from array-like data.
 
@@ -115,7 +117,7 @@ def _no_copy() -> ValueError:
     )
 
 
-def _from_dist(data: Array, dtype: Any, dist: Any, grid: Any, copy: bool) -> Array:
+def _from_dist(data: Array, dtype: DTypeLike | None, dist: Dist, grid: Grid, copy: bool) -> Array:
     found = data if dtype is None or numeric(dtype) == data.dtype else data.astype(dtype)
     if dist is not None or grid is not None:
         return found.redistribute(dist, grid)
@@ -123,14 +125,14 @@ def _from_dist(data: Array, dtype: Any, dist: Any, grid: Any, copy: bool) -> Arr
 
 
 def asarray(
-    data: Any,
-    dtype: Any = None,
+    data: ArrayLike,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     copy: bool | None = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> Array:
     """Make a distributed array, or return the data itself if it is one already; see ``array``."""
     check_device(device)
@@ -138,7 +140,12 @@ def asarray(
 
 
 def _made(
-    shape: Any, dtype: Any, dist: Any, grid: Any, session: Session | None, how: tuple[Any, ...]
+    shape: Shape,
+    dtype: DTypeLike | None,
+    dist: Dist,
+    grid: Grid,
+    session: Session | None,
+    how: tuple[Any, ...],
 ) -> Array:
     at, extents = need(session), lengths(shape)
     kind = numeric(float if dtype is None else dtype)
@@ -146,13 +153,13 @@ def _made(
 
 
 def empty(
-    shape: Any,
-    dtype: Any = None,
+    shape: Shape,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> Array:
     """Make an array with undefined content."""
     check_device(device)
@@ -160,13 +167,13 @@ def empty(
 
 
 def zeros(
-    shape: Any,
-    dtype: Any = None,
+    shape: Shape,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> Array:
     """Make an array of zeros."""
     check_device(device)
@@ -174,13 +181,13 @@ def zeros(
 
 
 def ones(
-    shape: Any,
-    dtype: Any = None,
+    shape: Shape,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> Array:
     """Make an array of ones."""
     check_device(device)
@@ -188,14 +195,14 @@ def ones(
 
 
 def full(
-    shape: Any,
-    fill_value: Any,
-    dtype: Any = None,
+    shape: Shape,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> Array:
     """Make an array of one value; the dtype is the value's by default."""
     check_device(device)
@@ -213,12 +220,18 @@ def full(
     return _made(shape, kind, dist, grid, session, how)
 
 
-def _filled_from(made: Array, value: Any) -> Array:
+def _filled_from(made: Array, value: ArrayLike) -> Array:
     made[...] = value
     return made
 
 
-def _like(prototype: Any, dtype: Any, shape: Any, dist: Any, how: tuple[Any, ...]) -> Array:
+def _like(
+    prototype: ArrayLike,
+    dtype: DTypeLike | None,
+    shape: Shape | None,
+    dist: Dist,
+    how: tuple[Any, ...],
+) -> Array:
     """Make an array like another: its shape and dtype, and its elements where the other's are."""
     if not isinstance(prototype, Array):
         prototype = np.asarray(prototype)
@@ -235,14 +248,14 @@ def _like(prototype: Any, dtype: Any, shape: Any, dist: Any, how: tuple[Any, ...
 
 @stands_for(np.empty_like)
 def empty_like(
-    prototype: Any,
-    dtype: Any = None,
+    prototype: ArrayLike,
+    dtype: DTypeLike | None = None,
     order: str = "K",
     subok: bool = True,
-    shape: Any = None,
+    shape: Shape | None = None,
     *,
-    dist: Any = None,
-    device: Any = None,
+    dist: Dist = None,
+    device: str | None = None,
 ) -> Array:
     """Make an array with undefined content that lies like another."""
     check_device(device)
@@ -251,14 +264,14 @@ def empty_like(
 
 @stands_for(np.zeros_like)
 def zeros_like(
-    prototype: Any,
-    dtype: Any = None,
+    prototype: ArrayLike,
+    dtype: DTypeLike | None = None,
     order: str = "K",
     subok: bool = True,
-    shape: Any = None,
+    shape: Shape | None = None,
     *,
-    dist: Any = None,
-    device: Any = None,
+    dist: Dist = None,
+    device: str | None = None,
 ) -> Array:
     """Make an array of zeros that lies like another."""
     check_device(device)
@@ -267,14 +280,14 @@ def zeros_like(
 
 @stands_for(np.ones_like)
 def ones_like(
-    prototype: Any,
-    dtype: Any = None,
+    prototype: ArrayLike,
+    dtype: DTypeLike | None = None,
     order: str = "K",
     subok: bool = True,
-    shape: Any = None,
+    shape: Shape | None = None,
     *,
-    dist: Any = None,
-    device: Any = None,
+    dist: Dist = None,
+    device: str | None = None,
 ) -> Array:
     """Make an array of ones that lies like another."""
     check_device(device)
@@ -283,15 +296,15 @@ def ones_like(
 
 @stands_for(np.full_like)
 def full_like(
-    prototype: Any,
-    fill_value: Any,
-    dtype: Any = None,
+    prototype: ArrayLike,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
     order: str = "K",
     subok: bool = True,
-    shape: Any = None,
+    shape: Shape | None = None,
     *,
-    dist: Any = None,
-    device: Any = None,
+    dist: Dist = None,
+    device: str | None = None,
 ) -> Array:
     """Make an array of one value that lies like another."""
     check_device(device)
@@ -302,12 +315,12 @@ def arange(
     start: Any,
     stop: Any = None,
     step: Any = 1,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> Array:
     """Make evenly spaced numbers in ``[start, stop)``, bit for bit as ``numpy.arange``."""
     check_device(device)
@@ -333,7 +346,7 @@ def arange(
     return _made((n,), kind, dist, grid, session, ("index", 0, low, gap))
 
 
-def _short(start: Any, stop: Any, step: Any) -> bool:
+def _short(start: complex, stop: complex, step: complex) -> bool:
     return float(abs(stop - start)) <= 1000 * float(abs(step))
 
 
@@ -343,12 +356,12 @@ def linspace(
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> Any:
     """Make ``num`` evenly spaced numbers from ``start`` to ``stop``, as ``numpy.linspace``."""
     check_device(device)
@@ -373,12 +386,12 @@ def linspace(
 
 def indices(
     dimensions: Sequence[int],
-    dtype: Any = int,
+    dtype: DTypeLike | None = int,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> tuple[Array, ...]:
     """Return, for each axis, the array of global indices along it."""
     check_device(device)
@@ -390,13 +403,13 @@ def indices(
 
 def fromfunction(
     function: Callable[..., Any],
-    shape: Any,
+    shape: Shape,
     *,
-    dtype: Any = float,
-    dist: Any = None,
-    grid: Any = None,
+    dtype: DTypeLike | None = float,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
     **kwargs: Any,
 ) -> Any:
     """Call a function with the arrays of global indices, as ``numpy.fromfunction``.
@@ -416,10 +429,10 @@ def eye(
     k: int = 0,
     dtype: Any = float,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> Array:
     """Make a 2-D array with ones on a diagonal and zeros elsewhere."""
     check_device(device)
@@ -428,12 +441,12 @@ def eye(
     return elementwise("equal", row + operator.index(k), column).astype(numeric(dtype))
 
 
-def identity(n: int, dtype: Any = None, **layout: Any) -> Array:
+def identity(n: int, dtype: DTypeLike | None = None, **layout: Any) -> Array:
     """Make the identity matrix."""
     return eye(n, dtype=float if dtype is None else dtype, **layout)
 
 
-def from_parts(parts: Any, *, session: Session | None = None, device: Any = None) -> Array:
+def from_parts(parts: Any, *, session: Session | None = None, device: str | None = None) -> Array:
     """Make an array of parts, one for each engine, joined along the first axis.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -11,11 +11,15 @@ from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import all_here, plain, watched
 from distnb.client.record.operations import assign, settled
 from distnb.client.session.current import need
+from distnb.client.session.session import Session
 
-__all__ = ["at_once", "delivered", "session_of"]
+__all__ = ["Out", "at_once", "delivered", "session_of"]
+
+#: ``out=`` of ufuncs and their like.
+Out: TypeAlias = Array | tuple[Array | None, ...] | None
 
 
-def session_of(*args: Any) -> Any:
+def session_of(*args: object) -> Any:
     """Return the session of the first array among some arguments; the current one without any."""
     found = next((a for a in args if isinstance(a, Array)), None)
     return need(None) if found is None else found.session
@@ -31,18 +35,19 @@ def at_once(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     return _settled(session, watched(function.__name__, function, *args, **options))
 
 
-def _plain(x: Any) -> Any:
+def _plain(x: object) -> Any:
     return plain(x) if isinstance(x, Array) else x
 
 
-def _settled(session: Any, found: Any) -> Any:
+def _settled(session: Session, found: object) -> Any:
     if isinstance(found, tuple):
         return tuple(_settled(session, f) for f in found)
     return settled(session, np.array(found))
 
 
-def delivered(found: Any, out: Any) -> Any:
+def delivered(found: Any, out: Out) -> Any:
     """Return a result, or the array it was asked to be put into."""
+    out = out[0] if isinstance(out, tuple) else out
     if out is None:
         return found
     assign(out, found)

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from distnb.client.record.array import Array, create
+from distnb.client.record.array import Array, Elements, create
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.operations import (
     as_dist,
@@ -31,9 +32,9 @@ from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import follow
 from distnb.plans.gather_scatter import (
     checked,
+    gathered_layout,
     in_line,
-    of_keys,
-    picked_layout,
+    layout_of_indices,
     spread,
 )
 from distnb.wire.protocol import Collective, Local
@@ -55,12 +56,12 @@ class Position(NamedTuple):
     checked: bool = False
 
 
-def gather(x: Array, positions: Any, axis: int = 0) -> Any:
+def gather(x: Array, positions: ArrayLike, axis: int = 0) -> Any:
     """Return the elements of ``x`` at integer positions along an axis, as ``numpy.take``.
 
     Negative positions count from the end; those outside raise IndexError: at once if they are a
     NumPy array, from the engines if they are distributed. The axes of the positions take the place
-    of ``axis``. The result lies as :func:`distnb.plans.gather_scatter.picked_layout` says.
+    of ``axis``. The result lies as :func:`distnb.plans.gather_scatter.gathered_layout` says.
     """
     d = one_axis(axis, x.ndim)
     order = (d, *(i for i in range(x.ndim) if i != d))
@@ -68,13 +69,13 @@ def gather(x: Array, positions: Any, axis: int = 0) -> Any:
     return moved(pick(x.alias(x.dview.transpose(order)), 1, keys), keys.ndim, d)
 
 
-def moved(x: Any, count: int, to: int) -> Any:
+def moved(x: Array, count: int, to: int) -> Any:
     """Return the view in which the first ``count`` axes come after ``to`` of the others."""
     order = (*range(count, count + to), *range(count), *range(count + to, x.ndim))
     return x if to == 0 else x.alias(x.dview.transpose(order))
 
 
-def pick(x: Array, k: int, keys: Any) -> Any:
+def pick(x: Array, k: int, keys: Elements) -> Any:
     """Return what keys pick from a view: their axes, then those after its first ``k``.
 
     The keys are an ndarray or a distributed array; all are within bounds.
@@ -82,8 +83,8 @@ def pick(x: Array, k: int, keys: Any) -> Any:
     session, size = x.session, x.session.size
     x = straight(as_dist(x, session), k)
     lies = keys.placed if isinstance(keys, Array) and keys.dbase.host is None else None
-    layout = picked_layout(x.placed, k, lies, keys.shape, size)
-    at = lying(session, keys, of_keys(layout, keys.ndim))
+    layout = gathered_layout(x.placed, k, lies, keys.shape, size)
+    at = lying(session, keys, layout_of_indices(layout, keys.ndim))
     out = create(session, keys.shape + x.shape[k:], x.dtype, layout, ("empty",))
     if out.size:
         session.record(
@@ -92,13 +93,15 @@ def pick(x: Array, k: int, keys: Any) -> Any:
     return evenly(out)
 
 
-def evenly(x: Any) -> Any:
+def evenly(x: Array) -> Any:
     """Return all of a base, or a copy in the default layout if one engine holds far too much."""
     layout, stays = follow(x.placed, x.session.size)
     return x if stays else copied(x, x.dtype, layout)
 
 
-def scatter(x: Array, k: int, keys: Any, value: Any, op: str | None = None) -> None:
+def scatter(
+    x: Array, k: int, keys: Elements, value: Elements | np.generic | None, op: str | None = None
+) -> None:
     """Assign values to what keys pick of a view, or combine them with it by the ufunc ``op``.
 
     ``value`` is a NumPy scalar, an array with the shape of what is picked, or None if ``op`` takes
@@ -112,7 +115,7 @@ def scatter(x: Array, k: int, keys: Any, value: Any, op: str | None = None) -> N
         return
     axis = first_long(keys.shape) if keys.ndim else None  # so engines are in the order of keys
     layout = spread(x.placed, k, keys.shape, axis)
-    at = lying(session, keys, of_keys(layout, keys.ndim))
+    at = lying(session, keys, layout_of_indices(layout, keys.ndim))
     ins, scalar = [x, at], None
     if isinstance(value, np.generic):
         scalar = (value.dtype.str, value.item())
@@ -123,14 +126,14 @@ def scatter(x: Array, k: int, keys: Any, value: Any, op: str | None = None) -> N
         session.record(Collective("scatter", operands[:1], operands, args, session.site()))
 
 
-def straight(x: Any, k: int) -> Any:
+def straight(x: Array, k: int) -> Any:
     """Return ``x``, or a copy if what is picked could not lie in line with its other axes."""
     if in_line(x.placed, k):
         return x
     return copied(x, x.dtype, follow(x.placed, x.session.size)[0])
 
 
-def lying(session: Session, x: Any, layout: Layout, dtype: np.dtype | None = None) -> Any:
+def lying(session: Session, x: Elements, layout: Layout, dtype: np.dtype | None = None) -> Any:
     """Return an array as the whole base of a layout: itself if it lies so."""
     if not isinstance(x, Array):
         return from_host(session, x, layout)
@@ -185,11 +188,11 @@ def _common_shape(shapes: list[Ints]) -> Ints:
         ) from None
 
 
-def _multiply(x: Any, n: int) -> Any:
+def _multiply(x: Elements, n: int) -> Any:
     return elementwise("multiply", x, n) if isinstance(x, Array) else x * n
 
 
-def _add(x: Any, y: Any) -> Any:
+def _add(x: Elements, y: Elements) -> Any:
     if isinstance(x, Array) or isinstance(y, Array):
         return elementwise("add", x, y)
     return x + y

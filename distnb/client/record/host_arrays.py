@@ -13,9 +13,11 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.batching.call_sites import user_frame
-from distnb.client.record.array import Array, hosted, numeric
+from distnb.client.record.array import Array, Elements, hosted, numeric
+from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.geometry.layout import (
@@ -25,6 +27,7 @@ from distnb.geometry.layout import (
     in_notebook,
 )
 from distnb.ops import table
+from distnb.ops.scalars import NUMBERS
 
 __all__ = ["all_here", "assign", "compute", "fits", "home", "plain"]
 
@@ -41,7 +44,7 @@ def home(shape: Ints, dtype: np.dtype, size: int) -> Layout:
     return default_layout(shape, size)
 
 
-def all_here(arrays: Iterable[Any], session: Any) -> bool:
+def all_here(arrays: Iterable[Any], session: Session) -> bool:
     """Tell whether all of some operands that are arrays are of a session, in the notebook."""
     return all(
         a.dbase.host is not None and a.dbase.session is session
@@ -50,7 +53,7 @@ def all_here(arrays: Iterable[Any], session: Any) -> bool:
     )
 
 
-def plain(x: Any) -> Any:
+def plain(x: ArrayLike) -> Any:
     """Return an operand as NumPy gets it: an ndarray, or the scalar itself."""
     if isinstance(x, Array):
         return x.here
@@ -65,7 +68,7 @@ def compute(
     row: table.Elementwise,
     ins: Sequence[Any],
     outs: Sequence[Array | None],
-    where: Any,
+    where: ArrayLike,
     options: dict[str, Any],
     prepare: Callable[[], tuple[Ints, Sequence[np.dtype]]],
 ) -> tuple[Any, ...] | None:
@@ -92,7 +95,7 @@ def compute(
     return found if given or all(fits(f.nbytes) for f in found) else None
 
 
-def _may_fit(ins: Sequence[Any], where: Any) -> bool:
+def _may_fit(ins: Sequence[Any], where: ArrayLike) -> bool:
     """Tell whether a result may be small, whatever its dtype."""
     shapes = [x.shape for x in (*ins, where) if isinstance(x, np.ndarray)]
     if shapes.count(shapes[0]) < len(shapes):
@@ -100,14 +103,16 @@ def _may_fit(ins: Sequence[Any], where: Any) -> bool:
     return fits(prod(shapes[0]))
 
 
-def delivered(session: Any, found: Sequence[Any], outs: Sequence[Array | None]) -> tuple[Any, ...]:
+def delivered(
+    session: Session, found: Sequence[Any], outs: Sequence[Array | None]
+) -> tuple[Any, ...]:
     """Return results as arrays: the outputs that were given, and new ones."""
     return tuple(
         hosted(session, np.asarray(f)) if o is None else o for f, o in zip(found, outs, strict=True)
     )
 
 
-def assign(target: Array, value: Any, mask: Any) -> None:
+def assign(target: Array, value: ArrayLike, mask: np.ndarray | None) -> None:
     """Assign :func:`plain` values, where a mask is true."""
     view: Any = target.here
     target.dbase.about_to_be_written()
@@ -129,7 +134,7 @@ def _without(x: np.ndarray, view: np.ndarray) -> np.ndarray:
     return x
 
 
-def boolean(mask: Any) -> Any:
+def boolean(mask: Elements) -> Any:
     """Return a mask; raise TypeError if it is none."""
     if mask.dtype != bool:
         raise TypeError(explain("where", mask.dtype, "bool", "pass a mask"))
@@ -167,10 +172,6 @@ def quick(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool = Fa
     if into:
         return x
     return hosted(session, np.asarray(found)) if found.nbytes <= config.cutoff else None
-
-
-#: Types of Python's scalars.
-NUMBERS = frozenset((bool, int, float, complex))
 
 
 # -- floating point warnings ---------------------------------------------------------------------

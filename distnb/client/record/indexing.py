@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from distnb.client.record.arguments import Axis, Shape, Subscript
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
@@ -26,7 +27,7 @@ def one_axis(axis: Any, ndim: int) -> int:
     return i % ndim
 
 
-def some_axes(axis: Any, ndim: int) -> Ints:
+def some_axes(axis: Axis, ndim: int) -> Ints:
     """Return axes as distinct non-negative numbers, ascending; None means all."""
     if axis is None:
         return tuple(range(ndim))
@@ -37,7 +38,7 @@ def some_axes(axis: Any, ndim: int) -> Ints:
     return tuple(found)
 
 
-def index_view(view: View, key: Any) -> tuple[View, bool]:
+def index_view(view: View, key: Subscript) -> tuple[View, bool]:
     """Return the view of a basic index, and whether it takes a single element.
 
     Raises IndexError as NumPy does.
@@ -53,7 +54,7 @@ BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 _EXACT = frozenset((int, type(None)))
 
 
-def _plain(key: Any) -> tuple[Any, ...] | None:
+def _plain(key: Subscript) -> tuple[Any, ...] | None:
     """Return an index of ints, slices, None and '...' as something to look up, else None."""
     found: list[Any] = []
     for k in key if type(key) is tuple else (key,):
@@ -76,7 +77,7 @@ def _known(view: View, plain: tuple[Any, ...]) -> tuple[View, bool]:
     return _index(view, tuple(slice(*k) if type(k) is tuple else k for k in plain))
 
 
-def _index(view: View, key: Any) -> tuple[View, bool]:
+def _index(view: View, key: Subscript) -> tuple[View, bool]:
     items = list(key) if isinstance(key, tuple) else [key]
     ndim = len(view.shape)
     used = sum(1 for k in items if k is not None and k is not Ellipsis)
@@ -138,7 +139,7 @@ def _position(k: Any, n: int, d: int) -> int:
     return i % n
 
 
-def lengths(shape: Any) -> Ints:
+def lengths(shape: Shape) -> Ints:
     """Return a shape as a tuple of Python integers."""
     given = shape if isinstance(shape, tuple | list) else (shape,)
     try:

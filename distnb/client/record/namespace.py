@@ -22,7 +22,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 DEVICE = "cpu"
 
 
-def stands_for(*numpys: Any) -> Callable[[_F], _F]:
+def stands_for(*numpys: Callable[..., Any]) -> Callable[[_F], _F]:
     """Put a function in place of NumPy's for distributed arrays.
 
     A function whose name would hide one of Python's ends in ``_``; users see it without.
@@ -39,7 +39,7 @@ def stands_for(*numpys: Any) -> Callable[[_F], _F]:
     return register
 
 
-def check_device(device: Any) -> None:
+def check_device(device: str | None) -> None:
     """Raise ValueError for a device that there is not."""
     if device not in (None, DEVICE):
         raise ValueError(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from distnb.client.record.arguments import Axis, Dist, Grid, Placeable
 from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import home
 from distnb.client.session.session import Session
@@ -58,14 +59,14 @@ class Placement:
         """Return how many elements each rank holds."""
         return tuple(self.placed.held(r) for r in range(self.size))
 
-    def plot(self, ax: Any = None, axes: Any = None) -> Any:
+    def plot(self, ax: object = None, axes: Axis = None) -> Any:
         """Draw who owns what; returns the matplotlib Axes.
 
         ``axes`` are one or two axes to show, rows first; by default the longest that are split.
         """
         return self.views.plot(self.placed, self.dtype, ax=ax, axes=axes, size=self.size)
 
-    def show(self, *others: Any, axes: Any = None) -> Any:
+    def show(self, *others: Placeable, axes: Axis = None) -> Any:
         """Return who owns what as a value that shows itself: other axes, or other arrays, too.
 
         Parameters
@@ -92,7 +93,7 @@ class Placement:
         found = [self, *(getattr(other, "layout", other) for other in others)]
         return self.views.Several(found, axes=axes)
 
-    def cost(self, dist: Any = None, grid: Any = None) -> Any:
+    def cost(self, dist: Dist = None, grid: Grid = None) -> Any:
         """Return what moving to another layout would cost, as a value that shows itself.
 
         Its attributes: ``bytes``, ``messages``, ``sent`` and ``received`` (bytes of each engine),
@@ -144,17 +145,17 @@ class Placement:
         return hash(self.placed)
 
 
-def layout_for(shape: Ints, session: Session, dist: Any, grid: Any = None) -> Layout:
+def layout_for(shape: Ints, session: Session, dist: Dist, grid: Grid = None) -> Layout:
     """Return the layout on the engines that ``dist=`` and ``grid=`` ask for."""
     return _layout(shape, session.size, dist, grid)
 
 
-def _layout(shape: Ints, size: int, dist: Any, grid: Any) -> Layout:
+def _layout(shape: Ints, size: int, dist: Dist, grid: Grid) -> Layout:
     return make_layout(shape, size, _asked(shape, size, dist), grid)
 
 
 def layout_of_new(
-    shape: Ints, dtype: np.dtype, session: Session, dist: Any, grid: Any = None
+    shape: Ints, dtype: np.dtype, session: Session, dist: Dist, grid: Grid = None
 ) -> Layout:
     """Return the layout of a new array: what was asked for, or where it is at home."""
     wanted = _asked(shape, session.size, dist)
@@ -170,7 +171,7 @@ def stay(x: Array, dtype: np.dtype) -> Layout:
     return follow(x.placed, x.session.size)[0]
 
 
-def _asked(shape: Ints, size: int, dist: Any) -> Any:
+def _asked(shape: Ints, size: int, dist: Dist) -> Any:
     """Return what ``dist=`` asks for; an array in the notebook asks for nothing."""
     if isinstance(dist, Array):
         dist = Placement(dist.placed, dist.dtype, size)

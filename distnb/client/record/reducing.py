@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.record import host_arrays
+from distnb.client.record.arguments import Axis, Number
 from distnb.client.record.array import Array, create, numeric
 from distnb.client.record.indexing import some_axes
 from distnb.client.record.operations import (
@@ -36,10 +38,10 @@ def reduce_options(kwargs: dict[str, Any]) -> dict[str, Any]:
 
 def reduce(
     op: str,
-    x: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
+    x: Array,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
     keepdims: Any = False,
     initial: Any = None,
     where: Any = True,
@@ -80,7 +82,7 @@ def reduce(
     return _shown(found, axes, keepdims, op, out)
 
 
-def _shown(found: Any, axes: Ints, keepdims: bool, op: str, out: Any) -> Any:
+def _shown(found: Array, axes: Ints, keepdims: bool, op: str, out: Array | None) -> Any:
     """Return a result with the axes that are to be kept, or put it into ``out``."""
     if keepdims:
         for d in axes:
@@ -89,7 +91,13 @@ def _shown(found: Any, axes: Ints, keepdims: bool, op: str, out: Any) -> Any:
 
 
 def _reduce_here(
-    op: str, x: Array, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any
+    op: str,
+    x: Array,
+    axis: Axis,
+    dtype: DTypeLike | None,
+    out: Array | None,
+    keepdims: bool,
+    initial: Number | None,
 ) -> Any:
     """Reduce with NumPy what is in the notebook."""
     options = _numpys_options(axis, dtype, initial)
@@ -99,14 +107,16 @@ def _reduce_here(
     return made if out is None else _reduced_into(op, made, out)
 
 
-def _reduced_dtype(op: str, x: Array, axis: Any, dtype: Any, initial: Any) -> np.dtype:
+def _reduced_dtype(
+    op: str, x: Array, axis: Axis, dtype: DTypeLike | None, initial: Number | None
+) -> np.dtype:
     """Ask NumPy for the dtype of the result; raises what it raises (empty, axis, dtype)."""
     sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
     options = _numpys_options(axis, dtype, initial)
     return np.asarray(table.REDUCTIONS[op].function(sample, **options)).dtype
 
 
-def _numpys_options(axis: Any, dtype: Any, initial: Any) -> dict[str, Any]:
+def _numpys_options(axis: Axis, dtype: DTypeLike | None, initial: Number | None) -> dict[str, Any]:
     options: dict[str, Any] = {"axis": tuple(axis) if isinstance(axis, list) else axis}
     if dtype is not None:
         options["dtype"] = numeric(dtype)
@@ -115,7 +125,7 @@ def _numpys_options(axis: Any, dtype: Any, initial: Any) -> dict[str, Any]:
     return options
 
 
-def _masked(op: str, x: Array, where: Any, initial: Any) -> Any:
+def _masked(op: str, x: Array, where: ArrayLike, initial: Number | None) -> Any:
     """Return ``x`` with the operation's identity where the mask is false."""
     mask = host_arrays.boolean(where if isinstance(where, Array) else np.asarray(where))
     if np.broadcast_shapes(mask.shape, x.shape) != x.shape:
@@ -131,7 +141,7 @@ def _masked(op: str, x: Array, where: Any, initial: Any) -> Any:
     return elementwise("where", mask, x, np.asarray(identity).astype(x.dtype)[()])
 
 
-def _reduced_into(op: str, found: Array, out: Any) -> Any:
+def _reduced_into(op: str, found: Array, out: Array | None) -> Any:
     (out,) = outputs(out, 1)
     if out.shape != found.shape:
         raise ValueError(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from distnb.client.record.arguments import Shape
 from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray
 from distnb.client.record.gather_scatter import keys_of
@@ -28,7 +31,7 @@ def _lengths(shape: Any) -> tuple[int, ...]:
 
 
 @stands_for(np.unravel_index)
-def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
+def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[Any, ...]:
     """Return the indices along each axis of positions in an array, as ``numpy.unravel_index``.
 
     Elementwise: they lie as the positions do.
@@ -62,7 +65,12 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
 
 
 @stands_for(np.ravel_multi_index)
-def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+def ravel_multi_index(
+    multi_index: Sequence[ArrayLike],
+    dims: Shape,
+    mode: str | tuple[str, ...] = "raise",
+    order: str = "C",
+) -> Any:
     """Return the positions of indices along each axis, as ``numpy.ravel_multi_index``.
 
     Elementwise: they lie as the largest array of indices does.
@@ -99,7 +107,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
 
 
 @stands_for(np.ix_)
-def ix_(*args: Any) -> tuple[Any, ...]:
+def ix_(*args: ArrayLike) -> tuple[Any, ...]:
     """Return arrays that index all combinations of indices along each axis, as ``numpy.ix_``.
 
     They are views of the arguments; of masks, of what :func:`flatnonzero` returns.

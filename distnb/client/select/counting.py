@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import SupportsIndex
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.record.array import Array, create
 from distnb.client.record.creation import asarray, zeros
@@ -24,7 +25,9 @@ _LONG = 1 << 12
 
 
 @stands_for(np.bincount)
-def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Array:
+def bincount(
+    x: ArrayLike, /, weights: ArrayLike | None = None, minlength: SupportsIndex = 0
+) -> Array:
     """Count how often each number occurs, or add up its weights, as ``numpy.bincount``.
 
     Every engine counts its part; the counts are added up as in a reduction, and every engine that
@@ -68,7 +71,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Array:
     return copied(found, dtype, found.dbase.layout)
 
 
-def _check(x: Array, weights: Array | None, minlength: Any) -> np.dtype:
+def _check(x: Array, weights: Array | None, minlength: SupportsIndex) -> np.dtype:
     """Ask NumPy for the dtype of the result; raises what it raises, but for negative numbers."""
     few = min(1, x.size)
     samples = [None if a is None else np.zeros((few,) * a.ndim, a.dtype) for a in (x, weights)]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.record.array import Array, create
 from distnb.client.record.creation import asarray
@@ -29,12 +30,12 @@ _POSITION = np.dtype(np.intp)
 
 @stands_for(np.argsort)
 def argsort(
-    a: Any,
-    axis: Any = -1,
+    a: ArrayLike,
+    axis: SupportsIndex | None = -1,
     kind: Any = None,
-    order: Any = None,
+    order: None = None,
     *,
-    stable: Any = None,
+    stable: bool | None = None,
     descending: bool = False,
 ) -> Array:
     """Return the positions of the elements in sorted order, as ``numpy.argsort``.
@@ -146,7 +147,11 @@ def lexsort(keys: Any, axis: Any = -1) -> Array:
 
 @stands_for(np.partition)
 def partition(
-    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
+    a: ArrayLike,
+    kth: ArrayLike,
+    axis: SupportsIndex | None = -1,
+    kind: str | None = "introselect",
+    order: None = None,
 ) -> Array:
     """Return a copy in which the elements at ``kth`` are where they would be in a sorted one.
 
@@ -159,14 +164,20 @@ def partition(
 
 @stands_for(np.argpartition)
 def argpartition(
-    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
+    a: ArrayLike,
+    kth: ArrayLike,
+    axis: SupportsIndex | None = -1,
+    kind: str | None = "introselect",
+    order: None = None,
 ) -> Array:
     """Return positions that partition an array, as ``numpy.argpartition``; see ``partition``."""
     x, axis = _check_partition(a, kth, axis, kind, order)
     return argsort(x, axis)
 
 
-def _check_partition(a: Any, kth: Any, axis: Any, kind: Any, order: Any) -> tuple[Array, int]:
+def _check_partition(
+    a: ArrayLike, kth: ArrayLike, axis: SupportsIndex | None, kind: Any, order: None
+) -> tuple[Array, int]:
     """Return the array and the axis; raise what NumPy raises."""
     x = asarray(a)
     if axis is None:
@@ -180,7 +191,7 @@ def _check_partition(a: Any, kth: Any, axis: Any, kind: Any, order: Any) -> tupl
     return x, d
 
 
-def topk(x: Any, k: int, axis: int = -1, *, largest: bool = True) -> tuple[Array, Array]:
+def topk(x: ArrayLike, k: int, axis: int = -1, *, largest: bool = True) -> tuple[Array, Array]:
     """Return the ``k`` largest elements along an axis in descending order, and their positions.
 
     Of equal elements those with lower positions come first, and NaN count as larger than all.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.record.advanced_indexing import (
     Index,
@@ -14,7 +15,8 @@ from distnb.client.record.advanced_indexing import (
     put_advanced,
     values_for,
 )
-from distnb.client.record.array import Array
+from distnb.client.record.arguments import Subscript
+from distnb.client.record.array import Array, Elements
 from distnb.client.record.creation import asarray, empty, ones
 from distnb.client.record.gather_scatter import keys_of, nonzero_keys, scatter
 from distnb.client.record.host_arrays import all_here, watched
@@ -37,7 +39,7 @@ from distnb.ops import table
 __all__: list[str] = []
 
 
-def _target(x: Any, what: str) -> Array:
+def _target(x: object, what: str) -> Array:
     """Return an array that is to be written; raise for what is none."""
     if not isinstance(x, Array):
         raise TypeError(
@@ -48,7 +50,7 @@ def _target(x: Any, what: str) -> Array:
     return x
 
 
-def _place_flat(x: Array, keys: Any, values: Any) -> None:
+def _place_flat(x: Array, keys: Elements, values: ArrayLike) -> None:
     """Assign to elements at C-order positions, as many values."""
     move_out(x.dbase)
     seen, k = (x, x.ndim) if x.ndim else (x.alias(x.dview.insert(0)), 1)
@@ -56,7 +58,7 @@ def _place_flat(x: Array, keys: Any, values: Any) -> None:
 
 
 @stands_for(np.put)
-def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+def put(a: Array, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     """Assign to elements at C-order positions, as ``numpy.put``.
 
     Positions and values travel to those who hold the elements; of equal positions the last wins.
@@ -95,7 +97,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         _place_flat(x, keys, _repeated(v, keys))
 
 
-def _repeated(values: Any, keys: Any) -> Any:
+def _repeated(values: ArrayLike, keys: Elements) -> Any:
     """Return as many values as there are keys, by repeating them."""
     if np.size(values) == 1:
         return ravel(values)[0] if isinstance(values, Array) else np.ravel(values)[0]
@@ -103,7 +105,9 @@ def _repeated(values: Any, keys: Any) -> Any:
 
 
 @stands_for(np.put_along_axis)
-def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
+def put_along_axis(
+    arr: Array, indices: ArrayLike, values: ArrayLike, axis: SupportsIndex | None
+) -> None:
     """Assign to elements at positions along an axis, other ones for each lane.
 
     As ``numpy.put_along_axis``; what is sent is that of :func:`put`.
@@ -140,7 +144,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
 
 
 @stands_for(np.place)
-def place(arr: Any, mask: Any, vals: Any) -> None:
+def place(arr: Array, mask: ArrayLike, vals: ArrayLike) -> None:
     """Assign values, one after the other, where a mask is true, as ``numpy.place``.
 
     What is read and sent is that of :func:`flatnonzero` and :func:`put`.
@@ -177,7 +181,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
         _write_flat(x, keys, values)
 
 
-def _write_flat(x: Array, keys: Any, values: Any) -> None:
+def _write_flat(x: Array, keys: Elements, values: ArrayLike) -> None:
     """Assign to elements at C-order positions, in the notebook if all is there."""
     if all_here((x, keys, values), x.session):
         put_advanced(x, keys, values)
@@ -186,7 +190,7 @@ def _write_flat(x: Array, keys: Any, values: Any) -> None:
 
 
 @stands_for(np.putmask)
-def putmask(a: Any, /, mask: Any, values: Any) -> None:
+def putmask(a: Array, /, mask: ArrayLike, values: ArrayLike) -> None:
     """Assign the values at the same C-order positions where a mask is true, as ``numpy.putmask``.
 
     Elementwise if the values have the shape of the array, or are one; else what is read and sent
@@ -225,7 +229,7 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
         _write_flat(x, keys, take(given, keys % given.size))
 
 
-def at(ufunc: np.ufunc, a: Any, indices: Any, *more: Any) -> None:
+def at(ufunc: np.ufunc, a: Array, indices: Subscript, *more: ArrayLike) -> None:
     """Apply a ufunc in place to indexed elements, once for each time they are named."""
     x, row = _target(a, f"{ufunc.__name__}.at"), table.ELEMENTWISE.get(ufunc.__name__)
     if row is None or row.run is not ufunc:
@@ -251,7 +255,7 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, *more: Any) -> None:
         elementwise(ufunc.__name__, part, *more, out=part, casting="unsafe")
 
 
-def _at_positions(ufunc: np.ufunc, x: Array, key: Any, more: Any) -> None:
+def _at_positions(ufunc: np.ufunc, x: Array, key: Subscript, more: Any) -> None:
     """Apply a ufunc where arrays say; holders do so in the order of the keys."""
     move_out(x.dbase)
     index = Index(x, key)
@@ -268,7 +272,7 @@ def _at_positions(ufunc: np.ufunc, x: Array, key: Any, more: Any) -> None:
 
 
 @stands_for(np.delete)
-def delete(arr: Any, obj: Any, axis: Any = None) -> Array:
+def delete(arr: ArrayLike, obj: Any, axis: SupportsIndex | None = None) -> Array:
     """Return a copy without some indices along an axis, as ``numpy.delete``.
 
     One index is left out by joining what is before and after it. For several, what stays is a
@@ -314,7 +318,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Array:
     return compress(keep, x, d)
 
 
-def _is_number(obj: Any) -> bool:
+def _is_number(obj: object) -> bool:
     if isinstance(obj, bool | np.bool_):
         return False
     return isinstance(obj, int | np.integer) or (
@@ -323,7 +327,9 @@ def _is_number(obj: Any) -> bool:
 
 
 @stands_for(np.insert)
-def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Array:
+def insert(
+    arr: ArrayLike, obj: slice | ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None
+) -> Array:
     """Return a copy with values put in before some indices along an axis, as ``numpy.insert``.
 
     One index is a join of what is before it, the values, and what comes after. For several, which
@@ -351,7 +357,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Array:
     if axis is None:
         x, axis = ravel(x), 0
     d = one_axis(axis, x.ndim)
-    n, before = x.shape[d], (slice(None),) * d
+    n = x.shape[d]
     indices = _insertions(obj, n)
     many: Any = values if isinstance(values, Array) else np.asarray(values)
     if indices.size == 1:
@@ -365,16 +371,17 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Array:
     where = np.where(indices < 0, indices + n, indices)
     order = where.argsort(kind="stable")
     where[order] += np.arange(len(where))
+    before: tuple[Any, ...] = (slice(None),) * d
     shape = (*x.shape[:d], n + len(where), *x.shape[d + 1 :])
     found = empty(shape, x.dtype, session=x.session)
     old = ones(shape[d], bool, session=x.session)
     old[where] = False
-    found[(*before, where)] = many
-    found[(*before, old)] = x
+    found[*before, where] = many
+    found[*before, old] = x
     return found
 
 
-def _insertions(obj: Any, n: int) -> np.ndarray:
+def _insertions(obj: slice | ArrayLike, n: int) -> np.ndarray:
     """Return before which indices something is inserted, as NumPy reads them."""
     if isinstance(obj, slice):
         return np.arange(*obj.indices(n))
@@ -388,7 +395,7 @@ def _insertions(obj: Any, n: int) -> np.ndarray:
     return found.astype(np.intp) if found.size == 0 and not isinstance(obj, np.ndarray) else found
 
 
-def _joined_at(x: Array, i: int, values: Any, d: int) -> Array:
+def _joined_at(x: Array, i: int, values: Elements, d: int) -> Array:
     """Return ``x`` with values before index ``i`` of an axis, stretched along the others."""
     before = (slice(None),) * d
     shape = (*x.shape[:d], values.shape[d], *x.shape[d + 1 :])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from distnb.client.record.array import Array, create
+from distnb.client.record.array import Array, Elements, create
 from distnb.client.record.creation import asarray, zeros
 from distnb.client.record.host_arrays import all_here, plain, watched
 from distnb.client.record.namespace import stands_for
@@ -28,7 +29,9 @@ SMALL = 1 << 16
 
 
 @stands_for(np.searchsorted)
-def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Array:
+def searchsorted(
+    a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None
+) -> Array:
     """Return the positions at which elements belong in a sorted array, as ``numpy.searchsorted``.
 
     The result lies as ``v``. A sorted array of at most 64 KiB, or one that every engine holds, is
@@ -73,7 +76,7 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Arra
     return looked_up(as_dist(line, session), as_dist(wanted, session), word)
 
 
-def _check(a: Any, v: Any, side: Any, sorter: Any) -> None:
+def _check(a: Elements, v: Elements, side: Any, sorter: ArrayLike | None) -> None:
     """Raise what NumPy raises."""
     np.searchsorted(np.empty((0,) * a.ndim, a.dtype), np.empty((0,) * v.ndim, v.dtype), side)
     if sorter is not None:
@@ -106,7 +109,7 @@ def looked_up(a: Array, v: Array, side: str) -> Array:
 
 
 @stands_for(np.digitize)
-def digitize(x: Any, bins: Any, right: bool = False) -> Array:
+def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Array:
     """Return the number of the bin of each element, as ``numpy.digitize``.
 
     As ``searchsorted``, also in descending bins. Bins on the engines are looked at first, to see in
@@ -133,7 +136,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     return edges.shape[0] - found
 
 
-def _rises(edges: Any) -> bool:
+def _rises(edges: Elements) -> bool:
     """Tell whether bins ascend; raise ValueError if they do neither that nor descend."""
     known = edges.here if isinstance(edges, Array) else edges
     steps = edges if known is None else known

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray
@@ -20,12 +21,12 @@ __all__ = ["sort"]
 
 @stands_for(np.sort)
 def sort(
-    a: Any,
-    axis: Any = -1,
+    a: ArrayLike,
+    axis: SupportsIndex | None = -1,
     kind: Any = None,
-    order: Any = None,
+    order: None = None,
     *,
-    stable: Any = None,
+    stable: bool | None = None,
     descending: bool = False,
 ) -> Array:
     """Return a sorted copy, as ``numpy.sort``; NaN come last.
@@ -78,7 +79,12 @@ def reverse(x: Array, d: int) -> Array:
 
 
 def sort_into(
-    x: Array, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    x: Array,
+    axis: Any = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    stable: bool | None = None,
 ) -> None:
     """Sort in place: where the array lies, if it is all of a base and its lanes are in order."""
     if not x.writeable:
@@ -100,12 +106,14 @@ def _stays(x: Array, d: int) -> bool:
     return table.sorting_layout(x.shape, layout, d, x.session.size) == layout
 
 
-def check_sort(x: Array, axis: Any, kind: Any, order: Any, stable: Any) -> None:
+def check_sort(
+    x: Array, axis: SupportsIndex | None, kind: Any, order: None, stable: bool | None
+) -> None:
     """Raise what NumPy raises."""
     np.sort(np.empty((0,) * x.ndim, x.dtype), axis, kind, order, stable=stable)
 
 
-def _record(x: Array, axis: int, kind: Any, stable: Any) -> None:
+def _record(x: Array, axis: int, kind: str | None, stable: bool | None) -> None:
     if not x.size:
         return
     keep = bool(stable) or str(kind or "")[:1].lower() in ("s", "m")

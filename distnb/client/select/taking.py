@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.record.advanced_indexing import get_advanced
-from distnb.client.record.array import Array, create
+from distnb.client.record.array import Array, Elements, create
 from distnb.client.record.creation import asarray
 from distnb.client.record.gather_scatter import (
     Position,
@@ -48,13 +49,13 @@ MODES = ("raise", "wrap", "clip")
 # -- positions -------------------------------------------------------------------------------------
 
 
-def session_of(*given: Any) -> Session:
+def session_of(*given: object) -> Session:
     """Return the session of the first array, else the current one."""
     return next((a.session for a in given if isinstance(a, Array)), None) or need(None)
 
 
 def positions(
-    index: Any, n: int, axis: int = 0, mode: str = "raise", casting: Any = "safe"
+    index: ArrayLike, n: int, axis: int = 0, mode: str = "raise", casting: Any = "safe"
 ) -> Position:
     """Return positions along an axis; ``mode`` is what is done about those out of bounds."""
     if mode not in MODES:
@@ -76,7 +77,7 @@ def positions(
     return Position(index, n, axis, checked=True)
 
 
-def deliver(found: Any, out: Any) -> Any:
+def deliver(found: Array, out: Array | None) -> Any:
     """Return a result, in ``out`` if that is given."""
     if out is None:
         return found
@@ -91,7 +92,13 @@ def deliver(found: Any, out: Any) -> Any:
 
 
 @stands_for(np.take)
-def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Array:
+def take(
+    a: ArrayLike,
+    indices: ArrayLike,
+    axis: SupportsIndex | None = None,
+    out: Array | None = None,
+    mode: str = "raise",
+) -> Array:
     """Return the elements at positions along an axis, as ``numpy.take``.
 
     The result lies as the indices do, or in the default layout if these are no distributed array;
@@ -145,7 +152,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
 
 
 @stands_for(np.take_along_axis)
-def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Array:
+def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None = -1) -> Array:
     """Return elements at positions along an axis, other ones for each lane.
 
     As ``numpy.take_along_axis``, for what ``argsort`` returns. If the axis is not split, or
@@ -184,7 +191,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Array:
     return get_advanced(x, key) if found is None else found
 
 
-def along(shape: Ints, index: Any, axis: Any) -> tuple[Any, ...]:
+def along(shape: Ints, index: Elements, axis: SupportsIndex | None) -> tuple[Any, ...]:
     """Return the index that names an element of each lane, by its position."""
     if index.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
@@ -197,7 +204,7 @@ def along(shape: Ints, index: Any, axis: Any) -> tuple[Any, ...]:
     )
 
 
-def _locally(x: Any, index: Any, d: int) -> Any:
+def _locally(x: Array, index: Array, d: int) -> Any:
     """Take where whole lanes are together; return None if there is no such layout."""
     session, size = x.session, x.session.size
     lengths = [n for i, n in enumerate(x.shape) if i != d]
@@ -216,25 +223,25 @@ def _locally(x: Any, index: Any, d: int) -> Any:
     return out if wanted in (None, lanes) else copied(out, out.dtype, wanted)
 
 
-def _follow_index(index: Any, size: int) -> Layout | None:
+def _follow_index(index: Array, size: int) -> Layout | None:
     return None if index.here is not None else follow(index.placed, size)[0]
 
 
 # -- where something is true -----------------------------------------------------------------------
 
 
-def truth(x: Any) -> Any:
+def truth(x: Array) -> Any:
     """Return where elements are not zero, as a mask."""
     return x if x.dtype == bool else elementwise("not_equal", x, 0)
 
 
-def settled_keys(session: Session, keys: Any) -> Any:
+def settled_keys(session: Session, keys: Elements) -> Any:
     """Return keys as a distributed array."""
     return keys if isinstance(keys, Array) else settled(session, np.asarray(keys))
 
 
 @stands_for(np.flatnonzero)
-def flatnonzero(a: Any) -> Array:
+def flatnonzero(a: ArrayLike) -> Array:
     """Return the C-order positions of the elements that are not zero, as ``numpy.flatnonzero``.
 
     They stay where these elements are, if the array lies in blocks of its first axis; else a mask
@@ -258,7 +265,7 @@ def flatnonzero(a: Any) -> Array:
 
 
 @stands_for(np.nonzero)
-def nonzero(a: Any, /) -> tuple[Array, ...]:
+def nonzero(a: ArrayLike, /) -> tuple[Array, ...]:
     """Return the indices of the elements that are not zero, an array for each axis.
 
     As ``numpy.nonzero``, in C order. Layout and messages are those of :func:`flatnonzero`.
@@ -286,7 +293,7 @@ def nonzero(a: Any, /) -> tuple[Array, ...]:
     return unraveled(flatnonzero(x), x.shape)
 
 
-def unraveled(keys: Any, shape: Ints) -> tuple[Any, ...]:
+def unraveled(keys: Elements, shape: Ints) -> tuple[Any, ...]:
     """Return the indices of C-order positions that are within bounds."""
     if len(shape) == 1:
         return (keys,)
@@ -298,7 +305,7 @@ def unraveled(keys: Any, shape: Ints) -> tuple[Any, ...]:
 
 
 @stands_for(np.argwhere)
-def argwhere(a: Any) -> Array:
+def argwhere(a: ArrayLike) -> Array:
     """Return the indices of the elements that are not zero, one in each row.
 
     As ``numpy.argwhere``; the rows lie as the result of :func:`flatnonzero`.
@@ -324,7 +331,9 @@ def argwhere(a: Any) -> Array:
 
 
 @stands_for(np.compress)
-def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Array:
+def compress(
+    condition: ArrayLike, a: ArrayLike, axis: SupportsIndex | None = None, out: Array | None = None
+) -> Array:
     """Return the parts of an array along an axis for which a condition is true.
 
     As ``numpy.compress``; the result lies as that of :func:`take` at :func:`flatnonzero` of the
@@ -357,7 +366,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Array
 
 
 @stands_for(np.extract)
-def extract(condition: Any, arr: Any) -> Array:
+def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
     """Return the elements of an array for which a condition is true, along one axis.
 
     As ``numpy.extract``: the same as ``arr[condition]`` if both have the same shape.
@@ -386,7 +395,12 @@ def extract(condition: Any, arr: Any) -> Array:
 
 
 @stands_for(np.choose)
-def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Array:
+def choose(
+    a: ArrayLike,
+    choices: Sequence[ArrayLike] | Array,
+    out: Array | None = None,
+    mode: str = "raise",
+) -> Array:
     """Return, for each element, that of one of several arrays, as ``numpy.choose``.
 
     Elementwise: the result follows the largest operand.
@@ -426,7 +440,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Array:
 
 
 @stands_for(np.select)
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Array:
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLike = 0) -> Array:
     """Return elements of the first choice whose condition is true, as ``numpy.select``.
 
     Elementwise: the result follows the largest operand.
@@ -466,5 +480,5 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return found
 
 
-def _as(x: Any, dtype: np.dtype) -> Any:
+def _as(x: Elements | complex, dtype: np.dtype) -> Any:
     return x.astype(dtype, copy=False) if hasattr(x, "astype") else dtype.type(x)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise, product
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.record.array import Array, create
+from distnb.client.record.arguments import Nested
+from distnb.client.record.array import Array, Elements, create
 from distnb.client.record.creation import asarray, empty_like
 from distnb.client.record.host_arrays import all_here, plain
 from distnb.client.record.indexing import one_axis
@@ -32,7 +34,13 @@ __all__ = ["concatenate", "roll", "stack"]
 
 @stands_for(np.concatenate)
 def concatenate(
-    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+    arrays: Sequence[ArrayLike] | Array,
+    /,
+    axis: SupportsIndex | None = 0,
+    out: Array | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
 ) -> Array:
     """Join arrays along an axis that exists, as ``numpy.concatenate``.
 
@@ -82,12 +90,12 @@ def concatenate(
     return out
 
 
-def concat(arrays: Any, /, *, axis: int | None = 0) -> Array:
+def concat(arrays: Sequence[ArrayLike] | Array, /, *, axis: int | None = 0) -> Array:
     """Join arrays along an axis that exists; see :func:`distnb.concatenate`."""
     return concatenate(arrays, axis)
 
 
-def _parts(arrays: Any) -> list[Any]:
+def _parts(arrays: Sequence[ArrayLike] | Array) -> list[Any]:
     """Return the operands: distributed arrays as they are, others as NumPy's."""
     if isinstance(arrays, Array):
         return list(arrays)
@@ -96,7 +104,7 @@ def _parts(arrays: Any) -> list[Any]:
     return [a if isinstance(a, Array) else np.asarray(a) for a in arrays]
 
 
-def _flat(x: Any) -> Any:
+def _flat(x: Elements) -> Any:
     return ravel(x) if isinstance(x, Array) else np.ravel(x)
 
 
@@ -123,7 +131,9 @@ def _joined_shape(parts: list[Any], axis: Any) -> tuple[Ints, int]:
     return (*first[:d], sum(p.shape[d] for p in parts), *first[d + 1 :]), d
 
 
-def _joined_dtype(parts: list[Any], out: Any, dtype: Any, casting: Any) -> np.dtype:
+def _joined_dtype(
+    parts: list[Any], out: Array | None, dtype: DTypeLike | None, casting: Any
+) -> np.dtype:
     """Ask NumPy for the dtype of joined arrays."""
     samples = [np.empty(0, p.dtype) for p in parts]
     if out is None:
@@ -148,7 +158,13 @@ def _joined_layout(parts: list[Any], shape: Ints, d: int) -> Layout:
 
 @stands_for(np.stack)
 def stack(
-    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+    arrays: Sequence[ArrayLike] | Array,
+    /,
+    axis: SupportsIndex | None = 0,
+    out: Array | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
 ) -> Array:
     """Join arrays of one shape along a new axis, which is not split, as ``numpy.stack``."""
     parts = _parts(arrays)
@@ -161,7 +177,13 @@ def stack(
     return concatenate(wide, d, out, dtype=dtype, casting=casting)
 
 
-def _stacked(tup: Any, least: Callable[[Any], Any], axis: int, dtype: Any, casting: str) -> Array:
+def _stacked(
+    tup: Sequence[ArrayLike] | Array,
+    least: Callable[[Any], Any],
+    axis: int,
+    dtype: DTypeLike | None,
+    casting: str,
+) -> Array:
     """Join arrays of at least so many axes along axis 0, 1 or 2."""
     parts = [least(p) for p in _parts(tup)]
     axis = 0 if axis == 1 and parts and parts[0].ndim == 1 else axis
@@ -169,30 +191,36 @@ def _stacked(tup: Any, least: Callable[[Any], Any], axis: int, dtype: Any, casti
 
 
 @stands_for(np.vstack)
-def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
+def vstack(
+    tup: Sequence[ArrayLike] | Array, *, dtype: DTypeLike | None = None, casting: str = "same_kind"
+) -> Array:
     """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
     return _stacked(tup, atleast_2d, 0, dtype, casting)
 
 
 @stands_for(np.hstack)
-def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
+def hstack(
+    tup: Sequence[ArrayLike] | Array, *, dtype: DTypeLike | None = None, casting: str = "same_kind"
+) -> Array:
     """Join arrays along the second axis, as ``numpy.hstack``; rules as of ``concatenate``."""
     return _stacked(tup, atleast_1d, 1, dtype, casting)
 
 
 @stands_for(np.dstack)
-def dstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
+def dstack(
+    tup: Sequence[ArrayLike] | Array, *, dtype: DTypeLike | None = None, casting: str = "same_kind"
+) -> Array:
     """Join arrays along the third axis, as ``numpy.dstack``; rules as of ``concatenate``."""
     return _stacked(tup, atleast_3d, 2, dtype, casting)
 
 
 @stands_for(np.column_stack)
-def column_stack(tup: Any) -> Array:
+def column_stack(tup: Sequence[ArrayLike] | Array) -> Array:
     """Join vectors and matrices as columns, as ``numpy.column_stack``; as ``concatenate``."""
     return _stacked(tup, _column, 1, None, "same_kind")
 
 
-def _column(x: Any) -> Any:
+def _column(x: Elements) -> Any:
     return atleast_2d(x).T if x.ndim < 2 else x
 
 
@@ -200,7 +228,7 @@ row_stack = vstack
 
 
 @stands_for(np.block)
-def block(arrays: Any) -> Array:
+def block(arrays: Nested) -> Array:
     """Join nested lists of arrays, the innermost along the last axis, as ``numpy.block``."""
     depth = _depth(arrays)
     ndim = max(depth, _most_axes(arrays))
@@ -208,7 +236,7 @@ def block(arrays: Any) -> Array:
     return found.copy() if not depth else found
 
 
-def _depth(arrays: Any) -> int:
+def _depth(arrays: Nested) -> int:
     if isinstance(arrays, tuple):
         raise TypeError("np.block only allows lists of arrays, and not tuples")
     if not isinstance(arrays, list):
@@ -221,7 +249,7 @@ def _depth(arrays: Any) -> int:
     return found.pop() + 1
 
 
-def _most_axes(arrays: Any) -> int:
+def _most_axes(arrays: Nested) -> int:
     if isinstance(arrays, list):
         return max(_most_axes(a) for a in arrays)
     return arrays.ndim if isinstance(arrays, Array) else np.ndim(arrays)
@@ -235,7 +263,7 @@ def _blocks(arrays: Any, depth: int, ndim: int) -> Any:
 
 
 @stands_for(np.append)
-def append(arr: Any, values: Any, axis: Any = None) -> Array:
+def append(arr: ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None) -> Array:
     """Join two arrays, as ``numpy.append``; by default all elements in C order."""
     return concatenate((arr, values), axis)
 
@@ -244,7 +272,7 @@ def append(arr: Any, values: Any, axis: Any = None) -> Array:
 
 
 @stands_for(np.unstack)
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Return a view for each index of an axis."""
     found = asarray(x)
     if found.ndim == 0:
@@ -254,7 +282,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
 
 
 @stands_for(np.array_split)
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[Array]:
     """Return views of parts along an axis, as ``numpy.array_split``; lengths may differ by 1."""
     x = asarray(ary)
     d = one_axis(axis, x.ndim)
@@ -276,7 +304,7 @@ def _cuts(n: int, given: Any) -> list[int]:
 
 
 @stands_for(np.split)
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """Return views of equal parts along an axis, or of parts that begin at given indices."""
     x = asarray(ary)
     if not hasattr(indices_or_sections, "__len__"):
@@ -286,7 +314,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     return array_split(x, indices_or_sections, axis)
 
 
-def _at_least(x: Any, least: int, name: str) -> Array:
+def _at_least(x: ArrayLike, least: int, name: str) -> Array:
     """Return an array that has the axes to be split."""
     found = asarray(x)
     if found.ndim < least:
@@ -295,20 +323,20 @@ def _at_least(x: Any, least: int, name: str) -> Array:
 
 
 @stands_for(np.hsplit)
-def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[Array]:
     """Return views of parts along the second axis (of a vector: the first), as NumPy's."""
     x = _at_least(ary, 1, "hsplit")
     return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
 
 
 @stands_for(np.vsplit)
-def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[Array]:
     """Return views of parts along the first axis, as ``numpy.vsplit``."""
     return split(_at_least(ary, 2, "vsplit"), indices_or_sections, 0)
 
 
 @stands_for(np.dsplit)
-def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[Array]:
     """Return views of parts along the third axis, as ``numpy.dsplit``."""
     return split(_at_least(ary, 3, "dsplit"), indices_or_sections, 2)
 
@@ -317,7 +345,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
 
 
 @stands_for(np.roll)
-def roll(a: Any, shift: Any, axis: Any = None) -> Array:
+def roll(a: ArrayLike, shift: ArrayLike, axis: Any = None) -> Array:
     """Return a copy whose elements have moved along axes, around the ends, as ``numpy.roll``.
 
     The result follows the operand. Only elements that get to another engine are sent. Without an
@@ -349,7 +377,7 @@ def _two(by: int, n: int) -> list[tuple[slice, slice]]:
 
 
 @stands_for(np.rollaxis)
-def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     """Return a view with an axis moved before another one, as ``numpy.rollaxis``."""
     x = asarray(a)
     d = one_axis(axis, x.ndim)

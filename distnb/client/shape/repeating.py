@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import operator
 from itertools import pairwise
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.record.array import Array, create
 from distnb.client.record.creation import (
@@ -41,7 +42,7 @@ __all__ = ["axis_cut", "merged", "repeat", "tile"]
 
 
 @stands_for(np.repeat)
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
+def repeat(a: ArrayLike, repeats: Any, axis: SupportsIndex | None = None) -> Array:
     """Return each element several times, as ``numpy.repeat``.
 
     The engine that holds an element holds its repetitions, in the same order: nothing is sent if
@@ -154,7 +155,7 @@ def _in_intervals(layout: Layout | None, x: Array) -> Layout:
     return Layout(layout.grid, (Block(), *layout.axes[1:]), layout.dims)
 
 
-def _ends(times: Any, cuts: list[int]) -> list[int]:
+def _ends(times: np.ndarray, cuts: list[int]) -> list[int]:
     """Return how many repetitions come before each cut; raise ValueError if some are negative."""
     if (times < 0).any():
         raise ValueError("repeats may not contain negative values.")
@@ -163,7 +164,7 @@ def _ends(times: Any, cuts: list[int]) -> list[int]:
 
 
 @stands_for(np.tile)
-def tile(A: Any, reps: Any) -> Array:  # noqa: N803 - NumPy's name
+def tile(A: ArrayLike, reps: Any) -> Array:  # noqa: N803 - NumPy's name
     """Return an array again and again along its axes, as ``numpy.tile``; what is sent, once."""
     x = asarray(A)
     times = tuple(operator.index(n) for n in (reps if np.iterable(reps) else (reps,)))
@@ -186,7 +187,7 @@ def tile(A: Any, reps: Any) -> Array:  # noqa: N803 - NumPy's name
 
 
 @stands_for(np.fliplr)
-def fliplr(m: Any) -> Array:
+def fliplr(m: ArrayLike) -> Array:
     """Return a view with the elements along axis 1 in reverse order."""
     x = asarray(m)
     if x.ndim < 2:
@@ -195,7 +196,7 @@ def fliplr(m: Any) -> Array:
 
 
 @stands_for(np.flipud)
-def flipud(m: Any) -> Array:
+def flipud(m: ArrayLike) -> Array:
     """Return a view with the elements along axis 0 in reverse order."""
     x = asarray(m)
     if x.ndim < 1:
@@ -204,7 +205,7 @@ def flipud(m: Any) -> Array:
 
 
 @stands_for(np.rot90)
-def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Array:
+def rot90(m: ArrayLike, k: int = 1, axes: Any = (0, 1)) -> Array:
     """Return a view turned by 90 degrees, ``k`` times, from the first axis to the second."""
     x = asarray(m)
     if len(tuple(axes)) != 2:
@@ -227,7 +228,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Array:
 
 @stands_for(np.meshgrid)
 def meshgrid(
-    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+    *xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> tuple[Array, ...]:
     """Return coordinates of a grid, as ``numpy.meshgrid``.
 

@@ -12,10 +12,12 @@ import operator
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from math import prod
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from distnb.client.record.arguments import Shape
 from distnb.client.record.array import Array, create
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
@@ -35,7 +37,9 @@ __all__ = ["Flat", "adopted", "flatten", "ravel", "reshape", "rows_of"]
 
 
 @stands_for(np.reshape)
-def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None = None) -> Array:
+def reshape(
+    a: ArrayLike, /, shape: Any = None, order: str = "C", *, copy: bool | None = None
+) -> Array:
     """Return an array with the same elements in another shape, as ``numpy.reshape``.
 
     If only axes of length 1 come or go, this is a view, and nothing is sent. Else it is a new
@@ -79,7 +83,7 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None
     return _reshaped(x, wanted, copy)
 
 
-def _lengths(shape: Any, size: int) -> Ints:
+def _lengths(shape: Shape, size: int) -> Ints:
     """Return a new shape as lengths; raises what NumPy raises."""
     given = shape if isinstance(shape, tuple | list) else (shape,)
     found = [operator.index(n) for n in given]
@@ -214,7 +218,7 @@ def _pieces(x: Array, other: Ints) -> Iterator[Array]:
 
 
 @stands_for(np.ravel)
-def ravel(a: Any, order: str = "C") -> Array:
+def ravel(a: ArrayLike, order: str = "C") -> Array:
     """Return all elements along one axis: a view if all axes but one have length 1.
 
     Else as :func:`distnb.reshape`: in blocks.
@@ -265,7 +269,7 @@ class Flat:
     def __getitem__(self, key: Any) -> Array:
         return self.base[self._index(key)] if _is_integer(key) else ravel(self.base)[key]
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: Any, value: ArrayLike) -> None:
         """Assign; as in NumPy, too few values are repeated."""
         x = self.base
         if _is_integer(key):
@@ -275,7 +279,7 @@ class Flat:
         flat[key] = resize(asarray(value, session=x.session), flat[key].shape)
         assign(x, _reshaped(flat, x.shape))
 
-    def _index(self, key: Any) -> tuple[Any, ...]:
+    def _index(self, key: SupportsIndex) -> tuple[Any, ...]:
         i, n = operator.index(key), self.base.size
         if not -n <= i < n:
             raise IndexError(f"index {i} is out of bounds for size {n}")
@@ -289,7 +293,7 @@ def _is_integer(key: Any) -> bool:
         return False
 
 
-def set_shape(x: Array, shape: Any) -> None:
+def set_shape(x: Array, shape: Shape) -> None:
     """Give an array another shape in place, by axes of length 1."""
     wanted = _lengths(shape, x.size)
     try:
@@ -302,7 +306,7 @@ def set_shape(x: Array, shape: Any) -> None:
 
 
 @stands_for(np.resize)
-def resize(a: Any, new_shape: Any) -> Array:
+def resize(a: ArrayLike, new_shape: Shape) -> Array:
     """Return an array of another size: elements in C order, again and again, as ``numpy.resize``.
 
     What is sent is what two calls of ``reshape`` send.
@@ -338,24 +342,24 @@ def _at_least(numpys: Callable[..., Any], arys: tuple[Any, ...]) -> Any:
 
 
 @stands_for(np.atleast_1d)
-def atleast_1d(*arys: Any) -> Any:
+def atleast_1d(*arys: ArrayLike) -> Any:
     """Return views with axes of length 1 added, as ``numpy.atleast_1d``."""
     return _at_least(np.atleast_1d, arys)
 
 
 @stands_for(np.atleast_2d)
-def atleast_2d(*arys: Any) -> Any:
+def atleast_2d(*arys: ArrayLike) -> Any:
     """Return views with axes of length 1 added, as ``numpy.atleast_2d``."""
     return _at_least(np.atleast_2d, arys)
 
 
 @stands_for(np.atleast_3d)
-def atleast_3d(*arys: Any) -> Any:
+def atleast_3d(*arys: ArrayLike) -> Any:
     """Return views with axes of length 1 added, as ``numpy.atleast_3d``."""
     return _at_least(np.atleast_3d, arys)
 
 
 @stands_for(np.broadcast_shapes)
-def broadcast_shapes(*args: Any) -> Ints:
+def broadcast_shapes(*args: Shape) -> Ints:
     """Return the shape that shapes broadcast to."""
     return np.broadcast_shapes(*args)

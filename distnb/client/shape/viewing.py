@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, SupportsIndex
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from distnb.client.record.arguments import Axis, Shape
 from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray
 from distnb.client.record.indexing import lengths, one_axis, some_axes
 from distnb.client.record.namespace import stands_for
 from distnb.common.errors import explain
-from distnb.geometry.slices import intersect, section
 
 __all__: list[str] = []
 
@@ -20,24 +22,24 @@ __all__: list[str] = []
 
 
 @stands_for(np.transpose)
-def transpose(a: Any, axes: Any = None) -> Array:
+def transpose(a: ArrayLike, axes: Axis = None) -> Array:
     """Return a view with its axes in another order."""
     return asarray(a).transpose(axes)
 
 
-def permute_dims(a: Any, axes: Any) -> Array:
+def permute_dims(a: ArrayLike, axes: Sequence[SupportsIndex]) -> Array:
     """Return a view with its axes in another order."""
     return asarray(a).transpose(axes)
 
 
 @stands_for(np.swapaxes)
-def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """Return a view with two axes exchanged."""
     return asarray(a).swapaxes(axis1, axis2)
 
 
 @stands_for(np.moveaxis)
-def moveaxis(a: Any, source: Any, destination: Any) -> Array:
+def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Array:
     """Return a view with axes moved to other places."""
     x = asarray(a)
     np.moveaxis(np.empty((1,) * x.ndim), source, destination)  # NumPy checks
@@ -48,7 +50,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Array:
 
 
 @stands_for(np.flip)
-def flip(m: Any, axis: Any = None) -> Array:
+def flip(m: ArrayLike, axis: Axis = None) -> Array:
     """Return a view with the elements along axes in reverse order."""
     x = asarray(m)
     axes = some_axes(axis, x.ndim)
@@ -56,7 +58,7 @@ def flip(m: Any, axis: Any = None) -> Array:
 
 
 @stands_for(np.expand_dims)
-def expand_dims(a: Any, axis: Any = 0) -> Array:
+def expand_dims(a: ArrayLike, axis: Axis = 0) -> Array:
     """Return a view with new axes of length 1."""
     x = asarray(a)
     given = axis if isinstance(axis, tuple | list) else (axis,)
@@ -67,13 +69,13 @@ def expand_dims(a: Any, axis: Any = 0) -> Array:
 
 
 @stands_for(np.squeeze)
-def squeeze(a: Any, axis: Any = None) -> Array:
+def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
     """Return a view without axes of length 1."""
     return asarray(a).squeeze(axis)
 
 
 @stands_for(np.broadcast_to)
-def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
+def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> Array:
     """Return a read-only view stretched to a shape."""
     x = asarray(array)
     wanted = lengths(shape)
@@ -91,7 +93,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
 
 
 @stands_for(np.broadcast_arrays)
-def broadcast_arrays(*args: Any) -> tuple[Array, ...]:
+def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
     """Return read-only views of one shape."""
     arrays = [asarray(a) for a in args]
     shape = np.broadcast_shapes(*(a.shape for a in arrays))
@@ -99,25 +101,8 @@ def broadcast_arrays(*args: Any) -> tuple[Array, ...]:
 
 
 @stands_for(np.shares_memory, np.may_share_memory)
-def shares_memory(a: Any, b: Any) -> bool:
+def shares_memory(a: ArrayLike, b: ArrayLike) -> bool:
     """Tell whether two views have an element in common (exact; nothing is sent)."""
     if not (isinstance(a, Array) and isinstance(b, Array)) or a.dbase is not b.dbase:
         return False
-    return _views_meet(a, b)
-
-
-def _views_meet(a: Array, b: Array) -> bool:
-    """Tell whether views meet: the index sets of each base axis do (views are products)."""
-    if a.size == 0 or b.size == 0:
-        return False
-    return all(intersect(x, y) for x, y in zip(_footprint(a), _footprint(b), strict=True))
-
-
-def _footprint(a: Array) -> list[Any]:
-    """Return, for each base axis, the section that a view covers."""
-    found: dict[int, Any] = {axis: section(i, 1, 1, 1)[0] for axis, i in a.dview.fixed}
-    for n, (axis, start, step) in zip(a.dview.shape, a.dview.dims, strict=True):
-        if axis >= 0:
-            low = start if step > 0 else start + step * (n - 1)
-            found[axis] = section(low, 1, max(1, abs(step)), n)[0]
-    return [found[axis] for axis in range(len(a.dbase.shape))]
+    return a.dview.meets(b.dview)

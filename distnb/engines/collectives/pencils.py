@@ -40,8 +40,8 @@ from distnb.wire.protocol import Collective
 
 __all__ = ["Pencils"]
 
-#: Bytes of a tile of complex lanes: what lies in a core's L3 cache is taken twice from there, and
-#: wide strips count for more (half as many bytes were 4 % slower, twice as many no faster).
+#: Bytes of a tile of complex 1-D slices: what lies in a core's L3 cache is taken twice from there,
+#: and wide strips count for more (half as many bytes were 4 % slower, twice as many no faster).
 TILE = 1 << 21
 #: Strips are at least so wide: some lines of the cache.
 NARROWEST = 8
@@ -65,14 +65,14 @@ class Pencils:
         self.source: LocalBase = store.bases[command.ins[0].base]
         self.out: LocalBase = store.bases[command.outs[0].base]
         self.between = _transformed(self.source.shape, self.first)
-        #: What this rank computes: the lanes that the second transform takes, and gives.
-        self.lanes = self._computed(self.between, store.rank)
+        #: What this rank computes: the 1-D slices that the second transform takes, and gives.
+        self.computed = self._computed(self.between, store.rank)
         longest = max(step[2] for step in (self.first, self.second) if step)
         self.itemsize = np.result_type(self.out.dtype, np.complex64).itemsize
         self.width = max(NARROWEST, TILE // (longest * self.itemsize))
-        lanes = partial(self._computed, self.between)
+        computed = partial(self._computed, self.between)
         out = partial(box_of, self.out.layout, self.out.shape)
-        sends, receives = self._routes(0, self._rows, lanes)
+        sends, receives = self._routes(0, self._rows, computed)
         self.packing = Packing(store, np.dtype(dtype), self.width, sends, receives, _END)
         sends, receives = self._routes(1, self._halves, out) if self.hermitian else ([], [])
         self.targets = TargetBuffers(store, self.out, sends, receives, _PLACE)
@@ -80,7 +80,7 @@ class Pencils:
         self.rest = Packing(store, self.out.dtype, self.width, *left, _END - 1)
 
     def _computed(self, shape: Ints, rank: int) -> Box | None:
-        """Return the lanes that the second transform takes or gives on a rank."""
+        """Return the 1-D slices that the second transform takes or gives on a rank."""
         if self.hermitian is None:
             return box_of(self.out.layout, shape, rank)
         return half_of(self.out.layout, shape, rank, self.hermitian[0])
@@ -133,7 +133,7 @@ class Pencils:
         self.targets.offer(exchange)
         self._transform_rows(self.packing.pack())
         self.packing.send(exchange)
-        self._transform_lanes(
+        self._transform_columns(
             self.packing.open(exchange),
             [*self._own(), *self.targets.open(exchange), *self.rest.pack()],
         )
@@ -155,7 +155,7 @@ class Pencils:
         return [PackBuffer(box, block.reshape(-1), sizes(box)[-1])]
 
     def _tiles(self, box: Box, step: Any) -> Iterator[Box]:
-        """Cut a box into tiles of whole lanes: of rows if there is nothing to transform."""
+        """Cut a box into tiles of whole 1-D slices: of rows if there is nothing to transform."""
         shape = sizes(box)
         _, axis, n, _ = step or (None, len(shape) - 1, 0, None)
         for tile in tiles(shape, self._tile(shape, axis, n)):
@@ -164,12 +164,12 @@ class Pencils:
             )
 
     def _tile(self, shape: Ints, axis: int, n: int) -> Ints:
-        """Return the lengths of a tile: a strip of several lanes, as long as it fits the cache."""
+        """Return the lengths of a tile: a strip of 1-D slices, as long as it fits the cache."""
         lengths, last = [1] * len(shape), len(shape) - 1
         lengths[last] = min(self.width, shape[last])
         lengths[axis] = shape[axis]
-        lane = max(n, shape[axis]) * self.itemsize
-        left = TILE // (lane if axis == last else lane * lengths[last])
+        nbytes = max(n, shape[axis]) * self.itemsize
+        left = TILE // (nbytes if axis == last else nbytes * lengths[last])
         for d in reversed(range(last)):
             if d != axis:
                 lengths[d] = max(1, min(shape[d], left))
@@ -189,12 +189,12 @@ class Pencils:
                 values = _transform(values, self.first, scratch)
             _put(_done(region, self.first), values, buffers)
 
-    def _transform_lanes(self, buffers: list[PackBuffer], targets: list[PackBuffer]) -> None:
+    def _transform_columns(self, buffers: list[PackBuffer], targets: list[PackBuffer]) -> None:
         """Transform what came, a tile at a time."""
-        if self.lanes is None:
+        if self.computed is None:
             return
         scratch, dtype = Scratch(), self.packing.dtype
-        for region in self._tiles(self.lanes, self.second):
+        for region in self._tiles(self.computed, self.second):
             (values,) = scratch.take([dtype], sizes(region))
             for buffer in buffers:
                 common = meet(region, buffer.box)
@@ -225,7 +225,7 @@ class Pencils:
 
 
 def _transform(values: np.ndarray, step: Any, scratch: Scratch) -> np.ndarray:
-    """Transform lanes; those that run across memory are first brought close together."""
+    """Transform 1-D slices; those that run across memory are first brought close together."""
     name, axis, n, norm = step
     across = axis < values.ndim - 1
     if across:
@@ -248,7 +248,7 @@ def _put(region: Box, values: np.ndarray, targets: list[PackBuffer]) -> None:
 
 
 def _done(region: Box, step: Any) -> Box:
-    """Return the box of what a transform gives for a box of whole lanes."""
+    """Return the box of what a transform gives for a box of whole 1-D slices."""
     if step is None:
         return region
     name, axis, n, _ = step

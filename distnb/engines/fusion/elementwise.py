@@ -15,7 +15,6 @@ import numpy as np
 
 from distnb.engines.fusion.groups import Group, Specs
 from distnb.engines.fusion.kernels import (
-    WEAK,
     BlockWindow,
     GroupRun,
     Job,
@@ -32,6 +31,7 @@ from distnb.engines.runtime.store import BaseTable, LocalBase, Lost
 from distnb.engines.runtime.zero_copy import ZeroCopyReads
 from distnb.measure.events import COMPUTE, TRANSFER, Clock
 from distnb.ops import table
+from distnb.ops.scalars import PYTHON_SCALARS
 from distnb.plans.transfer import (
     LOCAL,
     Message,
@@ -90,7 +90,7 @@ def _maker(x: Param, store: BaseTable) -> Any:
     """Return what makes a scalar of its value, or finds a function by its number."""
     if x.kind == FUNCTION:
         return store.functions.get
-    return None if x.kind in WEAK else np.dtype(x.kind).type
+    return None if x.kind in PYTHON_SCALARS else np.dtype(x.kind).type
 
 
 class Elementwise(GroupRun):

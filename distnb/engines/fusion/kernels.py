@@ -28,13 +28,12 @@ from distnb.engines.fusion.loops import Loop, hazards, sources
 from distnb.engines.fusion.reduction_blocks import Combiner, Scratch, Tile
 from distnb.geometry.layout import Ints, strides_of
 from distnb.ops import table
+from distnb.ops.scalars import PYTHON_SCALARS
 from distnb.plans.transfer import window
 from distnb.wire.protocol import FUNCTION
 
-__all__ = ["WEAK", "BlockWindow", "GroupRun", "Job", "Program", "dense", "program", "window_of"]
+__all__ = ["BlockWindow", "GroupRun", "Job", "Program", "dense", "program", "window_of"]
 
-#: Types of Python scalars, which are weak.
-WEAK: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 #: A program that runs for the second time is one that comes back.
 _COMES_BACK = 2
 #: Bytes of a result from which it goes to memory past the caches, and how long its rows are then.
@@ -220,7 +219,7 @@ class Program:
         if source >= 0:
             return self.signature.slots[source].dtype
         name = self.signature.scalars[-1 - source]
-        return object if name == FUNCTION else WEAK.get(name) or np.dtype(name)
+        return object if name == FUNCTION else PYTHON_SCALARS.get(name) or np.dtype(name)
 
     def _ends(self, slot: int, k: int) -> bool:
         later = (st for j, st in self._steps.items() if j > k)

@@ -58,7 +58,7 @@ COLLECTIVES: dict[str, Callable[[Collective, BaseTable], Any]] = {
     "fft": fourier.Transform,
     "gather": gather_scatter.Gather,
     "nonzero": gather_scatter.Nonzero,
-    "panel": panels.Step,
+    "panel": panels.PanelStep,
     "pencils": pencils.Pencils,
     "sample": single_engine.Sample,
     "scalapack": scalapack.Factors,

@@ -1,0 +1,1896 @@
+"""distnb: the array of a notebook, spread over MPI engines."""
+
+# Made by tools/make_stub.py from the functions themselves.
+
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any, SupportsIndex
+
+import numpy as np
+from numpy import __array_namespace_info__ as __array_namespace_info__
+from numpy import bool as bool
+from numpy import complex64 as complex64
+from numpy import complex128 as complex128
+from numpy import float16 as float16
+from numpy import float32 as float32
+from numpy import float64 as float64
+from numpy import int8 as int8
+from numpy import int16 as int16
+from numpy import int32 as int32
+from numpy import int64 as int64
+from numpy import uint8 as uint8
+from numpy import uint16 as uint16
+from numpy import uint32 as uint32
+from numpy import uint64 as uint64
+from numpy.typing import ArrayLike, DTypeLike
+
+from distnb import fft as fft
+from distnb import linalg as linalg
+from distnb import random as random
+from distnb.client.array.array_api import finfo as finfo
+from distnb.client.array.distarray import DistArray as DistArray
+from distnb.client.linalg.contractions import SummedAxes
+from distnb.client.math.mapping import vectorize as vectorize
+from distnb.client.record.arguments import Axis, Dist, Grid, Nested, NoValue, Number, Shape
+from distnb.client.record.eager import Out
+from distnb.client.record.placement import Placement as Placement
+from distnb.client.reports.profiling import Profile
+from distnb.client.session.session import Session as Session
+from distnb.client.shape.repeating import Grids
+from distnb.client.stats.histograms import Bins, Range
+from distnb.client.stats.sets import UniqueAll, UniqueCounts, UniqueInverse
+from distnb.common.config import Config as Config
+from distnb.common.errors import DistnbError as DistnbError
+from distnb.common.errors import EngineError as EngineError
+from distnb.common.errors import GatherError as GatherError
+from distnb.common.errors import LayoutError as LayoutError
+from distnb.common.errors import LostArrayError as LostArrayError
+from distnb.common.errors import SessionError as SessionError
+from distnb.geometry.layout import Ints
+
+class _Ufunc:
+    """An elementwise function with the methods of NumPy's ufuncs."""
+
+    __name__: str
+    nin: int
+    nout: int
+    nargs: int
+    identity: complex | None
+
+    def reduce(
+        self,
+        array: ArrayLike,
+        /,
+        axis: SupportsIndex | Sequence[SupportsIndex] | None = 0,
+        dtype: DTypeLike | None = None,
+        out: DistArray | tuple[DistArray] | None = None,
+        *,
+        keepdims: builtins.bool = False,
+        initial: complex | np.generic | None = ...,
+        where: ArrayLike = True,
+    ) -> DistArray:
+        """Combine the elements along axes."""
+
+    def accumulate(
+        self,
+        array: ArrayLike,
+        /,
+        axis: SupportsIndex = 0,
+        dtype: DTypeLike | None = None,
+        out: DistArray | None = None,
+    ) -> DistArray:
+        """Return the results of combining ever more elements along an axis."""
+
+    def reduceat(
+        self,
+        array: ArrayLike,
+        /,
+        indices: ArrayLike,
+        axis: SupportsIndex = 0,
+        dtype: DTypeLike | None = None,
+        out: DistArray | None = None,
+    ) -> DistArray:
+        """Combine the elements of slices along an axis."""
+
+    def outer(self, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> DistArray:
+        """Compute all pairs of elements."""
+
+    def at(self, a: DistArray, indices: Any, b: ArrayLike | None = None, /) -> None:
+        """Compute in place at indices, once for each time they are named."""
+
+class _Unary(_Ufunc):
+    def __call__(
+        self,
+        x: ArrayLike,
+        /,
+        out: DistArray | tuple[DistArray | None, ...] | None = None,
+        *,
+        where: ArrayLike = True,
+        casting: str = "same_kind",
+        dtype: DTypeLike | None = None,
+    ) -> DistArray:
+        """Compute elementwise."""
+
+class _UnaryPair(_Ufunc):
+    def __call__(
+        self,
+        x: ArrayLike,
+        /,
+        out: DistArray | tuple[DistArray | None, ...] | None = None,
+        *,
+        where: ArrayLike = True,
+        casting: str = "same_kind",
+        dtype: DTypeLike | None = None,
+    ) -> tuple[DistArray, DistArray]:
+        """Compute elementwise."""
+
+class _Binary(_Ufunc):
+    def __call__(
+        self,
+        x1: ArrayLike,
+        x2: ArrayLike,
+        /,
+        out: DistArray | tuple[DistArray | None, ...] | None = None,
+        *,
+        where: ArrayLike = True,
+        casting: str = "same_kind",
+        dtype: DTypeLike | None = None,
+    ) -> DistArray:
+        """Compute elementwise."""
+
+class _BinaryPair(_Ufunc):
+    def __call__(
+        self,
+        x1: ArrayLike,
+        x2: ArrayLike,
+        /,
+        out: DistArray | tuple[DistArray | None, ...] | None = None,
+        *,
+        where: ArrayLike = True,
+        casting: str = "same_kind",
+        dtype: DTypeLike | None = None,
+    ) -> tuple[DistArray, DistArray]:
+        """Compute elementwise."""
+
+__array_api_version__: str
+__version__: str
+config: Config
+e: float
+inf: float
+mgrid: Grids
+nan: float
+newaxis: None
+ogrid: Grids
+pi: float
+
+abs: _Unary
+"""Calculate the absolute value element-wise."""
+
+absolute: _Unary
+"""Calculate the absolute value element-wise."""
+
+acos: _Unary
+"""Trigonometric inverse cosine, element-wise."""
+
+acosh: _Unary
+"""Inverse hyperbolic cosine, element-wise."""
+
+add: _Binary
+"""Add arguments element-wise."""
+
+def all(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = False,
+    *,
+    where: ArrayLike | NoValue = True,
+) -> DistArray:
+    """Tell whether all elements are true, as ``numpy.all``; see :func:`distnb.sum`."""
+
+def allclose(
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: ArrayLike | None = 1e-05,
+    atol: ArrayLike = 1e-08,
+    equal_nan: builtins.bool = False,
+) -> builtins.bool:
+    """Tell whether all elements agree within tolerances (reads one value)."""
+
+def amax(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = False,
+    initial: Number | NoValue | None = None,
+    where: ArrayLike | NoValue = True,
+) -> DistArray:
+    """Return the maximum over axes, as ``numpy.max``; see :func:`distnb.sum`."""
+
+def amin(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = False,
+    initial: Number | NoValue | None = None,
+    where: ArrayLike | NoValue = True,
+) -> DistArray:
+    """Return the minimum over axes, as ``numpy.min``; see :func:`distnb.sum`."""
+
+def angle(z: ArrayLike, deg: builtins.bool = False) -> DistArray:
+    """Return the angle of complex numbers."""
+
+def any(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = False,
+    *,
+    where: ArrayLike | NoValue = True,
+) -> DistArray:
+    """Tell whether any element is true, as ``numpy.any``; see :func:`distnb.sum`."""
+
+def append(arr: ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None) -> DistArray:
+    """Join two arrays, as ``numpy.append``; by default all elements in C order."""
+
+def apply_along_axis(
+    func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any
+) -> DistArray:
+    """Call a function for each 1-D slice, as ``numpy.apply_along_axis``."""
+
+def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: ArrayLike) -> DistArray:
+    """Call a function that reduces along one axis for one axis after the other."""
+
+def arange(
+    start: Any,
+    stop: Any = None,
+    step: Any = 1,
+    dtype: DTypeLike | None = None,
+    *,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+    device: str | None = None,
+) -> DistArray:
+    """Make evenly spaced numbers in ``[start, stop)``, bit for bit as ``numpy.arange``."""
+
+arccos: _Unary
+"""Trigonometric inverse cosine, element-wise."""
+
+arccosh: _Unary
+"""Inverse hyperbolic cosine, element-wise."""
+
+arcsin: _Unary
+"""Inverse sine, element-wise."""
+
+arcsinh: _Unary
+"""Inverse hyperbolic sine element-wise."""
+
+arctan: _Unary
+"""Trigonometric inverse tangent, element-wise."""
+
+arctan2: _Binary
+"""Element-wise arc tangent of ``x1/x2`` choosing the quadrant correctly."""
+
+arctanh: _Unary
+"""Inverse hyperbolic tangent element-wise."""
+
+def argmax(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: DistArray | None = None,
+    *,
+    keepdims: builtins.bool | NoValue = False,
+) -> DistArray:
+    """Return where the first maximum is, as ``numpy.argmax``; see :func:`distnb.sum`."""
+
+def argmin(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: DistArray | None = None,
+    *,
+    keepdims: builtins.bool | NoValue = False,
+) -> DistArray:
+    """Return where the first minimum is, as ``numpy.argmin``; see :func:`distnb.sum`."""
+
+def argpartition(
+    a: ArrayLike,
+    kth: ArrayLike,
+    axis: SupportsIndex | None = -1,
+    kind: str | None = "introselect",
+    order: None = None,
+) -> DistArray:
+    """Return positions that partition an array, as ``numpy.argpartition``; see ``partition``."""
+
+def argsort(
+    a: ArrayLike,
+    axis: SupportsIndex | None = -1,
+    kind: Any = None,
+    order: None = None,
+    *,
+    stable: builtins.bool | None = None,
+    descending: builtins.bool = False,
+) -> DistArray:
+    """Return the positions of the elements in sorted order, as ``numpy.argsort``."""
+
+def argwhere(a: ArrayLike) -> DistArray:
+    """Return the indices of the elements that are not zero, one in each row."""
+
+def around(a: ArrayLike, decimals: int = 0, out: DistArray | None = None) -> DistArray:
+    """Round to a number of decimals."""
+
+def array(
+    data: ArrayLike,
+    dtype: DTypeLike | None = None,
+    *,
+    dist: Dist = None,
+    grid: Grid = None,
+    copy: builtins.bool | None = True,
+    session: Session | None = None,
+    device: str | None = None,
+) -> DistArray:
+    """Make a distributed array from array-like data."""
+
+def array2string(
+    a: ArrayLike,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: builtins.bool | None = None,
+    separator: str = " ",
+    prefix: str = "",
+    *,
+    threshold: int | None = None,
+    edgeitems: int | None = None,
+    **options: Any,
+) -> str:
+    """Return an array as text, as ``numpy.array2string``."""
+
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: builtins.bool = False) -> builtins.bool:
+    """Tell whether shapes and all elements are equal (reads one value)."""
+
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> builtins.bool:
+    """Tell whether all elements are equal where they meet by broadcasting (reads one value)."""
+
+def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[DistArray]:
+    """Return views of parts along an axis, as ``numpy.array_split``; lengths may differ by 1."""
+
+def array_str(
+    a: ArrayLike,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: builtins.bool | None = None,
+) -> str:
+    """Return the elements as text, as ``numpy.array_str``; see ``array2string``."""
+
+def asarray(
+    data: ArrayLike,
+    dtype: DTypeLike | None = None,
+    *,
+    dist: Dist = None,
+    grid: Grid = None,
+    copy: builtins.bool | None = None,
+    session: Session | None = None,
+    device: str | None = None,
+) -> DistArray:
+    """Make a distributed array, or return the data itself if it is one already; see ``array``."""
+
+asin: _Unary
+"""Inverse sine, element-wise."""
+
+asinh: _Unary
+"""Inverse hyperbolic sine element-wise."""
+
+def astype(
+    x: DistArray, dtype: DTypeLike, /, *, copy: builtins.bool = True, device: str | None = None
+) -> DistArray:
+    """Return a copy with another dtype; the elements stay where they are."""
+
+atan: _Unary
+"""Trigonometric inverse tangent, element-wise."""
+
+atan2: _Binary
+"""Element-wise arc tangent of ``x1/x2`` choosing the quadrant correctly."""
+
+atanh: _Unary
+"""Inverse hyperbolic tangent element-wise."""
+
+def atleast_1d(*arys: ArrayLike) -> Any:
+    """Return views with axes of length 1 added, as ``numpy.atleast_1d``."""
+
+def atleast_2d(*arys: ArrayLike) -> Any:
+    """Return views with axes of length 1 added, as ``numpy.atleast_2d``."""
+
+def atleast_3d(*arys: ArrayLike) -> Any:
+    """Return views with axes of length 1 added, as ``numpy.atleast_3d``."""
+
+def average(
+    a: ArrayLike,
+    axis: Axis = None,
+    weights: ArrayLike | None = None,
+    returned: builtins.bool = False,
+    *,
+    keepdims: builtins.bool | NoValue = False,
+) -> Any:
+    """Return the weighted mean, as ``numpy.average``; layout as in ``sum``."""
+
+def bartlett(M: float, **where: Any) -> DistArray:
+    """Make a window of ``M`` numbers, as ``numpy.bartlett``."""
+
+def bincount(
+    x: ArrayLike, /, weights: ArrayLike | None = None, minlength: SupportsIndex = 0
+) -> DistArray:
+    """Count how often each number occurs, or add up its weights, as ``numpy.bincount``."""
+
+bitwise_and: _Binary
+"""Compute the bit-wise AND of two arrays element-wise."""
+
+bitwise_count: _Unary
+"""Computes the number of 1-bits in the absolute value of ``x``. Analogous to the builtin `int.bit_count` or ``popcount`` in C++."""
+
+bitwise_invert: _Unary
+"""Compute bit-wise inversion, or bit-wise NOT, element-wise."""
+
+bitwise_left_shift: _Binary
+"""Shift the bits of an integer to the left."""
+
+bitwise_not: _Unary
+"""Compute bit-wise inversion, or bit-wise NOT, element-wise."""
+
+bitwise_or: _Binary
+"""Compute the bit-wise OR of two arrays element-wise."""
+
+bitwise_right_shift: _Binary
+"""Shift the bits of an integer to the right."""
+
+bitwise_xor: _Binary
+"""Compute the bit-wise XOR of two arrays element-wise."""
+
+def blackman(M: float, **where: Any) -> DistArray:
+    """Make a window of ``M`` numbers, as ``numpy.blackman``."""
+
+def block(arrays: Nested) -> DistArray:
+    """Join nested lists of arrays, the innermost along the last axis, as ``numpy.block``."""
+
+def broadcast_arrays(*args: ArrayLike) -> tuple[DistArray, ...]:
+    """Return read-only views of one shape."""
+
+def broadcast_shapes(*args: Shape) -> Ints:
+    """Return the shape that shapes broadcast to."""
+
+def broadcast_to(array: ArrayLike, shape: Shape, subok: builtins.bool = False) -> DistArray:
+    """Return a read-only view stretched to a shape."""
+
+def can_cast(from_: DTypeLike | DistArray, to: DTypeLike, casting: str = "safe") -> builtins.bool:
+    """Tell whether a dtype can be cast to another, as NumPy's; only the array's dtype counts."""
+
+cbrt: _Unary
+"""Return the cube-root of an array, element-wise."""
+
+ceil: _Unary
+"""Return the ceiling of the input, element-wise."""
+
+def choose(
+    a: ArrayLike,
+    choices: Sequence[ArrayLike] | DistArray,
+    out: DistArray | None = None,
+    mode: str = "raise",
+) -> DistArray:
+    """Return, for each element, that of one of several arrays, as ``numpy.choose``."""
+
+def choose_layout(array: DistArray, name: str | None = None) -> Any:
+    """Return a widget to choose where an array lies: axes, grid, block sizes, weights."""
+
+def clip(
+    a: ArrayLike,
+    min: ArrayLike | None = None,
+    max: ArrayLike | None = None,
+    out: DistArray | None = None,
+    *,
+    a_min: ArrayLike | None = None,
+    a_max: ArrayLike | None = None,
+) -> DistArray:
+    """Limit the elements to an interval; ``a_min`` and ``a_max`` are other names of the limits."""
+
+def column_stack(tup: Sequence[ArrayLike] | DistArray) -> DistArray:
+    """Join vectors and matrices as columns, as ``numpy.column_stack``; as ``concatenate``."""
+
+def compress(
+    condition: ArrayLike,
+    a: ArrayLike,
+    axis: SupportsIndex | None = None,
+    out: DistArray | None = None,
+) -> DistArray:
+    """Return the parts of an array along an axis for which a condition is true."""
+
+def concat(arrays: Sequence[ArrayLike] | DistArray, /, *, axis: int | None = 0) -> DistArray:
+    """Join arrays along an axis that exists; see :func:`distnb.concatenate`."""
+
+def concatenate(
+    arrays: Sequence[ArrayLike] | DistArray,
+    /,
+    axis: SupportsIndex | None = 0,
+    out: DistArray | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
+) -> DistArray:
+    """Join arrays along an axis that exists, as ``numpy.concatenate``."""
+
+conj: _Unary
+"""Return the complex conjugate, element-wise."""
+
+conjugate: _Unary
+"""Return the complex conjugate, element-wise."""
+
+def connect(
+    profile: str | None = None, cluster_id: str | None = None, client: Any = None
+) -> Session:
+    """Use engines that were started with ``ipcluster start --engines=MPI``."""
+
+def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> DistArray:
+    """Return the discrete convolution of two sequences, as ``numpy.convolve``."""
+
+copysign: _Binary
+"""Change the sign of x1 to that of x2, element-wise."""
+
+def copyto(
+    dst: DistArray, src: ArrayLike, casting: str = "same_kind", where: ArrayLike = True
+) -> None:
+    """Assign the elements of ``src`` to ``dst``, where a mask is true."""
+
+def corrcoef(
+    x: ArrayLike,
+    y: ArrayLike | None = None,
+    rowvar: builtins.bool = True,
+    *,
+    dtype: DTypeLike | None = None,
+) -> DistArray:
+    """Return correlation coefficients, as ``numpy.corrcoef``: covariances, scaled; see ``cov``."""
+
+def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> DistArray:
+    """Return the cross-correlation of two sequences, as ``numpy.correlate``; see ``convolve``."""
+
+cos: _Unary
+"""Cosine element-wise."""
+
+cosh: _Unary
+"""Hyperbolic cosine, element-wise."""
+
+def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: builtins.bool = False) -> DistArray:
+    """Count the elements that are not zero."""
+
+def cov(
+    m: ArrayLike,
+    y: ArrayLike | None = None,
+    rowvar: builtins.bool = True,
+    bias: builtins.bool = False,
+    ddof: int | None = None,
+    fweights: ArrayLike | None = None,
+    aweights: ArrayLike | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+) -> DistArray:
+    """Return the covariance matrix of variables, as ``numpy.cov``."""
+
+def cross(
+    a: ArrayLike,
+    b: ArrayLike,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
+) -> DistArray:
+    """Return the cross product of vectors of three numbers, as ``numpy.cross``."""
+
+def cumprod(
+    a: ArrayLike,
+    axis: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+) -> DistArray:
+    """Return running products along an axis, as ``numpy.cumprod``; see :func:`distnb.cumsum`."""
+
+def cumsum(
+    a: ArrayLike,
+    axis: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+) -> DistArray:
+    """Return running sums along an axis, as ``numpy.cumsum``; by default over all elements."""
+
+def cumulative_prod(
+    x: ArrayLike,
+    /,
+    *,
+    axis: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+    include_initial: builtins.bool = False,
+) -> DistArray:
+    """Return running products along an axis; see :func:`distnb.cumprod`."""
+
+def cumulative_sum(
+    x: ArrayLike,
+    /,
+    *,
+    axis: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+    include_initial: builtins.bool = False,
+) -> DistArray:
+    """Return running sums along an axis; see :func:`distnb.cumsum`."""
+
+def dashboard(session: Session | None = None) -> Any:
+    """Show a session's engines, the running cell and all arrays, kept up to date."""
+
+deg2rad: _Unary
+"""Convert angles from degrees to radians."""
+
+degrees: _Unary
+"""Convert angles from radians to degrees."""
+
+def delete(arr: ArrayLike, obj: Any, axis: SupportsIndex | None = None) -> DistArray:
+    """Return a copy without some indices along an axis, as ``numpy.delete``."""
+
+def diag(v: ArrayLike, k: int = 0) -> DistArray:
+    """Return a diagonal of a matrix (a copy), or a matrix with a diagonal, as ``numpy.diag``."""
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[DistArray, ...]:
+    """Return the indices of the diagonal of an array of equal lengths, as NumPy's."""
+
+def diag_indices_from(arr: ArrayLike) -> tuple[DistArray, ...]:
+    """Return the indices of the diagonal of an array, as NumPy's."""
+
+def diagflat(v: ArrayLike, k: int = 0) -> DistArray:
+    """Return a matrix with all elements of an array on a diagonal, as ``numpy.diagflat``."""
+
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DistArray:
+    """Return a copy of diagonals, as ``numpy.diagonal``: each element lies where its row does."""
+
+def diff(
+    a: ArrayLike,
+    n: int = 1,
+    axis: int = -1,
+    prepend: ArrayLike | NoValue | None = None,
+    append: ArrayLike | NoValue | None = None,
+) -> DistArray:
+    """Return differences of neighbours along an axis, ``n`` times, as ``numpy.diff``."""
+
+def digitize(x: ArrayLike, bins: ArrayLike, right: builtins.bool = False) -> DistArray:
+    """Return the number of the bin of each element, as ``numpy.digitize``."""
+
+divide: _Binary
+"""Divide arguments element-wise."""
+
+divmod: _BinaryPair
+"""Return element-wise quotient and remainder simultaneously."""
+
+def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> DistArray:
+    """Multiply along the last axis of ``a`` and the last but one of ``b``, as ``numpy.dot``."""
+
+def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[DistArray]:
+    """Return views of parts along the third axis, as ``numpy.dsplit``."""
+
+def dstack(
+    tup: Sequence[ArrayLike] | DistArray,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
+) -> DistArray:
+    """Join arrays along the third axis, as ``numpy.dstack``; rules as of ``concatenate``."""
+
+def ediff1d(
+    ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
+) -> DistArray:
+    """Return differences of neighbours in C order, as ``numpy.ediff1d``."""
+
+def einsum(
+    *operands_: Any,
+    out: DistArray | None = None,
+    dtype: DTypeLike | None = None,
+    order: str = "K",
+    casting: str = "safe",
+    optimize: builtins.bool | str | Sequence[Any] = True,
+) -> DistArray:
+    """Sum products over axes that have letters, as ``numpy.einsum``."""
+
+def einsum_path(
+    *operands_: Any, optimize: builtins.bool | str | Sequence[Any] = "greedy", **options: Any
+) -> tuple[Any, str]:
+    """Return NumPy's order of contraction for shapes, and a text about it."""
+
+def empty(
+    shape: Shape,
+    dtype: DTypeLike | None = None,
+    *,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+    device: str | None = None,
+) -> DistArray:
+    """Make an array with undefined content."""
+
+def empty_like(
+    prototype: ArrayLike,
+    dtype: DTypeLike | None = None,
+    order: str = "K",
+    subok: builtins.bool = True,
+    shape: Shape | None = None,
+    *,
+    dist: Dist = None,
+    device: str | None = None,
+) -> DistArray:
+    """Make an array with undefined content that lies like another."""
+
+equal: _Binary
+"""Return (x1 == x2) element-wise."""
+
+exp: _Unary
+"""Calculate the exponential of all elements in the input array."""
+
+exp2: _Unary
+"""Calculate `2**p` for all `p` in the input array."""
+
+def expand_dims(a: ArrayLike, axis: Axis = 0) -> DistArray:
+    """Return a view with new axes of length 1."""
+
+expm1: _Unary
+"""Calculate ``exp(x) - 1`` for all elements in the array."""
+
+def extract(condition: ArrayLike, arr: ArrayLike) -> DistArray:
+    """Return the elements of an array for which a condition is true, along one axis."""
+
+def eye(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: Any = ...,
+    *,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+    device: str | None = None,
+) -> DistArray:
+    """Make a 2-D array with ones on a diagonal and zeros elsewhere."""
+
+fabs: _Unary
+"""Compute the absolute values element-wise."""
+
+def fill_diagonal(a: DistArray, val: ArrayLike, wrap: builtins.bool = False) -> None:
+    """Assign to the diagonal of an array in place, as ``numpy.fill_diagonal``."""
+
+def fix(x: ArrayLike, out: DistArray | None = None) -> DistArray:
+    """Round towards zero."""
+
+def flatnonzero(a: ArrayLike) -> DistArray:
+    """Return the C-order positions of the elements that are not zero, as ``numpy.flatnonzero``."""
+
+def flip(m: ArrayLike, axis: Axis = None) -> DistArray:
+    """Return a view with the elements along axes in reverse order."""
+
+def fliplr(m: ArrayLike) -> DistArray:
+    """Return a view with the elements along axis 1 in reverse order."""
+
+def flipud(m: ArrayLike) -> DistArray:
+    """Return a view with the elements along axis 0 in reverse order."""
+
+float_power: _Binary
+"""First array elements raised to powers from second array, element-wise."""
+
+floor: _Unary
+"""Return the floor of the input, element-wise."""
+
+floor_divide: _Binary
+"""Return the largest integer smaller or equal to the division of the inputs. It is equivalent to the Python ``//`` operator and pairs with the Python ``%`` (`remainder`), function so that ``a = a % b + b * (a // b)`` up to roundoff."""
+
+fmax: _Binary
+"""Element-wise maximum of array elements."""
+
+fmin: _Binary
+"""Element-wise minimum of array elements."""
+
+fmod: _Binary
+"""Returns the element-wise remainder of division."""
+
+frexp: _UnaryPair
+"""Decompose the elements of x into mantissa and twos exponent."""
+
+def from_dlpack(
+    x: Any, /, *, device: str | None = None, copy: builtins.bool | None = None
+) -> DistArray:
+    """Make a distributed array of another library's; a DistArray is returned as it is."""
+
+def from_parts(
+    parts: Any, *, session: Session | None = None, device: str | None = None
+) -> DistArray:
+    """Make an array of parts, one for each engine, joined along the first axis."""
+
+def fromfunction(
+    function: Callable[..., Any],
+    shape: Shape,
+    *,
+    dtype: DTypeLike | None = ...,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+    device: str | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Call a function with the arrays of global indices, as ``numpy.fromfunction``."""
+
+def full(
+    shape: Shape,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    *,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+    device: str | None = None,
+) -> DistArray:
+    """Make an array of one value; the dtype is the value's by default."""
+
+def full_like(
+    prototype: ArrayLike,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    order: str = "K",
+    subok: builtins.bool = True,
+    shape: Shape | None = None,
+    *,
+    dist: Dist = None,
+    device: str | None = None,
+) -> DistArray:
+    """Make an array of one value that lies like another."""
+
+gcd: _Binary
+"""Returns the greatest common divisor of ``|x1|`` and ``|x2|``"""
+
+def geomspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: builtins.bool = True,
+    dtype: DTypeLike | None = None,
+    **where: Any,
+) -> DistArray:
+    """Make a geometric progression, as ``numpy.geomspace``; see :func:`distnb.logspace`."""
+
+def gradient(f: ArrayLike, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> Any:
+    """Return derivatives along axes by second-order differences, as ``numpy.gradient``."""
+
+greater: _Binary
+"""Return the truth value of (x1 > x2) element-wise."""
+
+greater_equal: _Binary
+"""Return the truth value of (x1 >= x2) element-wise."""
+
+def hamming(M: float, **where: Any) -> DistArray:
+    """Make a window of ``M`` numbers, as ``numpy.hamming``."""
+
+def hanning(M: float, **where: Any) -> DistArray:
+    """Make a window of ``M`` numbers, as ``numpy.hanning``."""
+
+heaviside: _Binary
+"""Compute the Heaviside step function."""
+
+def histogram(
+    a: ArrayLike,
+    bins: ArrayLike | str = 10,
+    range: Range = None,
+    density: builtins.bool | None = None,
+    weights: ArrayLike | None = None,
+) -> tuple[DistArray, DistArray]:
+    """Count elements in bins, or add up their weights, as ``numpy.histogram``."""
+
+def histogram2d(
+    x: ArrayLike,
+    y: ArrayLike,
+    bins: Bins = 10,
+    range: Sequence[Range] | None = None,
+    density: builtins.bool | None = None,
+    weights: ArrayLike | None = None,
+) -> tuple[DistArray, DistArray, DistArray]:
+    """Count points in the plane, as ``numpy.histogram2d``; see ``histogramdd``."""
+
+def histogram_bin_edges(
+    a: ArrayLike, bins: ArrayLike | str = 10, range: Range = None, weights: ArrayLike | None = None
+) -> DistArray:
+    """Return the edges of the bins that ``histogram`` takes."""
+
+def histogramdd(
+    sample: DistArray | np.ndarray | Sequence[ArrayLike],
+    bins: Bins = 10,
+    range: Sequence[Range] | None = None,
+    density: builtins.bool | None = None,
+    weights: ArrayLike | None = None,
+) -> tuple[DistArray, tuple[DistArray, ...]]:
+    """Count points in bins of several dimensions, as ``numpy.histogramdd``."""
+
+def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[DistArray]:
+    """Return views of parts along the second axis (of a vector: the first), as NumPy's."""
+
+def hstack(
+    tup: Sequence[ArrayLike] | DistArray,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
+) -> DistArray:
+    """Join arrays along the second axis, as ``numpy.hstack``; rules as of ``concatenate``."""
+
+hypot: _Binary
+"""Given the "legs" of a right triangle, return its hypotenuse."""
+
+def i0(x: ArrayLike) -> DistArray:
+    """Return the modified Bessel function of the first kind, order 0."""
+
+def identity(n: int, dtype: DTypeLike | None = None, **layout: Any) -> DistArray:
+    """Make the identity matrix."""
+
+def iinfo(type: DTypeLike | DistArray, /) -> np.iinfo:
+    """Return the limits of an integer dtype, or of that of an array."""
+
+def imag(val: ArrayLike) -> DistArray:
+    """Return the imaginary part."""
+
+def indices(
+    dimensions: Sequence[int],
+    dtype: DTypeLike | None = ...,
+    *,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+    device: str | None = None,
+) -> tuple[DistArray, ...]:
+    """Return, for each axis, the array of global indices along it."""
+
+def inner(a: ArrayLike, b: ArrayLike, /) -> DistArray:
+    """Sum products over the last axes of two arrays, as ``numpy.inner``."""
+
+def inprocess(n: int = 1) -> Session:
+    """Make a session whose engines live in this process, without MPI."""
+
+def insert(
+    arr: ArrayLike, obj: slice | ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None
+) -> DistArray:
+    """Return a copy with values put in before some indices along an axis, as ``numpy.insert``."""
+
+def interp(
+    x: ArrayLike,
+    xp: ArrayLike,
+    fp: ArrayLike,
+    left: complex | None = None,
+    right: complex | None = None,
+    period: float | None = None,
+) -> DistArray:
+    """Interpolate linearly in a table, as ``numpy.interp``."""
+
+def intersect1d(
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: builtins.bool = False,
+    return_indices: builtins.bool = False,
+) -> Any:
+    """Return the elements that are in both arrays, in order, each once; see ``unique``."""
+
+invert: _Unary
+"""Compute bit-wise inversion, or bit-wise NOT, element-wise."""
+
+def isclose(
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: ArrayLike | None = 1e-05,
+    atol: ArrayLike = 1e-08,
+    equal_nan: builtins.bool = False,
+) -> DistArray:
+    """Tell which elements agree within tolerances."""
+
+def iscomplex(x: ArrayLike) -> DistArray:
+    """Tell which elements have an imaginary part."""
+
+def isdtype(dtype: Any, kind: DTypeLike | tuple[DTypeLike, ...]) -> builtins.bool:
+    """Tell whether a dtype is of a kind, such as ``'real floating'``, as NumPy's."""
+
+isfinite: _Unary
+"""Test element-wise for finiteness (not infinity and not Not a Number)."""
+
+def isin(
+    element: ArrayLike,
+    test_elements: ArrayLike,
+    assume_unique: builtins.bool = False,
+    invert: builtins.bool = False,
+    *,
+    kind: str | None = None,
+) -> DistArray:
+    """Tell which elements are in another array, as ``numpy.isin``."""
+
+isinf: _Unary
+"""Test element-wise for positive or negative infinity."""
+
+isnan: _Unary
+"""Test element-wise for NaN and return result as a boolean array."""
+
+isnat: _Unary
+"""Test element-wise for NaT (not a time) and return result as a boolean array."""
+
+def isneginf(x: ArrayLike, out: DistArray | None = None) -> DistArray:
+    """Tell which elements are negative infinity."""
+
+def isposinf(x: ArrayLike, out: DistArray | None = None) -> DistArray:
+    """Tell which elements are positive infinity."""
+
+def isreal(x: ArrayLike) -> DistArray:
+    """Tell which elements have no imaginary part."""
+
+def ix_(*args: ArrayLike) -> tuple[Any, ...]:
+    """Return arrays that index all combinations of indices along each axis, as ``numpy.ix_``."""
+
+def kaiser(M: int, beta: float, **where: Any) -> DistArray:
+    """Make a window of ``M`` numbers, as ``numpy.kaiser``; see :func:`distnb.hanning`."""
+
+def kron(a: ArrayLike, b: ArrayLike) -> DistArray:
+    """Return the Kronecker product: blocks of the second operand scaled by the first."""
+
+lcm: _Binary
+"""Returns the lowest common multiple of ``|x1|`` and ``|x2|``"""
+
+ldexp: _Binary
+"""Returns x1 * 2**x2, element-wise."""
+
+left_shift: _Binary
+"""Shift the bits of an integer to the left."""
+
+less: _Binary
+"""Return the truth value of (x1 < x2) element-wise."""
+
+less_equal: _Binary
+"""Return the truth value of (x1 <= x2) element-wise."""
+
+def lexsort(keys: Any, axis: Any = -1) -> DistArray:
+    """Return the positions in the order of several keys, the last one first, as ``numpy.lexsort``."""
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: builtins.bool = True,
+    retstep: builtins.bool = False,
+    dtype: DTypeLike | None = None,
+    *,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+    device: str | None = None,
+) -> Any:
+    """Make ``num`` evenly spaced numbers from ``start`` to ``stop``, as ``numpy.linspace``."""
+
+def load_ipython_extension(shell: Any) -> None:
+    """Register the magics (``%load_ext distnb``); starts nothing."""
+
+log: _Unary
+"""Natural logarithm, element-wise."""
+
+log10: _Unary
+"""Return the base 10 logarithm of the input array, element-wise."""
+
+log1p: _Unary
+"""Return the natural logarithm of one plus the input array, element-wise."""
+
+log2: _Unary
+"""Base-2 logarithm of `x`."""
+
+logaddexp: _Binary
+"""Logarithm of the sum of exponentiations of the inputs."""
+
+logaddexp2: _Binary
+"""Logarithm of the sum of exponentiations of the inputs in base-2."""
+
+logical_and: _Binary
+"""Compute the truth value of x1 AND x2 element-wise."""
+
+logical_not: _Unary
+"""Compute the truth value of NOT x element-wise."""
+
+logical_or: _Binary
+"""Compute the truth value of x1 OR x2 element-wise."""
+
+logical_xor: _Binary
+"""Compute the truth value of x1 XOR x2, element-wise."""
+
+def logspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: builtins.bool = True,
+    base: ArrayLike = 10.0,
+    dtype: DTypeLike | None = None,
+    **where: Any,
+) -> DistArray:
+    """Make numbers whose logarithms are evenly spaced, as ``numpy.logspace``."""
+
+def map(
+    function: Callable[..., Any],
+    /,
+    *arrays: Any,
+    dtype: DTypeLike | tuple[DTypeLike, ...] | None = None,
+    **constants: Any,
+) -> Any:
+    """Apply a function of NumPy arrays, element by element, on the engines."""
+
+def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> DistArray:
+    """Multiply matrices, as ``numpy.matmul``."""
+
+def matrix_transpose(x: ArrayLike, /) -> DistArray:
+    """Return the view with the last two axes exchanged."""
+
+def matvec(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> DistArray:
+    """Multiply matrices with vectors, as ``numpy.matvec``."""
+
+def max(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = False,
+    initial: Number | NoValue | None = None,
+    where: ArrayLike | NoValue = True,
+) -> DistArray:
+    """Return the maximum over axes, as ``numpy.max``; see :func:`distnb.sum`."""
+
+maximum: _Binary
+"""Element-wise maximum of array elements."""
+
+def mean(
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = False,
+    *,
+    where: ArrayLike | NoValue = True,
+) -> DistArray:
+    """Arithmetic mean: a sum, divided on the engines."""
+
+def median(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: DistArray | None = None,
+    overwrite_input: builtins.bool = False,
+    keepdims: builtins.bool | NoValue = False,
+) -> DistArray:
+    """Return the median along axes, as ``numpy.median``; layout and messages as in ``quantile``."""
+
+def meshgrid(
+    *xi: ArrayLike, copy: builtins.bool = True, sparse: builtins.bool = False, indexing: str = "xy"
+) -> tuple[DistArray, ...]:
+    """Return coordinates of a grid, as ``numpy.meshgrid``."""
+
+def min(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = False,
+    initial: Number | NoValue | None = None,
+    where: ArrayLike | NoValue = True,
+) -> DistArray:
+    """Return the minimum over axes, as ``numpy.min``; see :func:`distnb.sum`."""
+
+minimum: _Binary
+"""Element-wise minimum of array elements."""
+
+mod: _Binary
+"""Returns the element-wise remainder of division."""
+
+modf: _UnaryPair
+"""Return the fractional and integral parts of an array, element-wise."""
+
+def moveaxis(a: ArrayLike, source: Any, destination: Any) -> DistArray:
+    """Return a view with axes moved to other places."""
+
+multiply: _Binary
+"""Multiply arguments element-wise."""
+
+def nan_to_num(
+    x: ArrayLike,
+    copy: builtins.bool = True,
+    nan: float = 0.0,
+    posinf: float | None = None,
+    neginf: float | None = None,
+) -> DistArray:
+    """Replace NaN and infinities by numbers."""
+
+def nanargmax(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: DistArray | None = None,
+    *,
+    keepdims: builtins.bool | NoValue = ...,
+) -> DistArray:
+    """Return where the first maximum is, NaN left out, as ``numpy.nanargmax``."""
+
+def nanargmin(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: DistArray | None = None,
+    *,
+    keepdims: builtins.bool | NoValue = ...,
+) -> DistArray:
+    """Return where the first minimum is, NaN left out, as ``numpy.nanargmin``."""
+
+def nancumprod(
+    a: ArrayLike,
+    axis: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+) -> DistArray:
+    """Return running products with NaN taken as 1; see :func:`distnb.cumprod`."""
+
+def nancumsum(
+    a: ArrayLike,
+    axis: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+) -> DistArray:
+    """Return running sums with NaN taken as 0; see :func:`distnb.cumsum`."""
+
+def nanmax(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = ...,
+    initial: Number | NoValue = ...,
+    where: ArrayLike | NoValue = ...,
+) -> DistArray:
+    """Return the maximum of what is not NaN, as ``numpy.nanmax``; see :func:`distnb.nansum`."""
+
+def nanmean(
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = ...,
+    *,
+    where: ArrayLike | NoValue = True,
+) -> DistArray:
+    """Return the mean of what is not NaN, as ``numpy.nanmean``; layout as in ``sum``."""
+
+def nanmedian(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: DistArray | None = None,
+    overwrite_input: builtins.bool = False,
+    keepdims: builtins.bool | NoValue = False,
+) -> DistArray:
+    """Return the median of what is not NaN, as ``numpy.nanmedian``; see ``quantile``."""
+
+def nanmin(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = ...,
+    initial: Number | NoValue = ...,
+    where: ArrayLike | NoValue = ...,
+) -> DistArray:
+    """Return the minimum of what is not NaN, as ``numpy.nanmin``; see :func:`distnb.nansum`."""
+
+def nanpercentile(
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axis = None,
+    out: DistArray | None = None,
+    overwrite_input: builtins.bool = False,
+    method: str = "linear",
+    keepdims: builtins.bool | NoValue = False,
+    *,
+    weights: ArrayLike | None = None,
+) -> DistArray:
+    """Return percentiles of what is not NaN; see :func:`distnb.quantile`."""
+
+def nanprod(
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = ...,
+    initial: Number | NoValue = ...,
+    where: ArrayLike | NoValue = ...,
+) -> DistArray:
+    """Multiply what is not NaN, as ``numpy.nanprod``; see :func:`distnb.nansum`."""
+
+def nanquantile(
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axis = None,
+    out: DistArray | None = None,
+    overwrite_input: builtins.bool = False,
+    method: str = "linear",
+    keepdims: builtins.bool | NoValue = False,
+    *,
+    weights: ArrayLike | None = None,
+) -> DistArray:
+    """Return quantiles of what is not NaN; see :func:`distnb.quantile`."""
+
+def nanstd(
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+    ddof: float = 0,
+    keepdims: builtins.bool | NoValue = ...,
+    *,
+    where: ArrayLike | NoValue = True,
+    mean: ArrayLike | NoValue = ...,
+    correction: float | NoValue = ...,
+) -> DistArray:
+    """Return the standard deviation of what is not NaN, as ``numpy.nanstd``."""
+
+def nansum(
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = ...,
+    initial: Number | NoValue = ...,
+    where: ArrayLike | NoValue = ...,
+) -> DistArray:
+    """Sum what is not NaN, as ``numpy.nansum``; layout and messages as in :func:`distnb.sum`."""
+
+def nanvar(
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+    ddof: float = 0,
+    keepdims: builtins.bool | NoValue = ...,
+    *,
+    where: ArrayLike | NoValue = True,
+    mean: ArrayLike | NoValue = ...,
+    correction: float | NoValue = ...,
+) -> DistArray:
+    """Return the variance of what is not NaN, as ``numpy.nanvar``; layout as in ``sum``."""
+
+negative: _Unary
+"""Numerical negative, element-wise."""
+
+nextafter: _Binary
+"""Return the next floating-point value after x1 towards x2, element-wise."""
+
+def nonzero(a: ArrayLike, /) -> tuple[DistArray, ...]:
+    """Return the indices of the elements that are not zero, an array for each axis."""
+
+not_equal: _Binary
+"""Return (x1 != x2) element-wise."""
+
+def ones(
+    shape: Shape,
+    dtype: DTypeLike | None = None,
+    *,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+    device: str | None = None,
+) -> DistArray:
+    """Make an array of ones."""
+
+def ones_like(
+    prototype: ArrayLike,
+    dtype: DTypeLike | None = None,
+    order: str = "K",
+    subok: builtins.bool = True,
+    shape: Shape | None = None,
+    *,
+    dist: Dist = None,
+    device: str | None = None,
+) -> DistArray:
+    """Make an array of ones that lies like another."""
+
+def outer(a: ArrayLike, b: ArrayLike, out: DistArray | None = None) -> DistArray:
+    """Multiply each element of one array with each of another, as ``numpy.outer``."""
+
+def pad(
+    array: ArrayLike, pad_width: ArrayLike | dict[int, Any], mode: str = "constant", **kwargs: Any
+) -> DistArray:
+    """Return a larger array with margins filled in one of many ways, as ``numpy.pad``."""
+
+def partition(
+    a: ArrayLike,
+    kth: ArrayLike,
+    axis: SupportsIndex | None = -1,
+    kind: str | None = "introselect",
+    order: None = None,
+) -> DistArray:
+    """Return a copy in which the elements at ``kth`` are where they would be in a sorted one."""
+
+def percentile(
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axis = None,
+    out: DistArray | None = None,
+    overwrite_input: builtins.bool = False,
+    method: str = "linear",
+    keepdims: builtins.bool | NoValue = False,
+    *,
+    weights: ArrayLike | None = None,
+) -> DistArray:
+    """Return elements by their rank, as ``numpy.percentile``; see :func:`distnb.quantile`."""
+
+def permute_dims(a: ArrayLike, axes: Sequence[SupportsIndex]) -> DistArray:
+    """Return a view with its axes in another order."""
+
+def piecewise(
+    x: ArrayLike, condlist: ArrayLike, funclist: Sequence[Any], *args: Any, **kw: Any
+) -> DistArray:
+    """Choose a function, or a value, by conditions, as ``numpy.piecewise``."""
+
+def place(arr: DistArray, mask: ArrayLike, vals: ArrayLike) -> None:
+    """Assign values, one after the other, where a mask is true, as ``numpy.place``."""
+
+def poly(seq_of_zeros: ArrayLike) -> Any:
+    """Return the polynomial with given roots, as ``numpy.poly``."""
+
+def polyadd(a1: ArrayLike, a2: ArrayLike) -> DistArray:
+    """Add polynomials term by term, as ``numpy.polyadd``."""
+
+def polyder(p: ArrayLike, m: int = 1) -> DistArray:
+    """Differentiate a polynomial, as ``numpy.polyder``."""
+
+def polydiv(u: ArrayLike, v: ArrayLike) -> Any:
+    """Divide polynomials, as ``numpy.polydiv``."""
+
+def polyfit(
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: int,
+    rcond: float | None = None,
+    full: builtins.bool = False,
+    w: ArrayLike | None = None,
+    cov: builtins.bool | str = False,
+) -> Any:
+    """Fit a polynomial by least squares, as ``numpy.polyfit``; see ``linalg.lstsq``."""
+
+def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> DistArray:
+    """Integrate a polynomial, as ``numpy.polyint``; ``k`` are constants of integration."""
+
+def polymul(a1: ArrayLike, a2: ArrayLike) -> DistArray:
+    """Multiply polynomials, as ``numpy.polymul``: a convolution."""
+
+def polysub(a1: ArrayLike, a2: ArrayLike) -> DistArray:
+    """Subtract polynomials term by term, as ``numpy.polysub``."""
+
+def polyval(p: ArrayLike, x: ArrayLike) -> DistArray:
+    """Evaluate a polynomial, as ``numpy.polyval``: a product and a sum for each coefficient."""
+
+positive: _Unary
+"""Numerical positive, element-wise."""
+
+pow: _Binary
+"""First array elements raised to powers from second array, element-wise."""
+
+power: _Binary
+"""First array elements raised to powers from second array, element-wise."""
+
+def prod(
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = False,
+    initial: Number | NoValue | None = None,
+    where: ArrayLike | NoValue = True,
+) -> DistArray:
+    """Multiply over axes, as ``numpy.prod``; see :func:`distnb.sum`."""
+
+def profile(session: Session | None = None) -> Profile:
+    """Measure where the time of a block of code goes."""
+
+def ptp(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = False,
+) -> DistArray:
+    """Return how far the largest element is from the smallest."""
+
+def put(a: DistArray, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
+    """Assign to elements at C-order positions, as ``numpy.put``."""
+
+def put_along_axis(
+    arr: DistArray, indices: ArrayLike, values: ArrayLike, axis: SupportsIndex | None
+) -> None:
+    """Assign to elements at positions along an axis, other ones for each lane."""
+
+def putmask(a: DistArray, /, mask: ArrayLike, values: ArrayLike) -> None:
+    """Assign the values at the same C-order positions where a mask is true, as ``numpy.putmask``."""
+
+def quantile(
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axis = None,
+    out: DistArray | None = None,
+    overwrite_input: builtins.bool = False,
+    method: str = "linear",
+    keepdims: builtins.bool | NoValue = False,
+    *,
+    weights: ArrayLike | None = None,
+) -> DistArray:
+    """Return elements by their rank, as ``numpy.quantile``; of a slice with NaN, NaN."""
+
+rad2deg: _Unary
+"""Convert angles from radians to degrees."""
+
+radians: _Unary
+"""Convert angles from degrees to radians."""
+
+def ravel(a: ArrayLike, order: str = "C") -> DistArray:
+    """Return all elements along one axis: a view if all axes but one have length 1."""
+
+def ravel_multi_index(
+    multi_index: Sequence[ArrayLike],
+    dims: Shape,
+    mode: str | tuple[str, ...] = "raise",
+    order: str = "C",
+) -> Any:
+    """Return the positions of indices along each axis, as ``numpy.ravel_multi_index``."""
+
+def real(val: ArrayLike) -> DistArray:
+    """Return the real part."""
+
+def real_if_close(a: ArrayLike, tol: float = 100) -> DistArray:
+    """Return the real part if the imaginary parts are close to zero (reads one value)."""
+
+reciprocal: _Unary
+"""Return the reciprocal of the argument, element-wise."""
+
+remainder: _Binary
+"""Returns the element-wise remainder of division."""
+
+def repeat(a: ArrayLike, repeats: Any, axis: SupportsIndex | None = None) -> DistArray:
+    """Return each element several times, as ``numpy.repeat``."""
+
+def reshape(
+    a: ArrayLike, /, shape: Any = None, order: str = "C", *, copy: builtins.bool | None = None
+) -> DistArray:
+    """Return an array with the same elements in another shape, as ``numpy.reshape``."""
+
+def resize(a: ArrayLike, new_shape: Shape) -> DistArray:
+    """Return an array of another size: elements in C order, again and again, as ``numpy.resize``."""
+
+def result_type(*arrays_and_dtypes: DTypeLike | ArrayLike) -> np.dtype:
+    """Return the dtype that arrays, dtypes and Python numbers are promoted to, as NumPy's."""
+
+right_shift: _Binary
+"""Shift the bits of an integer to the right."""
+
+rint: _Unary
+"""Round elements of the array to the nearest integer."""
+
+def roll(a: ArrayLike, shift: ArrayLike, axis: Any = None) -> DistArray:
+    """Return a copy whose elements have moved along axes, around the ends, as ``numpy.roll``."""
+
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> DistArray:
+    """Return a view with an axis moved before another one, as ``numpy.rollaxis``."""
+
+def roots(p: ArrayLike) -> Any:
+    """Return the roots of a polynomial, as ``numpy.roots``."""
+
+def rot90(m: ArrayLike, k: int = 1, axes: Any = (0, 1)) -> DistArray:
+    """Return a view turned by 90 degrees, ``k`` times, from the first axis to the second."""
+
+def round(a: ArrayLike, decimals: int = 0, out: DistArray | None = None) -> DistArray:
+    """Round to a number of decimals."""
+
+def row_stack(
+    tup: Sequence[ArrayLike] | DistArray,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
+) -> DistArray:
+    """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
+
+def searchsorted(
+    a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None
+) -> DistArray:
+    """Return the positions at which elements belong in a sorted array, as ``numpy.searchsorted``."""
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLike = 0) -> DistArray:
+    """Return elements of the first choice whose condition is true, as ``numpy.select``."""
+
+def session() -> Session:
+    """Return the current session."""
+
+def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: builtins.bool = False) -> DistArray:
+    """Return the elements of one array that are not in another, in order, each once."""
+
+def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: builtins.bool = False) -> DistArray:
+    """Return the elements that are in one of two arrays only, in order."""
+
+def shares_memory(a: ArrayLike, b: ArrayLike) -> builtins.bool:
+    """Tell whether two views have an element in common (exact; nothing is sent)."""
+
+sign: _Unary
+"""Returns an element-wise indication of the sign of a number."""
+
+signbit: _Unary
+"""Returns element-wise True where signbit is set (less than zero)."""
+
+sin: _Unary
+"""Trigonometric sine, element-wise."""
+
+def sinc(x: ArrayLike) -> DistArray:
+    """Return sin(pi x) / (pi x)."""
+
+sinh: _Unary
+"""Hyperbolic sine, element-wise."""
+
+def sort(
+    a: ArrayLike,
+    axis: SupportsIndex | None = -1,
+    kind: Any = None,
+    order: None = None,
+    *,
+    stable: builtins.bool | None = None,
+    descending: builtins.bool = False,
+) -> DistArray:
+    """Return a sorted copy, as ``numpy.sort``; NaN come last."""
+
+def sort_complex(a: ArrayLike) -> DistArray:
+    """Sort along the last axis, as complex numbers."""
+
+spacing: _Unary
+"""Return the distance between x and the nearest adjacent number."""
+
+def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[DistArray]:
+    """Return views of equal parts along an axis, or of parts that begin at given indices."""
+
+def spmd() -> Session:
+    """Make every rank of ``mpiexec -n P python script.py`` an engine of one session (collective)."""
+
+sqrt: _Unary
+"""Return the non-negative square-root of an array, element-wise."""
+
+square: _Unary
+"""Return the element-wise square of the input."""
+
+def squeeze(a: ArrayLike, axis: Axis = None) -> DistArray:
+    """Return a view without axes of length 1."""
+
+def stack(
+    arrays: Sequence[ArrayLike] | DistArray,
+    /,
+    axis: SupportsIndex | None = 0,
+    out: DistArray | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
+) -> DistArray:
+    """Join arrays of one shape along a new axis, which is not split, as ``numpy.stack``."""
+
+def start(n: int | None = None) -> Session:
+    """Start ``n`` local MPI engines and make them the current session."""
+
+def std(
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+    ddof: float = 0,
+    keepdims: builtins.bool | NoValue = False,
+    *,
+    where: ArrayLike | NoValue = True,
+    mean: ArrayLike | NoValue = ...,
+    correction: float | NoValue = ...,
+) -> DistArray:
+    """Take the square root of the variance."""
+
+def subset(engines: int, session: Session | None = None) -> Session:
+    """Make a session on the first engines of another one, and make it the current one."""
+
+subtract: _Binary
+"""Subtract arguments, element-wise."""
+
+def sum(
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = False,
+    initial: Number | NoValue | None = None,
+    where: ArrayLike | NoValue = True,
+) -> DistArray:
+    """Sum over axes, as ``numpy.sum``."""
+
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> DistArray:
+    """Return a view with two axes exchanged."""
+
+def take(
+    a: ArrayLike,
+    indices: ArrayLike,
+    axis: SupportsIndex | None = None,
+    out: DistArray | None = None,
+    mode: str = "raise",
+) -> DistArray:
+    """Return the elements at positions along an axis, as ``numpy.take``."""
+
+def take_along_axis(
+    arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None = -1
+) -> DistArray:
+    """Return elements at positions along an axis, other ones for each lane."""
+
+tan: _Unary
+"""Compute tangent element-wise."""
+
+tanh: _Unary
+"""Compute hyperbolic tangent element-wise."""
+
+def tensordot(a: ArrayLike, b: ArrayLike, axes: SummedAxes = 2) -> DistArray:
+    """Sum products over axes of two arrays, as ``numpy.tensordot``."""
+
+def tile(A: ArrayLike, reps: Any) -> DistArray:
+    """Return an array again and again along its axes, as ``numpy.tile``; what is sent, once."""
+
+def topk(
+    x: ArrayLike, k: int, axis: int = -1, *, largest: builtins.bool = True
+) -> tuple[DistArray, DistArray]:
+    """Return the ``k`` largest elements along an axis in descending order, and their positions."""
+
+def trace(
+    a: ArrayLike,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+) -> DistArray:
+    """Sum diagonals, as ``numpy.trace``."""
+
+def transpose(a: ArrayLike, axes: Axis = None) -> DistArray:
+    """Return a view with its axes in another order."""
+
+def trapezoid(
+    y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
+) -> DistArray:
+    """Integrate along an axis by the trapezoidal rule, as ``numpy.trapezoid``."""
+
+def tri(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: DTypeLike = ...,
+    *,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+) -> DistArray:
+    """Make a matrix with ones on and below a diagonal, as ``numpy.tri``."""
+
+def tril(m: ArrayLike, k: int = 0) -> DistArray:
+    """Return a copy with zeros above a diagonal, as ``numpy.tril``; it lies as the array."""
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DistArray, ...]:
+    """Return the indices of the lower triangle of a matrix, as ``numpy.tril_indices``."""
+
+def tril_indices_from(arr: DistArray, k: int = 0) -> tuple[DistArray, ...]:
+    """Return the indices of the lower triangle of an array, as ``numpy.tril_indices_from``."""
+
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> DistArray:
+    """Return a view without zeros at the ends of axes, as ``numpy.trim_zeros``."""
+
+def triu(m: ArrayLike, k: int = 0) -> DistArray:
+    """Return a copy with zeros below a diagonal, as ``numpy.triu``; it lies as the array."""
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DistArray, ...]:
+    """Return the indices of the upper triangle of a matrix, as ``numpy.triu_indices``."""
+
+def triu_indices_from(arr: DistArray, k: int = 0) -> tuple[DistArray, ...]:
+    """Return the indices of the upper triangle of an array, as ``numpy.triu_indices_from``."""
+
+true_divide: _Binary
+"""Divide arguments element-wise."""
+
+trunc: _Unary
+"""Return the truncated value of the input, element-wise."""
+
+def union1d(ar1: ArrayLike, ar2: ArrayLike) -> DistArray:
+    """Return the elements of both arrays in order, each once; see ``unique``."""
+
+def unique(
+    ar: ArrayLike,
+    return_index: builtins.bool = False,
+    return_inverse: builtins.bool = False,
+    return_counts: builtins.bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: builtins.bool = True,
+    sorted: builtins.bool = True,
+) -> Any:
+    """Return the distinct elements in order, as ``numpy.unique``."""
+
+def unique_all(x: ArrayLike, /) -> UniqueAll:
+    """Return distinct elements, first positions, inverse and counts; each NaN is distinct."""
+
+def unique_counts(x: ArrayLike, /) -> UniqueCounts:
+    """Return distinct elements and how many there are of each; each NaN is distinct."""
+
+def unique_inverse(x: ArrayLike, /) -> UniqueInverse:
+    """Return distinct elements, and which one each element is; each NaN is distinct."""
+
+def unique_values(x: ArrayLike, /) -> DistArray:
+    """Return distinct elements, in order; each NaN is distinct."""
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Take the magics away again."""
+
+def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[Any, ...]:
+    """Return the indices along each axis of positions in an array, as ``numpy.unravel_index``."""
+
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[DistArray, ...]:
+    """Return a view for each index of an axis."""
+
+def unwrap(
+    p: ArrayLike, discont: float | None = None, axis: int = -1, *, period: float = 6.283185307179586
+) -> DistArray:
+    """Take out jumps of a period: the corrections are added up along the axis."""
+
+def vander(x: ArrayLike, N: int | None = None, increasing: builtins.bool = False) -> DistArray:
+    """Return the matrix of powers of numbers, as ``numpy.vander``; rows lie as the numbers do."""
+
+def var(
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+    ddof: float = 0,
+    keepdims: builtins.bool | NoValue = False,
+    *,
+    where: ArrayLike | NoValue = True,
+    mean: ArrayLike | NoValue = ...,
+    correction: float | NoValue = ...,
+) -> DistArray:
+    """Variance in two passes, as NumPy: the mean, then the mean square of what is left."""
+
+def vdot(a: ArrayLike, b: ArrayLike, /) -> DistArray:
+    """Sum the products of the conjugate of all elements with those of another array."""
+
+def vecdot(
+    x1: ArrayLike, x2: ArrayLike, out: Out = None, axis: int = -1, **options: Any
+) -> DistArray:
+    """Sum the products of (the conjugate of) vectors along an axis, as ``numpy.vecdot``."""
+
+def vecmat(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> DistArray:
+    """Multiply (conjugated) vectors with matrices, as ``numpy.vecmat``."""
+
+def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[DistArray]:
+    """Return views of parts along the first axis, as ``numpy.vsplit``."""
+
+def vstack(
+    tup: Sequence[ArrayLike] | DistArray,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
+) -> DistArray:
+    """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
+
+def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, /) -> Any:
+    """Choose elements from ``x`` where the condition is true, else from ``y``."""
+
+def zeros(
+    shape: Shape,
+    dtype: DTypeLike | None = None,
+    *,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+    device: str | None = None,
+) -> DistArray:
+    """Make an array of zeros."""
+
+def zeros_like(
+    prototype: ArrayLike,
+    dtype: DTypeLike | None = None,
+    order: str = "K",
+    subok: builtins.bool = True,
+    shape: Shape | None = None,
+    *,
+    dist: Dist = None,
+    device: str | None = None,
+) -> DistArray:
+    """Make an array of zeros that lies like another."""

@@ -1,0 +1,126 @@
+"""``distnb.linalg``: the names of ``numpy.linalg``, for distributed matrices and stacks of them."""
+
+# Made by tools/make_stub.py from the functions themselves.
+
+from collections.abc import Sequence
+from typing import Any, Literal, SupportsIndex
+
+from numpy.linalg import LinAlgError as LinAlgError
+from numpy.typing import ArrayLike, DTypeLike
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.linalg import contractions
+from distnb.client.record.arguments import Axis, NoValue
+
+def cholesky(a: ArrayLike, /, *, upper: bool = False) -> DistArray:
+    """Return the Cholesky factor of a positive definite matrix, as ``numpy.linalg.cholesky``."""
+
+def cond(x: ArrayLike, p: Literal["fro", "nuc"] | float | None = None) -> DistArray:
+    """Return the condition number, as ``numpy.linalg.cond``; infinite where it cannot be known."""
+
+def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> DistArray:
+    """Return the cross product of vectors of three numbers along an axis."""
+
+def det(a: ArrayLike) -> DistArray:
+    """Return the determinant of square matrices."""
+
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> DistArray:
+    """Return a copy of the diagonals of the matrices in the last two axes."""
+
+def eig(a: ArrayLike) -> Any:
+    """Return eigenvalues and right eigenvectors of square matrices, as ``numpy.linalg.eig``."""
+
+def eigh(a: ArrayLike, UPLO: str = "L") -> Any:
+    """Return eigenvalues, in ascending order, and eigenvectors of Hermitian matrices."""
+
+def eigvals(a: ArrayLike) -> DistArray:
+    """Return the eigenvalues of square matrices; real if all are, so it waits for the engines."""
+
+def eigvalsh(a: ArrayLike, UPLO: str = "L") -> DistArray:
+    """Return the eigenvalues of Hermitian matrices, in ascending order."""
+
+def inv(a: ArrayLike) -> DistArray:
+    """Return the inverse of square matrices; LinAlgError comes from the engines."""
+
+def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> tuple[Any, ...]:
+    """Return solution, residuals, rank and singular values, as ``numpy.linalg.lstsq``."""
+
+def matmul(x1: ArrayLike, x2: ArrayLike, /) -> DistArray:
+    """Multiply matrices, as :func:`distnb.matmul`."""
+
+def matrix_norm(
+    x: ArrayLike, /, *, keepdims: bool = False, ord: float | str | None = "fro"
+) -> DistArray:
+    """Return a norm of the matrices in the last two axes."""
+
+def matrix_power(a: ArrayLike, n: SupportsIndex) -> DistArray:
+    """Raise square matrices to an integer power, by repeated squaring."""
+
+def matrix_rank(
+    A: ArrayLike,
+    tol: ArrayLike | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: ArrayLike | None = None,
+) -> DistArray:
+    """Return the number of singular values above a tolerance, as ``numpy.linalg.matrix_rank``."""
+
+def matrix_transpose(x: ArrayLike, /) -> DistArray:
+    """Return the view with the last two axes exchanged."""
+
+def multi_dot(arrays: Sequence[Any], *, out: DistArray | None = None) -> DistArray:
+    """Multiply several matrices in the order that needs the fewest multiplications."""
+
+def norm(
+    x: ArrayLike, ord: float | str | None = None, axis: Axis = None, keepdims: bool = False
+) -> DistArray:
+    """Return a norm of matrices or vectors, as ``numpy.linalg.norm``."""
+
+def outer(x1: ArrayLike, x2: ArrayLike, /) -> DistArray:
+    """Multiply each element of one vector with each of another."""
+
+def pinv(
+    a: ArrayLike,
+    rcond: ArrayLike | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: ArrayLike | NoValue | None = ...,
+) -> DistArray:
+    """Return the Moore-Penrose pseudo-inverse, as ``numpy.linalg.pinv``: from singular vectors."""
+
+def qr(a: ArrayLike, mode: str = "reduced") -> Any:
+    """Factor matrices into Q with orthonormal columns and R, as ``numpy.linalg.qr``."""
+
+def slogdet(a: ArrayLike) -> Any:
+    """Return sign and logarithm of the absolute value of the determinant."""
+
+def solve(a: ArrayLike, b: ArrayLike) -> DistArray:
+    """Solve systems of linear equations, as ``numpy.linalg.solve``."""
+
+def svd(
+    a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
+    """Return singular vectors and values, as ``numpy.linalg.svd``."""
+
+def svdvals(x: ArrayLike, /) -> DistArray:
+    """Return the singular values, the largest first; every engine gets those of a matrix."""
+
+def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: contractions.SummedAxes = 2) -> DistArray:
+    """Sum products over axes of two arrays, as :func:`distnb.tensordot`."""
+
+def tensorinv(a: ArrayLike, ind: int = 2) -> DistArray:
+    """Return the inverse with respect to ``tensordot`` over ``ind`` axes."""
+
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -> DistArray:
+    """Solve ``tensordot(a, x, x.ndim) == b``; ``axes`` of ``a`` are moved to its end first."""
+
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> DistArray:
+    """Sum the diagonals of the matrices in the last two axes."""
+
+def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> DistArray:
+    """Sum the products of (the conjugate of) vectors along an axis."""
+
+def vector_norm(
+    x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: float | str | None = 2
+) -> DistArray:
+    """Return a norm of vectors along axes (None: of all elements)."""
