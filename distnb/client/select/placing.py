@@ -184,7 +184,7 @@ def place(arr: Array, mask: ArrayLike, vals: ArrayLike) -> None:
 def _write_flat(x: Array, keys: Elements, values: ArrayLike) -> None:
     """Assign to elements at C-order positions, in the notebook if all is there."""
     if all_here((x, keys, values), x.session):
-        put_advanced(x, keys, values)
+        put(x, keys, values)
     else:
         _place_flat(x, keys, values)
 
