@@ -30,11 +30,11 @@ from distnb import random as random
 from distnb.client.array.array_api import finfo as finfo
 from distnb.client.array.distarray import DistArray as DistArray
 from distnb.client.math.mapping import vectorize as vectorize
-from distnb.client.record.arguments import Axis, Dist, Grid, Nested, Shape
+from distnb.client.record.arguments import Axes, Dist, Grid, Nested, Shape
 from distnb.client.record.placement import Placement as Placement
 from distnb.client.reports.profiling import Profile
 from distnb.client.session.session import Session as Session
-from distnb.client.shape.repeating import Grids
+from distnb.client.shape.grids import Grids
 from distnb.client.stats.sets import UniqueAll, UniqueCounts, UniqueInverse
 from distnb.common.config import Config as Config
 from distnb.common.errors import DistnbError as DistnbError
@@ -671,7 +671,7 @@ exp: _Unary
 exp2: _Unary
 """Calculate `2**p` for all `p` in the input array."""
 
-def expand_dims(a: ArrayLike, axis: Axis = 0) -> DistArray:
+def expand_dims(a: ArrayLike, axis: Axes = 0) -> DistArray:
     """Return a view with new axes of length 1."""
 
 expm1: _Unary
@@ -705,7 +705,7 @@ def fix(x: Any, out: Any = None) -> DistArray:
 def flatnonzero(a: ArrayLike) -> DistArray:
     """Return the C-order positions of the elements that are not zero, as ``numpy.flatnonzero``."""
 
-def flip(m: ArrayLike, axis: Axis = None) -> DistArray:
+def flip(m: ArrayLike, axis: Axes = None) -> DistArray:
     """Return a view with the elements along axes in reverse order."""
 
 def fliplr(m: ArrayLike) -> DistArray:
@@ -1524,7 +1524,7 @@ sqrt: _Unary
 square: _Unary
 """Return the element-wise square of the input."""
 
-def squeeze(a: ArrayLike, axis: Axis = None) -> DistArray:
+def squeeze(a: ArrayLike, axis: Axes = None) -> DistArray:
     """Return a view without axes of length 1."""
 
 def stack(
@@ -1611,7 +1611,7 @@ def trace(
 ) -> DistArray:
     """Sum diagonals, as ``numpy.trace``."""
 
-def transpose(a: ArrayLike, axes: Axis = None) -> DistArray:
+def transpose(a: ArrayLike, axes: Axes = None) -> DistArray:
     """Return a view with its axes in another order."""
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> DistArray:

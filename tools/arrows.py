@@ -63,7 +63,7 @@ ORDER: dict[str, str] = {
     "distnb.client.array": """
         prefetch reading migration printing distarray array_api
     """,
-    "distnb.client.shape": "viewing reshaping joining repeating",
+    "distnb.client.shape": "viewing reshaping joining splitting repeating turning grids",
     "distnb.client.select": "taking placing coordinates sorting ordering searching counting",
     "distnb.client.math": """
         ufuncs reductions scans differences composed along_axis pickling mapping padding

@@ -30,6 +30,7 @@ FUNCTION_LONG, MODULE_LONG = 50, 500
 ISLAND = 60
 #: Why such a module is one of its own nevertheless.
 ISLANDS: dict[str, str] = {
+    "distnb.client.array.migration": "what moving in place asks of a base; the class only calls it",
     "distnb.client.math.pickling": "the only module that imports cloudpickle",
     "distnb.client.session.deferred": "a mechanism of its own, told in docs/architecture.md",
     "distnb.client.session.failures": "from engines' failures to one exception, tested alone",

@@ -20,12 +20,7 @@ from distnb.client.session.call_sites import user_frame
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.common.errors import explain
-from distnb.geometry.layout import (
-    Ints,
-    Layout,
-    default_layout,
-    in_notebook,
-)
+from distnb.geometry.layout import Ints, Layout, default_layout, in_notebook
 from distnb.ops import table
 
 __all__ = ["all_here", "assign", "compute", "fits", "home", "plain"]
