@@ -1,18 +1,25 @@
 # Every target sets up what it needs in .venv; `make help` lists them.
 PYTHON ?= python3
 ARGS ?=
-# Two tests at a time: most wait for processes to start
-PARALLEL ?= -n 2 --dist worksteal
-# Share of the random examples; 1 and more before a release
-EXAMPLES ?= 0.3
+# Two tests at a time, but one after the other where they share engines
+PARALLEL ?= -n 2 --dist loadgroup
+# Of the tests: quick, test or test-all
+TIER ?= test
+# Share of the random examples, and of the cases in other ways than on three engines
+EXAMPLES ?= $(if $(filter test-all,$(TIER)),1,0.1)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-mpich test-openmpi test-scalapack chromium check notebook bench docs clean distclean
+.PHONY: help demo quick test test-all test-mpich test-openmpi test-pauses test-scalapack coverage \
+    chromium check notebook bench docs clean distclean
 
 PY := .venv/bin/python
 PY_OPENMPI := .venv-openmpi/bin/python
+TESTS = DISTNB_TEST_TIER=$(TIER) DISTNB_TEST_EXAMPLES=$(EXAMPLES)
+PYTEST = -m pytest $(PARALLEL) $(ARGS)
+COVERAGE = build/coverage/$(TIER)
+BOTH = test-mpich $(if $(filter quick,$(TIER)),,test-openmpi)
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,13 +27,30 @@ help:  ## list the targets
 demo: .venv/ready  ## run the heat notebook headless into build/demo
 	$(PY) notebooks/run.py heat $(ARGS)
 
-test: test-mpich test-openmpi  ## run all tests, on both MPIs
+# Three tiers of tests; tests/tiers.py tells which test is in which.
+quick: TIER := quick
+quick: check  ## check, and the tests that need no session; 90 s
+	$(TESTS) $(PY) $(PYTEST) tests/unit
 
-test-mpich: .venv/ready chromium  ## run all tests on MPICH
-	DISTNB_TEST_EXAMPLES=$(EXAMPLES) $(PY) -m pytest tests -m "not openmpi_only" $(PARALLEL) $(ARGS)
+test: test-mpich test-openmpi  ## what users rely on, once, on both MPIs; 10 minutes
 
-test-openmpi: .venv-openmpi/ready  ## run the tests that use MPI on Open MPI
-	DISTNB_TEST_EXAMPLES=0.1 $(PY_OPENMPI) -m pytest tests/mpi tests/cluster tests/failures -m "not mpich_only" $(PARALLEL) $(ARGS)
+test-all: TIER := test-all
+test-all: test-mpich test-openmpi  ## everything in all ways, on both MPIs; before a release
+
+test-mpich: .venv/ready chromium  ## the part of a TIER that runs on MPICH
+	$(TESTS) $(PY) $(PYTEST) tests -m "not openmpi_only"
+
+test-openmpi: .venv-openmpi/ready  ## the part that uses MPI, on Open MPI
+	$(TESTS) $(PY_OPENMPI) $(PYTEST) tests/mpi tests/cluster tests/failures -m "not mpich_only"
+
+# As on a machine that keeps processes from their work: they are stopped now and then, and go on.
+test-pauses: .venv/ready .venv-openmpi/ready chromium  ## run a TIER, its processes paused at random
+	$(PY) tools/pauses.py $(MAKE) $(BOTH) TIER=$(TIER)
+
+coverage: .venv/ready .venv-openmpi/ready chromium  ## measure what a TIER covers, into build/coverage
+	rm -rf $(COVERAGE) && mkdir -p $(COVERAGE)
+	COVERAGE_FILE=$(CURDIR)/$(COVERAGE)/data $(MAKE) $(BOTH) TIER=$(TIER) \
+	    PYTEST="-m coverage run $(PYTEST) --timeout 900"
 
 # For tests/browser, which are skipped without it. Only root can install it, by Debian's apt-get.
 chromium:

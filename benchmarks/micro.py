@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import pickle
 import statistics
 import subprocess
@@ -15,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,44 @@ start = time.perf_counter()
 session = dnb.start({ranks})
 print(time.perf_counter() - start)
 session.close()
+"""
+
+#: What is promised to be soon, measured from the moment on which it could be known.
+SOON = """
+import json, os, signal, sys, threading, time
+import distnb as dnb
+from distnb.client.transport import launch
+
+def seconds(do, *errors):
+    start = time.perf_counter()
+    try:
+        do()
+    except errors:
+        pass
+    return time.perf_counter() - start
+
+def waiting():
+    "Return an array that engines will not finish: one of them has something else to do."
+    code = "import time, distnb.engines.server.entry as entry\\n"
+    code += f"executor = entry.worker({session.transport._session!r}).executor\\n"
+    code += "executor.fault = lambda c: (setattr(executor, 'fault', None), time.sleep(1000))"
+    session.transport.client[1].execute(code, block=True)
+    return dnb.ones(9, session=session).sum()
+
+def pressed():
+    os.kill(os.getpid(), signal.SIGINT)
+
+found = {"no cluster": seconds(launch.running_default_cluster)}
+dnb.config.cutoff = 0
+session = dnb.start(3)
+total = waiting()
+threading.Timer(1, pressed).start()
+found["Ctrl-C"] = seconds(total.item, KeyboardInterrupt) - 1
+total = waiting()
+threading.Timer(1, os.kill, (session.transport.about[1]["pid"], signal.SIGKILL)).start()
+found["death"] = seconds(total.item, dnb.EngineError) - 1
+found["close"] = seconds(session.close)
+print(json.dumps(found))
 """
 
 
@@ -283,6 +323,24 @@ def starting(ranks: int, rounds: int) -> list[Row]:
     return [row("start", f"start {ranks} engines, ready", times, "s", goal=2.5)]
 
 
+def soon(rounds: int) -> list[Row]:
+    """Measure what a user waits for when something ends."""
+    what = {
+        "no cluster": "find that no default cluster runs",
+        "Ctrl-C": "come out of a wait for engines by Ctrl-C",
+        "death": "hear that an engine was killed",
+        "close": "close a session whose engine is gone",
+    }
+    command = [sys.executable, "-c", SOON]
+    run = partial(subprocess.run, capture_output=True, text=True, check=True, timeout=120)
+    times = [json.loads(run(command).stdout) for _ in range(rounds)]
+    goals = {"no cluster": 0.3, "Ctrl-C": 1.0, "death": 1.0, "close": 5.0}
+    return [
+        row(name, text, [each[name] for each in times], "s", goal=goals[name])
+        for name, text in what.items()
+    ]
+
+
 def rows(session: Session, rounds: int, scale: str) -> list[Row]:
     """Run all of them."""
     n = 10_000
@@ -294,7 +352,8 @@ def rows(session: Session, rounds: int, scale: str) -> list[Row]:
     found += share(session, rounds, 2_000 if scale == "full" else 200)
     if before is not None:
         dnb.config.cutoff = before
-    return found + starting(session.size, 3 if scale == "full" else 1)
+    fresh = 3 if scale == "full" else 1
+    return found + starting(session.size, fresh) + soon(fresh)
 
 
 def of_many_ranks() -> list[Row]:

@@ -29,12 +29,15 @@ from distnb import linalg as linalg
 from distnb import random as random
 from distnb.client.array.array_api import finfo as finfo
 from distnb.client.array.distarray import DistArray as DistArray
+from distnb.client.linalg.contractions import SummedAxes
 from distnb.client.math.mapping import vectorize as vectorize
-from distnb.client.record.arguments import Axes, Dist, Grid, Nested, Shape
+from distnb.client.record.arguments import Axes, Dist, Grid, Nested, NoValue, Number, Shape
+from distnb.client.record.eager import Out
 from distnb.client.record.placement import Placement as Placement
 from distnb.client.reports.profiling import Profile
 from distnb.client.session.session import Session as Session
 from distnb.client.shape.grids import Grids
+from distnb.client.stats.histograms import Bins, Range
 from distnb.client.stats.sets import UniqueAll, UniqueCounts, UniqueInverse
 from distnb.common.config import Config as Config
 from distnb.common.errors import DistnbError as DistnbError
@@ -176,52 +179,66 @@ add: _Binary
 """Add arguments element-wise."""
 
 def all(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
-) -> Any:
-    """Tell whether all elements are true, as ``numpy.all``."""
+    a: ArrayLike,
+    axis: Axes = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = False,
+    *,
+    where: ArrayLike | NoValue = True,
+) -> DistArray:
+    """Tell whether all elements are true, as ``numpy.all``; see :func:`distnb.sum`."""
 
 def allclose(
-    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: builtins.bool = False
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: ArrayLike | None = 1e-05,
+    atol: ArrayLike = 1e-08,
+    equal_nan: builtins.bool = False,
 ) -> builtins.bool:
     """Tell whether all elements agree within tolerances (reads one value)."""
 
 def amax(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    """Maximum over ``axis``, as ``numpy.max``."""
+    a: ArrayLike,
+    axis: Axes = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = False,
+    initial: Number | NoValue | None = None,
+    where: ArrayLike | NoValue = True,
+) -> DistArray:
+    """Return the maximum over axes, as ``numpy.max``; see :func:`distnb.sum`."""
 
 def amin(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    """Minimum over ``axis``, as ``numpy.min``."""
+    a: ArrayLike,
+    axis: Axes = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = False,
+    initial: Number | NoValue | None = None,
+    where: ArrayLike | NoValue = True,
+) -> DistArray:
+    """Return the minimum over axes, as ``numpy.min``; see :func:`distnb.sum`."""
 
-def angle(z: Any, deg: builtins.bool = False) -> DistArray:
+def angle(z: ArrayLike, deg: builtins.bool = False) -> DistArray:
     """Return the angle of complex numbers."""
 
 def any(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
-) -> Any:
-    """Tell whether any element is true, as ``numpy.any``."""
+    a: ArrayLike,
+    axis: Axes = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = False,
+    *,
+    where: ArrayLike | NoValue = True,
+) -> DistArray:
+    """Tell whether any element is true, as ``numpy.any``; see :func:`distnb.sum`."""
 
 def append(arr: ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None) -> DistArray:
     """Join two arrays, as ``numpy.append``; by default all elements in C order."""
 
 def apply_along_axis(
-    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
+    func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any
 ) -> DistArray:
-    """Call a function for each lane, as ``numpy.apply_along_axis``."""
+    """Call a function for each 1-D slice, as ``numpy.apply_along_axis``."""
 
-def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> DistArray:
+def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: ArrayLike) -> DistArray:
     """Call a function that reduces along one axis for one axis after the other."""
 
 def arange(
@@ -258,11 +275,23 @@ arctan2: _Binary
 arctanh: _Unary
 """Inverse hyperbolic tangent element-wise."""
 
-def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
-    """Position of the first maximum, as ``numpy.argmax``."""
+def argmax(
+    a: ArrayLike,
+    axis: Axes = None,
+    out: DistArray | None = None,
+    *,
+    keepdims: builtins.bool | NoValue = False,
+) -> DistArray:
+    """Return where the first maximum is, as ``numpy.argmax``; see :func:`distnb.sum`."""
 
-def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
-    """Position of the first minimum, as ``numpy.argmin``."""
+def argmin(
+    a: ArrayLike,
+    axis: Axes = None,
+    out: DistArray | None = None,
+    *,
+    keepdims: builtins.bool | NoValue = False,
+) -> DistArray:
+    """Return where the first minimum is, as ``numpy.argmin``; see :func:`distnb.sum`."""
 
 def argpartition(
     a: ArrayLike,
@@ -287,7 +316,7 @@ def argsort(
 def argwhere(a: ArrayLike) -> DistArray:
     """Return the indices of the elements that are not zero, one in each row."""
 
-def around(a: Any, decimals: int = 0, out: Any = None) -> DistArray:
+def around(a: ArrayLike, decimals: int = 0, out: DistArray | None = None) -> DistArray:
     """Round to a number of decimals."""
 
 def array(
@@ -316,10 +345,10 @@ def array2string(
 ) -> str:
     """Return an array as text, as ``numpy.array2string``."""
 
-def array_equal(a1: Any, a2: Any, equal_nan: builtins.bool = False) -> builtins.bool:
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: builtins.bool = False) -> builtins.bool:
     """Tell whether shapes and all elements are equal (reads one value)."""
 
-def array_equiv(a1: Any, a2: Any) -> builtins.bool:
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> builtins.bool:
     """Tell whether all elements are equal where they meet by broadcasting (reads one value)."""
 
 def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[DistArray]:
@@ -375,16 +404,16 @@ def atleast_3d(*arys: ArrayLike) -> Any:
     """Return views with axes of length 1 added, as ``numpy.atleast_3d``."""
 
 def average(
-    a: Any,
-    axis: Any = None,
-    weights: Any = None,
+    a: ArrayLike,
+    axis: Axes = None,
+    weights: ArrayLike | None = None,
     returned: builtins.bool = False,
     *,
-    keepdims: Any = False,
+    keepdims: builtins.bool | NoValue = False,
 ) -> Any:
     """Return the weighted mean, as ``numpy.average``; layout as in ``sum``."""
 
-def bartlett(M: Any, **where: Any) -> DistArray:
+def bartlett(M: float, **where: Any) -> DistArray:
     """Make a window of ``M`` numbers, as ``numpy.bartlett``."""
 
 def bincount(
@@ -416,7 +445,7 @@ bitwise_right_shift: _Binary
 bitwise_xor: _Binary
 """Compute the bit-wise XOR of two arrays element-wise."""
 
-def blackman(M: Any, **where: Any) -> DistArray:
+def blackman(M: float, **where: Any) -> DistArray:
     """Make a window of ``M`` numbers, as ``numpy.blackman``."""
 
 def block(arrays: Nested) -> DistArray:
@@ -452,13 +481,13 @@ def choose_layout(array: DistArray, name: str | None = None) -> Any:
     """Return a widget to choose where an array lies: axes, grid, block sizes, weights."""
 
 def clip(
-    a: Any,
-    min: Any = None,
-    max: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    min: ArrayLike | None = None,
+    max: ArrayLike | None = None,
+    out: DistArray | None = None,
     *,
-    a_min: Any = None,
-    a_max: Any = None,
+    a_min: ArrayLike | None = None,
+    a_max: ArrayLike | None = None,
 ) -> DistArray:
     """Limit the elements to an interval; ``a_min`` and ``a_max`` are other names of the limits."""
 
@@ -498,21 +527,27 @@ def connect(
 ) -> Session:
     """Use engines that were started with ``ipcluster start --engines=MPI``."""
 
-def convolve(a: Any, v: Any, mode: str = "full") -> DistArray:
+def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> DistArray:
     """Return the discrete convolution of two sequences, as ``numpy.convolve``."""
 
 copysign: _Binary
 """Change the sign of x1 to that of x2, element-wise."""
 
-def copyto(dst: DistArray, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+def copyto(
+    dst: DistArray, src: ArrayLike, casting: str = "same_kind", where: ArrayLike = True
+) -> None:
     """Assign the elements of ``src`` to ``dst``, where a mask is true."""
 
 def corrcoef(
-    x: Any, y: Any = None, rowvar: builtins.bool = True, *, dtype: Any = None
+    x: ArrayLike,
+    y: ArrayLike | None = None,
+    rowvar: builtins.bool = True,
+    *,
+    dtype: DTypeLike | None = None,
 ) -> DistArray:
     """Return correlation coefficients, as ``numpy.corrcoef``: covariances, scaled; see ``cov``."""
 
-def correlate(a: Any, v: Any, mode: str = "valid") -> DistArray:
+def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> DistArray:
     """Return the cross-correlation of two sequences, as ``numpy.correlate``; see ``convolve``."""
 
 cos: _Unary
@@ -521,51 +556,66 @@ cos: _Unary
 cosh: _Unary
 """Hyperbolic cosine, element-wise."""
 
-def count_nonzero(a: Any, axis: Any = None, *, keepdims: builtins.bool = False) -> DistArray:
+def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: builtins.bool = False) -> DistArray:
     """Count the elements that are not zero."""
 
 def cov(
-    m: Any,
-    y: Any = None,
+    m: ArrayLike,
+    y: ArrayLike | None = None,
     rowvar: builtins.bool = True,
     bias: builtins.bool = False,
-    ddof: Any = None,
-    fweights: Any = None,
-    aweights: Any = None,
+    ddof: int | None = None,
+    fweights: ArrayLike | None = None,
+    aweights: ArrayLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> DistArray:
     """Return the covariance matrix of variables, as ``numpy.cov``."""
 
 def cross(
-    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
+    a: ArrayLike,
+    b: ArrayLike,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
 ) -> DistArray:
     """Return the cross product of vectors of three numbers, as ``numpy.cross``."""
 
-def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DistArray:
+def cumprod(
+    a: ArrayLike,
+    axis: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+) -> DistArray:
     """Return running products along an axis, as ``numpy.cumprod``; see :func:`distnb.cumsum`."""
 
-def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DistArray:
+def cumsum(
+    a: ArrayLike,
+    axis: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+) -> DistArray:
     """Return running sums along an axis, as ``numpy.cumsum``; by default over all elements."""
 
 def cumulative_prod(
-    x: Any,
+    x: ArrayLike,
     /,
     *,
-    axis: int | None = None,
-    dtype: Any = None,
-    out: Any = None,
+    axis: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
     include_initial: builtins.bool = False,
 ) -> DistArray:
     """Return running products along an axis; see :func:`distnb.cumprod`."""
 
 def cumulative_sum(
-    x: Any,
+    x: ArrayLike,
     /,
     *,
-    axis: int | None = None,
-    dtype: Any = None,
-    out: Any = None,
+    axis: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
     include_initial: builtins.bool = False,
 ) -> DistArray:
     """Return running sums along an axis; see :func:`distnb.cumsum`."""
@@ -582,22 +632,28 @@ degrees: _Unary
 def delete(arr: ArrayLike, obj: Any, axis: SupportsIndex | None = None) -> DistArray:
     """Return a copy without some indices along an axis, as ``numpy.delete``."""
 
-def diag(v: Any, k: int = 0) -> DistArray:
+def diag(v: ArrayLike, k: int = 0) -> DistArray:
     """Return a diagonal of a matrix (a copy), or a matrix with a diagonal, as ``numpy.diag``."""
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[DistArray, ...]:
     """Return the indices of the diagonal of an array of equal lengths, as NumPy's."""
 
-def diag_indices_from(arr: Any) -> tuple[DistArray, ...]:
+def diag_indices_from(arr: ArrayLike) -> tuple[DistArray, ...]:
     """Return the indices of the diagonal of an array, as NumPy's."""
 
-def diagflat(v: Any, k: int = 0) -> DistArray:
+def diagflat(v: ArrayLike, k: int = 0) -> DistArray:
     """Return a matrix with all elements of an array on a diagonal, as ``numpy.diagflat``."""
 
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DistArray:
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DistArray:
     """Return a copy of diagonals, as ``numpy.diagonal``: each element lies where its row does."""
 
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> DistArray:
+def diff(
+    a: ArrayLike,
+    n: int = 1,
+    axis: int = -1,
+    prepend: ArrayLike | NoValue | None = None,
+    append: ArrayLike | NoValue | None = None,
+) -> DistArray:
     """Return differences of neighbours along an axis, ``n`` times, as ``numpy.diff``."""
 
 def digitize(x: ArrayLike, bins: ArrayLike, right: builtins.bool = False) -> DistArray:
@@ -609,7 +665,7 @@ divide: _Binary
 divmod: _BinaryPair
 """Return element-wise quotient and remainder simultaneously."""
 
-def dot(a: Any, b: Any, out: Any = None) -> DistArray:
+def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> DistArray:
     """Multiply along the last axis of ``a`` and the last but one of ``b``, as ``numpy.dot``."""
 
 def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[DistArray]:
@@ -623,20 +679,24 @@ def dstack(
 ) -> DistArray:
     """Join arrays along the third axis, as ``numpy.dstack``; rules as of ``concatenate``."""
 
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DistArray:
+def ediff1d(
+    ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
+) -> DistArray:
     """Return differences of neighbours in C order, as ``numpy.ediff1d``."""
 
 def einsum(
     *operands_: Any,
-    out: Any = None,
-    dtype: Any = None,
-    order: Any = "K",
+    out: DistArray | None = None,
+    dtype: DTypeLike | None = None,
+    order: str = "K",
     casting: str = "safe",
-    optimize: Any = True,
+    optimize: builtins.bool | str | Sequence[Any] = True,
 ) -> DistArray:
     """Sum products over axes that have letters, as ``numpy.einsum``."""
 
-def einsum_path(*operands_: Any, optimize: Any = "greedy", **options: Any) -> tuple[Any, str]:
+def einsum_path(
+    *operands_: Any, optimize: builtins.bool | str | Sequence[Any] = "greedy", **options: Any
+) -> tuple[Any, str]:
     """Return NumPy's order of contraction for shapes, and a text about it."""
 
 def empty(
@@ -696,10 +756,10 @@ def eye(
 fabs: _Unary
 """Compute the absolute values element-wise."""
 
-def fill_diagonal(a: DistArray, val: Any, wrap: builtins.bool = False) -> None:
+def fill_diagonal(a: DistArray, val: ArrayLike, wrap: builtins.bool = False) -> None:
     """Assign to the diagonal of an array in place, as ``numpy.fill_diagonal``."""
 
-def fix(x: Any, out: Any = None) -> DistArray:
+def fix(x: ArrayLike, out: DistArray | None = None) -> DistArray:
     """Round towards zero."""
 
 def flatnonzero(a: ArrayLike) -> DistArray:
@@ -787,16 +847,16 @@ gcd: _Binary
 """Returns the greatest common divisor of ``|x1|`` and ``|x2|``"""
 
 def geomspace(
-    start: Any,
-    stop: Any,
+    start: ArrayLike,
+    stop: ArrayLike,
     num: int = 50,
     endpoint: builtins.bool = True,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     **where: Any,
 ) -> DistArray:
     """Make a geometric progression, as ``numpy.geomspace``; see :func:`distnb.logspace`."""
 
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+def gradient(f: ArrayLike, *varargs: Any, axis: Axes = None, edge_order: int = 1) -> Any:
     """Return derivatives along axes by second-order differences, as ``numpy.gradient``."""
 
 greater: _Binary
@@ -805,32 +865,45 @@ greater: _Binary
 greater_equal: _Binary
 """Return the truth value of (x1 >= x2) element-wise."""
 
-def hamming(M: Any, **where: Any) -> DistArray:
+def hamming(M: float, **where: Any) -> DistArray:
     """Make a window of ``M`` numbers, as ``numpy.hamming``."""
 
-def hanning(M: Any, **where: Any) -> DistArray:
+def hanning(M: float, **where: Any) -> DistArray:
     """Make a window of ``M`` numbers, as ``numpy.hanning``."""
 
 heaviside: _Binary
 """Compute the Heaviside step function."""
 
 def histogram(
-    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+    a: ArrayLike,
+    bins: ArrayLike | str = 10,
+    range: Range = None,
+    density: builtins.bool | None = None,
+    weights: ArrayLike | None = None,
 ) -> tuple[DistArray, DistArray]:
     """Count elements in bins, or add up their weights, as ``numpy.histogram``."""
 
 def histogram2d(
-    x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+    x: ArrayLike,
+    y: ArrayLike,
+    bins: Bins = 10,
+    range: Sequence[Range] | None = None,
+    density: builtins.bool | None = None,
+    weights: ArrayLike | None = None,
 ) -> tuple[DistArray, DistArray, DistArray]:
     """Count points in the plane, as ``numpy.histogram2d``; see ``histogramdd``."""
 
 def histogram_bin_edges(
-    a: Any, bins: Any = 10, range: Any = None, weights: Any = None
+    a: ArrayLike, bins: ArrayLike | str = 10, range: Range = None, weights: ArrayLike | None = None
 ) -> DistArray:
     """Return the edges of the bins that ``histogram`` takes."""
 
 def histogramdd(
-    sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+    sample: DistArray | np.ndarray | Sequence[ArrayLike],
+    bins: Bins = 10,
+    range: Sequence[Range] | None = None,
+    density: builtins.bool | None = None,
+    weights: ArrayLike | None = None,
 ) -> tuple[DistArray, tuple[DistArray, ...]]:
     """Count points in bins of several dimensions, as ``numpy.histogramdd``."""
 
@@ -848,7 +921,7 @@ def hstack(
 hypot: _Binary
 """Given the "legs" of a right triangle, return its hypotenuse."""
 
-def i0(x: Any) -> DistArray:
+def i0(x: ArrayLike) -> DistArray:
     """Return the modified Bessel function of the first kind, order 0."""
 
 def identity(n: int, dtype: DTypeLike | None = None, **layout: Any) -> DistArray:
@@ -857,7 +930,7 @@ def identity(n: int, dtype: DTypeLike | None = None, **layout: Any) -> DistArray
 def iinfo(type: DTypeLike | DistArray, /) -> np.iinfo:
     """Return the limits of an integer dtype, or of that of an array."""
 
-def imag(val: Any) -> DistArray:
+def imag(val: ArrayLike) -> DistArray:
     """Return the imaginary part."""
 
 def indices(
@@ -871,7 +944,7 @@ def indices(
 ) -> tuple[DistArray, ...]:
     """Return, for each axis, the array of global indices along it."""
 
-def inner(a: Any, b: Any, /) -> DistArray:
+def inner(a: ArrayLike, b: ArrayLike, /) -> DistArray:
     """Sum products over the last axes of two arrays, as ``numpy.inner``."""
 
 def inprocess(n: int = 1) -> Session:
@@ -883,12 +956,20 @@ def insert(
     """Return a copy with values put in before some indices along an axis, as ``numpy.insert``."""
 
 def interp(
-    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+    x: ArrayLike,
+    xp: ArrayLike,
+    fp: ArrayLike,
+    left: complex | None = None,
+    right: complex | None = None,
+    period: float | None = None,
 ) -> DistArray:
     """Interpolate linearly in a table, as ``numpy.interp``."""
 
 def intersect1d(
-    ar1: Any, ar2: Any, assume_unique: builtins.bool = False, return_indices: builtins.bool = False
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: builtins.bool = False,
+    return_indices: builtins.bool = False,
 ) -> Any:
     """Return the elements that are in both arrays, in order, each once; see ``unique``."""
 
@@ -896,11 +977,15 @@ invert: _Unary
 """Compute bit-wise inversion, or bit-wise NOT, element-wise."""
 
 def isclose(
-    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: builtins.bool = False
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: ArrayLike | None = 1e-05,
+    atol: ArrayLike = 1e-08,
+    equal_nan: builtins.bool = False,
 ) -> DistArray:
     """Tell which elements agree within tolerances."""
 
-def iscomplex(x: Any) -> DistArray:
+def iscomplex(x: ArrayLike) -> DistArray:
     """Tell which elements have an imaginary part."""
 
 def isdtype(dtype: Any, kind: DTypeLike | tuple[DTypeLike, ...]) -> builtins.bool:
@@ -910,12 +995,12 @@ isfinite: _Unary
 """Test element-wise for finiteness (not infinity and not Not a Number)."""
 
 def isin(
-    element: Any,
-    test_elements: Any,
+    element: ArrayLike,
+    test_elements: ArrayLike,
     assume_unique: builtins.bool = False,
     invert: builtins.bool = False,
     *,
-    kind: Any = None,
+    kind: str | None = None,
 ) -> DistArray:
     """Tell which elements are in another array, as ``numpy.isin``."""
 
@@ -928,22 +1013,22 @@ isnan: _Unary
 isnat: _Unary
 """Test element-wise for NaT (not a time) and return result as a boolean array."""
 
-def isneginf(x: Any, out: Any = None) -> DistArray:
+def isneginf(x: ArrayLike, out: DistArray | None = None) -> DistArray:
     """Tell which elements are negative infinity."""
 
-def isposinf(x: Any, out: Any = None) -> DistArray:
+def isposinf(x: ArrayLike, out: DistArray | None = None) -> DistArray:
     """Tell which elements are positive infinity."""
 
-def isreal(x: Any) -> DistArray:
+def isreal(x: ArrayLike) -> DistArray:
     """Tell which elements have no imaginary part."""
 
 def ix_(*args: ArrayLike) -> tuple[Any, ...]:
     """Return arrays that index all combinations of indices along each axis, as ``numpy.ix_``."""
 
-def kaiser(M: Any, beta: float, **where: Any) -> DistArray:
+def kaiser(M: int, beta: float, **where: Any) -> DistArray:
     """Make a window of ``M`` numbers, as ``numpy.kaiser``; see :func:`distnb.hanning`."""
 
-def kron(a: Any, b: Any) -> DistArray:
+def kron(a: ArrayLike, b: ArrayLike) -> DistArray:
     """Return the Kronecker product: blocks of the second operand scaled by the first."""
 
 lcm: _Binary
@@ -1013,58 +1098,64 @@ logical_xor: _Binary
 """Compute the truth value of x1 XOR x2, element-wise."""
 
 def logspace(
-    start: Any,
-    stop: Any,
+    start: ArrayLike,
+    stop: ArrayLike,
     num: int = 50,
     endpoint: builtins.bool = True,
-    base: Any = 10.0,
-    dtype: Any = None,
+    base: ArrayLike = 10.0,
+    dtype: DTypeLike | None = None,
     **where: Any,
 ) -> DistArray:
     """Make numbers whose logarithms are evenly spaced, as ``numpy.logspace``."""
 
-def map(function: Callable[..., Any], /, *arrays: Any, dtype: Any = None, **constants: Any) -> Any:
+def map(
+    function: Callable[..., Any],
+    /,
+    *arrays: Any,
+    dtype: DTypeLike | tuple[DTypeLike, ...] | None = None,
+    **constants: Any,
+) -> Any:
     """Apply a function of NumPy arrays, element by element, on the engines."""
 
-def matmul(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
+def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> DistArray:
     """Multiply matrices, as ``numpy.matmul``."""
 
-def matrix_transpose(x: Any, /) -> DistArray:
+def matrix_transpose(x: ArrayLike, /) -> DistArray:
     """Return the view with the last two axes exchanged."""
 
-def matvec(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
+def matvec(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> DistArray:
     """Multiply matrices with vectors, as ``numpy.matvec``."""
 
 def max(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    """Maximum over ``axis``, as ``numpy.max``."""
+    a: ArrayLike,
+    axis: Axes = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = False,
+    initial: Number | NoValue | None = None,
+    where: ArrayLike | NoValue = True,
+) -> DistArray:
+    """Return the maximum over axes, as ``numpy.max``; see :func:`distnb.sum`."""
 
 maximum: _Binary
 """Element-wise maximum of array elements."""
 
 def mean(
     a: ArrayLike,
-    axis: Any = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
-    keepdims: Any = False,
+    keepdims: builtins.bool | NoValue = False,
     *,
-    where: Any = True,
+    where: ArrayLike | NoValue = True,
 ) -> DistArray:
     """Arithmetic mean: a sum, divided on the engines."""
 
 def median(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    axis: Axes = None,
+    out: DistArray | None = None,
     overwrite_input: builtins.bool = False,
-    keepdims: Any = False,
+    keepdims: builtins.bool | NoValue = False,
 ) -> DistArray:
     """Return the median along axes, as ``numpy.median``; layout and messages as in ``quantile``."""
 
@@ -1074,14 +1165,14 @@ def meshgrid(
     """Return coordinates of a grid, as ``numpy.meshgrid``."""
 
 def min(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    """Minimum over ``axis``, as ``numpy.min``."""
+    a: ArrayLike,
+    axis: Axes = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = False,
+    initial: Number | NoValue | None = None,
+    where: ArrayLike | NoValue = True,
+) -> DistArray:
+    """Return the minimum over axes, as ``numpy.min``; see :func:`distnb.sum`."""
 
 minimum: _Binary
 """Element-wise minimum of array elements."""
@@ -1099,136 +1190,162 @@ multiply: _Binary
 """Multiply arguments element-wise."""
 
 def nan_to_num(
-    x: Any, copy: builtins.bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+    x: ArrayLike,
+    copy: builtins.bool = True,
+    nan: float = 0.0,
+    posinf: float | None = None,
+    neginf: float | None = None,
 ) -> DistArray:
     """Replace NaN and infinities by numbers."""
 
-def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = ...) -> Any:
-    """Return positions of extremes that are not NaN, as ``numpy.nanargmax``."""
+def nanargmax(
+    a: ArrayLike,
+    axis: Axes = None,
+    out: DistArray | None = None,
+    *,
+    keepdims: builtins.bool | NoValue = ...,
+) -> DistArray:
+    """Return where the first maximum is, NaN left out, as ``numpy.nanargmax``."""
 
-def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = ...) -> Any:
-    """Return positions of extremes that are not NaN, as ``numpy.nanargmin``."""
+def nanargmin(
+    a: ArrayLike,
+    axis: Axes = None,
+    out: DistArray | None = None,
+    *,
+    keepdims: builtins.bool | NoValue = ...,
+) -> DistArray:
+    """Return where the first minimum is, NaN left out, as ``numpy.nanargmin``."""
 
-def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DistArray:
+def nancumprod(
+    a: ArrayLike,
+    axis: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+) -> DistArray:
     """Return running products with NaN taken as 1; see :func:`distnb.cumprod`."""
 
-def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DistArray:
+def nancumsum(
+    a: ArrayLike,
+    axis: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+) -> DistArray:
     """Return running sums with NaN taken as 0; see :func:`distnb.cumsum`."""
 
 def nanmax(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: Any = ...,
-    initial: Any = ...,
-    where: Any = ...,
-) -> Any:
-    """Reduce what is not NaN, as ``numpy.nanmax``. The layout is as in ``sum``."""
+    a: ArrayLike,
+    axis: Axes = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = ...,
+    initial: Number | NoValue = ...,
+    where: ArrayLike | NoValue = ...,
+) -> DistArray:
+    """Return the maximum of what is not NaN, as ``numpy.nanmax``; see :func:`distnb.nansum`."""
 
 def nanmean(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = ...,
+    a: ArrayLike,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = ...,
     *,
-    where: Any = True,
-) -> Any:
+    where: ArrayLike | NoValue = True,
+) -> DistArray:
     """Return the mean of what is not NaN, as ``numpy.nanmean``; layout as in ``sum``."""
 
 def nanmedian(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    axis: Axes = None,
+    out: DistArray | None = None,
     overwrite_input: builtins.bool = False,
-    keepdims: Any = False,
+    keepdims: builtins.bool | NoValue = False,
 ) -> DistArray:
     """Return the median of what is not NaN, as ``numpy.nanmedian``; see ``quantile``."""
 
 def nanmin(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: Any = ...,
-    initial: Any = ...,
-    where: Any = ...,
-) -> Any:
-    """Reduce what is not NaN, as ``numpy.nanmin``. The layout is as in ``sum``."""
+    a: ArrayLike,
+    axis: Axes = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = ...,
+    initial: Number | NoValue = ...,
+    where: ArrayLike | NoValue = ...,
+) -> DistArray:
+    """Return the minimum of what is not NaN, as ``numpy.nanmin``; see :func:`distnb.nansum`."""
 
 def nanpercentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axes = None,
+    out: DistArray | None = None,
     overwrite_input: builtins.bool = False,
     method: str = "linear",
-    keepdims: Any = False,
+    keepdims: builtins.bool | NoValue = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> DistArray:
-    """Return elements by their rank, as ``numpy.nanpercentile``. NaN are left out."""
+    """Return percentiles of what is not NaN; see :func:`distnb.quantile`."""
 
 def nanprod(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = ...,
-    initial: Any = ...,
-    where: Any = ...,
-) -> Any:
-    """Reduce what is not NaN, as ``numpy.nanprod``. The layout is as in ``sum``."""
+    a: ArrayLike,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = ...,
+    initial: Number | NoValue = ...,
+    where: ArrayLike | NoValue = ...,
+) -> DistArray:
+    """Multiply what is not NaN, as ``numpy.nanprod``; see :func:`distnb.nansum`."""
 
 def nanquantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axes = None,
+    out: DistArray | None = None,
     overwrite_input: builtins.bool = False,
     method: str = "linear",
-    keepdims: Any = False,
+    keepdims: builtins.bool | NoValue = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> DistArray:
-    """Return elements by their rank, as ``numpy.nanquantile``. NaN are left out."""
+    """Return quantiles of what is not NaN; see :func:`distnb.quantile`."""
 
 def nanstd(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = ...,
-    *,
-    where: Any = True,
-    mean: Any = ...,
-    correction: Any = ...,
-) -> Any:
-    """Return the standard deviation of what is not NaN, as ``numpy.nanstd``."""
-
-def nansum(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = ...,
-    initial: Any = ...,
-    where: Any = ...,
-) -> Any:
-    """Reduce what is not NaN, as ``numpy.nansum``. The layout is as in ``sum``."""
-
-def nanvar(
     a: ArrayLike,
-    axis: Any = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
     ddof: float = 0,
-    keepdims: Any = ...,
+    keepdims: builtins.bool | NoValue = ...,
     *,
-    where: Any = True,
-    mean: Any = ...,
-    correction: Any = ...,
-) -> Any:
+    where: ArrayLike | NoValue = True,
+    mean: ArrayLike | NoValue = ...,
+    correction: float | NoValue = ...,
+) -> DistArray:
+    """Return the standard deviation of what is not NaN, as ``numpy.nanstd``."""
+
+def nansum(
+    a: ArrayLike,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = ...,
+    initial: Number | NoValue = ...,
+    where: ArrayLike | NoValue = ...,
+) -> DistArray:
+    """Sum what is not NaN, as ``numpy.nansum``; layout and messages as in :func:`distnb.sum`."""
+
+def nanvar(
+    a: ArrayLike,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+    ddof: float = 0,
+    keepdims: builtins.bool | NoValue = ...,
+    *,
+    where: ArrayLike | NoValue = True,
+    mean: ArrayLike | NoValue = ...,
+    correction: float | NoValue = ...,
+) -> DistArray:
     """Return the variance of what is not NaN, as ``numpy.nanvar``; layout as in ``sum``."""
 
 negative: _Unary
@@ -1266,10 +1383,12 @@ def ones_like(
 ) -> DistArray:
     """Make an array of ones that lies like another."""
 
-def outer(a: Any, b: Any, out: Any = None) -> DistArray:
+def outer(a: ArrayLike, b: ArrayLike, out: DistArray | None = None) -> DistArray:
     """Multiply each element of one array with each of another, as ``numpy.outer``."""
 
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> DistArray:
+def pad(
+    array: ArrayLike, pad_width: ArrayLike | dict[int, Any], mode: str = "constant", **kwargs: Any
+) -> DistArray:
     """Return a larger array with margins filled in one of many ways, as ``numpy.pad``."""
 
 def partition(
@@ -1282,60 +1401,62 @@ def partition(
     """Return a copy in which the elements at ``kth`` are where they would be in a sorted one."""
 
 def percentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axes = None,
+    out: DistArray | None = None,
     overwrite_input: builtins.bool = False,
     method: str = "linear",
-    keepdims: Any = False,
+    keepdims: builtins.bool | NoValue = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> DistArray:
-    """Return elements by their rank, as ``numpy.percentile``. A slice with NaN has NaN."""
+    """Return elements by their rank, as ``numpy.percentile``; see :func:`distnb.quantile`."""
 
 def permute_dims(a: ArrayLike, axes: Sequence[SupportsIndex]) -> DistArray:
     """Return a view with its axes in another order."""
 
-def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> DistArray:
+def piecewise(
+    x: ArrayLike, condlist: ArrayLike, funclist: Sequence[Any], *args: Any, **kw: Any
+) -> DistArray:
     """Choose a function, or a value, by conditions, as ``numpy.piecewise``."""
 
 def place(arr: DistArray, mask: ArrayLike, vals: ArrayLike) -> None:
     """Assign values, one after the other, where a mask is true, as ``numpy.place``."""
 
-def poly(seq_of_zeros: Any) -> Any:
+def poly(seq_of_zeros: ArrayLike) -> Any:
     """Return the polynomial with given roots, as ``numpy.poly``."""
 
-def polyadd(a1: Any, a2: Any) -> DistArray:
+def polyadd(a1: ArrayLike, a2: ArrayLike) -> DistArray:
     """Add polynomials term by term, as ``numpy.polyadd``."""
 
-def polyder(p: Any, m: int = 1) -> DistArray:
+def polyder(p: ArrayLike, m: int = 1) -> DistArray:
     """Differentiate a polynomial, as ``numpy.polyder``."""
 
-def polydiv(u: Any, v: Any) -> Any:
+def polydiv(u: ArrayLike, v: ArrayLike) -> Any:
     """Divide polynomials, as ``numpy.polydiv``."""
 
 def polyfit(
-    x: Any,
-    y: Any,
+    x: ArrayLike,
+    y: ArrayLike,
     deg: int,
-    rcond: Any = None,
+    rcond: float | None = None,
     full: builtins.bool = False,
-    w: Any = None,
-    cov: Any = False,
+    w: ArrayLike | None = None,
+    cov: builtins.bool | str = False,
 ) -> Any:
     """Fit a polynomial by least squares, as ``numpy.polyfit``; see ``linalg.lstsq``."""
 
-def polyint(p: Any, m: int = 1, k: Any = None) -> DistArray:
+def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> DistArray:
     """Integrate a polynomial, as ``numpy.polyint``; ``k`` are constants of integration."""
 
-def polymul(a1: Any, a2: Any) -> DistArray:
+def polymul(a1: ArrayLike, a2: ArrayLike) -> DistArray:
     """Multiply polynomials, as ``numpy.polymul``: a convolution."""
 
-def polysub(a1: Any, a2: Any) -> DistArray:
+def polysub(a1: ArrayLike, a2: ArrayLike) -> DistArray:
     """Subtract polynomials term by term, as ``numpy.polysub``."""
 
-def polyval(p: Any, x: Any) -> DistArray:
+def polyval(p: ArrayLike, x: ArrayLike) -> DistArray:
     """Evaluate a polynomial, as ``numpy.polyval``: a product and a sum for each coefficient."""
 
 positive: _Unary
@@ -1348,20 +1469,25 @@ power: _Binary
 """First array elements raised to powers from second array, element-wise."""
 
 def prod(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    """Product over ``axis``, as ``numpy.prod``."""
+    a: ArrayLike,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = False,
+    initial: Number | NoValue | None = None,
+    where: ArrayLike | NoValue = True,
+) -> DistArray:
+    """Multiply over axes, as ``numpy.prod``; see :func:`distnb.sum`."""
 
 def profile(session: Session | None = None) -> Profile:
     """Measure where the time of a block of code goes."""
 
-def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> DistArray:
+def ptp(
+    a: ArrayLike,
+    axis: Axes = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = False,
+) -> DistArray:
     """Return how far the largest element is from the smallest."""
 
 def put(a: DistArray, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
@@ -1376,17 +1502,17 @@ def putmask(a: DistArray, /, mask: ArrayLike, values: ArrayLike) -> None:
     """Assign the values at the same C-order positions where a mask is true, as ``numpy.putmask``."""
 
 def quantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axes = None,
+    out: DistArray | None = None,
     overwrite_input: builtins.bool = False,
     method: str = "linear",
-    keepdims: Any = False,
+    keepdims: builtins.bool | NoValue = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> DistArray:
-    """Return elements by their rank, as ``numpy.quantile``. A slice with NaN has NaN."""
+    """Return elements by their rank, as ``numpy.quantile``; of a slice with NaN, NaN."""
 
 rad2deg: _Unary
 """Convert angles from radians to degrees."""
@@ -1405,10 +1531,10 @@ def ravel_multi_index(
 ) -> Any:
     """Return the positions of indices along each axis, as ``numpy.ravel_multi_index``."""
 
-def real(val: Any) -> DistArray:
+def real(val: ArrayLike) -> DistArray:
     """Return the real part."""
 
-def real_if_close(a: Any, tol: float = 100) -> DistArray:
+def real_if_close(a: ArrayLike, tol: float = 100) -> DistArray:
     """Return the real part if the imaginary parts are close to zero (reads one value)."""
 
 reciprocal: _Unary
@@ -1443,13 +1569,13 @@ def roll(a: ArrayLike, shift: ArrayLike, axis: Any = None) -> DistArray:
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> DistArray:
     """Return a view with an axis moved before another one, as ``numpy.rollaxis``."""
 
-def roots(p: Any) -> Any:
+def roots(p: ArrayLike) -> Any:
     """Return the roots of a polynomial, as ``numpy.roots``."""
 
 def rot90(m: ArrayLike, k: int = 1, axes: Any = (0, 1)) -> DistArray:
     """Return a view turned by 90 degrees, ``k`` times, from the first axis to the second."""
 
-def round(a: Any, decimals: int = 0, out: Any = None) -> DistArray:
+def round(a: ArrayLike, decimals: int = 0, out: DistArray | None = None) -> DistArray:
     """Round to a number of decimals."""
 
 def row_stack(
@@ -1471,10 +1597,10 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLik
 def session() -> Session:
     """Return the current session."""
 
-def setdiff1d(ar1: Any, ar2: Any, assume_unique: builtins.bool = False) -> DistArray:
+def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: builtins.bool = False) -> DistArray:
     """Return the elements of one array that are not in another, in order, each once."""
 
-def setxor1d(ar1: Any, ar2: Any, assume_unique: builtins.bool = False) -> DistArray:
+def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: builtins.bool = False) -> DistArray:
     """Return the elements that are in one of two arrays only, in order."""
 
 def shares_memory(a: ArrayLike, b: ArrayLike) -> builtins.bool:
@@ -1489,7 +1615,7 @@ signbit: _Unary
 sin: _Unary
 """Trigonometric sine, element-wise."""
 
-def sinc(x: Any) -> DistArray:
+def sinc(x: ArrayLike) -> DistArray:
     """Return sin(pi x) / (pi x)."""
 
 sinh: _Unary
@@ -1506,7 +1632,7 @@ def sort(
 ) -> DistArray:
     """Return a sorted copy, as ``numpy.sort``; NaN come last."""
 
-def sort_complex(a: Any) -> DistArray:
+def sort_complex(a: ArrayLike) -> DistArray:
     """Sort along the last axis, as complex numbers."""
 
 spacing: _Unary
@@ -1543,15 +1669,15 @@ def start(n: int | None = None) -> Session:
 
 def std(
     a: ArrayLike,
-    axis: Any = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
     ddof: float = 0,
-    keepdims: Any = False,
+    keepdims: builtins.bool | NoValue = False,
     *,
-    where: Any = True,
-    mean: Any = ...,
-    correction: Any = ...,
+    where: ArrayLike | NoValue = True,
+    mean: ArrayLike | NoValue = ...,
+    correction: float | NoValue = ...,
 ) -> DistArray:
     """Take the square root of the variance."""
 
@@ -1562,15 +1688,15 @@ subtract: _Binary
 """Subtract arguments, element-wise."""
 
 def sum(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    """Sum over ``axis``, as ``numpy.sum``."""
+    a: ArrayLike,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
+    keepdims: builtins.bool | NoValue = False,
+    initial: Number | NoValue | None = None,
+    where: ArrayLike | NoValue = True,
+) -> DistArray:
+    """Sum over axes, as ``numpy.sum``."""
 
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> DistArray:
     """Return a view with two axes exchanged."""
@@ -1595,7 +1721,7 @@ tan: _Unary
 tanh: _Unary
 """Compute hyperbolic tangent element-wise."""
 
-def tensordot(a: Any, b: Any, axes: Any = 2) -> DistArray:
+def tensordot(a: ArrayLike, b: ArrayLike, axes: SummedAxes = 2) -> DistArray:
     """Sum products over axes of two arrays, as ``numpy.tensordot``."""
 
 def tile(A: ArrayLike, reps: Any) -> DistArray:
@@ -1607,47 +1733,54 @@ def topk(
     """Return the ``k`` largest elements along an axis in descending order, and their positions."""
 
 def trace(
-    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+    a: ArrayLike,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: DTypeLike | None = None,
+    out: DistArray | None = None,
 ) -> DistArray:
     """Sum diagonals, as ``numpy.trace``."""
 
 def transpose(a: ArrayLike, axes: Axes = None) -> DistArray:
     """Return a view with its axes in another order."""
 
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> DistArray:
+def trapezoid(
+    y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
+) -> DistArray:
     """Integrate along an axis by the trapezoidal rule, as ``numpy.trapezoid``."""
 
 def tri(
     N: int,
     M: int | None = None,
     k: int = 0,
-    dtype: Any = ...,
+    dtype: DTypeLike = ...,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
 ) -> DistArray:
     """Make a matrix with ones on and below a diagonal, as ``numpy.tri``."""
 
-def tril(m: Any, k: int = 0) -> DistArray:
+def tril(m: ArrayLike, k: int = 0) -> DistArray:
     """Return a copy with zeros above a diagonal, as ``numpy.tril``; it lies as the array."""
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DistArray, ...]:
     """Return the indices of the lower triangle of a matrix, as ``numpy.tril_indices``."""
 
-def tril_indices_from(arr: Any, k: int = 0) -> tuple[DistArray, ...]:
+def tril_indices_from(arr: DistArray, k: int = 0) -> tuple[DistArray, ...]:
     """Return the indices of the lower triangle of an array, as ``numpy.tril_indices_from``."""
 
-def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> DistArray:
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> DistArray:
     """Return a view without zeros at the ends of axes, as ``numpy.trim_zeros``."""
 
-def triu(m: Any, k: int = 0) -> DistArray:
+def triu(m: ArrayLike, k: int = 0) -> DistArray:
     """Return a copy with zeros below a diagonal, as ``numpy.triu``; it lies as the array."""
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DistArray, ...]:
     """Return the indices of the upper triangle of a matrix, as ``numpy.triu_indices``."""
 
-def triu_indices_from(arr: Any, k: int = 0) -> tuple[DistArray, ...]:
+def triu_indices_from(arr: DistArray, k: int = 0) -> tuple[DistArray, ...]:
     """Return the indices of the upper triangle of an array, as ``numpy.triu_indices_from``."""
 
 true_divide: _Binary
@@ -1656,31 +1789,31 @@ true_divide: _Binary
 trunc: _Unary
 """Return the truncated value of the input, element-wise."""
 
-def union1d(ar1: Any, ar2: Any) -> DistArray:
+def union1d(ar1: ArrayLike, ar2: ArrayLike) -> DistArray:
     """Return the elements of both arrays in order, each once; see ``unique``."""
 
 def unique(
-    ar: Any,
+    ar: ArrayLike,
     return_index: builtins.bool = False,
     return_inverse: builtins.bool = False,
     return_counts: builtins.bool = False,
-    axis: Any = None,
+    axis: int | None = None,
     *,
     equal_nan: builtins.bool = True,
     sorted: builtins.bool = True,
 ) -> Any:
     """Return the distinct elements in order, as ``numpy.unique``."""
 
-def unique_all(x: Any, /) -> UniqueAll:
+def unique_all(x: ArrayLike, /) -> UniqueAll:
     """Return distinct elements, first positions, inverse and counts; each NaN is distinct."""
 
-def unique_counts(x: Any, /) -> UniqueCounts:
+def unique_counts(x: ArrayLike, /) -> UniqueCounts:
     """Return distinct elements and how many there are of each; each NaN is distinct."""
 
-def unique_inverse(x: Any, /) -> UniqueInverse:
+def unique_inverse(x: ArrayLike, /) -> UniqueInverse:
     """Return distinct elements, and which one each element is; each NaN is distinct."""
 
-def unique_values(x: Any, /) -> DistArray:
+def unique_values(x: ArrayLike, /) -> DistArray:
     """Return distinct elements, in order; each NaN is distinct."""
 
 def unload_ipython_extension(shell: Any) -> None:
@@ -1693,34 +1826,36 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[DistArray, ...]:
     """Return a view for each index of an axis."""
 
 def unwrap(
-    p: Any, discont: Any = None, axis: int = -1, *, period: float = 6.283185307179586
+    p: ArrayLike, discont: float | None = None, axis: int = -1, *, period: float = 6.283185307179586
 ) -> DistArray:
     """Take out jumps of a period: the corrections are added up along the axis."""
 
-def vander(x: Any, N: int | None = None, increasing: builtins.bool = False) -> DistArray:
+def vander(x: ArrayLike, N: int | None = None, increasing: builtins.bool = False) -> DistArray:
     """Return the matrix of powers of numbers, as ``numpy.vander``; rows lie as the numbers do."""
 
 def var(
     a: ArrayLike,
-    axis: Any = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
     ddof: float = 0,
-    keepdims: Any = False,
+    keepdims: builtins.bool | NoValue = False,
     *,
-    where: Any = True,
-    mean: Any = ...,
-    correction: Any = ...,
+    where: ArrayLike | NoValue = True,
+    mean: ArrayLike | NoValue = ...,
+    correction: float | NoValue = ...,
 ) -> DistArray:
     """Variance in two passes, as NumPy: the mean, then the mean square of what is left."""
 
-def vdot(a: Any, b: Any, /) -> DistArray:
+def vdot(a: ArrayLike, b: ArrayLike, /) -> DistArray:
     """Sum the products of the conjugate of all elements with those of another array."""
 
-def vecdot(x1: Any, x2: Any, out: Any = None, axis: int = -1, **options: Any) -> DistArray:
+def vecdot(
+    x1: ArrayLike, x2: ArrayLike, out: Out = None, axis: int = -1, **options: Any
+) -> DistArray:
     """Sum the products of (the conjugate of) vectors along an axis, as ``numpy.vecdot``."""
 
-def vecmat(x1: Any, x2: Any, out: Any = None, **options: Any) -> DistArray:
+def vecmat(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> DistArray:
     """Multiply (conjugated) vectors with matrices, as ``numpy.vecmat``."""
 
 def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[DistArray]:
@@ -1734,7 +1869,7 @@ def vstack(
 ) -> DistArray:
     """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
 
-def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, /) -> Any:
     """Choose elements from ``x`` where the condition is true, else from ``y``."""
 
 def zeros(

@@ -3,103 +3,124 @@
 # Made by tools/make_stub.py from the functions themselves.
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, SupportsIndex
 
 from numpy.linalg import LinAlgError as LinAlgError
+from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.array.distarray import DistArray
+from distnb.client.linalg import contractions
+from distnb.client.record.arguments import Axes, NoValue
 
-def cholesky(a: Any, /, *, upper: bool = False) -> DistArray:
+def cholesky(a: ArrayLike, /, *, upper: bool = False) -> DistArray:
     """Return the Cholesky factor of a positive definite matrix, as ``numpy.linalg.cholesky``."""
 
-def cond(x: Any, p: Any = None) -> DistArray:
+def cond(x: ArrayLike, p: Literal["fro", "nuc"] | float | None = None) -> DistArray:
     """Return the condition number, as ``numpy.linalg.cond``; infinite where it cannot be known."""
 
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> DistArray:
+def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> DistArray:
     """Return the cross product of vectors of three numbers along an axis."""
 
-def det(a: Any) -> DistArray:
+def det(a: ArrayLike) -> DistArray:
     """Return the determinant of square matrices."""
 
-def diagonal(x: Any, /, *, offset: int = 0) -> DistArray:
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> DistArray:
     """Return a copy of the diagonals of the matrices in the last two axes."""
 
-def eig(a: Any) -> Any:
+def eig(a: ArrayLike) -> Any:
     """Return eigenvalues and right eigenvectors of square matrices, as ``numpy.linalg.eig``."""
 
-def eigh(a: Any, UPLO: str = "L") -> Any:
+def eigh(a: ArrayLike, UPLO: str = "L") -> Any:
     """Return eigenvalues, in ascending order, and eigenvectors of Hermitian matrices."""
 
-def eigvals(a: Any) -> DistArray:
+def eigvals(a: ArrayLike) -> DistArray:
     """Return the eigenvalues of square matrices; real if all are, so it waits for the engines."""
 
-def eigvalsh(a: Any, UPLO: str = "L") -> DistArray:
+def eigvalsh(a: ArrayLike, UPLO: str = "L") -> DistArray:
     """Return the eigenvalues of Hermitian matrices, in ascending order."""
 
-def inv(a: Any) -> DistArray:
+def inv(a: ArrayLike) -> DistArray:
     """Return the inverse of square matrices; LinAlgError comes from the engines."""
 
-def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, ...]:
+def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> tuple[Any, ...]:
     """Return solution, residuals, rank and singular values, as ``numpy.linalg.lstsq``."""
 
-def matmul(x1: Any, x2: Any, /) -> DistArray:
+def matmul(x1: ArrayLike, x2: ArrayLike, /) -> DistArray:
     """Multiply matrices, as :func:`distnb.matmul`."""
 
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> DistArray:
+def matrix_norm(
+    x: ArrayLike, /, *, keepdims: bool = False, ord: float | str | None = "fro"
+) -> DistArray:
     """Return a norm of the matrices in the last two axes."""
 
-def matrix_power(a: Any, n: Any) -> DistArray:
+def matrix_power(a: ArrayLike, n: SupportsIndex) -> DistArray:
     """Raise square matrices to an integer power, by repeated squaring."""
 
-def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+def matrix_rank(
+    A: ArrayLike,
+    tol: ArrayLike | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: ArrayLike | None = None,
+) -> DistArray:
     """Return the number of singular values above a tolerance, as ``numpy.linalg.matrix_rank``."""
 
-def matrix_transpose(x: Any, /) -> DistArray:
+def matrix_transpose(x: ArrayLike, /) -> DistArray:
     """Return the view with the last two axes exchanged."""
 
-def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> DistArray:
+def multi_dot(arrays: Sequence[Any], *, out: DistArray | None = None) -> DistArray:
     """Multiply several matrices in the order that needs the fewest multiplications."""
 
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> DistArray:
+def norm(
+    x: ArrayLike, ord: float | str | None = None, axis: Axes = None, keepdims: bool = False
+) -> DistArray:
     """Return a norm of matrices or vectors, as ``numpy.linalg.norm``."""
 
-def outer(x1: Any, x2: Any, /) -> DistArray:
+def outer(x1: ArrayLike, x2: ArrayLike, /) -> DistArray:
     """Multiply each element of one vector with each of another."""
 
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = ...) -> DistArray:
+def pinv(
+    a: ArrayLike,
+    rcond: ArrayLike | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: ArrayLike | NoValue | None = ...,
+) -> DistArray:
     """Return the Moore-Penrose pseudo-inverse, as ``numpy.linalg.pinv``: from singular vectors."""
 
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     """Factor matrices into Q with orthonormal columns and R, as ``numpy.linalg.qr``."""
 
-def slogdet(a: Any) -> Any:
+def slogdet(a: ArrayLike) -> Any:
     """Return sign and logarithm of the absolute value of the determinant."""
 
-def solve(a: Any, b: Any) -> DistArray:
+def solve(a: ArrayLike, b: ArrayLike) -> DistArray:
     """Solve systems of linear equations, as ``numpy.linalg.solve``."""
 
 def svd(
-    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+    a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
     """Return singular vectors and values, as ``numpy.linalg.svd``."""
 
-def svdvals(x: Any, /) -> DistArray:
+def svdvals(x: ArrayLike, /) -> DistArray:
     """Return the singular values, the largest first; every engine gets those of a matrix."""
 
-def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> DistArray:
+def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: contractions.SummedAxes = 2) -> DistArray:
     """Sum products over axes of two arrays, as :func:`distnb.tensordot`."""
 
-def tensorinv(a: Any, ind: int = 2) -> DistArray:
+def tensorinv(a: ArrayLike, ind: int = 2) -> DistArray:
     """Return the inverse with respect to ``tensordot`` over ``ind`` axes."""
 
-def tensorsolve(a: Any, b: Any, axes: Any = None) -> DistArray:
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -> DistArray:
     """Solve ``tensordot(a, x, x.ndim) == b``; ``axes`` of ``a`` are moved to its end first."""
 
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> DistArray:
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> DistArray:
     """Sum the diagonals of the matrices in the last two axes."""
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> DistArray:
+def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> DistArray:
     """Sum the products of (the conjugate of) vectors along an axis."""
 
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> DistArray:
+def vector_norm(
+    x: ArrayLike, /, *, axis: Axes = None, keepdims: bool = False, ord: float | str | None = 2
+) -> DistArray:
     """Return a norm of vectors along axes (None: of all elements)."""

@@ -37,11 +37,11 @@ from distnb.geometry.slices import Sections, elements
 from distnb.geometry.views import Placed, View
 from distnb.plans.transfer import (
     LOCAL,
-    Lending,
     Message,
     Piece,
     Plan,
     Ref,
+    ZeroCopy,
     plan_apply,
 )
 
@@ -348,7 +348,7 @@ def simulate_apply(
     operands: Sequence[Placed],
     bases: Sequence[np.ndarray],
     size: int,
-    lending: Lending | None = None,
+    zero_copy: ZeroCopy | None = None,
 ) -> list[LocalPart]:
     """Run an elementwise operation on simulated ranks, following their plans literally.
 
@@ -367,8 +367,8 @@ def simulate_apply(
         The whole bases of the operands, which are not changed.
     size : int
         Number of ranks.
-    lending : Lending
-        Which messages are lent: the inbox gets the sender's block then.
+    zero_copy : ZeroCopy
+        Which messages are not sent: the inbox gets the sender's block then.
 
     Returns
     -------
@@ -377,7 +377,7 @@ def simulate_apply(
     """
     out, *ins = operands
     parts = [local_parts(base, p, size) for base, p in zip(bases, operands, strict=True)]
-    plans = [plan_apply(rank, out, tuple(ins), lending) for rank in range(size)]
+    plans = [plan_apply(rank, out, tuple(ins), zero_copy) for rank in range(size)]
     network = _pack_all(plans, parts)
     inboxes = [_take_all(plan, rank, network, parts) for rank, plan in enumerate(plans)]
     assert not network, f"no receive for the messages {sorted(network)}"
@@ -421,7 +421,7 @@ def _take_all(
 ) -> list[Any]:
     """Return the messages that the receives of a rank ask for, in their order.
 
-    For those that are lent it is the block of the sender.
+    For those that are not sent it is the block of the sender.
     """
     inbox = []
     for message in plan.receives:
@@ -429,7 +429,7 @@ def _take_all(
         assert key in network, f"no send for the receive {key}"
         assert network[key].shape == message.shape, (key, network[key].shape, message.shape)
         packed = network.pop(key)
-        inbox.append(parts[message.operand + 1][message.peer] if message.lent else packed)
+        inbox.append(parts[message.operand + 1][message.peer] if message.zero_copy else packed)
     return inbox
 
 

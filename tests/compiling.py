@@ -13,7 +13,7 @@ def at_once(session, made=None, stream=1 << 25):
     """Have the engines of an in-process session compile for a while; yield the compiler.
 
     Results of ``stream`` bytes or more go to memory past the caches.
-    Nothing is left behind for tests that are run in between: what was found out of recipes holds
+    Nothing is left behind for tests that are run in between: what was found out of signatures holds
     for tiles of one size only.
     """
     made = made or compiler.Compiler(wait=True)
@@ -34,5 +34,5 @@ def _set(tile, comes_back, stream, row, compilers, executors):
     kernels._STREAMED, kernels._ROW = stream, row
     for executor, made in zip(executors, compilers, strict=True):
         executor.compiler = made
-    loops.scheme.cache_clear()
+    loops.group_plan.cache_clear()
     kernels.program.cache_clear()

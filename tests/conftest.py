@@ -1,4 +1,4 @@
-"""What all tests share: hypothesis profiles; ``HYPOTHESIS_PROFILE=ci`` repeats its examples.
+"""What all tests share: tiers, engines, hypothesis profiles; ``HYPOTHESIS_PROFILE=ci`` repeats its examples.
 
 Small arrays are on engines in the tests, for these are small and about engines. Tests of the cutoff
 set it.
@@ -18,8 +18,14 @@ os.environ.setdefault("DISTNB_SHARED", "1")
 import pytest
 from hypothesis import settings
 
-settings.register_profile("default", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+import distnb as dnb
+from distnb.client.transport import socket_transport
+from tests import tiers
+from tests.waiting import Gate
+
+_EXAMPLES = max(2, round(settings.default.max_examples * min(1, tiers.SCALE)))
+settings.register_profile("default", deadline=None, max_examples=_EXAMPLES)
+settings.register_profile("ci", settings.get_profile("default"), derandomize=True, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 _STDERR = pytest.StashKey[int]()
@@ -41,6 +47,43 @@ def pytest_configure(config):
     config.stash[_STDERR] = os.dup(2)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Leave out what is not in the tier; begin with what may take longest."""
+    kept = tiers.chosen(items)
+    config.hook.pytest_deselected(items=list(set(items) - set(kept)))
+    items[:] = sorted(kept, key=_watchdog, reverse=True)
+    for item in items:  # one worker of xdist starts what these share, and runs them all
+        for shared in _SHARED & {*item.fixturenames}:
+            item.add_marker(pytest.mark.xdist_group(shared))
+
+
+def _watchdog(item):
+    mark = item.get_closest_marker("timeout")
+    return max(_LONG, *mark.args) if mark else _LONG
+
+
+#: Seconds: no test with a shorter watchdog is a long one.
+_LONG = 300
+
+#: Fixtures that start processes, for all tests of a run.
+_SHARED = {"engines", "ipcluster", "labs"}
+
+
+@pytest.fixture(scope="session")
+def engines():
+    """Three engines that distnb has started, for all tests that leave them as they were."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DISTNB_ALLOW_ROOT", "1")
+        # the engines import the tests' own support
+        path = [str(tiers.ROOT), os.environ.get("PYTHONPATH", "")]
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, path)))
+        patch.setattr(socket_transport, "_PATIENCE", 60.0)  # where machines are slow, too
+        session = dnb.start(3)
+    with session:
+        yield session
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_timeout_set_timer(item, settings):
     """Show where a test hangs, just before its watchdog: xdist does not pass on what that tells."""
@@ -53,3 +96,11 @@ def pytest_timeout_cancel_timer():
     """Its watchdog sleeps."""
     faulthandler.cancel_dump_traceback_later()
     return (yield)
+
+
+@pytest.fixture
+def gate(tmp_path):
+    """A place where engines wait; it is open in the end."""
+    made = Gate(tmp_path / "gate")
+    yield made
+    made.open()

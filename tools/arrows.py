@@ -26,7 +26,7 @@ ORDER: dict[str, str] = {
     """,
     "distnb.common": "errors config machine interrupts lazy calling",
     "distnb.geometry": "slices axes layout boxes views overlaps",
-    "distnb.ops": "philox samplers filling matrix_functions table",
+    "distnb.ops": "scalars philox samplers filling matrix_functions table",
     "distnb.measure": "replay comparison metrics advice events records snapshot",
     "distnb.wire": "protocol encoding channel replies stream",
     "distnb.plans": "transfer traffic gather_scatter temporaries forecast",
@@ -46,16 +46,16 @@ ORDER: dict[str, str] = {
     "distnb.engines.worker": "plan_cache local survey executor worker",
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
     "distnb.client": """
-        transport session record shape select math linalg stats signal array reports
+        transport batching session record shape select math linalg stats signal array reports
     """,
     "distnb.client.transport": """
         contract inprocess spmd client_hooks ipyparallel_transport monitor socket_client
         socket_transport mpiexec watchdog launch
     """,
-    "distnb.client.session": """
-        call_sites failures budget handle_table journal windows user_functions deferred recorder
-        connection replies measuring observing progress extensions session bases current
+    "distnb.client.batching": """
+        call_sites failures budget handle_table user_functions deferred recorder connection replies
     """,
+    "distnb.client.session": "journal windows observing progress session bases current",
     "distnb.client.record": """
         arguments array indexing host_arrays operation_cache operations eager placement reducing
         namespace gather_scatter advanced_indexing creation
@@ -69,8 +69,9 @@ ORDER: dict[str, str] = {
         ufuncs reductions scans differences composed along_axis pickling mapping padding
     """,
     "distnb.client.linalg": """
-        factorization_commands contraction_commands contractions einsum grid_products products
-        panel_commands scalapack_commands qdwh factorizations norms chains diagonals
+        matrix_commands contraction_commands contractions einsum grid_products products
+        panel_commands scalapack_commands factorization_commands qdwh factorizations norms chains
+        diagonals
     """,
     "distnb.client.stats": """
         sets statistics nans weighted quantiles histograms drawing shuffling random
@@ -80,7 +81,7 @@ ORDER: dict[str, str] = {
         cell_trace doctor subset_copies scaling memory_bandwidth profiling memory_report referrers
     """,
     "distnb.widgets": "drawing layouts times status",
-    "distnb.widgets.drawing": "text markup bars matrices page",
+    "distnb.widgets.drawing": "text markup bars matrices page showing",
     "distnb.widgets.layouts": """
         engine_memory picture layout_svg layout_view halo migration several proposal chooser
     """,

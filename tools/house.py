@@ -30,14 +30,12 @@ FUNCTION_LONG, MODULE_LONG = 50, 500
 ISLAND = 60
 #: Why such a module is one of its own nevertheless.
 ISLANDS: dict[str, str] = {
-    "distnb.client.array.migration": "what moving in place asks of a base; the class only calls it",
+    "distnb.client.array.migration": "what a method of the one class does, kept out of the class",
     "distnb.client.math.pickling": "the only module that imports cloudpickle",
-    "distnb.client.session.deferred": "a mechanism of its own, told in docs/architecture.md",
-    "distnb.client.session.failures": "from engines' failures to one exception, tested alone",
-    "distnb.client.session.observing": "any thread may call it: no lock of the session is taken",
-    "distnb.client.session.user_functions": "which functions engines have: a state of its own",
+    "distnb.client.batching.user_functions": "which functions engines have: a state of its own",
+    "distnb.client.transport.spmd": "each transport is a module of its own",
     "distnb.engines.fusion.fp_flags": "what depends on the processor",
-    "distnb.engines.runtime.user_functions": "the end of what client.session.user_functions sends",
+    "distnb.engines.runtime.user_functions": "the end of what client.batching.user_functions sends",
     "distnb.engines.worker.survey": "the answer to %distmem, and no part of running batches",
     "distnb.magics.expressions": "parsing alone, tested without a shell",
     "distnb.widgets.status.status": "what %distnb returns: one module for each widget",

@@ -196,7 +196,7 @@ class Stub:
         for node in ast.walk(tree):
             if isinstance(node, ast.Name):
                 node.id = self._resolved(function.__module__, node.id)
-        return ast.unparse(tree).replace("'", "")
+        return ast.unparse(tree)
 
     def _resolved(self, module: str, name: str) -> str:
         """Return a name of a module as the stub has it."""

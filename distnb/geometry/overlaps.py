@@ -1,8 +1,8 @@
-"""One axis, split among the owners of operands: shares, and the strips in which all are constant.
+"""One axis, split among the owners of operands: their overlaps, and intervals within one of each.
 
 What a rank holds or needs of an axis is a few sections. Each operand's owners divide them into
-*shares*, and the *strips* are the common refinement of the shares of all operands. All is done by
-sections, so the cost grows with the number of owners that meet, not of blocks.
+*overlaps*, and the *intervals* are the common refinement of the overlaps of all operands. All is
+done by sections, so the cost grows with the number of owners that meet, not of blocks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from distnb.geometry.slices import Section, Sections, meetings
 from distnb.geometry.views import AxisMap
 
-__all__ = ["Along", "AxisSplit", "Share", "Strip", "by_coord", "divide", "split"]
+__all__ = ["Along", "AxisSplit", "Interval", "Overlap", "by_coord", "divide", "split"]
 
 
 class Along(NamedTuple):
@@ -26,7 +26,7 @@ class Along(NamedTuple):
     held: Sections
 
 
-class Share(NamedTuple):
+class Overlap(NamedTuple):
     """A part of section ``parent`` of an axis: who has it, and where it begins in the message."""
 
     section: Section
@@ -35,10 +35,10 @@ class Share(NamedTuple):
     at: int
 
 
-def divide(mine: Sections, other: Along, asked: Iterable[int] | None = None) -> list[Share]:
+def divide(mine: Sections, other: Along, asked: Iterable[int] | None = None) -> list[Overlap]:
     """Split sections of one axis by their owners' coordinates; -1 where the axis is not split.
 
-    The shares of a coordinate are what its message holds along this axis, in order. Sender and
+    The overlaps of a coordinate are what its message holds along this axis, in order. Sender and
     receiver find the same: one splits what it has, the other what it needs. No coordinates but
     those ``asked`` matter, if they are known.
     """
@@ -47,7 +47,7 @@ def divide(mine: Sections, other: Along, asked: Iterable[int] | None = None) -> 
         return _in_line(own, enumerate(mine))
     if asked is None:
         asked = sorted({c for s in mine for c in m.candidates(s)})
-    found: list[Share] = []
+    found: list[Overlap] = []
     for c in asked:
         met = [(i, part) for i, _, part in meetings(mine, m.owned(c))]
         found += _in_line(c, sorted(met, key=_SECTION) if len(met) > 1 else met)
@@ -57,57 +57,57 @@ def divide(mine: Sections, other: Along, asked: Iterable[int] | None = None) -> 
 _SECTION = itemgetter(1)
 
 
-def _in_line(coord: int, parts: Iterable[tuple[int, Section]]) -> list[Share]:
-    """Return shares of one owner that lie one after the other."""
+def _in_line(coord: int, parts: Iterable[tuple[int, Section]]) -> list[Overlap]:
+    """Return overlaps of one owner that lie one after the other."""
     found, at = [], 0
     for parent, s in parts:
-        found.append(Share(s, parent, coord, at))
+        found.append(Overlap(s, parent, coord, at))
         at += s.block * s.count
     return found
 
 
-def by_coord(shares: list[Share]) -> list[tuple[int, Sections]]:
+def by_coord(overlaps: list[Overlap]) -> list[tuple[int, Sections]]:
     """Return each coordinate, and the sections of it."""
-    grouped = groupby(shares, key=attrgetter("coord"))
+    grouped = groupby(overlaps, key=attrgetter("coord"))
     return [(c, tuple([x.section for x in several])) for c, several in grouped]
 
 
-class Strip(NamedTuple):
-    """A section of one axis that lies within one share of each operand."""
+class Interval(NamedTuple):
+    """A section of one axis that lies within one overlap of each operand."""
 
     section: Section
-    shares: tuple[Share, ...]
+    overlaps: tuple[Overlap, ...]
 
 
 class AxisSplit(NamedTuple):
-    """How an axis is split: strips, and for each operand the length of each owner's message."""
+    """How an axis is split: intervals, and for each operand the length of each owner's message."""
 
-    strips: list[Strip]
+    intervals: list[Interval]
     lengths: list[dict[int, int]]
 
 
 def split(mine: Sections, operands: Sequence[Along]) -> AxisSplit:
     """Split one axis where the owner of any operand changes; those that lie alike only once."""
-    found = [[Strip(s, ())] for s in mine]
+    found = [[Interval(s, ())] for s in mine]
     lengths = []
     different = list(dict.fromkeys(operands))
     for operand in different:
-        shares = divide(mine, operand)
-        lengths.append({x.coord: x.at + x.section.block * x.section.count for x in shares})
-        inside: list[list[Share]] = [[] for _ in mine]
-        for x in shares:
+        overlaps = divide(mine, operand)
+        lengths.append({x.coord: x.at + x.section.block * x.section.count for x in overlaps})
+        inside: list[list[Overlap]] = [[] for _ in mine]
+        for x in overlaps:
             inside[x.parent].append(x)
-        found = [_refine(strips, inside[i]) for i, strips in enumerate(found)]
+        found = [_refine(intervals, inside[i]) for i, intervals in enumerate(found)]
     order = [different.index(operand) for operand in operands]
-    strips = [Strip(s, tuple(x[i] for i in order)) for several in found for s, x in several]
-    return AxisSplit(strips, [lengths[i] for i in order])
+    intervals = [Interval(s, tuple(x[i] for i in order)) for several in found for s, x in several]
+    return AxisSplit(intervals, [lengths[i] for i in order])
 
 
-def _refine(strips: list[Strip], shares: list[Share]) -> list[Strip]:
-    """Split strips of a section by shares of the same section: either cover all of it."""
-    if len(shares) == 1:
-        return [Strip(s, (*before, shares[0])) for s, before in strips]
-    if len(strips) == 1:
-        return [Strip(x.section, (*strips[0].shares, x)) for x in shares]
-    met = meetings([s.section for s in strips], [x.section for x in shares])
-    return [Strip(part, (*strips[i].shares, shares[j])) for i, j, part in met]
+def _refine(intervals: list[Interval], overlaps: list[Overlap]) -> list[Interval]:
+    """Split intervals of a section by overlaps of the same section: either cover all of it."""
+    if len(overlaps) == 1:
+        return [Interval(s, (*before, overlaps[0])) for s, before in intervals]
+    if len(intervals) == 1:
+        return [Interval(x.section, (*intervals[0].overlaps, x)) for x in overlaps]
+    met = meetings([s.section for s in intervals], [x.section for x in overlaps])
+    return [Interval(part, (*intervals[i].overlaps, overlaps[j])) for i, j, part in met]

@@ -89,6 +89,15 @@ class View(NamedTuple):
             dims=self.dims[:d] + ((-1, 0, 0),) + self.dims[d:],
         )
 
+    def of_ndim(self, n: int) -> View:
+        """Return the view with ``n`` axes: leading ones of length 1 come before it, or go."""
+        found = self
+        while len(found.shape) < n:
+            found = found.insert(0)
+        while len(found.shape) > n:
+            found = found.fix(0, 0)
+        return found
+
     def broadcast(self, shape: Ints) -> View:
         """Return the view stretched to a shape it broadcasts to (checked by the caller)."""
         pad = len(shape) - len(self.shape)

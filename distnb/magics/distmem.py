@@ -9,7 +9,7 @@ from IPython.core.magic import Magics, line_magic, magics_class, output_can_be_s
 from IPython.core.magic_arguments import argument, magic_arguments
 
 from distnb.client.array.distarray import DistArray
-from distnb.client.reports.memory_report import look
+from distnb.client.reports.memory_report import survey
 from distnb.magics.arguments import (
     deliver,
     parse,
@@ -50,5 +50,5 @@ class MemoryMagics(Magics):
         for name in args.arrays:
             if not isinstance(self.shell.user_ns.get(name), DistArray):
                 raise UsageError(f"%distmem: got {name!r}, expected the name of an array")
-        found = look(session, self.shell.user_ns)
+        found = survey(session, self.shell.user_ns)
         return deliver(self.shell, args, MemoryReport(found, args.arrays))

@@ -20,7 +20,7 @@ from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.utils.capture import capture_output
 
 from distnb.client.reports.scaling import Run, Scaling, run_of
-from distnb.client.reports.subset_copies import Copies, names_in
+from distnb.client.reports.subset_copies import SubsetCopies, names_in
 from distnb.client.session import current
 from distnb.client.session.session import Session
 from distnb.magics.arguments import (
@@ -122,7 +122,7 @@ class ScaleMagics(Magics):
         code = compile(
             self.shell.transform_cell(cell), "<cell>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         )
-        with _copied(space, names_in(code, space), Copies(session, target)):
+        with _copied(space, names_in(code, space), SubsetCopies(session, target)):
             target.flush()
             before = session.recorded
             window = target.start_window()
@@ -142,7 +142,7 @@ class ScaleMagics(Magics):
 
 
 @contextmanager
-def _copied(space: dict[str, Any], names: set[str], copies: Copies) -> Iterator[None]:
+def _copied(space: dict[str, Any], names: set[str], copies: SubsetCopies) -> Iterator[None]:
     """Put copies under names of a namespace, and restore all of it afterwards."""
     before = dict(space)
     try:

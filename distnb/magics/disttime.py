@@ -14,7 +14,7 @@ from IPython.core.magic import (
 from IPython.core.magic_arguments import magic_arguments
 from IPython.display import display
 
-from distnb.client.reports.memory_bandwidth import with_copy_speed
+from distnb.client.reports.memory_bandwidth import with_memory_bandwidth
 from distnb.client.session import current
 from distnb.magics.arguments import deliver, parse, storing
 from distnb.magics.cells import nested
@@ -48,7 +48,7 @@ class TimingMagics(Magics):
         window = session.start_window()
         with nested(self.shell):
             result = self.shell.run_cell(cell)
-        report = TimeReport(with_copy_speed(session, session.end_window(window)))
+        report = TimeReport(with_memory_bandwidth(session, session.end_window(window)))
         shown = deliver(self.shell, args, report)
         if not result.success:
             if shown is not None and report.commands:  # a slip of the pen needs no report

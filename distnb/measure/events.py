@@ -270,7 +270,7 @@ class Report(Advised):
         Steps of a long window that came after these; they are only in ``engines`` and ``ops``.
     clock_error : float
         Seconds by which the times of engines on other hosts may be wrong, against the client's.
-    copy_speed : float or None
+    memory_bandwidth : float or None
         Bytes that an engine reads and writes in a second when all copy memory at once, if known.
     """
 
@@ -282,7 +282,7 @@ class Report(Advised):
     steps: tuple[Step, ...] = ()
     dropped: int = 0
     clock_error: float = 0.0
-    copy_speed: float | None = None
+    memory_bandwidth: float | None = None
 
     @property
     def imbalance(self) -> float:

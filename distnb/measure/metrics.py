@@ -102,7 +102,7 @@ class Metrics:
     wall: float
     engines: tuple[Any, ...]
     steps: tuple[Any, ...]
-    copy_speed: float | None
+    memory_bandwidth: float | None
 
     def diff(self, other: Metrics) -> Comparison:
         """Return what changed since another report: ``after.diff(before)``."""
@@ -329,9 +329,9 @@ class Metrics:
 
         Near 1, computing is as fast as memory allows; it is more where caches help.
         """
-        if self.memory_rate is None or not self.copy_speed:
+        if self.memory_rate is None or not self.memory_bandwidth:
             return None
-        return self.memory_rate / self.copy_speed
+        return self.memory_rate / self.memory_bandwidth
 
 
 class _Column:

@@ -136,7 +136,7 @@ class Live(NamedTuple):
             f"{alive} of {len(self.engines)} engines alive, by {self.road}: "
             f"{done:,} of {self.recorded:,} commands done, {self.queued:,} not sent"
         ]
-        lines += _columns([_HEAD, *map(_cells, self.engines)])
+        lines += _columns([_HEAD, *map(_entries, self.engines)])
         lines += [f"engine {e.rank} runs {e.running}" for e in self.engines if e.running]
         return "\n".join(lines)
 
@@ -144,7 +144,7 @@ class Live(NamedTuple):
 _HEAD = ("engine", "state", "left", "arrays MB", "pool MB", "process MB", "free MB", *CLASSES)
 
 
-def _cells(engine: Engine) -> tuple[str, ...]:
+def _entries(engine: Engine) -> tuple[str, ...]:
     start = (str(engine.rank), engine.state, f"{engine.left:,}")
     sample = engine.sample
     if sample is None:

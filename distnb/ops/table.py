@@ -23,6 +23,7 @@ from distnb.geometry.layout import (
     default_layout,
 )
 from distnb.geometry.views import Placed, follow
+from distnb.ops.scalars import weak_kind
 
 __all__ = [
     "CREATIONS",
@@ -251,16 +252,9 @@ def result_dtypes(op: str, ins: Sequence[Any], options: dict[str, Any]) -> tuple
     return _ask(op, ins, options)
 
 
-#: Python's scalars are weak: for the dtype of the result, one stands for all of its type.
-_WEAK: dict[type, Any] = {bool: True, int: 1, float: 1.0, complex: 1j}
-
-
 def _kind(x: Any) -> Any:
     """Return what the dtype of a result depends on; None if that is the value itself."""
-    if isinstance(x, np.dtype):
-        return x
-    alike = type(x) in _WEAK and (type(x) is not int or 0 <= x < 128)  # an int8 can be 127
-    return type(x) if alike else None
+    return x if isinstance(x, np.dtype) else weak_kind(x)
 
 
 def result_dtypes_into(
@@ -279,7 +273,7 @@ def result_dtypes_into(
 def _dtypes_of_kinds(
     op: str, kinds: tuple[Any, ...], options: tuple[tuple[str, Any], ...]
 ) -> tuple[np.dtype, ...]:
-    return _ask(op, [_WEAK[k] if isinstance(k, type) else k for k in kinds], dict(options))
+    return _ask(op, [k(1) if isinstance(k, type) else k for k in kinds], dict(options))
 
 
 def _ask(op: str, ins: Sequence[Any], options: dict[str, Any]) -> tuple[np.dtype, ...]:
@@ -355,7 +349,7 @@ def sorting_layout(shape: Ints, layout: Layout, axis: int, size: int) -> Layout:
     """Return the layout in which an array is sorted that is to end in ``layout``.
 
     Where another axis is long enough to be split over all engines instead, every engine sorts
-    whole lanes; else the engines along the axis sort together.
+    whole 1-D slices; else the engines along the axis sort together.
     """
     others = [n if d != axis else 0 for d, n in enumerate(shape)]
     longest = max(others)
@@ -366,10 +360,10 @@ def sorting_layout(shape: Ints, layout: Layout, axis: int, size: int) -> Layout:
 
 @lru_cache(maxsize=2048)
 def selecting_layout(operand: Placed, axes: Ints, size: int) -> Layout:
-    """Return the layout in which elements are selected from lanes along ``axes``.
+    """Return the layout in which elements are selected from 1-D slices along ``axes``.
 
-    The operand's own, where lanes are whole, or no other axis is long enough to be split over all
-    engines instead.
+    The operand's own, where 1-D slices are whole, or no other axis is long enough to be split over
+    all engines instead.
     """
     layout = follow(operand, size)[0]
     shape = operand.view.shape

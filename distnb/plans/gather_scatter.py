@@ -1,8 +1,9 @@
-"""Indexing by arrays: who holds what is picked, and where what is picked lies.
+"""Gather and scatter: who holds what flat indices name, and where what is gathered lies.
 
-The first ``k`` axes of a view are indexed together, by *keys*: C-order positions over these axes.
-So what is picked has the axes of the keys, and then the other axes of the view. These are never
-split in another way than the view is; so who has a key finds all that it picks with one holder.
+The first ``k`` axes of a view are indexed together, by *flat indices*: C-order positions over these
+axes. So what is gathered has the axes of the indices, and then the other axes of the view. These
+are never split in another way than the view is; so who has an index finds all that it names with
+one holder.
 """
 
 from __future__ import annotations
@@ -32,7 +33,15 @@ from distnb.geometry.views import (
 )
 from distnb.plans.transfer import window
 
-__all__ = ["Picked", "checked", "in_line", "picked_layout", "spread", "unravel"]
+__all__ = [
+    "IndexedView",
+    "checked",
+    "gathered_layout",
+    "in_line",
+    "layout_of_indices",
+    "spread",
+    "unravel",
+]
 
 #: How positions are checked -> whether negative ones count from the end, the exception, its text.
 _CHECKS: dict[str, tuple[bool, type[Exception], str]] = {
@@ -59,16 +68,16 @@ def checked(i: np.ndarray, n: int, axis: int = 0, check: str = "index") -> np.nd
     return found
 
 
-def unravel(keys: np.ndarray, shape: Ints) -> tuple[np.ndarray, ...]:
+def unravel(flat: np.ndarray, shape: Ints) -> tuple[np.ndarray, ...]:
     """Return the indices of C-order positions."""
-    if len(shape) == 1 or not keys.size:
-        return (keys,) * len(shape)
-    return tuple(np.unravel_index(keys, shape))
+    if len(shape) == 1 or not flat.size:
+        return (flat,) * len(shape)
+    return tuple(np.unravel_index(flat, shape))
 
 
 @dataclass(frozen=True)
-class Picked:
-    """A view of which the first ``k`` axes are indexed by keys.
+class IndexedView:
+    """A view of which the first ``k`` axes are indexed by flat indices.
 
     ``copies``: whether all ranks that hold an element are meant (to write), or the nearest one.
     """
@@ -79,7 +88,7 @@ class Picked:
 
     @lazy
     def _loose(self) -> dict[int, int]:
-        """Return the grid dimensions along which the holders of keys are, and their lengths."""
+        """Return the grid dimensions along which the holders are, and their lengths."""
         placed = self.placed
         found = {m.gdim: m.p for m in placed.maps[: self.k] if m}
         if self.copies:
@@ -87,7 +96,7 @@ class Picked:
         return found
 
     def holders(self, near: int) -> list[int]:
-        """Return the ranks that hold what ``near`` may have keys of."""
+        """Return the ranks that hold what ``near`` may have indices of."""
         pinned, loose = self.placed.pinned, self._loose
         where = (dict(zip(loose, c, strict=True)) for c in product(*map(range, loose.values())))
         return [self.placed.source(pinned | w, near) for w in where]
@@ -100,13 +109,13 @@ class Picked:
         where = {g: coords[g] for g in self._loose}
         return self.placed.source(self.placed.pinned | where, near) == rank
 
-    def find(self, keys: np.ndarray, near: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return, for each key, the (lowest) rank that holds it, and its position there."""
+    def find(self, flat: np.ndarray, near: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return, for each index, the (lowest) rank that holds it, and its position there."""
         placed, grid = self.placed, self.placed.layout.grid
         first = placed.source(placed.pinned | dict.fromkeys(self._loose, 0), near)
-        ranks = np.full(keys.shape, first, np.int64)
+        ranks = np.full(flat.shape, first, np.int64)
         at: Any = None
-        index = unravel(keys, placed.view.shape[: self.k])
+        index = unravel(flat, placed.view.shape[: self.k])
         for i, (a, start, step), m in zip(index, placed.view.dims, placed.maps, strict=False):
             if a < 0:
                 continue  # the same element for all indices
@@ -118,7 +127,7 @@ class Picked:
                 if at is not None:
                     size = np.array([m.axis.size(m.n, m.p, c) for c in range(m.p)])[owner]
             at = local if at is None else at * size + local
-        return ranks, np.zeros(keys.shape, np.int64) if at is None else at
+        return ranks, np.zeros(flat.shape, np.int64) if at is None else at
 
     def first_copy(self, rank: int) -> int:
         """Return the rank that :meth:`find` names for what a holder holds."""
@@ -129,7 +138,7 @@ class Picked:
         return rank - sum(coords[g] * grid.strides[g] for g in self.placed.free)
 
     def inner(self, rank: int) -> Ints:
-        """Return the lengths of the other axes in what a rank picks."""
+        """Return the lengths of the other axes in what a rank gathers."""
         coords = self.placed.layout.grid.coords(rank)
         return tuple(
             n if m is None or coords is None else total(m.owned(coords[m.gdim]))
@@ -149,7 +158,7 @@ class Picked:
         return any(coords[g] != c for g, c in self.placed.pinned.items())
 
     def window(self, block: np.ndarray, rank: int) -> np.ndarray:
-        """Return all that a rank holds and that may be picked: indexed axes first."""
+        """Return all that a rank holds and that may be asked for: indexed axes first."""
         placed = self.placed
         layout, coords = placed.layout, placed.layout.grid.coords(rank) or ()
         unit = strides_of(block.shape)
@@ -174,15 +183,15 @@ def _local(m: AxisMap, c: int) -> tuple[int, int]:
 
 
 def in_line(placed: Placed, k: int) -> bool:
-    """Tell whether picked elements can lie as the axes that are not indexed do."""
+    """Tell whether gathered elements can lie as the axes that are not indexed do."""
     split = (m for m in placed.maps[k:] if m is not None)
     return all(m.step > 0 and follow_axis(m)[1] for m in split)
 
 
 def spread(placed: Placed, k: int, shape: Ints, axis: int | None) -> Layout:
-    """Return a layout of what keys of a shape pick, in line with the axes that are not indexed.
+    """Return a layout of what indices of a shape gather, in line with the axes not indexed.
 
-    One axis of the keys lies in blocks along the dimensions of the grid that are left; of those
+    One axis of the indices lies in blocks along the dimensions of the grid that are left; of those
     that cannot be made one, only the longest is used.
     """
     split = [m for m in placed.maps[k:] if m is not None]
@@ -217,8 +226,8 @@ def _pool(grid: Grid, used: set[int]) -> tuple[int, int]:
     return max(runs)
 
 
-def picked_layout(placed: Placed, k: int, keys: Any, shape: Ints, size: int) -> Layout:
-    """Return the layout of what is picked by keys of a shape.
+def gathered_layout(placed: Placed, k: int, flat: Any, shape: Ints, size: int) -> Layout:
+    """Return the layout of what is gathered by indices of a shape.
 
     The result lies as its index does; if that is not distributed (None), in the default layout. But
     where axes are split that are not indexed, it follows these.
@@ -227,12 +236,12 @@ def picked_layout(placed: Placed, k: int, keys: Any, shape: Ints, size: int) -> 
     if any(m is not None for m in placed.maps[k:]):
         longest = shape.index(max(shape)) if shape else None
         return spread(placed, k, shape, longest)
-    layout = default_layout(shape, size) if keys is None else follow(keys, size)[0]
+    layout = default_layout(shape, size) if flat is None else follow(flat, size)[0]
     return Layout(layout.grid, layout.axes + (Whole(),) * inner, layout.dims + (-1,) * inner)
 
 
-def of_keys(layout: Layout, ndim: int) -> Layout:
-    """Return where the keys lie that pick what lies in a layout."""
+def layout_of_indices(layout: Layout, ndim: int) -> Layout:
+    """Return where the indices lie that gather what lies in a layout."""
     return Layout(layout.grid, layout.axes[:ndim], layout.dims[:ndim])
 
 

@@ -26,7 +26,7 @@ from distnb.geometry.slices import (
 )
 from distnb.geometry.views import AxisMap, Placed
 
-__all__ = ["Traffic", "held", "none", "pairs", "reduction", "traffic"]
+__all__ = ["Traffic", "counts", "none", "pairs", "reduction", "traffic"]
 
 #: With more pairs of coordinates than this along an axis, messages are bounded and not counted.
 _PAIRS = 1 << 12
@@ -49,14 +49,14 @@ def none(size: int) -> Traffic:
     return Traffic(np.zeros(size, np.int64), np.zeros(size, np.int64), 0)
 
 
-def held(placed: Placed, size: int, once: Sequence[bool] = ()) -> np.ndarray:
+def counts(placed: Placed, size: int, once: Sequence[bool] = ()) -> np.ndarray:
     """Return how many elements of a view each rank holds.
 
     Of an axis in ``once`` a single index counts, as it travels where an operand is broadcast.
 
     >>> from distnb.geometry.layout import make_layout
     >>> from distnb.geometry.views import View
-    >>> held(Placed((5,), make_layout((5,), 2), View.whole((5,))), 3).tolist()
+    >>> counts(Placed((5,), make_layout((5,), 2), View.whole((5,))), 3).tolist()
     [3, 2, 0]
     """
     still = tuple(once) or (False,) * len(placed.view.shape)
@@ -111,7 +111,7 @@ def traffic(out: Placed, operand: Placed, size: int) -> Traffic:
     if same or not prod(out.view.shape):
         return none(size)
     once = tuple(a < 0 for a, _, _ in operand.view.dims)
-    needed, own = held(out, size, once), _own(out, operand, size, once)
+    needed, own = counts(out, size, once), _own(out, operand, size, once)
     partners, exact = _messages(out, operand, size)
     messages = int(np.where(needed > 0, partners, 0).sum() - np.count_nonzero(own))
     return Traffic(needed - own, _sent(out, operand, own, needed, once), messages, exact)

@@ -24,7 +24,7 @@ import numpy as np
 from distnb.geometry.layout import Ints, strides_of
 from distnb.geometry.overlaps import (
     Along,
-    Strip,
+    Interval,
     by_coord,
     divide,
     split,
@@ -35,12 +35,12 @@ from distnb.geometry.views import Placed
 __all__ = [
     "LOCAL",
     "Chunk",
-    "Lending",
     "Message",
     "Part",
     "Piece",
     "Plan",
     "Ref",
+    "ZeroCopy",
     "at",
     "plan_apply",
     "plan_parts",
@@ -89,28 +89,28 @@ class Chunk(NamedTuple):
 class Message(NamedTuple):
     """A dense message of one operand: whom from or to, its shape, what to pack (senders).
 
-    What is *lent* is not sent: the receiver reads it in the sender's memory.
+    A *zero-copy* message is not sent: the receiver reads the elements in the sender's memory.
     """
 
     operand: int
     peer: int
     shape: Ints
     chunks: tuple[Chunk, ...]
-    lent: bool = False
+    zero_copy: bool = False
 
 
-class Lending(NamedTuple):
-    """Which messages are lent: between ``ranks``, of so many elements of an operand (0: none)."""
+class ZeroCopy(NamedTuple):
+    """Which messages are: between ``ranks``, of so many elements of an operand (0: none)."""
 
     ranks: frozenset[int]
     least: Ints
 
-    def lends(self, operand: int, peer: int, shape: Ints) -> bool:
-        """Tell whether a message is lent; its sender and its receiver find the same."""
+    def covers(self, operand: int, peer: int, shape: Ints) -> bool:
+        """Tell whether a message is; its sender and its receiver find the same."""
         return peer in self.ranks and 0 < self.least[operand] <= prod(shape)
 
 
-_NOTHING_LENT = Lending(frozenset(), ())
+_ALL_SENT = ZeroCopy(frozenset(), ())
 
 
 class Plan(NamedTuple):
@@ -245,24 +245,26 @@ _FIRST = (Section(0, 1, 1, 1),)
 
 @lru_cache(maxsize=4096)
 def plan_apply(
-    rank: int, out: Placed, ins: tuple[Placed, ...], lending: Lending | None = None
+    rank: int, out: Placed, ins: tuple[Placed, ...], zero_copy: ZeroCopy | None = None
 ) -> Plan:
     """Plan an elementwise operation: views ``ins`` of the shape of ``out``, computed at ``out``.
 
     Laws: over all ranks, the output pieces partition the output view; every send has one receive
-    with the same shape and order; aligned operands send nothing; what is lent is read in place.
+    with the same shape and order; aligned operands send nothing; what is not sent is read in place.
     """
-    if lending is None or rank not in lending.ranks:
-        lending = _NOTHING_LENT
+    if zero_copy is None or rank not in zero_copy.ranks:
+        zero_copy = _ALL_SENT
     output, inputs = _Memory(out, rank), [_Memory(op, rank) for op in ins]
     receives: list[Message] = []
     pieces: list[Piece] = []
     late: list[Piece] = []
-    for piece in _pieces(rank, output, inputs, receives, lending):
+    for piece in _pieces(rank, output, inputs, receives, zero_copy):
         here = all(r.source == LOCAL for r in piece.refs)
         (pieces if here else late).append(piece)
-    sends = tuple([m for j, op in enumerate(inputs) for m in _sends(rank, output, op, j, lending)])
-    return Plan(sends, tuple(receives), tuple(pieces + late), len(pieces))
+    sends = tuple(
+        [m for j, op in enumerate(inputs) for m in _sends(rank, output, op, j, zero_copy)]
+    )
+    return Plan(tuple(sends), tuple(receives), tuple(pieces + late), len(pieces))
 
 
 def _pieces(
@@ -270,28 +272,28 @@ def _pieces(
     output: _Memory,
     inputs: list[_Memory],
     receives: list[Message],
-    lending: Lending,
+    zero_copy: ZeroCopy,
 ) -> Iterator[Piece]:
     """Enumerate the pieces of one rank; note the messages they need in ``receives``."""
     if output.held is None:
         return
     axes = [split(mine, [op.along(d) for op in inputs]) for d, mine in enumerate(output.held)]
     readers = [
-        _Reader(rank, j, op, [axis.lengths[j] for axis in axes], receives, lending)
+        _Reader(rank, j, op, [axis.lengths[j] for axis in axes], receives, zero_copy)
         for j, op in enumerate(inputs)
     ]
     written = [
-        [(s, output.place(d, s.section)) for s in axis.strips] for d, axis in enumerate(axes)
+        [(s, output.place(d, s.section)) for s in axis.intervals] for d, axis in enumerate(axes)
     ]
     for several in product(*written):
-        strips = [s for s, _ in several]
+        intervals = [s for s, _ in several]
         result = _ref(LOCAL, output.base, [place for _, place in several])
-        refs = (result, *[reader.ref(strips) for reader in readers])
-        yield Piece(_fold([s.section for s in strips]), refs)
+        refs = (result, *[reader.ref(intervals) for reader in readers])
+        yield Piece(_fold([s.section for s in intervals]), refs)
 
 
 class _Reader:
-    """An operand as one rank reads it: from memory, its own or lent to it, or from messages."""
+    """An operand as one rank reads it: from memory, its own or another rank's, or from messages."""
 
     def __init__(
         self,
@@ -300,23 +302,23 @@ class _Reader:
         memory: _Memory,
         lengths: list[dict[int, int]],
         receives: list[Message],
-        lending: Lending,
+        zero_copy: ZeroCopy,
     ) -> None:
         self.rank, self.j, self.memory = rank, j, memory
-        self.lengths, self.receives, self.lending = lengths, receives, lending
+        self.lengths, self.receives, self.zero_copy = lengths, receives, zero_copy
         #: coordinates -> source; the memory that it is, or the strides of a message
         self.sources: dict[Ints, tuple[int, _Memory | None, Ints]] = {}
         self.places: dict[tuple[int, int, Section], _Place] = {}
 
-    def ref(self, strips: list[Strip]) -> Ref:
-        coords = tuple([s.shares[self.j].coord for s in strips])
+    def ref(self, intervals: list[Interval]) -> Ref:
+        coords = tuple([s.overlaps[self.j].coord for s in intervals])
         if coords not in self.sources:
             self.sources[coords] = self._source(coords)
         source, memory, strides = self.sources[coords]
         if memory is not None:
-            places = [self._place(source, memory, d, s.section) for d, s in enumerate(strips)]
+            places = [self._place(source, memory, d, s.section) for d, s in enumerate(intervals)]
             return _ref(source, memory.base, places)
-        return _ref(source, 0, map(self._in_message, strips, strides))
+        return _ref(source, 0, map(self._in_message, intervals, strides))
 
     def _place(self, source: int, memory: _Memory, d: int, s: Section) -> _Place:
         found = self.places.get((source, d, s))
@@ -324,9 +326,9 @@ class _Reader:
             found = self.places[source, d, s] = memory.place(d, s)
         return found
 
-    def _in_message(self, strip: Strip, stride: int) -> _Place:
-        """Place a strip in a message: it lies within one of the sections there."""
-        s, (whole, _, _, at) = strip.section, strip.shares[self.j]
+    def _in_message(self, interval: Interval, stride: int) -> _Place:
+        """Place a interval in a message: it lies within one of the sections there."""
+        s, (whole, _, _, at) = interval.section, interval.overlaps[self.j]
         run, into = divmod(s.start - whole.start, whole.period)
         apart = s.period // whole.period * whole.block
         outer = s.period if s.period % whole.period else apart
@@ -347,16 +349,16 @@ class _Reader:
             1 if once else lengths[c]
             for once, lengths, c in zip(still, self.lengths, coords, strict=True)
         )
-        lent = self.lending.lends(self.j, peer, shape)
-        self.receives.append(Message(self.j, peer, shape, (), lent))
+        in_place = self.zero_copy.covers(self.j, peer, shape)
+        self.receives.append(Message(self.j, peer, shape, (), in_place))
         number = len(self.receives) - 1
-        if lent:
+        if in_place:
             return number, _Memory(op, peer), ()
         strides = zip(still, _message_strides(shape, op.view.dims), strict=True)
         return number, None, tuple(0 if once else stride for once, stride in strides)
 
 
-def _sends(rank: int, out: _Memory, op: _Memory, j: int, lending: Lending) -> Iterator[Message]:
+def _sends(rank: int, out: _Memory, op: _Memory, j: int, zero_copy: ZeroCopy) -> Iterator[Message]:
     """Enumerate the messages that bring this rank's part of operand ``j`` to its users."""
     if op.coords is None or op.held is None or _aligned(out, op):
         return
@@ -367,8 +369,8 @@ def _sends(rank: int, out: _Memory, op: _Memory, j: int, lending: Lending) -> It
         if peer != rank and (not free or op.placed.source(where, peer) == rank):
             shape = _dense_shape(sections)
             strides = _message_strides(shape, op.placed.view.dims)
-            lent = lending.lends(j, peer, shape)
-            yield Message(j, peer, shape, _chunks(op, sections, strides), lent)
+            in_place = zero_copy.covers(j, peer, shape)
+            yield Message(j, peer, shape, _chunks(op, sections, strides), in_place)
 
 
 def _aligned(out: _Memory, op: _Memory) -> bool:

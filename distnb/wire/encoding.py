@@ -15,6 +15,7 @@ import numpy as np
 from distnb.geometry import axes
 from distnb.geometry.layout import Grid, Layout
 from distnb.geometry.views import View
+from distnb.ops.scalars import NUMBERS, PYTHON_SCALARS
 from distnb.wire.protocol import (
     FUNCTION,
     Apply,
@@ -65,7 +66,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
         ),
         *(Layout, Grid, View),
         *axes.KINDS.values(),
-        *(bool, int, float, complex),
+        *NUMBERS,
     )
 }
 
@@ -121,7 +122,7 @@ def decode(data: bytes) -> Any:
         return found
     batch = _packed(found)
     try:
-        commands = [c.renumbered(batch.handles) for c in commands_of(batch.text)]
+        commands = [c.renumbered(batch.handles) for c in commands_of(batch.normalised)]
         bound = tuple([filled(c, batch.values) for c in commands])
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise _no_batch(found) from error
@@ -129,20 +130,20 @@ def decode(data: bytes) -> Any:
 
 
 def unpack(data: bytes) -> Packed:
-    """Return a batch with its text as it came, so that it can be looked up."""
+    """Return a batch with its commands as they came, so that it can be looked up."""
     return _packed(_load(data))
 
 
-def commands_of(text: bytes) -> tuple[Command, ...]:
-    """Return the commands of a text, with numbers for bases, and Params.
+def commands_of(normalised: bytes) -> tuple[Command, ...]:
+    """Return the commands of a normalised batch, with numbers for bases, and Params.
 
-    >>> commands_of(unpack(encode(Batch(1, 0, (Free((7,)), Clocks(12))))).text)
+    >>> commands_of(unpack(encode(Batch(1, 0, (Free((7,)), Clocks(12))))).normalised)
     (Free(bases=(0,)), Clocks(slot=Param(kind='slot', index=0)))
     """
     try:
-        return tuple([_round(c) for c in _load(text)])
+        return tuple([_round(c) for c in _load(normalised)])
     except (TypeError, ValueError) as error:
-        raise _no_batch(text) from error
+        raise _no_batch(normalised) from error
 
 
 def _load(data: bytes) -> Any:
@@ -152,8 +153,10 @@ def _load(data: bytes) -> Any:
 def _packed(found: Any) -> Packed:
     try:
         batch = Packed(*found)
-        if not (type(batch.text) is bytes and type(batch.handles) is type(batch.values) is tuple):
-            raise TypeError(f"a text of {type(batch.text).__name__}")
+        if not (
+            type(batch.normalised) is bytes and type(batch.handles) is type(batch.values) is tuple
+        ):
+            raise TypeError(f"commands of {type(batch.normalised).__name__}")
         return batch
     except TypeError as error:
         raise _no_batch(found) from error
@@ -165,7 +168,7 @@ def _no_batch(found: Any) -> pickle.UnpicklingError:
     )
 
 
-# The text of a batch is the key under which engines keep what they found out of it. So it holds
+# A normalised batch is the key under which engines keep what they found out of it. So it holds
 # nothing that changes from one turn of a loop to the next. And pickle writes plain tuples several
 # times faster than named ones: the commands that come by the thousand are plain tuples there, with
 # a letter in front, and their operands are pairs.
@@ -182,8 +185,8 @@ class _Numbers(dict[int, int]):
 def _pack(batch: Batch) -> Packed:
     numbers, values = _Numbers(), list[Any]()
     flat = [_FLAT.get(type(c), _flat)(c, numbers, values) for c in batch.commands]
-    text = _dumps(flat)
-    return Packed(batch.number, batch.epoch, text, tuple(numbers), tuple(values), batch.fuse)
+    data = _dumps(flat)
+    return Packed(batch.number, batch.epoch, data, tuple(numbers), tuple(values), batch.fuse)
 
 
 def _flat_apply(command: Apply, numbers: _Numbers, values: list[Any]) -> Any:
@@ -288,10 +291,6 @@ def _round(command: Any) -> Command:
     raise ValueError(f"got a command {kind!r}")
 
 
-#: Types of scalars that travel as they are.
-_PLAIN = frozenset(("bool", "int", "float", "complex"))
-
-
 def filled(command: Any, values: tuple[Any, ...]) -> Any:
     """Return a command with the values of its Params."""
     if isinstance(command, Apply):
@@ -316,4 +315,4 @@ def _value(x: Any, values: tuple[Any, ...]) -> Any:
     value = values[x.index]
     if x.kind == FUNCTION:
         return Function(value)
-    return value if x.kind in _PLAIN else Typed(x.kind, value)
+    return value if x.kind in PYTHON_SCALARS else Typed(x.kind, value)

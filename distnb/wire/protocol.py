@@ -399,7 +399,7 @@ FUNCTION = "function"
 
 
 class Param(NamedTuple):
-    """Stands in a batch's text for its value ``index``.
+    """Stands in a normalised batch for its value ``index``.
 
     ``kind`` tells what it is: the dtype of a NumPy scalar, the type of a Python scalar, a field, or
     FUNCTION.
@@ -412,13 +412,14 @@ class Param(NamedTuple):
 class Packed(NamedTuple):
     """A batch as it travels: what is the same when a loop comes round again, and the rest.
 
-    ``text`` are the encoded commands, where bases are numbered in the order in which they appear,
-    and Params stand for scalars. ``handles`` are those of the bases, ``values`` of the Params.
+    ``normalised`` are the encoded commands, where bases are numbered in the order in which they
+    appear, and Params stand for scalars. ``handles`` are those of the bases, ``values`` of the
+    Params.
     """
 
     number: int
     epoch: int
-    text: bytes
+    normalised: bytes
     handles: Ints
     values: tuple[Any, ...]
     fuse: bool

@@ -60,7 +60,7 @@ def browser(chromium, tmp_path_factory):
             args=list(CHROMIUM),
             viewport={"width": 1280, "height": 2000},
         )
-        context.set_default_timeout(30_000)
+        context.set_default_timeout(200_000)
         yield context
         context.close()
 
@@ -123,12 +123,12 @@ class Lab:
             "PYTHONPATH": path,  # kernels import what is tested
         }
 
-    def wait(self, seconds=60):
+    def wait(self, seconds=200):
         """Return when the server answers."""
         end = time.monotonic() + seconds
         while time.monotonic() < end and self.process.poll() is None:
             try:
-                with urlopen(f"{self.url('api')}", timeout=5):
+                with urlopen(f"{self.url('api')}", timeout=60):
                     return
             except OSError:
                 time.sleep(0.1)

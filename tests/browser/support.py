@@ -35,20 +35,20 @@ class Notebook:
 
     def wait(self):
         """Wait for a kernel that has nothing to do."""
-        self.page.wait_for_function(READY, timeout=60_000)
+        self.page.wait_for_function(READY, timeout=200_000)
 
     def start(self):
         """Begin to run all cells."""
         self.page.evaluate(RUN)
 
-    def finish(self, seconds=60):
+    def finish(self, seconds=200):
         """Wait until all cells have run; none may have failed."""
         self.page.wait_for_function("() => window.ran", timeout=1000 * seconds)
         outputs = [output for cell in self.cells() for output in cell.get("outputs", [])]
         errors = [o for o in outputs if o["output_type"] == "error"]
         assert not errors, "\n".join(errors[0]["traceback"])
 
-    def run(self, seconds=60):
+    def run(self, seconds=200):
         """Run all cells."""
         self.start()
         self.finish(seconds)
@@ -81,7 +81,7 @@ class Notebook:
         """Begin to run one cell."""
         self.page.evaluate(RUN_ONE, self.index(text, self.cells()))
 
-    def run_cell(self, text, seconds=60):
+    def run_cell(self, text, seconds=200):
         """Run one cell, and wait for it."""
         self.start_cell(text)
         self.finish(seconds)

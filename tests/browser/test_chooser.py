@@ -4,7 +4,7 @@ import pytest
 
 from tests.browser.support import Notebook
 
-pytestmark = [pytest.mark.mpich_only, pytest.mark.timeout(200)]
+pytestmark = pytest.mark.mpich_only
 
 START = (
     "import distnb as dnb\n%load_ext distnb\nsession = dnb.inprocess(4)\ndnb.config.cutoff = 0\n"

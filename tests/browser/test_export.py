@@ -10,7 +10,7 @@ import pytest
 
 from tests.browser.support import ROOT, SCREENS
 
-pytestmark = [pytest.mark.mpich_only, pytest.mark.timeout(150)]
+pytestmark = pytest.mark.mpich_only
 
 CELLS = (
     "import distnb as dnb\n%load_ext distnb\nsession = dnb.inprocess(3)\ndnb.config.cutoff = 0",
@@ -38,7 +38,7 @@ def export(folder, *cells):
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=250,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -6,7 +6,7 @@ import pytest
 
 from tests.browser.support import Notebook
 
-pytestmark = [pytest.mark.mpich_only, pytest.mark.timeout(200)]
+pytestmark = pytest.mark.mpich_only
 
 
 REPORT = "from tests.reports import synthetic\nreport = synthetic(4, 60)"

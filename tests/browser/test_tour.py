@@ -6,7 +6,7 @@ import pytest
 
 from tests.browser.support import ROOT, Notebook
 
-pytestmark = [pytest.mark.mpich_only, pytest.mark.timeout(200)]
+pytestmark = pytest.mark.mpich_only
 
 
 def test_the_tour_runs_and_shows_layouts_and_reports(lab, page):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from distnb.client.transport.mpiexec import engine_environment, find_mpiexec, mpi_family
-from tests.contract.support import SCALE
+from tests.cluster.conftest import environment_of
+from tests.tiers import SCALE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -17,15 +17,14 @@ ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 600
 
 
+def suite_environment(outer):
+    """Return what a suite gets: fewer examples."""
+    return outer | {"DISTNB_TEST_EXAMPLES": str(min(SCALE, 0.15)), "PYTEST_ADDOPTS": ""}
+
+
 @pytest.fixture
 def environment(tmp_path):
-    """What a suite and its cluster get: an IPython folder of their own, and fewer examples."""
-    launcher = find_mpiexec()
-    outer = os.environ | {"DISTNB_ALLOW_ROOT": "1"}
-    found = engine_environment(outer, mpi_family(launcher), 3)
-    path = os.pathsep.join([str(Path(launcher).parent), found.get("PATH", os.defpath)])
-    found["DISTNB_TEST_EXAMPLES"] = str(min(SCALE, 0.15))
-    return found | {"IPYTHONDIR": str(tmp_path / "ipython"), "PATH": path, "PYTEST_ADDOPTS": ""}
+    return suite_environment(environment_of(tmp_path / "ipython", 3))
 
 
 def run(session, environment, folder, *parts):
@@ -53,11 +52,13 @@ def run(session, environment, folder, *parts):
     assert " passed" in output
 
 
+@pytest.mark.ways("openmpi")
 @pytest.mark.timeout(LIMIT + 60)
 def test_engines_that_distnb_starts(environment, tmp_path):
     run("start:3", environment, tmp_path)
 
 
+@pytest.mark.tier("test-all")
 @pytest.mark.timeout(LIMIT + 60)
 def test_engines_without_direct_sockets(environment, tmp_path):
     environment["DISTNB_ROAD"] = "ipyparallel"
@@ -65,21 +66,14 @@ def test_engines_without_direct_sockets(environment, tmp_path):
 
 
 @pytest.mark.timeout(LIMIT + 120)
-def test_engines_of_ipcluster(environment, tmp_path):
-    name = "contract"
-    environment["DISTNB_SHARED"] = "0"  # all is sent here, and lent in the other runs
-    ipcluster = [sys.executable, "-m", "ipyparallel.cluster"]
-    options = ["-n", "2", "--engines=MPI", "--daemonize", f"--cluster-id={name}"]
-    options += ["--ControllerLauncher.controller_args=--HeartMonitor.period=500"]
-    wait = f"import ipyparallel as ipp; ipp.Client(cluster_id={name!r}).wait_for_engines(2, timeout=60)"
-    quiet = {"env": environment, "capture_output": True, "text": True, "timeout": 90}
-    started = subprocess.run([*ipcluster, "start", *options], check=False, **quiet)
+def test_engines_of_ipcluster(ipcluster, tmp_path):
+    security = Path(ipcluster["IPYTHONDIR"]) / "profile_default" / "security"
+    # one that is found by its name
+    named = security / "ipcontroller-contract-client.json"
+    named.write_bytes((security / "ipcontroller-client.json").read_bytes())
     try:
-        assert started.returncode == 0, started.stdout + started.stderr
-        subprocess.run([sys.executable, "-c", wait], check=True, **quiet)
-        run(f"connect:{name}", environment, tmp_path)
-        # The suite closed its session; the engines go on.
-        subprocess.run([sys.executable, "-c", wait], check=True, **quiet)
+        # all is sent here, and lent in the other runs
+        environment = suite_environment(ipcluster) | {"DISTNB_SHARED": "0"}
+        run("connect:contract", environment, tmp_path)
     finally:
-        stop = [*ipcluster, "stop", f"--cluster-id={name}"]
-        subprocess.run(stop, check=False, **quiet)
+        named.unlink()

@@ -1,31 +1,20 @@
 """Functions of a notebook on real engines: they go along with what they use, in order, and once."""
 
 import functools
+import itertools
 import os
 import signal
-import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import distnb as dnb
 from tests.contract.support import on_engines
+from tests.interrupting import CtrlC
+from tests.waiting import until
 
-pytestmark = pytest.mark.timeout(60)
 N = np.arange(20.0)
-
-
-@pytest.fixture(scope="module")
-def engines():
-    """A session on two engines."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DISTNB_ALLOW_ROOT", "1")
-        patch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
-        session = dnb.start(2)
-    with session:
-        yield session
 
 
 @pytest.fixture(params=["direct", "ipyparallel"])
@@ -117,7 +106,7 @@ def test_it_comes_before_the_batch_that_uses_it(session):
         if n % 7 == 0:
             session.send()
     check(x, total)
-    assert on_engines(session, "len(worker.store.functions)") == [30, 30]
+    assert on_engines(session, "len(worker.store.functions)") == [30] * 3
 
 
 def test_a_failure_on_one_engine(session):
@@ -134,7 +123,7 @@ def picky(v):
     found, other = dnb.map(names["picky"], x, dtype=float), x + 1
     with pytest.raises(KeyError, match="the last one") as caught:
         found.to_numpy()
-    assert "raised on rank 1 of 2 in 'map (picky)'" in caught.value.__notes__[0]
+    assert "raised on rank 2 of 3 in 'map (picky)'" in caught.value.__notes__[0]
     check(other, N + 1)
     with pytest.raises(ModuleNotFoundError, match="No module named 'not_there'"):
         dnb.map(Absent(), x, dtype=float).to_numpy()
@@ -157,7 +146,7 @@ def test_sessions_one_after_the_other(engines):
             numbers.append(next(iter(one.functions._known.values()))[0])
         code = "import distnb.engines.server.entry as e; found = len(e._WORKERS)"
         engines.transport.client[:].execute(code, block=True)
-        assert engines.transport.client[:].pull("found", block=True) == [1, 1]
+        assert engines.transport.client[:].pull("found", block=True) == [1] * 3
     assert numbers == [-1, -1]
 
 
@@ -169,57 +158,45 @@ def test_engines_that_are_started_again(engines, monkeypatch):
     check(dnb.map(f, x), N * 2)
     os.kill(doomed.transport.about[1]["pid"], signal.SIGKILL)
     with pytest.raises(dnb.EngineError):
-        for _ in range(100):
-            dnb.map(lambda v, k: v + k, x, k=time.monotonic()).to_numpy()
-            time.sleep(0.05)
+        for k in itertools.count():
+            dnb.map(lambda v, k: v + k, x, k=k).to_numpy()
     doomed.close()
     with dnb.start(2) as again:
         check(dnb.map(f, dnb.array(N, session=again)), N * 2)
 
 
-def test_ctrl_c_ends_a_long_function(session):
+def test_ctrl_c_ends_a_long_function(session, gate):
     x = dnb.array(N, session=session)
     keep = x + 1
     session.flush()
 
-    def slow(v):
-        for _ in range(3000):
-            time.sleep(0.01)
+    def slow(v, stand=gate.stand):
+        exec(stand, {"os": os, "time": time})
         return v
 
     found = dnb.map(slow, x, dtype=float)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    try:
-        timer.start()
-        start = time.monotonic()
-        with pytest.raises(KeyboardInterrupt):
-            found.to_numpy()
-    finally:
-        timer.join()
-        signal.signal(signal.SIGINT, before)
-    assert time.monotonic() - start < 10
+    with CtrlC(0.2, after=gate.come):
+        found.to_numpy()
     with pytest.raises(dnb.LostArrayError):
         found.to_numpy()
     check(keep, N + 1)
     check(dnb.map(lambda v: v - 1, keep), N)
 
 
-def test_what_engines_are_at_names_the_function(session):
+def test_what_engines_are_at_names_the_function(session, gate):
     if session.transport.kind != "direct sockets":
         pytest.skip("engines answer on the monitor channel only")
 
-    def slow(v):
-        time.sleep(1)
+    def slow(v, stand=gate.stand):
+        exec(stand, {"os": os, "time": time})
         return v
 
     found = dnb.map(slow, dnb.array(N, session=session), dtype=float)
     session.send()
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline:
-        running = {engine.running.partition(" (test")[0] for engine in session.live().engines}
-        if running == {"map (slow)"}:
-            break
-        time.sleep(0.02)
-    assert running == {"map (slow)"}
+
+    def running():
+        return {engine.running.partition(" (test")[0] for engine in session.live().engines}
+
+    until(lambda: running() == {"map (slow)"})
+    gate.open()
     check(found, N)

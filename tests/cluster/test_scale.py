@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,19 +13,12 @@ from distnb.client.session import current
 from tests.failures.support import setting
 from tests.interrupting import CtrlC
 
-
-@pytest.fixture(scope="module", autouse=True)
-def owner():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DISTNB_ALLOW_ROOT", "1")
-        patch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
-        with dnb.start(3) as session:
-            yield session
+pytestmark = pytest.mark.ways("openmpi")
 
 
 @pytest.fixture(params=["direct", "ipyparallel"])
-def session(owner, request):
-    client = owner.transport.client
+def session(engines, request):
+    client = engines.transport.client
     with setting(cutoff=0, road=request.param), dnb.connect(client=client) as found:
         yield found
 
@@ -143,7 +135,7 @@ def test_an_interrupt_leaves_nothing_behind(session, shell):
     space = shell.user_ns
     space["A"] = dnb.ones((600, 600))
     for _ in range(3):
-        with CtrlC(within=10) as ctrl_c:
+        with CtrlC() as ctrl_c:
             space["interrupt"] = ctrl_c.soon
             shell.run_cell_magic(
                 "distscale", "--engines 2", "interrupt()\nfor _ in range(100_000): A *= A\n"

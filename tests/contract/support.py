@@ -2,19 +2,15 @@
 
 import builtins
 import contextlib
-import os
 import warnings
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
 from distnb.measure.events import IDLE, OVERHEAD, WAITING
-
-#: Scale of the number of hypothesis examples and of the sizes of the tables.
-SCALE = float(os.environ.get("DISTNB_TEST_EXAMPLES", "1"))
+from tests.tiers import SCALE
 
 DTYPES = [np.dtype(d) for d in testing.DTYPES]
 INTEGERS = [d for d in DTYPES if d.kind in "iu"]
@@ -47,11 +43,6 @@ def thin_parameters(tests, whole="inprocess:3", least=3):
 def _share(group, all_of_it, least):
     n = len(group)
     return group if all_of_it else group[:: max(1, int(n / max(least, n * SCALE)))]
-
-
-def examples(n):
-    """Return hypothesis settings for about ``n`` examples."""
-    return settings(max_examples=max(2, round(n * SCALE)))
 
 
 # -- sessions ----------------------------------------------------------------------------------
@@ -103,7 +94,7 @@ def on_engines(session, expression):
 
         entry = "__import__('importlib').import_module('distnb.engines.server.entry')"
         call = f"(lambda worker: lambda: {expression})({entry}.worker({transport._session!r}))"
-        return transport.dview.apply_sync(ipyparallel.Reference(call))
+        return transport._view.apply_sync(ipyparallel.Reference(call))
     return [eval(expression, {"worker": w}) for w in transport.workers]
 
 

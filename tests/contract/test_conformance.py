@@ -13,6 +13,8 @@ import pytest
 import distnb as dnb
 from tests.contract.support import thin
 
+pytestmark = pytest.mark.ways("cutoff")
+
 strict.set_array_api_strict_flags(api_version="2024.12")
 
 BOOL = ("bool",)

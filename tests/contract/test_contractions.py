@@ -6,6 +6,8 @@ import pytest
 import distnb as dnb
 from tests.contract.support import agree, measured, numbered, same
 
+pytestmark = pytest.mark.ways("four")
+
 DISTS = [None, ("*", "block"), ("cyclic", "*"), "replicated", ("engine", 0), ("block", "block")]
 
 

@@ -8,14 +8,10 @@ from hypothesis import strategies as st
 import distnb as dnb
 from distnb import testing
 from distnb.ops import philox as engine_random
-from tests.contract.support import (
-    DTYPES,
-    agree,
-    examples,
-    no_warnings,
-    numbered,
-    same,
-)
+from tests.contract.support import DTYPES, agree, no_warnings, numbered, same
+from tests.tiers import examples
+
+pytestmark = pytest.mark.ways("one", "four", "cutoff", "spmd")
 
 DISTS = [None, "block", "cyclic", ("cyclic", 3), "replicated", ("engine", 0)]
 

@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 import distnb as dnb
 from distnb import testing
 from distnb.client.record.operation_cache import OperationCache
-from tests.contract.support import agree, examples, numbered, on_engines, same, setting, take
+from tests.contract.support import agree, numbered, on_engines, same, setting, take
+from tests.tiers import examples
+
+pytestmark = pytest.mark.ways("cutoff", "spmd")
 
 HERE = "in the notebook"
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
-from tests.contract.support import DTYPES, agree, examples, numbered, pair, same
+from tests.contract.support import DTYPES, agree, numbered, pair, same
+from tests.tiers import examples
 
 DISTS = [None, "cyclic", ("*", "block"), ("block", "cyclic"), "replicated", ("engine", 0)]
 

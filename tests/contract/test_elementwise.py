@@ -15,7 +15,6 @@ from tests.contract.support import (
     DTYPES,
     INTEGERS,
     agree,
-    examples,
     numbered,
     operands,
     outcome,
@@ -26,6 +25,9 @@ from tests.contract.support import (
     take,
     thin,
 )
+from tests.tiers import examples
+
+pytestmark = pytest.mark.ways("one", "cutoff", "unfused", "compiled")
 
 N = 13
 UFUNCS = {row.name: row.run for row in table.ELEMENTWISE.values() if isinstance(row.run, np.ufunc)}

@@ -1,4 +1,4 @@
-"""Fourier transforms: NumPy's results up to rounding, over layouts, lengths and kinds of lanes."""
+"""Fourier transforms: NumPy's results up to rounding, over layouts, lengths and kinds of slices."""
 
 import warnings
 from itertools import product
@@ -13,17 +13,10 @@ from distnb import testing
 from distnb.client.signal import fft_commands
 from distnb.engines.collectives import fourier as fourier_of_engines
 from distnb.engines.collectives import pencils
-from tests.contract.support import (
-    DTYPES,
-    agree,
-    examples,
-    lent,
-    measured,
-    on_engines,
-    pair,
-    same,
-    thin,
-)
+from tests.contract.support import DTYPES, agree, lent, measured, on_engines, pair, same, thin
+from tests.tiers import examples
+
+pytestmark = pytest.mark.ways("one", "four", "spmd")
 
 ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 SEVERAL = ("fftn", "ifftn", "rfftn", "irfftn", "fft2", "ifft2", "rfft2", "irfft2")
@@ -33,7 +26,7 @@ SHAPES = [(6, 8), (3, 5, 7), (2, 2, 70), (9, 2)]
 
 @pytest.fixture
 def together(monkeypatch):
-    """Even short lanes are transformed by all engines together."""
+    """Even short 1-D slices are transformed by all engines together."""
     monkeypatch.setattr(fft_commands, "TOGETHER", 8)
     monkeypatch.setattr(fft_commands, "CONVOLVE", 2)
 
@@ -112,7 +105,7 @@ def test_real_elements(session, name):
 
 @pytest.mark.parametrize("name", ["fft2", "ifft2"])
 def test_real_elements_of_any_length(session, name):
-    """Even and odd ones, and fewer lanes than engines."""
+    """Even and odd ones, and fewer 1-D slices than engines."""
     for shape in product((1, 2, 3, 4, 7, 8), (1, 2, 3, 5, 6)):
         compare(name, dnb.array(data(shape, dtype=float)), data(shape, dtype=float))
 
@@ -148,7 +141,7 @@ def even_cuts(n, p):
 
 @pytest.mark.parametrize("tile", [64, 1000])
 def test_tiles_and_strips(session, monkeypatch, tile):
-    """Where the cache holds a few lanes only, there are many tiles, and the last are shorter."""
+    """Where the cache holds a few slices only, there are many tiles, and the last are shorter."""
     for module in (fourier_of_engines, pencils):
         monkeypatch.setattr(module, "TILE", tile)
     monkeypatch.setattr(pencils, "NARROWEST", 3)
@@ -228,7 +221,7 @@ def test_nothing(session):
 
 
 def test_primes_are_convolutions_of_many_engines(session, engines_only, monkeypatch):
-    """With few engines, one transforms the lane alone."""
+    """With few engines, one transforms the slice alone."""
     a = dnb.array(data((4099,)))
     for engines in (8, 2):
         monkeypatch.setattr(fft_commands, "CONVOLVE", engines)
@@ -318,7 +311,7 @@ def test_lanes_of_one_axis_stay_in_blocks(session, engines_only):
         assert session.size == 1 or found.dbase.layout == a.dbase.layout
 
 
-def test_parcels_go_back_to_the_pool(session, engines_only):
+def test_pack_buffers_go_back_to_the_pool(session, engines_only):
     a = dnb.array(data((96, 96), dtype=float))
     held = []
     for _ in range(3):

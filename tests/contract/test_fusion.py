@@ -9,7 +9,10 @@ import distnb as dnb
 from distnb import testing
 from distnb.engines.fusion import loops
 from distnb.plans import temporaries
-from tests.contract.support import SCALE, no_warnings, setting
+from tests.contract.support import no_warnings, setting
+from tests.tiers import SCALE
+
+pytestmark = pytest.mark.ways("one", "unfused", "compiled")
 
 N = 12  # side of the arrays; what is computed on is a view of INNER elements a side
 INNER = 6
@@ -41,7 +44,7 @@ def tile(request, monkeypatch):
 
 
 def forget():
-    loops.scheme.cache_clear()
+    loops.group_plan.cache_clear()
     temporaries._close.cache_clear()
 
 

@@ -9,6 +9,8 @@ from distnb.client.linalg import grid_products
 from tests.contract.support import measured
 from tests.contract.test_products import same, sample
 
+pytestmark = pytest.mark.ways("four", "spmd")
+
 GRID = ("block", "block")
 LEFT = [GRID, ("cyclic", ("cyclic", 2)), ("block", "*"), "replicated"]
 

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from tests.contract.support import SCALE, agree, measured, numbered, outcome, same
+from tests.contract.support import agree, measured, numbered, outcome, same
+from tests.tiers import SCALE
+
+pytestmark = pytest.mark.ways("one", "four", "cutoff", "spmd", "started")
 
 LAYOUTS = [None, "replicated", "engine", ("block", "*"), ("*", "cyclic"), (("cyclic", 2), "block")]
 

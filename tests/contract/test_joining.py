@@ -7,7 +7,10 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
-from tests.contract.support import DTYPES, agree, examples, measured, numbered, pair, same
+from tests.contract.support import DTYPES, agree, measured, numbered, pair, same
+from tests.tiers import examples
+
+pytestmark = pytest.mark.ways("one", "four")
 
 DISTS = [None, "cyclic", ("*", "block"), ("block", "cyclic")]
 

@@ -7,6 +7,8 @@ import distnb as dnb
 from distnb.client.linalg import panel_commands
 from tests.contract.support import agree, outcome, setting
 
+pytestmark = pytest.mark.ways("one", "four")
+
 DISTS = [
     None,
     ("*", "block"),

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client.session import user_functions
+from distnb.client.batching import user_functions
 from tests.contract.support import agree, measured, numbered, on_engines, same, setting, special
+
+pytestmark = pytest.mark.ways("one", "cutoff", "spmd", "started")
 
 DISTS = {
     "block": "block",
@@ -480,14 +482,14 @@ def test_a_vectorized_function_describes_itself(session):
 
 
 def test_signatures_only_in_the_notebook(session):
-    lanes = dnb.vectorize(lambda v: v.sum(), signature="(n)->()")
+    summed = dnb.vectorize(lambda v: v.sum(), signature="(n)->()")
     x = dnb.array(N, dist="block")
     with pytest.raises(
         TypeError, match=r"signature='\(n\)->\(\)', expected a function of scalars; use"
     ):
-        lanes(x)
+        summed(x)
     with setting(cutoff=1 << 12):
-        same(lanes(dnb.array(N)), N.sum(axis=1))
+        same(summed(dnb.array(N)), N.sum(axis=1))
 
 
 # -- ufuncs of others ----------------------------------------------------------------------------

@@ -8,6 +8,8 @@ import pytest
 import distnb as dnb
 from tests.contract.support import agree, same
 
+pytestmark = pytest.mark.ways("cutoff")
+
 DISTS = ["block", ("*", "cyclic"), "replicated"]
 
 

@@ -8,6 +8,8 @@ import pytest
 import distnb as dnb
 from tests.contract.support import same
 
+pytestmark = pytest.mark.ways("four", "spmd")
+
 DISTS = [
     *("cyclic", ("*", "block"), ("block", "block"), "replicated", ("engine", 0)),
     (("cyclic", 2), "cyclic"),

@@ -6,6 +6,8 @@ import pytest
 import distnb as dnb
 from tests.programs import data, grids, matrices
 
+pytestmark = pytest.mark.ways("cutoff", "compiled")
+
 PROGRAMS = (*grids.PROGRAMS, *data.PROGRAMS, *matrices.PROGRAMS)
 
 

@@ -8,16 +8,10 @@ from hypothesis import strategies as st
 import distnb as dnb
 from distnb import testing
 from distnb.client.select import searching
-from tests.contract.support import (
-    DTYPES,
-    agree,
-    examples,
-    measured,
-    pair,
-    same,
-    special,
-    thin,
-)
+from tests.contract.support import DTYPES, agree, measured, pair, same, special, thin
+from tests.tiers import examples
+
+pytestmark = pytest.mark.ways("one", "spmd")
 
 METHODS = [
     "inverted_cdf",

@@ -9,6 +9,8 @@ import pytest
 
 import distnb as dnb
 
+pytestmark = pytest.mark.ways("one", "four")
+
 DISTS = [None, ("*", "block"), ("cyclic", "*"), "replicated", ("engine", 0)]
 
 

@@ -1,6 +1,7 @@
 """Random programs of views, in-place operations and assignments end as NumPy's do, exactly."""
 
 import numpy as np
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -15,7 +16,12 @@ from hypothesis.stateful import (
 
 import distnb as dnb
 from distnb import testing
-from tests.contract.support import SCALE, no_warnings, numbered, same, setting
+from tests.contract.support import no_warnings, numbered, same, setting
+from tests.tiers import SCALE
+
+pytestmark = pytest.mark.ways(
+    "one", "four", "cutoff", "unfused", "compiled", "spmd", "started", "connected"
+)
 
 SIDES = st.integers(0, 6)
 SHAPES = st.lists(SIDES, min_size=1, max_size=3).map(tuple) | st.tuples(SIDES, SIDES)

@@ -9,6 +9,8 @@ import distnb as dnb
 from distnb.ops import samplers
 from tests.contract.support import measured, outcome, public, same
 
+pytestmark = pytest.mark.ways("one", "cutoff", "spmd")
+
 #: Every distribution, with numbers and with arrays for its parameters.
 CASES = [
     ("beta", (2.0, 0.5)),
@@ -214,7 +216,7 @@ def test_permutation_of_slices(session):
 
 
 def test_permuted(session):
-    """Each lane has an order of its own; all together have one."""
+    """Each slice has an order of its own; all together have one."""
     x = np.arange(48).reshape(12, 4)
     found = []
     for dist in ("block", ("*", "cyclic"), "replicated"):

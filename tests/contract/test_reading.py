@@ -5,6 +5,8 @@ import pytest
 
 import distnb as dnb
 
+pytestmark = pytest.mark.ways("one", "cutoff", "spmd", "started")
+
 
 @pytest.fixture
 def notebook(session):

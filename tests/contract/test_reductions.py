@@ -13,7 +13,6 @@ from distnb.ops import table
 from tests.contract.support import (
     DTYPES,
     agree,
-    examples,
     numbered,
     outcome,
     pair,
@@ -22,6 +21,9 @@ from tests.contract.support import (
     special,
     thin,
 )
+from tests.tiers import examples
+
+pytestmark = pytest.mark.ways("one", "four", "cutoff", "unfused", "compiled")
 
 NAMES = ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax", "mean", "var", "std"]
 POSITIONS = ["argmin", "argmax"]

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
-from tests.contract.support import agree, examples, measured, numbered, pair, same
+from tests.contract.support import agree, measured, numbered, pair, same
+from tests.tiers import examples
 
 DISTS = [None, "cyclic", ("*", "block"), ("block", ("cyclic", 2)), "replicated", ("engine", 0)]
 

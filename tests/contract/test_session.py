@@ -12,6 +12,8 @@ from distnb.geometry.axes import Whole
 from distnb.geometry.layout import Grid, Layout
 from tests.contract.support import agree, another, no_warnings, numbered, on_engines, same, setting
 
+pytestmark = pytest.mark.ways("one", "four", "cutoff", "spmd", "started", "connected")
+
 FORM = re.compile(r"^.+: got .+, expected .+; .+$", re.DOTALL)
 
 

@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 import distnb as dnb
 from distnb import testing
 from distnb.client.select import searching
-from tests.contract.support import DTYPES, agree, check, examples, pair, same, thin
+from tests.contract.support import DTYPES, agree, check, pair, same, thin
+from tests.tiers import examples
+
+pytestmark = pytest.mark.ways("one")
 
 FLAGS = [
     (False,) * 3,

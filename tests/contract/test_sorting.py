@@ -9,9 +9,7 @@ import distnb as dnb
 from distnb import testing
 from tests.contract.support import (
     DTYPES,
-    SCALE,
     agree,
-    examples,
     measured,
     numbered,
     on_engines,
@@ -24,8 +22,12 @@ from tests.contract.support import (
     take,
     thin,
 )
+from tests.tiers import SCALE, examples
 
-pytestmark = pytest.mark.usefixtures("engines_only")
+pytestmark = [
+    pytest.mark.usefixtures("engines_only"),
+    pytest.mark.ways("one", "four", "spmd"),
+]
 
 DISTS = [None, "cyclic", ("cyclic", 3), ("irregular", "all on the last"), "replicated", "engine"]
 LENGTHS = [0, 1, 2, 3, 4, 7, 64, 1000, 5003]

@@ -6,7 +6,7 @@ import pytest
 import distnb as dnb
 from tests.contract.support import agree, same
 
-pytestmark = pytest.mark.usefixtures("session")
+pytestmark = [pytest.mark.usefixtures("session"), pytest.mark.ways("cutoff")]
 
 
 def test_logarithmic():

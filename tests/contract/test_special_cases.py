@@ -13,6 +13,8 @@ import distnb as dnb
 from tests.contract import special_cases
 from tests.contract.support import no_warnings
 
+pytestmark = pytest.mark.ways("cutoff", "compiled")
+
 RTOL = {"float32": 1e-6, "float64": 1e-15, "complex64": 1e-6, "complex128": 1e-15}
 
 #: Facts that NumPy does not meet; distnb computes what NumPy computes. NumPy's own tests except the

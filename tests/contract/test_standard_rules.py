@@ -16,6 +16,8 @@ import pytest
 import distnb as dnb
 from tests.contract.support import agree, no_warnings, outcome
 
+pytestmark = pytest.mark.ways("cutoff")
+
 NAN, INF = math.nan, math.inf
 SIGNED = ["int8", "int16", "int32", "int64"]
 UNSIGNED = ["uint8", "uint16", "uint32", "uint64"]

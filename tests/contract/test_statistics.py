@@ -7,17 +7,10 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
-from tests.contract.support import (
-    DTYPES,
-    agree,
-    check,
-    examples,
-    measured,
-    pair,
-    same,
-    special,
-    thin,
-)
+from tests.contract.support import DTYPES, agree, check, measured, pair, same, special, thin
+from tests.tiers import examples
+
+pytestmark = pytest.mark.ways("cutoff")
 
 FEW = ["f8", "f2", "c8", "i4", "u1", "?"]
 DISTS = [None, "cyclic", ("*", "block"), "replicated"]

@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 import distnb as dnb
 from distnb import testing
 from distnb.engines.fusion import loops, reduction_blocks
-from tests.contract.support import examples, no_warnings, on_engines, setting
+from tests.contract.support import no_warnings, on_engines, setting
+from tests.tiers import examples
+
+pytestmark = pytest.mark.ways("one", "unfused", "compiled")
 
 EXPRESSIONS = {
     "multiply": lambda x, a, b: a * b,
@@ -40,9 +43,9 @@ REDUCTIONS = {
 
 def forget(session):
     """Let engines plan anew, with the sizes of now."""
-    for f in (loops.scheme, reduction_blocks.cells):
+    for f in (loops.group_plan, reduction_blocks.reduction_blocks):
         f.cache_clear()
-    on_engines(session, "setattr(worker, 'library', type(worker.library)())")
+    on_engines(session, "setattr(worker, 'plans', type(worker.plans)())")
 
 
 @pytest.fixture(params=[False, True], ids=["small cells", "as they are"], autouse=True)

@@ -8,6 +8,8 @@ import pytest
 import distnb as dnb
 from tests.contract.support import agree, numbered, thin
 
+pytestmark = pytest.mark.ways("one", "cutoff", "spmd")
+
 RNG = np.random.default_rng(5)
 X = RNG.integers(0, 100, (6, 5))
 Y = RNG.random((6, 5))

@@ -12,7 +12,6 @@ import distnb as dnb
 from distnb import testing
 from tests.contract.support import (
     agree,
-    examples,
     no_warnings,
     numbered,
     operands,
@@ -22,6 +21,9 @@ from tests.contract.support import (
     same,
     take,
 )
+from tests.tiers import examples
+
+pytestmark = pytest.mark.ways("one", "four", "cutoff", "spmd", "connected")
 
 DISTS = [
     None,

@@ -1,6 +1,5 @@
-"""Sessions of three engines: in this process, new for each test; on a cluster, for all tests."""
+"""Sessions of three engines: in this process, new for each test; on the engines that all tests share."""
 
-import os
 import signal
 
 import pytest
@@ -13,19 +12,6 @@ from tests.failures import support
 def three():
     """A session with three engines in this process."""
     with dnb.inprocess(3) as session:
-        yield session
-
-
-@pytest.fixture(scope="session")
-def engines():
-    """A session with three MPI engines."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DISTNB_ALLOW_ROOT", "1")
-        # the engines import the tests' own support
-        path = [str(support.ROOT), os.environ.get("PYTHONPATH", "")]
-        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, path)))
-        session = dnb.start(3)
-    with session:
         yield session
 
 

@@ -9,29 +9,31 @@ import sys
 import threading
 import time
 import traceback
+from pathlib import Path
 
 import distnb as dnb
+from tests import tiers
 from tests.contract.support import closed
 from tests.failures import support
 from tests.failures.support import CASES, ERRORS, World, planted
+from tests.waiting import Gate, until
 
 
-def failures(session):
+def failures(session, folder):
     """Each case fails on one of the ranks."""
-    for at, case in enumerate(CASES.values()):
+    for at, case in tiers.some(enumerate(CASES.values()), 20):
         do, kind, text = ERRORS[at % len(ERRORS)]
         support.check_failure(session, case, at % session.size, do, kind, text, steps=5)
 
 
-def interrupts(session):
+def interrupts(session, folder):
     """SIGINT to all ranks, then to one only, while one rank is slow and the others wait for it."""
-    for hit in ([0, 1, 2], [0], [1], [2]):
-        # A rank that is told by others hears it when it waits for a message the next time.
-        slow = support.SLOWLY.format(n=3000 if 1 in hit else 80)
+    for at, hit in enumerate(([0, 1, 2], [0], [1], [2])):
+        gate = Gate(folder / str(at))
         w = World(session)
         late = w.dist.a + 1
-        mine = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-        with planted(session, 1, "name == 'Reduce'", slow), dnb.profile(session) as report:
+        mine = threading.Thread(target=interrupt, args=(gate,))
+        with planted(session, 1, "name == 'Reduce'", gate.stand), dnb.profile(session) as report:
             if session.transport.rank in hit:
                 mine.start()
             w.dist.c += 1
@@ -46,12 +48,20 @@ def interrupts(session):
         support.work(session, seed=len(hit))
 
 
-def wait(session):
+def interrupt(gate):
+    """Interrupt this rank when one is slow; that one hears of it when it looks for messages again."""
+    until(gate.come)
+    time.sleep(0.2)
+    os.kill(os.getpid(), signal.SIGINT)
+    gate.open()
+
+
+def wait(session, folder):
     """Wait for a rank that is not in a hurry."""
     total = dnb.ones(9).sum()
     if session.transport.rank == 0:
         print("ready", flush=True)
-    with planted(session, 1, "name == 'Reduce'", support.SLOWLY.format(n=3000)):
+    with planted(session, 1, "name == 'Reduce'", Gate(folder).stand):
         dnb.ones(9).sum().item()
     total.item()
 
@@ -68,7 +78,7 @@ def stopped(function):
 def main():
     part = {"failures": failures, "interrupts": interrupts, "wait": wait}[sys.argv[1]]
     with dnb.spmd() as session:
-        part(session)
+        part(session, Path(sys.argv[2]))
         if session.transport.rank == 0:
             print("all is well")
 

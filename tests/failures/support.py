@@ -47,6 +47,7 @@ def run_with(worker, code):
         "__name__": __name__,
         "worker": worker,
         "user": worker.executor.user,
+        "os": os,
         "time": time,
         "np": np,
     }
@@ -509,7 +510,7 @@ CASES = {
     "fft of columns": Case(lambda x, w: x.fft.fft2(w.a * 1j), _collective("pencils")),
     "fft of real elements": Case(lambda x, w: x.fft.fft2(w.a), _collective("pencils")),
     "fft, bringing": Case(lambda x, w: x.fft.fft(w.b, axis=0), _apply("copy")),
-    "fft of one lane": Case(lambda x, w: x.fft.rfft(w.row), _collective("fft")),
+    "fft of one slice": Case(lambda x, w: x.fft.rfft(w.row), _collective("fft")),
     "random numbers": Case(
         lambda x, w: dnb.random.default_rng(1).poisson(w.a),
         _collective("sample"),
@@ -610,21 +611,22 @@ def check_notes(session, error, ranks):
 # -- SPMD --------------------------------------------------------------------------------------
 
 
-def spmd_command(part):
+def spmd_command(part, folder):
     """Return the command and the environment of ``mpiexec -n 3`` for a part of ``spmd.py``."""
     mpiexec = find_mpiexec()
     family = mpi_family(mpiexec)
     outer = {**os.environ, "DISTNB_ALLOW_ROOT": "1"}
     environment = engine_environment(outer, family, 3)
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), environment["PYTHONPATH"]])
-    return [mpiexec, "-n", "3", sys.executable, "-m", "tests.failures.spmd", part], environment
+    program = [sys.executable, "-m", "tests.failures.spmd", part, str(folder)]
+    return [mpiexec, "-n", "3", *program], environment
 
 
-def spmd(part):
-    """Run a part of ``spmd.py`` on three ranks; return what it prints."""
-    command, environment = spmd_command(part)
+def spmd(part, folder):
+    """Run a part of ``spmd.py`` on three ranks, with gates in a folder; return what it prints."""
+    command, environment = spmd_command(part, folder)
     done = subprocess.run(
-        command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=150, check=False
+        command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=250, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

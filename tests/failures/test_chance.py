@@ -12,8 +12,6 @@ import pytest
 import distnb as dnb
 from tests.failures import support
 
-pytestmark = pytest.mark.timeout(60)
-
 DISTS = ["block", "cyclic", ("cyclic", 2), "replicated", ("engine", 0), ("irregular", 0)]
 N = 13
 
@@ -93,6 +91,7 @@ class Gremlin:
             raise self.chance.choice(self.kinds)("gremlin")
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("kinds", [[ValueError, MemoryError], [ValueError, KeyboardInterrupt]])
 def test_failures_at_random(seed, kinds):
@@ -124,6 +123,7 @@ def test_failures_at_random(seed, kinds):
         assert [len(w.store.bases) for w in session.transport.workers] == [0] * session.size
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("seed", range(2))
 def test_failures_at_random_on_a_cluster(cluster, seed):
     program = Program(cluster, seed)

@@ -12,10 +12,11 @@ import pytest
 
 import distnb as dnb
 from tests.failures import support
-from tests.failures.support import SLOWLY, plant, reading
-from tests.quickness import quickly
+from tests.failures.support import plant, reading
+from tests.stopping import stopped
+from tests.waiting import until
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.usefixtures("interruptible")]
+pytestmark = pytest.mark.usefixtures("interruptible")
 
 MARK = "DISTNB_TEST_MARK"
 GONE = r"^engines: got \d alive, expected 3; close the session and call dnb.start\(\)"
@@ -32,10 +33,7 @@ def doomed(monkeypatch):
     yield session
     session.close()
     session.close()
-    deadline = time.monotonic() + 5
-    while (left := marked(name)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert left == {}
+    until(lambda: not marked(name))
 
 
 def marked(name):
@@ -53,13 +51,6 @@ def kill(session, rank):
     os.kill(session.transport.about[rank]["pid"], signal.SIGKILL)
 
 
-@contextlib.contextmanager
-def soon(seconds=5.0):
-    start = time.monotonic()
-    yield
-    assert time.monotonic() - start < seconds
-
-
 def refused(use):
     with pytest.raises(dnb.EngineError, match="alive, expected 3"):
         use()
@@ -71,26 +62,25 @@ def check_dead(session, array):
         *(array.to_numpy, array.sum, lambda: array + 1, lambda: dnb.zeros(3), array.copy),
         *(lambda: array.__setitem__(0, 1), session.start_window, lambda: dnb.array([1, 2])),
     ):
-        quickly(lambda use=use: refused(use), 1)
+        refused(use)
     assert "engines gone" in repr(session)
     assert "content" not in repr(array)
     session.flush()
-    with soon():
-        session.close()
+    session.close()
     with pytest.raises(dnb.SessionError):
         array.to_numpy()
 
 
-def test_while_engines_work(doomed):
+@pytest.mark.ways("openmpi")
+def test_while_engines_work(doomed, gate):
     x = dnb.ones(9)
     doomed.flush()
-    for rank in range(3):
-        plant(doomed, rank, "name == 'Reduce'", SLOWLY.format(n=3000 if rank == 1 else 1))
+    plant(doomed, 1, "name == 'Reduce'", gate.stand)
     total = x.sum()
     doomed.send()
-    time.sleep(0.3)
+    until(gate.come)
     kill(doomed, 1)
-    with soon(), pytest.raises(dnb.EngineError, match=GONE) as raised:
+    with pytest.raises(dnb.EngineError, match=GONE) as raised:
         total.item()
     assert "died" in str(raised.value.__cause__)
     check_dead(doomed, x)
@@ -101,9 +91,9 @@ def test_while_engines_work(doomed):
 def test_in_a_measured_window(doomed):
     x = dnb.ones(9)
     doomed.flush()
-    with soon(), pytest.raises(dnb.EngineError, match=GONE), dnb.profile() as report:
+    with pytest.raises(dnb.EngineError, match=GONE), dnb.profile() as report:
         kill(doomed, 2)
-        for _ in range(100):
+        while True:
             x.sum().item()
             time.sleep(0.01)
     with pytest.raises(AttributeError, match="did not answer"):
@@ -111,18 +101,20 @@ def test_in_a_measured_window(doomed):
     assert "did not answer" in repr(report)
 
 
+@pytest.mark.tier("test-all")
 def test_while_nobody_works(doomed):
     x = dnb.ones(9)
     doomed.flush()
     kill(doomed, 0)
-    with soon(), pytest.raises(dnb.EngineError, match=GONE):
-        for _ in range(100):
+    with pytest.raises(dnb.EngineError, match=GONE):
+        while True:
             (x + 1).sum().item()
             time.sleep(0.01)
     with pytest.raises(dnb.EngineError, match=GONE):
         x.to_numpy()
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("what", ["a batch", "a function", "close"])
 def test_that_is_told_of_while_a_message_is_sent(doomed, monkeypatch, what):
     """ipyparallel gives up what a dead engine was sent before it knew, but not what comes then."""
@@ -136,33 +128,30 @@ def test_that_is_told_of_while_a_message_is_sent(doomed, monkeypatch, what):
     def late(*args, **kwargs):
         if doomed.transport.alive():
             kill(doomed, 1)
-            while doomed.transport.alive():
-                time.sleep(0.001)
+            until(lambda: not doomed.transport.alive())
         return send(*args, **kwargs)
 
     monkeypatch.setattr(client, "send_apply_request", late)
-    with soon():
-        if what != "close":
-            with pytest.raises(dnb.EngineError, match=GONE):
-                (x + 1 if what == "a batch" else dnb.map(lambda v: v * 3, x)).to_numpy()
-        session.close()
+    if what != "close":
+        with pytest.raises(dnb.EngineError, match=GONE):
+            (x + 1 if what == "a batch" else dnb.map(lambda v: v * 3, x)).to_numpy()
+    session.close()
 
 
-def test_with_ctrl_c_at_the_same_time_and_close_hears_of_it(doomed):
+def test_with_ctrl_c_at_the_same_time_and_close_hears_of_it(doomed, gate):
     x = dnb.ones(9)
     doomed.flush()
-    plant(doomed, 1, "name == 'Reduce'", SLOWLY.format(n=3000))
+    plant(doomed, 1, "name == 'Reduce'", gate.stand)
     total = x.sum()
     doomed.send()
-    time.sleep(0.2)
+    until(gate.come)
     kill(doomed, 2)
-    with soon(), pytest.raises((dnb.EngineError, KeyboardInterrupt)):
+    with pytest.raises((dnb.EngineError, KeyboardInterrupt)):
         os.kill(os.getpid(), signal.SIGINT)
         total.item()
     with contextlib.suppress(dnb.EngineError):
         x += 1
-    with soon(8):
-        doomed.close()
+    doomed.close()
     assert repr(doomed).startswith("<distnb session: closed")
 
 
@@ -170,12 +159,8 @@ def test_an_engine_that_stands_still_for_a_while(cluster):
     x = dnb.arange(9.0)
     cluster.flush()
     pid = cluster.transport.about[1]["pid"]
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        with support.setting(timeout=0.5), pytest.raises(TimeoutError):
-            x.sum().item()
-    finally:
-        os.kill(pid, signal.SIGCONT)
+    with stopped(pid), support.setting(timeout=0.5), pytest.raises(TimeoutError):
+        x.sum().item()
     assert x.sum().item() == 36
     np.testing.assert_array_equal((x[1:] + x[:-1]).to_numpy(), np.arange(9.0)[1:] * 2 - 1)
     assert reading(x) is None

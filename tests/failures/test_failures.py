@@ -13,8 +13,6 @@ from distnb.engines.runtime import creation
 from tests.failures import support
 from tests.failures.support import CASES, ERRORS, SLOWLY, World, plant, planted, reading
 
-pytestmark = pytest.mark.timeout(30)
-
 ADD = "name == 'Apply' and op == 'add'"
 RAISE = "raise ValueError('boom')"
 OVER_IPYPARALLEL = [
@@ -32,6 +30,7 @@ OVER_IPYPARALLEL = [
 ]
 
 
+@pytest.mark.cases(120)
 @pytest.mark.parametrize("rank", range(3))
 @pytest.mark.parametrize("name", CASES)
 def test_one_rank_fails(three, name, rank):
@@ -39,6 +38,8 @@ def test_one_rank_fails(three, name, rank):
     support.check_failure(three, CASES[name], rank, do, kind, text)
 
 
+@pytest.mark.cases(5)
+@pytest.mark.ways("openmpi")
 @pytest.mark.parametrize("name", OVER_IPYPARALLEL)
 def test_one_engine_fails(cluster, name):
     at = OVER_IPYPARALLEL.index(name)
@@ -46,11 +47,12 @@ def test_one_engine_fails(cluster, name):
     support.check_failure(cluster, CASES[name], at % 3, do, kind, text)
 
 
-@pytest.mark.timeout(180)
-def test_every_case_fails_under_spmd():
-    assert support.spmd("failures") == "all is well\n"
+@pytest.mark.ways("openmpi")
+def test_every_case_fails_under_spmd(tmp_path):
+    assert support.spmd("failures", tmp_path) == "all is well\n"
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("ranks", [(0, 1), (0, 2), (1, 2), (0, 1, 2)])
 @pytest.mark.parametrize(
     "name", ["aligned", "halo", "all to all", "sum", "argmin of rows", "to all", "sort in place"]

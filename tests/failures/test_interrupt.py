@@ -15,12 +15,12 @@ import distnb as dnb
 from distnb.common import interrupts
 from tests.contract.support import closed
 from tests.failures import support
-from tests.failures.support import SLOWLY, World, plant, reading, setting
+from tests.failures.support import World, plant, reading, setting
 from tests.interrupting import CtrlC
+from tests.waiting import until
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.usefixtures("interruptible")]
+pytestmark = pytest.mark.usefixtures("interruptible")
 
-LONG = SLOWLY.format(n=3000)  # 30 s
 REDUCE = "name == 'Reduce'"
 
 
@@ -32,16 +32,19 @@ def quiet(session):
     assert support.everywhere(session, "found = len(worker.store.bases)") == [live] * session.size
 
 
+@pytest.mark.ways("openmpi")
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("late", range(3))
-def test_while_engines_wait_for_a_late_one(cluster, late):
+def test_while_engines_wait_for_a_late_one(cluster, late, gate):
     w = World(cluster)
     for _ in range(2):
+        gate.shut()
         before = w.dist.a + 1
-        plant(cluster, late, REDUCE, LONG)
+        plant(cluster, late, REDUCE, gate.stand)
         total = w.dist.b.sum()
         w.dist.c += 1
         after = w.dist.a * 2
-        with CtrlC(0.3):
+        with CtrlC(0.2, after=gate.come):
             total.item()
         assert reading(total) is reading(after) is dnb.LostArrayError
         support.heal(cluster)
@@ -55,10 +58,10 @@ def test_while_engines_wait_for_a_late_one(cluster, late):
     quiet(cluster)
 
 
-def test_in_a_measured_window(cluster):
+def test_in_a_measured_window(cluster, gate):
     w = World(cluster)
-    plant(cluster, 1, REDUCE, LONG)
-    with CtrlC(0.3), dnb.profile() as report:
+    plant(cluster, 1, REDUCE, gate.stand)
+    with CtrlC(0.2, after=gate.come), dnb.profile() as report:
         w.dist.a + 1
         w.dist.b.sum().item()
     closed(report, cluster)
@@ -71,13 +74,14 @@ def test_in_a_measured_window(cluster):
     quiet(cluster)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("late", range(3))
-def test_while_engines_sort(cluster, late):
+def test_while_engines_sort(cluster, late, gate):
     w = World(cluster)
-    plant(cluster, late, "name == 'Collective'", LONG)
+    plant(cluster, late, "name == 'Collective'", gate.stand)
     found = dnb.sort(w.dist.a[:, 0])
     w.dist.row.sort()
-    with CtrlC(0.3):
+    with CtrlC(0.2, after=gate.come):
         found.to_numpy()
     assert reading(found) is dnb.LostArrayError
     support.heal(cluster)
@@ -89,12 +93,13 @@ def test_while_engines_sort(cluster, late):
     quiet(cluster)
 
 
-def test_while_messages_of_an_exchange_are_awaited(cluster):
+@pytest.mark.ways("openmpi")
+def test_while_messages_of_an_exchange_are_awaited(cluster, gate):
     w = World(cluster)
     big = dnb.array(support.numbers(600, 500), dist=("block", "*"))  # too large for one packet
-    plant(cluster, 1, "op == 'multiply'", LONG)
+    plant(cluster, 1, "op == 'multiply'", gate.stand)
     found = big * big.redistribute(("*", "block"))
-    with CtrlC(0.3):
+    with CtrlC(0.2, after=gate.come):
         found.to_numpy()
     support.heal(cluster)
     assert reading(found) is dnb.LostArrayError
@@ -102,23 +107,27 @@ def test_while_messages_of_an_exchange_are_awaited(cluster):
     w.check()
 
 
-def test_within_a_long_call_into_numpy(cluster):
+#: Some seconds in which Python does not look for signals.
+CALL = "np.linalg.eigvals(np.random.default_rng(0).random((1200, 1200)))"
+
+
+@pytest.mark.ways("openmpi")
+def test_within_a_long_call_into_numpy(cluster, gate):
     w = World(cluster)
-    plant(cluster, 1, REDUCE, "np.linalg.eigvals(np.random.default_rng(0).random((1200, 1200)))")
+    plant(cluster, 1, REDUCE, f"({gate.say}, {CALL})")
     total = w.dist.b.sum()
-    with CtrlC(0.2, within=20.0):
+    with CtrlC(0.2, after=gate.come):
         total.item()
     support.heal(cluster)
     assert reading(total) is dnb.LostArrayError
     w.check()
 
 
-def test_pressed_again_and_again(cluster):
+def test_pressed_again_and_again(cluster, gate):
     w = World(cluster)
-    call = "np.linalg.eigvals(np.random.default_rng(0).random((1200, 1200)))"
-    plant(cluster, 1, REDUCE, call)
+    plant(cluster, 1, REDUCE, f"({gate.say}, {CALL})")
     total = w.dist.b.sum()
-    with CtrlC(0.1, 0.15, 0.2, 0.5, 0.8, within=20.0):
+    with CtrlC(0.1, 0.15, 0.2, 0.5, 0.8, after=gate.come):
         total.item()
     support.heal(cluster)
     assert reading(total) is dnb.LostArrayError
@@ -127,15 +136,16 @@ def test_pressed_again_and_again(cluster):
 
 
 @pytest.mark.parametrize("n", [1, 3])
-def test_engines_of_this_process(n):
+def test_engines_of_this_process(n, gate):
     with dnb.inprocess(n) as session:
         w = World(session)
         for k in range(2):
             with setting(flush_idle=60):  # or the idle timer's thread runs the batch if n is 1
-                plant(session, n - 1, REDUCE, SLOWLY.format(n=100))
+                gate.shut()
+                plant(session, n - 1, REDUCE, gate.stand)
                 total = w.dist.b.sum()
                 w.dist.c += 1
-                with CtrlC(0.2):
+                with CtrlC(0.2, after=gate.come, then=gate.open):
                     total.item()
                 support.heal(session)
             assert reading(total) is dnb.LostArrayError
@@ -148,15 +158,15 @@ def test_engines_of_this_process(n):
         quiet(session)
 
 
-def test_with_many_batches_on_their_way(cluster):
+def test_with_many_batches_on_their_way(cluster, gate):
     w = World(cluster)
-    plant(cluster, 2, REDUCE, LONG)
+    plant(cluster, 2, REDUCE, gate.stand)
     total = w.dist.b.sum()
     for _ in range(8):
         w.dist.c += 1
         cluster.send()
     more = [w.dist.a.redistribute(("cyclic", "*")) for _ in range(5)]
-    with CtrlC(0.3):
+    with CtrlC(0.2, after=gate.come):
         cluster.flush()
     support.heal(cluster)
     assert {reading(x) for x in (total, *more)} == {dnb.LostArrayError}
@@ -165,11 +175,11 @@ def test_with_many_batches_on_their_way(cluster):
     quiet(cluster)
 
 
-def test_arrays_that_never_came_to_be_can_be_written(cluster):
-    plant(cluster, 1, REDUCE, LONG)
+def test_arrays_that_never_came_to_be_can_be_written(cluster, gate):
+    plant(cluster, 1, REDUCE, gate.stand)
     total = dnb.ones(9).sum()
     never = dnb.zeros(9)
-    with CtrlC(0.3):
+    with CtrlC(0.2, after=gate.come):
         total.item()
     support.heal(cluster)
     assert reading(never) is dnb.LostArrayError
@@ -244,41 +254,48 @@ def test_while_large_arrays_come(cluster):
     quiet(cluster)
 
 
-def test_a_timeout_loses_nothing(cluster):
+def test_a_timeout_loses_nothing(cluster, gate):
     x = dnb.ones(9)
-    plant(cluster, 1, REDUCE, SLOWLY.format(n=60))
+    plant(cluster, 1, REDUCE, gate.stand)
     total = x.sum()
     with setting(timeout=0.2), pytest.raises(TimeoutError, match="raise dnb.config.timeout"):
         total.item()
+    gate.open()
     assert total.item() == 9
     assert cluster.replies.values == {}
 
 
-def test_a_timeout_of_engines_of_this_process(three):
+def test_a_timeout_of_engines_of_this_process(three, gate):
     x = dnb.ones(9)
-    plant(three, 1, REDUCE, SLOWLY.format(n=40))
+    plant(three, 1, REDUCE, gate.stand)
     total = x.sum()
     with setting(timeout=0.1), pytest.raises(TimeoutError, match="raise dnb.config.timeout"):
         total.item()
+    gate.open()
     assert total.item() == 9
 
 
 # Interrupts that come another way than from the notebook
 
 
+@pytest.mark.ways("openmpi")
 @pytest.mark.parametrize("number", [interrupts.STOP, signal.SIGINT])
-def test_somebody_interrupts_one_engine(cluster, number):
+def test_somebody_interrupts_one_engine(cluster, number, gate):
     w = World(cluster)
-    slow = "[(time.sleep(0.01), worker.comm.check()) for _ in range(3000)]"
+    slow = f"({gate.say}, [(time.sleep(0.01), worker.comm.check()) for _ in iter(int, 1)])"
     for rank in range(3):
         plant(cluster, rank, REDUCE, slow if rank == 1 else "pass")
     total = w.dist.b.sum()
-    timer = threading.Timer(
-        0.3, cluster.transport.client.send_signal, (number, 1), {"block": False}
-    )
-    timer.start()
+
+    def interrupt():
+        until(gate.come)
+        cluster.transport.client.send_signal(number, 1, block=False)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
     with pytest.raises(KeyboardInterrupt):
         total.item()
+    thread.join()
     support.heal(cluster)
     assert reading(total) is dnb.LostArrayError
     w.check()
@@ -357,21 +374,21 @@ def not_ready(timeout):
 # SPMD
 
 
-def test_interrupts_under_spmd():
-    assert support.spmd("interrupts") == "all is well\n"
+@pytest.mark.ways("openmpi")
+def test_interrupts_under_spmd(tmp_path):
+    assert support.spmd("interrupts", tmp_path) == "all is well\n"
 
 
-def test_ctrl_c_ends_a_job():
-    command, environment = support.spmd_command("wait")
+@pytest.mark.ways("openmpi")
+def test_ctrl_c_ends_a_job(gate):
+    command, environment = support.spmd_command("wait", gate.folder)
     with subprocess.Popen(
         command, env=environment, cwd=support.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     ) as job:
         assert job.stdout.readline() == b"ready\n"
-        time.sleep(0.3)
+        until(gate.come)
         job.send_signal(signal.SIGINT)
-        start = time.monotonic()
-        job.wait(20)
-    assert time.monotonic() - start < 10
+        job.wait()
     assert job.returncode != 0
 
 

@@ -11,8 +11,6 @@ import pytest
 import distnb as dnb
 from tests.failures import support
 
-pytestmark = pytest.mark.timeout(30)
-
 #: got, expected, do: where NumPy has no words of its own
 FORM = r".+: got .+, expected .+; .+"
 
@@ -445,6 +443,7 @@ def test_more_than_the_engines_have(names):
         assert session.room() == room
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("code", ["a + b", "dnb.zeros(3, object)", "dnb.from_parts([[1]])", "a[9]"])
 def test_over_ipyparallel(cluster, code):
     ours = Names(dnb.array)

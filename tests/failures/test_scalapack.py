@@ -7,11 +7,11 @@ import pytest
 
 import distnb as dnb
 from tests.failures import support
-from tests.failures.support import SLOWLY, everywhere, on_rank, plant, reading, setting
+from tests.failures.support import everywhere, on_rank, plant, reading, setting
 from tests.failures.test_interrupt import quiet
 from tests.interrupting import CtrlC
 
-pytestmark = [pytest.mark.timeout(100), pytest.mark.usefixtures("interruptible")]
+pytestmark = pytest.mark.usefixtures("interruptible")
 
 COMMAND = "name == 'Collective' and op == 'scalapack'"
 
@@ -63,36 +63,36 @@ def test_no_room_for_workspaces(session, name, rank):
 
 
 @pytest.mark.parametrize("late", range(3))
-def test_ctrl_c_while_engines_wait_for_a_late_one(session, late):
+def test_ctrl_c_while_engines_wait_for_a_late_one(session, late, gate):
     x = matrix(100)
     session.flush()
-    plant(session, late, COMMAND, SLOWLY.format(n=3000))
+    plant(session, late, COMMAND, gate.stand)
     found = dnb.linalg.inv(x)
-    with CtrlC(0.5):
+    with CtrlC(0.2, after=gate.come):
         found.to_numpy()
     support.heal_quietly(session, [KeyboardInterrupt])
     check(x)
 
 
 @pytest.mark.parametrize("rank", range(3))
-def test_ctrl_c_inside(session, rank):
+def test_ctrl_c_inside(session, rank, gate):
     """It is seen when the engines are back."""
     x = matrix(100)
     on_rank(
         session,
         rank,
-        """
-        from distnb.engines.scalapack import Step
+        f"""
+        from distnb.engines.linalg.scalapack import Step
         real = Step.run
         def slow(self):
             Step.run = real
-            time.sleep(1.5)
+            {gate.stand}
             return real(self)
         Step.run = slow
         """,
     )
     found = dnb.linalg.inv(x)
-    with CtrlC(0.3, within=10):
+    with CtrlC(0.2, after=gate.come, then=gate.open):
         found.to_numpy()
     check(x)
     assert everywhere(session, "found = len(worker.comm.contexts)") == [1] * 3

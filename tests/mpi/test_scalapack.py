@@ -7,7 +7,6 @@ import pytest
 from tests.mpi.test_spmd import report, run
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_contract(ranks, tmp_path):
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from distnb.client.transport.mpiexec import engine_environment, find_mpiexec, mpi_family
-from tests.contract.support import SCALE
+from tests.tiers import SCALE
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = "tests/contract"
@@ -26,7 +26,7 @@ def environment(launcher, ranks):
     share = min(SCALE, 0.15 if ranks < 3 else 0.1)
     return found | {
         "DISTNB_TEST_EXAMPLES": str(share),
-        "DISTNB_TEST_SESSION": "spmd",
+        "DISTNB_TEST_SESSION": f"spmd:{ranks}",
         "PYTEST_ADDOPTS": "",
         "COLUMNS": "120",
         "OMP_NUM_THREADS": "1",
@@ -80,8 +80,12 @@ def report(code, outputs):
     return f"exit code {code if code is not None else 'none: it hung'}\n{shown}\n--- mpiexec\n{outputs[-1][-3000:]}"
 
 
+#: One rank, two, three and four; on Open MPI, `make test` runs two.
+RANKS = [1, pytest.param(2, marks=pytest.mark.ways("openmpi")), 3, 4]
+
+
 @pytest.mark.timeout(LIMIT + 30)
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("ranks", RANKS)
 def test_contract(ranks, tmp_path):
     code, outputs = run(ranks, tmp_path, SUITE)
     assert code == 0, report(code, outputs)
@@ -89,7 +93,7 @@ def test_contract(ranks, tmp_path):
     assert all(" passed" in text for text in outputs[:-1]), report(code, outputs)
 
 
-@pytest.mark.timeout(90)
+@pytest.mark.ways("openmpi")
 def test_a_rank_that_fails_alone_ends_the_run(tmp_path):
     """What the tests above rely on: one failing rank fails all, though others wait for it."""
     test = tmp_path / "test_alone.py"
@@ -100,7 +104,7 @@ def test_a_rank_that_fails_alone_ends_the_run(tmp_path):
         "        assert session.transport.rank == 0\n"
         "        dnb.ones(9).sum().item()\n"
     )
-    code, outputs = run(2, tmp_path, str(test), limit=60)
+    code, outputs = run(2, tmp_path, str(test), limit=250)
     assert code != 0
     assert code is not None
     assert "assert 1 == 0" in report(code, outputs)

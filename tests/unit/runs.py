@@ -36,7 +36,7 @@ def step(*spans, op="add", line="In [1] line 1: b = a + a", held=None, names=Non
     return Step(names or ((op, line),), held or (10,) * len(spans), spans)
 
 
-def report(steps, size=None, window=None, commands=None, copy_speed=None):
+def report(steps, size=None, window=None, commands=None, memory_bandwidth=None):
     """The report of steps whose spans are all that engines did; ``window`` in ms."""
     size = size or len(steps[0].spans)
     end = max([s.end for each in steps for s in each.spans], default=0)
@@ -57,7 +57,9 @@ def report(steps, size=None, window=None, commands=None, copy_speed=None):
     ]
     count = len(rows) if commands is None else commands
     ops = summarise(rows)
-    return Report(window / 1e9, tuple(engines), ops, count, 1, tuple(steps), copy_speed=copy_speed)
+    return Report(
+        window / 1e9, tuple(engines), ops, count, 1, tuple(steps), memory_bandwidth=memory_bandwidth
+    )
 
 
 def _joined(entries):
@@ -94,8 +96,8 @@ def reports(draw, most=6):
         names = draw(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xy")), max_size=2))
         steps.append(Step(tuple(names), held, tuple(spans)))
     late = draw(st.integers(0, 50))
-    copy_speed = draw(st.sampled_from((None, 0.0, 1e9)))
-    return report(steps, size, (max(now) + late) / MS, copy_speed=copy_speed)
+    memory_bandwidth = draw(st.sampled_from((None, 0.0, 1e9)))
+    return report(steps, size, (max(now) + late) / MS, memory_bandwidth=memory_bandwidth)
 
 
 @st.composite

@@ -1,4 +1,4 @@
-"""Boxes, their images in Hermitian arrays, and parcels: each element once, each where it belongs."""
+"""Boxes, their images in Hermitian arrays, and pack buffers: each element once, each where it belongs."""
 
 from itertools import product
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distnb.engines.collectives.packing import Parcel
+from distnb.engines.collectives.packing import PackBuffer
 from distnb.geometry.boxes import (
     box_of,
     half_of,
@@ -91,21 +91,21 @@ def test_what_is_in_boxes():
 
 
 @given(st.data())
-def test_parcels_keep_what_is_put_into_them(data):
+def test_pack_buffers_keep_what_is_put_into_them(data):
     shape = data.draw(st.lists(st.integers(1, 7), min_size=1, max_size=3).map(tuple))
     box = cut(data.draw, tuple(n + 2 for n in shape))
     x = np.random.default_rng(1).random([n + 2 for n in shape])
     values = x[within(box, whole(x.shape))]
-    parcel = Parcel(box, np.zeros(values.size), data.draw(st.integers(1, 9)))
+    buffer = PackBuffer(box, np.zeros(values.size), data.draw(st.integers(1, 9)))
     middle = data.draw(st.integers(*box[-1]))
     for span in ((box[-1][0], middle), (middle, box[-1][1])):
         part = (*box[:-1], span)
         if span[0] < span[1]:
-            parcel.put(part, values[within(part, box)])
+            buffer.put(part, values[within(part, box)])
     inner = cut(data.draw, sizes(box))
     region = tuple((first + a, first + b) for (a, b), (first, _) in zip(inner, box, strict=True))
     into = np.zeros(sizes(region))
-    parcel.get(region, into)
+    buffer.get(region, into)
     np.testing.assert_array_equal(into, values[within(region, box)])
-    for strip, part in parcel.regions():
+    for strip, part in buffer.regions():
         np.testing.assert_array_equal(part, values[within(strip, box)])

@@ -1,9 +1,10 @@
 """The user's line is found however deep the library is when it asks."""
 
 import numpy as np
+import pytest
 
 import distnb as dnb
-from distnb.client.session.call_sites import CallSites, user_frame
+from distnb.client.batching.call_sites import CallSites, user_frame
 
 CALLBACK = """
 def through(function):
@@ -48,6 +49,7 @@ def test_lines_have_numbers_of_their_own():
     assert sites.line(other).endswith("other = sites.number()")
 
 
+@pytest.mark.tier("test")
 def test_operators_functions_and_methods_name_the_line_that_called_them():
     """The library is one, two or five frames deep when it records these."""
     with dnb.inprocess(2) as session:

@@ -15,18 +15,18 @@ SHAPES = LENGTHS.filter(lambda shape: np.prod(shape) <= 20_000)
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    """Cells of a few elements, so that there are many of them."""
+    """Blocks of a few elements, so that there are many of them."""
     monkeypatch.setattr(reduction_blocks, "_ELEMENTS", 24)
     monkeypatch.setattr(reduction_blocks, "_ROWS", 8)
     monkeypatch.setattr(reduction_blocks, "_FEWEST", 2)
-    reduction_blocks.cells.cache_clear()
+    reduction_blocks.reduction_blocks.cache_clear()
     yield
-    reduction_blocks.cells.cache_clear()
+    reduction_blocks.reduction_blocks.cache_clear()
 
 
 def combine(x, axes, limit, ufunc=np.add, dtype=None):
     """Reduce by tiles of at most ``limit`` elements, each a copy as a tile of a group is."""
-    how = reduction_blocks.cells(x.shape, axes)
+    how = reduction_blocks.reduction_blocks(x.shape, axes)
     combiner = Combiner(ufunc, np.dtype(dtype or x.dtype), how, Scratch())
     seen = np.zeros(how.shape, int)
     data = x.reshape(how.shape)
@@ -43,7 +43,7 @@ def test_tiles_do_not_show(shape, data):
     dtype = data.draw(st.sampled_from(["f4", "f8", "f2", "c8", "i4", "?"]))
     to = data.draw(st.sampled_from([dtype, "c16"] + (["f8", "i8"] if dtype != "c8" else [])))
     x = np.random.default_rng(3).standard_normal(shape).astype(dtype)
-    how = reduction_blocks.cells(x.shape, axes)
+    how = reduction_blocks.reduction_blocks(x.shape, axes)
     if how is None:
         assert all(shape[d] == 1 for d in axes)
         return
@@ -80,7 +80,7 @@ def test_other_operations(ufunc):
 
 def test_the_error_is_that_of_pairwise_sums(monkeypatch):
     monkeypatch.undo()
-    reduction_blocks.cells.cache_clear()
+    reduction_blocks.reduction_blocks.cache_clear()
     x = np.full((1 << 9, 1 << 10), 0.1, np.float32)
     exact = np.float64(np.float32(0.1))
     for axes in ((0,), (1,), (0, 1)):
@@ -91,7 +91,7 @@ def test_the_error_is_that_of_pairwise_sums(monkeypatch):
 
 
 def test_a_cell_is_never_cut_along_contiguous_elements():
-    how = reduction_blocks.cells((7, 100), (1,))
+    how = reduction_blocks.reduction_blocks((7, 100), (1,))
     assert how.partial_shape == (7, 5)  # even parts: 20 elements each
     assert [how.tile(limit) for limit in (1, 45, 100, 350)] == [
         (1, 20),
@@ -102,8 +102,8 @@ def test_a_cell_is_never_cut_along_contiguous_elements():
 
 
 def test_rows_of_a_cell_may_come_in_parts():
-    how = reduction_blocks.cells((100, 6), (0,))
+    how = reduction_blocks.reduction_blocks((100, 6), (0,))
     assert how.partial_shape == (13, 6)
     assert [how.tile(limit) for limit in (1, 12, 24, 100)] == [(1, 1), (2, 6), (4, 6), (16, 6)]
-    assert reduction_blocks.cells((4, 1), (1,)) is None
-    assert reduction_blocks.cells((0, 4), (0,)) is None
+    assert reduction_blocks.reduction_blocks((4, 1), (1,)) is None
+    assert reduction_blocks.reduction_blocks((0, 4), (0,)) is None

@@ -13,6 +13,7 @@ import zmq
 from distnb.wire import channel
 from distnb.wire.channel import SMALL, Channel
 from distnb.wire.stream import Stream
+from tests.waiting import until
 
 
 def joined(context, name="x"):
@@ -119,13 +120,6 @@ def senders():
     return [t for t in threading.enumerate() if t.name == "distnb-send"]
 
 
-def gone(ready, seconds=5):
-    end = time.monotonic() + seconds
-    while not ready() and time.monotonic() < end:
-        time.sleep(0.01)
-    return ready()
-
-
 def test_sending_does_not_wait_for_the_other_end(pair):
     """Both ends send more than the kernel takes, before either looks."""
     data = np.random.default_rng(0).integers(0, 256, 30_000_000, np.uint8)
@@ -140,7 +134,7 @@ def test_sending_does_not_wait_for_the_other_end(pair):
             np.testing.assert_array_equal(found, data[k:])
             np.testing.assert_array_equal(rest, data[:k])
         assert receive(end) == (b"small", [])
-    assert gone(lambda: not senders())
+    until(lambda: not senders())
 
 
 def test_small_messages_need_no_thread(pair):
@@ -173,7 +167,7 @@ def test_an_end_that_is_gone_is_noticed(pair, size):
     assert not here.ready(1000)
     here.send(b"y", [np.zeros(size, np.uint8)])  # to nobody
     there.send(b"z")
-    assert gone(lambda: not senders())
+    until(lambda: not senders())
 
 
 def test_an_end_that_goes_in_the_middle_of_a_message(pair):
@@ -191,7 +185,7 @@ def test_what_was_sent_is_let_go(pair):
     data = np.zeros(40_000_000, np.uint8)
     here.send(b"x", [data])
     assert receive(there)[0] == b"x"
-    assert gone(lambda: not senders())
+    until(lambda: not senders())
     gc.collect()
     data.resize(1)  # NumPy refuses if anything looks at it
     assert data.size == 1
@@ -214,7 +208,7 @@ def test_what_came_before_one_sent_is_not_slept_through(ends):
     poll = select.poll()
     for descriptor in here.descriptors:
         poll.register(descriptor, select.POLLIN)
-    assert here.busy or poll.poll(1000)
+    assert here.busy or poll.poll(200_000)
     assert receive(here)[0] == b"early"
     assert not here.receive()
     assert not here.busy

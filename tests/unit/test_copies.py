@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client.reports.subset_copies import Copies, names_in
+from distnb.client.reports.subset_copies import SubsetCopies, names_in
 from distnb.client.session import current
 from distnb.client.transport.contract import Transport
 
@@ -24,7 +24,7 @@ LAYOUTS = [
 
 
 @pytest.fixture
-def four(monkeypatch):
+def session(monkeypatch):
     monkeypatch.setattr(dnb.config, "cutoff", 0)
     with dnb.inprocess(4) as session:
         yield session
@@ -32,13 +32,13 @@ def four(monkeypatch):
 
 @pytest.mark.parametrize("engines", [1, 2, 3, 4])
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: str(layout["dist"]))
-def test_copies_have_the_same_elements(four, layout, engines):
+def test_copies_have_the_same_elements(session, layout, engines):
     data = np.arange(63.0).reshape(9, 7)
     a = dnb.array(data, **layout)
     if layout["dist"][0] == ("irregular", (0, 1, 7, 7, 9)):
         assert a.layout.elements()[2] == 0
-    with dnb.subset(engines, four) as part:
-        copies = Copies(four, part)
+    with dnb.subset(engines, session) as part:
+        copies = SubsetCopies(session, part)
         whole, view = copies.of((a, a[::-2, 1:].T))
         assert whole.session is part
         assert (whole.to_numpy() == data).all()
@@ -57,25 +57,25 @@ def test_copies_have_the_same_elements(four, layout, engines):
 
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (3, 0, 2), (2, 3, 4, 5)])
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.complex64])
-def test_shapes_and_dtypes(four, shape, dtype):
+def test_shapes_and_dtypes(session, shape, dtype):
     data = np.ones(shape, dtype)
     a = dnb.array(data)
-    with dnb.subset(2, four) as part:
-        found = Copies(four, part).of(a)
+    with dnb.subset(2, session) as part:
+        found = SubsetCopies(session, part).of(a)
         assert (found.shape, found.dtype) == (shape, data.dtype)
         assert (found.to_numpy() == data).all()
 
 
-def test_what_else_is_copied_and_what_is_not(four, monkeypatch):
+def test_what_else_is_copied_and_what_is_not(session, monkeypatch):
     a = dnb.ones(9)
     monkeypatch.setattr(dnb.config, "cutoff", 1000)
     small = dnb.ones(3)
-    rng = dnb.random.default_rng(5, session=four)
+    rng = dnb.random.default_rng(5, session=session)
     other = object()
-    with dnb.subset(3, four) as part, dnb.subset(1, four) as one:
+    with dnb.subset(3, session) as part, dnb.subset(1, session) as one:
         foreign = dnb.ones(9, session=one)
-        copies = Copies(four, part)
-        found = copies.of({"x": [a, (small, four, rng)], "y": other, "z": foreign})
+        copies = SubsetCopies(session, part)
+        found = copies.of({"x": [a, (small, session, rng)], "y": other, "z": foreign})
         (x, (y, session, generator)) = found["x"]
         assert x.session is y.session is session is part
         assert y.here is not None
@@ -86,10 +86,10 @@ def test_what_else_is_copied_and_what_is_not(four, monkeypatch):
         assert found["z"] is foreign
 
 
-def test_read_only_stays_read_only(four):
+def test_read_only_stays_read_only(session):
     a = dnb.broadcast_to(dnb.ones(3), (2, 3))
-    with dnb.subset(2, four) as part:
-        copy = Copies(four, part).of(a)
+    with dnb.subset(2, session) as part:
+        copy = SubsetCopies(session, part).of(a)
         with pytest.raises(ValueError, match="read-only"):
             copy[0] = 1
 
@@ -108,10 +108,10 @@ def test_names_in_functions_and_classes():
 
 
 @pytest.mark.parametrize(("n", "error"), [(0, ValueError), (5, ValueError), (1.0, TypeError)])
-def test_wrong_numbers_of_engines(four, n, error):
+def test_wrong_numbers_of_engines(session, n, error):
     with pytest.raises(error, match="from 1 to 4"):
         dnb.subset(n)
-    assert current.session() is four
+    assert current.session() is session
 
 
 def test_some_transports_have_no_subsets():

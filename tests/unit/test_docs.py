@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
+import functools
 import importlib
 import importlib.util
+import itertools
 import pkgutil
 import re
 from collections.abc import Iterator
@@ -18,6 +21,7 @@ from matplotlib import pyplot
 
 import distnb as dnb
 from distnb.client.session import current
+from tools import arrows
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -74,6 +78,7 @@ def tidy(monkeypatch, tmp_path):
     pyplot.close("all")
 
 
+@pytest.mark.tier("test")
 @pytest.mark.parametrize(("page", "blocks"), examples("python", prompts=True))
 def test_prompts_on_pages(page, blocks):
     lines = [""] * page.read_text(encoding="utf-8").count("\n")
@@ -85,6 +90,7 @@ def test_prompts_on_pages(page, blocks):
     check(test)
 
 
+@pytest.mark.tier("test")
 @pytest.mark.parametrize(("page", "blocks"), examples("python", prompts=False))
 def test_scripts_on_pages(page, blocks, monkeypatch):
     monkeypatch.setattr(dnb, "start", lambda n=None: dnb.inprocess(n or 2))
@@ -93,6 +99,7 @@ def test_scripts_on_pages(page, blocks, monkeypatch):
         exec(compile("\n" * block.line + block.text, str(page), "exec"), names)
 
 
+@pytest.mark.tier("test")
 @pytest.mark.parametrize(("page", "blocks"), examples("ipython", prompts=False, without="%px"))
 def test_cells_on_pages(page, blocks):
     shell = InteractiveShell.instance()
@@ -108,6 +115,7 @@ def test_cells_on_pages(page, blocks):
         InteractiveShell.clear_instance()
 
 
+@pytest.mark.tier("test")
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings(name):
     module = importlib.import_module(name)
@@ -123,12 +131,30 @@ def test_reference_names_everything_public():
 
 
 def test_page_of_operations_is_made_of_the_operations():
-    spec = importlib.util.spec_from_file_location("make_ops", ROOT / "docs" / "make_ops.py")
-    make_ops = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(make_ops)
+    make_ops = script("make_ops")
     coverage = "## NumPy's names"  # these depend on its version
     found = make_ops.PAGE.read_text(encoding="utf-8").partition(coverage)[0]
     assert found == make_ops.page().partition(coverage)[0], "run docs/make_ops.py"
+
+
+def script(name):
+    """Return a script of ``docs`` as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def rows_after(text: str, head: str) -> list[list[str]]:
+    """Return the rows of the table with this head."""
+    lines = text[text.index(head) :].partition("\n\n")[0].splitlines()
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
+
+
+def test_map_of_the_code_is_that_of_the_code():
+    make_map = script("make_map")
+    text = make_map.PAGE.read_text(encoding="utf-8")
+    assert text == make_map.page(text), "run docs/make_map.py"
 
 
 def test_map_of_the_code_names_every_module():
@@ -137,12 +163,50 @@ def test_map_of_the_code_names_every_module():
     assert {name.rpartition(".")[2] for name in MODULES} - words == set()
 
 
-def test_map_of_the_code_names_each_module_once():
+def rooms_of(name: str) -> set[str]:
+    """Return the packages where a function or class is defined."""
+    if name.startswith("distnb."):
+        found = functools.reduce(getattr, name.split(".")[1:], dnb)
+        return {found.__module__.rpartition(".")[0]}
+    return {
+        module.rpartition(".")[0]
+        for module in MODULES
+        if (spec := importlib.util.find_spec(module)) is not None and spec.origin is not None
+        for node in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name
+    }
+
+
+def test_names_are_in_the_rooms_where_a_reader_looks_for_them():
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    for table in text[: text.index("### Import arrows")].split("\n\n"):
-        rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
-        names = re.findall(r"`(.*?)`", " ".join(rows))
-        assert sorted(set(names)) == sorted(names)
+    rows = rows_after(text, "| name | room |")
+    assert len(rows) == 20
+    for words, room in rows:
+        name = words.partition("`")[2].partition("`")[0]
+        assert rooms_of(name) == {f"distnb.{room.strip('`')}"}, name
+
+
+def test_who_may_import_a_room_is_what_the_arrows_allow():
+    """As the table says it, asked of ``tools/arrows.py`` for each pair of rooms."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    listed = {
+        f"distnb.{room.strip('`')}": [f"distnb.{name}" for name in re.findall(r"`(.*?)`", users)]
+        for room, _, users in rows_after(text, "| room | what belongs there")
+    }
+    assert set(listed) == set(arrows.ORDER) - {arrows.PACKAGE}
+    full = [room for room in listed if not any(other.startswith(f"{room}.") for other in listed)]
+    for target, source in itertools.permutations(full, 2):
+        item = arrows.Import(1, f"{target}.one", in_function=False)
+        told = any(arrows.within(source, user) for user in listed[target])
+        assert told == (not arrows.against(f"{source}.other", item)), (source, target)
+
+
+def test_modules_that_the_pages_name_are_there():
+    """Also in the text: ``client.record.operations.elementwise`` in backticks."""
+    sides = "|".join(room.partition(".")[2] for room in arrows.ORDER if room.count(".") == 1)
+    for page in PAGES:
+        for name in re.findall(rf"`((?:{sides})(?:\.[a-z_]+)+)`", page.read_text(encoding="utf-8")):
+            assert pkgutil.resolve_name(f"distnb.{name}") is not None, (page, name)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

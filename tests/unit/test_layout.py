@@ -6,7 +6,7 @@ from math import isqrt, prod
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from distnb.common.errors import LayoutError
@@ -47,6 +47,7 @@ from distnb.testing import (
     view_of,
     views,
 )
+from tests.tiers import examples
 
 SIZES = st.integers(1, 7)
 
@@ -476,7 +477,7 @@ STEPS = [
 ]
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.data(), shapes(3, 5))
 def test_view_algebra_is_that_of_numpy(data, shape):
     """Any chain of indexing, slicing, transposing and broadcasting takes NumPy's elements."""
@@ -629,7 +630,7 @@ def test_axis_map_small(law):
         law(m)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(axis_maps())
 def test_axis_map(m):
     """Each law, for drawn axes and views."""
@@ -650,7 +651,7 @@ def test_a_shifted_cyclic_view_asks_two_coordinates_only(step, k):
 # A view of a base with a layout
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.data(), shapes(3, 5), SIZES)
 def test_every_index_is_held_by_its_owner_and_as_many_copies_as_are_free(data, shape, size):
     operand = data.draw(placed(shape, size))
@@ -664,7 +665,7 @@ def test_every_index_is_held_by_its_owner_and_as_many_copies_as_are_free(data, s
     assert counts == {rank: operand.held(rank) for rank in range(size)}
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.data(), shapes(3, 5), SIZES)
 def test_a_rank_holds_of_a_view_what_it_owns_of_the_base(data, shape, size):
     operand = data.draw(placed(shape, size))
@@ -675,7 +676,7 @@ def test_a_rank_holds_of_a_view_what_it_owns_of_the_base(data, shape, size):
         assert ranks == of_base[number[index]]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.data(), shapes(2, 5), SIZES)
 def test_the_source_of_an_element_holds_it_and_is_oneself_if_possible(data, shape, size):
     operand = data.draw(placed(shape, size))
@@ -761,7 +762,7 @@ def test_follow_of_nothing_backwards():
     check_follow(Placed((1, 0), layout, View.whole((1, 0)).take(1, -1, -1, 0)), 2)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.data(), shapes(3, 7), SIZES)
 def test_follow(data, shape, size):
     operand = data.draw(placed(shape, size))
@@ -823,7 +824,7 @@ def test_follow_of_a_whole_base_is_its_layout(data, shape, size):
         ]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.data(), shapes(3, 5), SIZES)
 def test_follow_without_some_axes_keeps_the_owners_of_the_others(data, shape, size):
     """Of a reduced view, whoever holds some of what adds up to an element holds the element."""

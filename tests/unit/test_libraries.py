@@ -47,13 +47,14 @@ print("all is well")
 """
 
 
+@pytest.mark.tier("test")
 def test_scikit_learn_and_scipy():
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PROGRAM],
         env=os.environ | {"SCIPY_ARRAY_API": "1", "DISTNB_CUTOFF": "0"},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=250,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]

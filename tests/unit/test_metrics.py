@@ -269,7 +269,7 @@ def test_idle_engines_wait_for_the_notebook_that_waits_for_others():
 
 def test_good_runs_are_left_alone():
     good = report(
-        [step(span(0, 98, touched=98 * MS), span(0, 99, touched=99 * MS))], copy_speed=1.25e9
+        [step(span(0, 98, touched=98 * MS), span(0, 99, touched=99 * MS))], memory_bandwidth=1.25e9
     )
     assert good.memory_rate == LAW(1e9)
     assert good.memory_speed == LAW(0.8)

@@ -177,6 +177,7 @@ def test_golden_text_of_several():
     assert repr(Several(found, ["A", "B", "C"])) == GOLDEN
 
 
+@pytest.mark.tier("test")
 def test_an_operation_sends_what_it_says(monkeypatch):
     monkeypatch.setattr(dnb.config, "cutoff", 0)
     monkeypatch.setattr(dnb.config, "shared", 0)

@@ -10,7 +10,7 @@ from distnb import testing
 from distnb.client.record.operation_cache import OperationCache
 from distnb.engines.runtime import memory, store
 from distnb.engines.worker import plan_cache
-from distnb.engines.worker.plan_cache import Library
+from distnb.engines.worker.plan_cache import PlanCache
 from distnb.geometry.axes import Block
 from distnb.geometry.views import View
 from distnb.wire.encoding import encode, unpack
@@ -35,51 +35,51 @@ def text(n, first=1):
             Apply("add", (Operand(k + 1, view),), (Operand(k, view), 0.5), None, (), 0),
             Free((k,)),
         ]
-    return unpack(encode(Batch(1, 0, tuple(commands)))).text
+    return unpack(encode(Batch(1, 0, tuple(commands)))).normalised
 
 
 def test_equal_texts_have_one_script():
-    library = Library()
-    script = library.script(text(3))
-    assert library.script(text(3, first=70)) is script
-    assert library.script(text(4)) is not script
+    plans = PlanCache()
+    batch = plans.batch(text(3))
+    assert plans.batch(text(3, first=70)) is batch
+    assert plans.batch(text(4)) is not batch
 
 
 def test_the_library_is_limited(monkeypatch):
     monkeypatch.setattr(plan_cache, "_MOST", 40)
-    library = Library()
-    kept = library.script(text(2))
+    plans = PlanCache()
+    kept = plans.batch(text(2))
     for n in range(3, 30):
-        library.script(text(n))
-        assert len(library._scripts) == 1 or library._commands <= 40
-        assert library._commands == sum(len(s.commands) for s in library._scripts.values())
-    assert library.script(text(2)) is not kept
+        plans.batch(text(n))
+        assert len(plans._batches) == 1 or plans._commands <= 40
+        assert plans._commands == sum(len(s.commands) for s in plans._batches.values())
+    assert plans.batch(text(2)) is not kept
 
 
 def test_what_was_used_last_is_kept(monkeypatch):
     monkeypatch.setattr(plan_cache, "_MOST", 30)
-    library = Library()
-    kept = library.script(text(2))
+    plans = PlanCache()
+    kept = plans.batch(text(2))
     for n in (3, 4, 5):
-        library.script(text(n))
-        assert library.script(text(2)) is kept
+        plans.batch(text(n))
+        assert plans.batch(text(2)) is kept
 
 
 def test_a_script_depends_on_what_bases_are():
-    """Specs come and go; a script keeps only some of the ways in which it was prepared."""
-    library = Library()
-    script = library.script(text(2))
+    """Specs come and go; a batch keeps only some of the ways in which it was prepared."""
+    plans = PlanCache()
+    batch = plans.batch(text(2))
     seen = set()
     for _ in range(3):
         for dtype in ("f4", "f8", "i4", "i8", "u1", "?"):
             worker = store.Store(0, memory.Memory(0))
             worker.add(7, (4,), np.dtype(dtype), LAYOUT)
             scope = store.BatchScope(worker, (9, 7, 8))
-            found = script.prepared(scope, True, True)
-            assert script.prepared(scope, True, True) is found
-            assert script.prepared(scope, False, True) is not found
+            found = batch.prepared(scope, True, True)
+            assert batch.prepared(scope, True, True) is found
+            assert batch.prepared(scope, False, True) is not found
             assert found.specs[1].dtype == dtype
-            assert len(script._prepared) <= plan_cache._MOST_SPECS
+            assert len(batch._prepared) <= plan_cache._MOST_SPECS
             seen.add(id(found))
     assert len(seen) > 6
 
@@ -103,7 +103,7 @@ def session(request):
 
 
 def scripts(session):
-    return [len(worker.library._scripts) for worker in session.transport.workers]
+    return [len(worker.plans._batches) for worker in session.transport.workers]
 
 
 def test_turns_with_other_scalars_and_bases_are_one_script(session):
@@ -167,6 +167,7 @@ def test_a_lost_array_under_a_known_script(session):
         np.testing.assert_array_equal(y.to_numpy(), expected)
 
 
+@pytest.mark.tier("test")
 def test_nothing_grows_over_many_batches(monkeypatch):
     monkeypatch.setattr(dnb.config, "flush_idle", 60.0)  # else a batch may leave in two parts
     with dnb.inprocess(1) as session:

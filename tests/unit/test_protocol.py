@@ -7,7 +7,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from distnb import testing
@@ -34,6 +34,7 @@ from distnb.wire.protocol import (
     Survey,
     Typed,
 )
+from tests.tiers import examples
 
 COUNT = st.integers(0, 1 << 40)
 SITE = st.just(0)  # engines need none
@@ -107,7 +108,7 @@ BATCHES = st.builds(Batch, COUNT, COUNT, st.lists(COMMANDS, max_size=4).map(tupl
 
 
 @given(BATCHES)
-@settings(max_examples=200)
+@examples(200)
 def test_round_trip(batch):
     found = decode(encode(batch))
     assert found == batch
@@ -197,14 +198,14 @@ def test_turns_of_a_loop_have_one_text():
         unpack(encode(Batch(k, 0, turn(first, factor, site))))
         for k, first, factor, site in [(1, 20, 0.5, 3), (2, 30, 1e9, 4)]
     )
-    assert one.text == other.text
+    assert one.normalised == other.normalised
     assert (one.handles, other.handles) == ((21, 20, 9, 22), (31, 30, 9, 32))
     assert (one.values, other.values) == (((0.5,), 0.5, 20), ((1e9,), 1e9, 30))
 
 
 def test_other_types_of_scalars_have_other_texts():
     texts = {
-        unpack(encode(Batch(1, 0, (Apply("add", (), (x,), None, (), 0),)))).text
+        unpack(encode(Batch(1, 0, (Apply("add", (), (x,), None, (), 0),)))).normalised
         for x in (True, 1, 1.0, 1j, Typed("<f8", 1.0), Typed("<f4", 1.0))
     }
     assert len(texts) == 6
@@ -324,7 +325,7 @@ def test_classes_are_named_by_the_message_as_they_are():
 
 
 @given(BATCHES, st.data())
-@settings(max_examples=300)
+@examples(300)
 def test_damaged_messages_do_no_harm(batch, data):
     """They raise, or give some data; they never run anything."""
     raw = bytearray(encode(batch))
@@ -394,7 +395,7 @@ def test_what_is_sent_needs_no_code():
     used = set()
     strings = []
     message = encode(Batch(1, 0, (create,)))
-    for part in (message, unpack(message).text):
+    for part in (message, unpack(message).normalised):
         for code, arg, _ in pickletools.genops(part):
             if isinstance(arg, str):
                 strings.append(arg)

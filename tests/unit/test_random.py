@@ -6,7 +6,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from distnb.geometry.axes import BlockCyclic
@@ -20,6 +20,7 @@ from distnb.ops.philox import (
     words_of,
 )
 from distnb.testing import axis_kinds, indices_of
+from tests.tiers import examples
 
 LOW = 2**32 - 1
 ONES = 2**64 - 1
@@ -121,7 +122,7 @@ def partitions(draw, n_max=3 * TILE):
 def test_any_partition_gives_the_same_numbers(kind, args, dtype):
     whole = numbers(3 * TILE, kind, args, dtype)
 
-    @settings(max_examples=25)
+    @examples(25)
     @given(partitions())
     def check(partition):
         n, runs = partition

@@ -2,7 +2,7 @@
 
 import pytest
 
-from distnb.client.session.recorder import Recorder
+from distnb.client.batching.recorder import Recorder
 from distnb.geometry.layout import default_layout
 from distnb.wire.protocol import Create, Describe, Free
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from distnb.measure.events import (
     CLASSES,
@@ -24,6 +24,7 @@ from distnb.widgets import TimeReport
 from distnb.widgets.drawing import matrices
 from distnb.widgets.drawing.bars import FRAME
 from distnb.widgets.times import account
+from tests.tiers import examples
 from tests.unit.pages import SVG, check_svg, contrast, marks, parse, rgb, table, text_rows
 from tests.unit.runs import MS, reports, span, step
 from tests.unit.runs import report as made
@@ -90,7 +91,7 @@ def ring(n, steps=9, line="In [12] line {}: t[:] = 0.2 * (a[1:-1, 1:-1] + a[1:-1
             )
             for s in range(steps)
         ],
-        copy_speed=2e9,
+        memory_bandwidth=2e9,
     )
 
 
@@ -123,7 +124,7 @@ load balance         0.67  30.0 ms (most)  ██████▋     engines had
 that computed longest
 parallel efficiency 0.60 = 0.90 x 1.00 x 1.00 x 1.00 x 0.67 (mean compute / window; POP's: 0.67)
 load balance 0.67 = layout 0.67 x speed 1.00; about 1.2 times as fast as one engine; computing \
-touches 1.0 GB/s on each engine, 50 % of the speed of copying
+touches 1.0 GB/s on each engine, 50 % of the memory bandwidth
 
 waiting, in ms: the engine of the row waited for that of the column
 engine  0      1    sum
@@ -165,7 +166,7 @@ def golden():
             line="In [2] line 5: t[1:] = 2 * (t[1:] + t[1:])",
         ),
     ]
-    return made(steps, window=100, copy_speed=2e9)
+    return made(steps, window=100, memory_bandwidth=2e9)
 
 
 def test_golden_text():
@@ -262,7 +263,7 @@ def test_pages_stay_small(n, ops):
 
 
 @given(reports())
-@settings(max_examples=25)
+@examples(25)
 def test_any_run_can_be_shown(found):
     shown = TimeReport(found)
     parse(shown._repr_html_())

@@ -127,6 +127,7 @@ def test_every_method_and_function_shows_its_arguments_and_what_it_does():
             assert inspect.signature(thing), name
 
 
+@pytest.mark.tier("test")
 def test_a_users_code_runs():
     rng = np.random.default_rng(0)
     with dnb.inprocess(2):

@@ -166,7 +166,7 @@ def script(node, tmp_path):
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=250,
             check=False,
         )
         assert done.returncode == 0, done.stderr

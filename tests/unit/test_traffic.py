@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import distnb as dnb
@@ -18,7 +18,7 @@ from distnb.geometry.layout import (
 )
 from distnb.geometry.views import Placed, View
 from distnb.plans.traffic import (
-    held,
+    counts,
     pairs,
     reduction,
     traffic,
@@ -26,6 +26,7 @@ from distnb.plans.traffic import (
 from distnb.plans.transfer import plan_apply
 from distnb.testing import layouts, placed, shapes
 from distnb.widgets import Cost
+from tests.tiers import examples
 
 SIZES = st.integers(1, 6)
 
@@ -61,7 +62,7 @@ def check(out, operand, size):
     assert np.count_nonzero(table) == messages
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.data(), shapes(3), SIZES)
 def test_totals_are_the_sums_over_all_plans(data, shape, size):
     out, operand = data.draw(placed(shape, size, broadcast=False)), data.draw(placed(shape, size))
@@ -71,7 +72,7 @@ def test_totals_are_the_sums_over_all_plans(data, shape, size):
 @given(st.data(), shapes(3), SIZES)
 def test_what_is_held(data, shape, size):
     operand = data.draw(placed(shape, size))
-    assert held(operand, size).tolist() == [operand.held(r) for r in range(size)]
+    assert counts(operand, size).tolist() == [operand.held(r) for r in range(size)]
 
 
 @given(st.data(), shapes(3), SIZES)
@@ -152,6 +153,7 @@ def test_bounds_of_messages_are_bounds(data, dist):
 # -- The cost of a move ----------------------------------------------------------------------------
 
 
+@pytest.mark.tier("test")
 def test_cost_is_what_redistribution_sends(monkeypatch):
     monkeypatch.setattr(dnb.config, "shared", 0)  # what is lent is not sent
     with dnb.inprocess(4) as session:
@@ -209,6 +211,7 @@ def test_what_would_take_too_long_is_not_told():
     assert copies.sent.sum() == copies.bytes == copies.received[-1] > 0
 
 
+@pytest.mark.tier("test")
 def test_cost_of_an_array_in_the_notebook(monkeypatch):
     monkeypatch.setattr(dnb.config, "cutoff", 1000)
     with dnb.inprocess(2), pytest.raises(dnb.LayoutError, match="cost: got an array in the note"):

@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from distnb.geometry.axes import (
@@ -26,7 +26,7 @@ from distnb.geometry.layout import (
 from distnb.geometry.views import Placed, View, follow
 from distnb.plans.transfer import (
     LOCAL,
-    Lending,
+    ZeroCopy,
     group,
     part_of,
     plan_apply,
@@ -43,6 +43,7 @@ from distnb.testing import (
     simulate_apply,
     view_of,
 )
+from tests.tiers import examples
 
 SIZES = range(1, 8)
 
@@ -71,12 +72,12 @@ def numpys(operands, bases):
     return result
 
 
-def check_apply(operands, size, lending=None):
+def check_apply(operands, size, zero_copy=None):
     """The simulated ranks end with NumPy's result, in the view and around it."""
     bases = [numbered(p, 100 * j) for j, p in enumerate(operands)]
     expected = local_parts(numpys(operands, bases), operands[0], size)
     for part, wanted in zip(
-        simulate_apply(weigh, operands, bases, size, lending), expected, strict=True
+        simulate_apply(weigh, operands, bases, size, zero_copy), expected, strict=True
     ):
         assert (part is None) == (wanted is None)
         if part is not None:
@@ -127,25 +128,27 @@ def shifted(draw, operand):
 # Elementwise operations give NumPy's result
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(operations())
 def test_apply_is_numpy(operation):
     """Any output, any inputs: 0-d to 4-d, empty parts, copies, one engine, grids, views."""
     check_apply(*operation)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(operations(), st.data())
 def test_lent_is_numpy(operation, data):
     """What is read in the memory of others of a node is what they would send."""
     operands, size = operation
     ranks = data.draw(st.frozensets(st.integers(0, size - 1)))
     least = tuple(data.draw(st.integers(0, 3)) for _ in operands[1:])
-    lending = Lending(ranks, least)
-    check_apply(operands, size, lending)
-    plans = [plan_apply(r, operands[0], tuple(operands[1:]), lending) for r in range(size)]
-    sent = {(r, m.peer, m.operand, m.lent) for r, p in enumerate(plans) for m in p.sends}
-    received = {(m.peer, r, m.operand, m.lent) for r, p in enumerate(plans) for m in p.receives}
+    zero_copy = ZeroCopy(ranks, least)
+    check_apply(operands, size, zero_copy)
+    plans = [plan_apply(r, operands[0], tuple(operands[1:]), zero_copy) for r in range(size)]
+    sent = {(r, m.peer, m.operand, m.zero_copy) for r, p in enumerate(plans) for m in p.sends}
+    received = {
+        (m.peer, r, m.operand, m.zero_copy) for r, p in enumerate(plans) for m in p.receives
+    }
     assert sent == received
 
 
@@ -235,7 +238,7 @@ def test_apply_on_hardly_anything(shape, size):
 # What a plan promises
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(operations())
 def test_pieces_partition_the_output(operation):
     """On each rank the pieces together are what it owns of the output, each element once."""
@@ -255,7 +258,7 @@ def test_pieces_partition_the_output(operation):
         assert np.array_equal(times, local_parts(inside, out, size)[rank] * (out.held(rank) > 0))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(operations())
 def test_sends_match_receives(operation):
     """Of every operand a rank sends a peer one message at most, and the peer receives just that."""
@@ -269,7 +272,7 @@ def test_sends_match_receives(operation):
     assert len({message[:3] for message in sent}) == len(sent)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(operations())
 def test_ready_pieces_come_first(operation):
     """The first ``ready`` pieces need no message, each other one does; all messages are needed."""
@@ -281,7 +284,7 @@ def test_ready_pieces_come_first(operation):
         assert set().union(*remote) == set(range(len(plan.receives)))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(operations(3, 5, 2))
 def test_messages_hold_what_is_missing_and_no_more(operation):
     """Over all peers a rank gets each element of a base that it needs and lacks exactly once."""
@@ -296,7 +299,7 @@ def test_messages_hold_what_is_missing_and_no_more(operation):
         assert got.get((rank, j), 0) == len({int(number[index]) for index in missing})
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.data(), st.integers(1, 7), shapes(3))
 def test_a_result_that_follows_a_view_exactly_needs_no_message(data, size, shape):
     operand = data.draw(placed(shape, size))
@@ -314,7 +317,7 @@ def assert_aligned(operands, size):
         assert plan.ready == (0 if owned is None else prod(len(s) for s in owned))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.data(), st.integers(1, 7), shapes(4))
 def test_equal_operands_need_no_message(data, size, shape):
     """Bases of one layout, seen through one view."""
@@ -470,7 +473,7 @@ def gathered(operand, base, size):
     return dense, times
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.data(), st.integers(1, 7), shapes(4))
 def test_parts_make_up_the_view_each_element_once(data, size, shape):
     operand = data.draw(placed(shape, size))
@@ -480,7 +483,7 @@ def test_parts_make_up_the_view_each_element_once(data, size, shape):
     assert (times == 1).all()
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.data(), st.integers(1, 7), shapes(4))
 def test_parts_scatter_to_all_copies(data, size, shape):
     """Through ``part_of`` a dense array reaches every copy of the view, and nothing else."""
@@ -555,7 +558,7 @@ def check_reduce(operand, dropped, size):
     assert covered.all() or 0 in operand.view.shape
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.data(), st.integers(1, 7), shapes(4, 5))
 def test_reduce_is_numpy(data, size, shape):
     """Any view, summed over any of its axes: none, some, all."""

@@ -156,14 +156,14 @@ def check_owners(placed, axes=None, limit=(20, 20)):
         assert placed.owner(index) in where[cell].engines
         if not where[cell].shared and len(where[cell].engines) == 1:
             assert where[cell].engines == (placed.owner(index),)
-    if pic.window is None:
+    if pic.touched is None:
         assert all(set(box.engines) == ranks for box, ranks in found.items())
     else:
         for box, ranks in found.items():
             covered = touched.issuperset(cells(box))
             assert set(box.engines) == ranks if covered else set(box.engines) >= ranks
-        assert touched == set(product(*pic.window))
-        assert all(list(t) == sorted(t) for t in pic.window)
+        assert touched == set(product(*pic.touched))
+        assert all(list(t) == sorted(t) for t in pic.touched)
 
 
 @st.composite
@@ -267,7 +267,7 @@ def test_boxes_agree_with_owner_at_sample_points(placed):
         r, c = (at[a] if a >= 0 else 0 for a in where.axes)
         (box,) = (b for b in where.boxes if r in range(*b.rows) and c in range(*b.cols))
         assert placed.owner(index) in box.engines
-        assert not where.window or (r in where.window[0] and c in where.window[1])
+        assert not where.touched or (r in where.touched[0] and c in where.touched[1])
 
 
 @pytest.mark.parametrize("name", ["many cyclic", "2-d cyclic", "3-d"])
@@ -478,7 +478,7 @@ def test_plot_draws_every_box(placed, pyplot):
         assert (box.cols[0], box.rows[0], box.cols[1], box.rows[1]) in drawn
     title = " ".join(ax.get_title(loc="left").split())
     assert str(placed.shape) in title
-    if pic.window is not None:
+    if pic.touched is not None:
         assert f"a view of it: {spell_view(placed)}" in title
 
 

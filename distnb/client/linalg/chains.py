@@ -8,13 +8,14 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.linalg import contractions, factorizations, products
-from distnb.client.linalg.factorization_commands import operands
+from distnb.client.linalg.matrix_commands import operands
 from distnb.client.record.array import Array, create
+from distnb.client.record.eager import delivered
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import assign
 from distnb.client.shape.reshaping import reshape
 from distnb.client.shape.viewing import moveaxis
 from distnb.common.errors import explain
@@ -41,7 +42,7 @@ __all__ = [
 
 
 @stands_for(np.linalg.multi_dot)
-def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Array:
+def multi_dot(arrays: Sequence[Any], *, out: Array | None = None) -> Array:
     """Multiply several matrices in the order that needs the fewest multiplications.
 
     The first and the last may be vectors.
@@ -58,10 +59,7 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Array:
     lengths += [x.shape[0] for x in found[1:]]
     lengths.append(found[-1].shape[1] if found[-1].ndim == 2 else 1)
     result = _multiply(found, _splits(lengths), 0, len(found) - 1)
-    if out is None:
-        return result
-    assign(out, result)
-    return out
+    return delivered(result, out)
 
 
 def _splits(n: Sequence[int]) -> dict[tuple[int, int], int]:
@@ -91,7 +89,7 @@ def _multiply(arrays: Sequence[Array], best: dict[tuple[int, int], int], i: int,
 
 
 @stands_for(np.linalg.tensorinv)
-def tensorinv(a: Any, ind: int = 2) -> Array:
+def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     """Return the inverse with respect to ``tensordot`` over ``ind`` axes."""
     (x,) = operands(a)
     if ind <= 0:
@@ -102,7 +100,7 @@ def tensorinv(a: Any, ind: int = 2) -> Array:
 
 
 @stands_for(np.linalg.tensorsolve)
-def tensorsolve(a: Any, b: Any, axes: Any = None) -> Array:
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """Solve ``tensordot(a, x, x.ndim) == b``; ``axes`` of ``a`` are moved to its end first."""
     x, y = operands(a, b)
     moved = [one_axis(d, x.ndim) for d in axes or ()]
@@ -121,7 +119,12 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Array:
 
 @stands_for(np.cross)
 def cross_(
-    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
+    a: ArrayLike,
+    b: ArrayLike,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
 ) -> Array:
     """Return the cross product of vectors of three numbers, as ``numpy.cross``."""
     if axis is not None:
@@ -178,7 +181,7 @@ def _stacked(parts: Sequence[Array], axis: int) -> Array:
 
 
 @stands_for(np.linalg.cross)
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """Return the cross product of vectors of three numbers along an axis."""
     x, y = operands(x1, x2)
     if x.shape[axis] != 3 or y.shape[axis] != 3:
@@ -190,25 +193,25 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
 
 
 @stands_for(np.linalg.diagonal)
-def diagonal(x: Any, /, *, offset: int = 0) -> Array:
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
     """Return a copy of the diagonals of the matrices in the last two axes."""
     return contractions.diagonal(x, offset, -2, -1)
 
 
 @stands_for(np.linalg.trace)
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:
     """Sum the diagonals of the matrices in the last two axes."""
     return contractions.trace(x, offset, -2, -1, dtype)
 
 
 @stands_for(np.linalg.matmul)
-def matmul(x1: Any, x2: Any, /) -> Array:
+def matmul(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Multiply matrices, as :func:`distnb.matmul`."""
     return products.matmul(x1, x2)
 
 
 @stands_for(np.linalg.outer)
-def outer(x1: Any, x2: Any, /) -> Array:
+def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Multiply each element of one vector with each of another."""
     x, y = operands(x1, x2)
     if x.ndim != 1 or y.ndim != 1:
@@ -220,20 +223,20 @@ def outer(x1: Any, x2: Any, /) -> Array:
 
 
 @stands_for(np.linalg.tensordot)
-def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
+def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: contractions.SummedAxes = 2) -> Array:
     """Sum products over axes of two arrays, as :func:`distnb.tensordot`."""
     return contractions.tensordot(x1, x2, axes)
 
 
 @stands_for(np.linalg.vecdot)
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """Sum the products of (the conjugate of) vectors along an axis."""
     return products.vecdot(x1, x2, axis=axis)
 
 
 @stands_for(np.matrix_transpose)
 @stands_for(np.linalg.matrix_transpose)
-def matrix_transpose(x: Any, /) -> Array:
+def matrix_transpose(x: ArrayLike, /) -> Array:
     """Return the view with the last two axes exchanged."""
     (found,) = operands(x)
     return found.mT

@@ -11,10 +11,10 @@ from math import prod
 
 import numpy as np
 
-from distnb.client.linalg.factorization_commands import in_layout, local
+from distnb.client.linalg.matrix_commands import local
 from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import all_here, fits, watched
-from distnb.client.record.operations import as_dist, elementwise, settled
+from distnb.client.record.operations import as_dist, elementwise, in_layout, settled
 from distnb.client.record.reducing import reduce
 from distnb.geometry.axes import Block, Whole
 from distnb.geometry.layout import (

@@ -8,23 +8,26 @@ gets the result.
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import SupportsIndex, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.linalg.contraction_commands import contract
-from distnb.client.linalg.factorization_commands import in_layout, local, operands
+from distnb.client.linalg.matrix_commands import local, operands
 from distnb.client.math.reductions import sum_
 from distnb.client.record.array import Array
 from distnb.client.record.creation import arange
+from distnb.client.record.eager import delivered
 from distnb.client.record.host_arrays import all_here, fits, watched
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
     as_dist,
-    assign,
     elementwise,
+    in_layout,
     settled,
 )
 from distnb.client.shape.reshaping import reshape
@@ -43,11 +46,14 @@ from distnb.geometry.layout import (
 )
 from distnb.geometry.views import follow
 
+#: Axis that are summed: the last so many and the first so many, or some of either operand.
+SummedAxes: TypeAlias = int | Sequence[int] | Sequence[Sequence[int]]
+
 __all__ = ["diagonal", "inner", "kron", "outer", "tensordot", "trace", "vdot"]
 
 
 @stands_for(np.tensordot)
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
+def tensordot(a: ArrayLike, b: ArrayLike, axes: SummedAxes = 2) -> Array:
     """Sum products over axes of two arrays, as ``numpy.tensordot``.
 
     Examples
@@ -74,7 +80,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
     return _contract(x, ia, y, ib, tuple(i for i in ia + ib if (i in ia) != (i in ib)))
 
 
-def _summed(axes: Any) -> tuple[list[int], list[int]]:
+def _summed(axes: SummedAxes) -> tuple[list[int], list[int]]:
     """Return the axes of either operand that are summed."""
     if not np.iterable(axes):
         n = operator.index(axes)
@@ -83,7 +89,7 @@ def _summed(axes: Any) -> tuple[list[int], list[int]]:
     return ([*left] if np.iterable(left) else [left]), ([*right] if np.iterable(right) else [right])
 
 
-def _axis(d: Any, x: Array) -> int:
+def _axis(d: SupportsIndex, x: Array) -> int:
     d = operator.index(d)
     if not -x.ndim <= d < x.ndim:
         raise IndexError(explain("axis", d, f"one of an array with {x.ndim}", "see axes="))
@@ -97,7 +103,7 @@ def _contract(x: Array, ia: Ints, y: Array, ib: Ints, io: Ints) -> Array:
 
 
 @stands_for(np.inner)
-def inner(a: Any, b: Any, /) -> Array:
+def inner(a: ArrayLike, b: ArrayLike, /) -> Array:
     """Sum products over the last axes of two arrays, as ``numpy.inner``."""
     x, y = operands(a, b)
     if 0 in (x.ndim, y.ndim):
@@ -106,7 +112,7 @@ def inner(a: Any, b: Any, /) -> Array:
 
 
 @stands_for(np.vdot)
-def vdot(a: Any, b: Any, /) -> Array:
+def vdot(a: ArrayLike, b: ArrayLike, /) -> Array:
     """Sum the products of the conjugate of all elements with those of another array."""
     x, y = operands(a, b)
     if x.size != y.size:
@@ -119,21 +125,18 @@ def vdot(a: Any, b: Any, /) -> Array:
 
 
 @stands_for(np.outer)
-def outer(a: Any, b: Any, out: Any = None) -> Array:
+def outer(a: ArrayLike, b: ArrayLike, out: Array | None = None) -> Array:
     """Multiply each element of one array with each of another, as ``numpy.outer``.
 
     The result is split as the first operand, in rows; every engine gets the second.
     """
     x, y = (z if z.ndim == 1 else reshape(z, -1) for z in operands(a, b))
     found = contract(x, (0,), y, (1,), (0, 1))
-    if out is None:
-        return found
-    assign(out, found)
-    return out
+    return delivered(found, out)
 
 
 @stands_for(np.kron)
-def kron(a: Any, b: Any) -> Array:
+def kron(a: ArrayLike, b: ArrayLike) -> Array:
     """Return the Kronecker product: blocks of the second operand scaled by the first.
 
     It is split as the first operand, along its first axis; every engine gets the second.
@@ -159,9 +162,7 @@ def kron(a: Any, b: Any) -> Array:
 
 def _with_axes(x: Array, n: int) -> Array:
     """Return a view with leading axes of length 1, up to ``n`` axes."""
-    while x.ndim < n:
-        x = x.alias(x.dview.insert(0))
-    return x
+    return x if x.ndim >= n else x.alias(x.dview.of_ndim(n))
 
 
 def _along(d: int, n: int, axis: Axis, size: int) -> Layout:
@@ -174,7 +175,7 @@ def _along(d: int, n: int, axis: Axis, size: int) -> Layout:
 
 
 @stands_for(np.diagonal)
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """Return a copy of diagonals, as ``numpy.diagonal``: each element lies where its row does.
 
     A matrix of which both axes are split is brought into blocks of rows first.
@@ -212,7 +213,12 @@ def _main_diagonal(x: Array, k: int) -> Array:
 
 @stands_for(np.trace)
 def trace(
-    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+    a: ArrayLike,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
 ) -> Array:
     """Sum diagonals, as ``numpy.trace``."""
     found: Array = sum_(diagonal(a, offset, axis1, axis2), -1, dtype, out)

@@ -6,9 +6,11 @@ import operator
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.linalg.contractions import diagonal
 from distnb.client.math.scans import accumulate
+from distnb.client.record.arguments import Dist, Grid
 from distnb.client.record.array import Array, create, numeric
 from distnb.client.record.creation import (
     arange,
@@ -38,7 +40,7 @@ __all__ = ["diag", "tril", "triu"]
 # -- triangles -------------------------------------------------------------------------------------
 
 
-def _below(mask: Array, k: Any) -> Array:
+def _below(mask: Array, k: int) -> Array:
     """Fill an array of matrices: what is on or below a diagonal is true."""
     n, m = mask.shape[-2:]
     row, column = (arange(size, dist="replicated", session=mask.session) for size in (n, m))
@@ -46,7 +48,7 @@ def _below(mask: Array, k: Any) -> Array:
     return mask
 
 
-def _triangle(m: Any, k: Any, upper: bool) -> Array:
+def _triangle(m: ArrayLike, k: int, upper: bool) -> Array:
     """Return a copy with zeros on one side of a diagonal; the mask is never stored."""
     x = asarray(m)
     if not x.ndim:
@@ -59,13 +61,13 @@ def _triangle(m: Any, k: Any, upper: bool) -> Array:
 
 
 @stands_for(np.tril)
-def tril(m: Any, k: int = 0) -> Array:
+def tril(m: ArrayLike, k: int = 0) -> Array:
     """Return a copy with zeros above a diagonal, as ``numpy.tril``; it lies as the array."""
     return _triangle(m, k, False)
 
 
 @stands_for(np.triu)
-def triu(m: Any, k: int = 0) -> Array:
+def triu(m: ArrayLike, k: int = 0) -> Array:
     """Return a copy with zeros below a diagonal, as ``numpy.triu``; it lies as the array."""
     return _triangle(m, k, True)
 
@@ -75,10 +77,10 @@ def tri(
     N: int,  # noqa: N803 - NumPy's name
     M: int | None = None,  # noqa: N803
     k: int = 0,
-    dtype: Any = float,
+    dtype: DTypeLike = float,
     *,
-    dist: Any = None,
-    grid: Any = None,
+    dist: Dist = None,
+    grid: Grid = None,
     session: Session | None = None,
 ) -> Array:
     """Make a matrix with ones on and below a diagonal, as ``numpy.tri``."""
@@ -93,7 +95,7 @@ def tri(
 
 
 @stands_for(np.diag)
-def diag(v: Any, k: int = 0) -> Array:
+def diag(v: ArrayLike, k: int = 0) -> Array:
     """Return a diagonal of a matrix (a copy), or a matrix with a diagonal, as ``numpy.diag``."""
     x = asarray(v)
     if x.ndim == 2:
@@ -118,13 +120,13 @@ def _with_diagonal(x: Array, k: int) -> Array:
 
 
 @stands_for(np.diagflat)
-def diagflat(v: Any, k: int = 0) -> Array:
+def diagflat(v: ArrayLike, k: int = 0) -> Array:
     """Return a matrix with all elements of an array on a diagonal, as ``numpy.diagflat``."""
     return _with_diagonal(ravel(asarray(v)), operator.index(k))
 
 
 @stands_for(np.fill_diagonal)
-def fill_diagonal(a: Array, val: Any, wrap: bool = False) -> None:
+def fill_diagonal(a: Array, val: ArrayLike, wrap: bool = False) -> None:
     """Assign to the diagonal of an array in place, as ``numpy.fill_diagonal``.
 
     A mask tells where it is, which is never stored; a diagonal of values meets the rows it is for.
@@ -136,13 +138,14 @@ def fill_diagonal(a: Array, val: Any, wrap: bool = False) -> None:
     columns = a.shape[1]
     blocks = range(0, a.shape[0], columns + 1) if wrap and a.ndim == 2 and columns else (0,)
     n = sum(min(columns, a.shape[0] - low) for low in blocks)
-    values = val if np.ndim(val) == 0 else resize(asarray(val, session=a.session), n)
+    one = np.ndim(val) == 0
+    values: Any = val if one else resize(asarray(val, session=a.session), n)
     done = 0
     for low in blocks:
         part = a[low : low + columns]
         few = min(part.shape[:2])
         part = part[:few, :few]
-        _fill(part, values if np.ndim(val) == 0 else values[done : done + few])
+        _fill(part, values if one else values[done : done + few])
         done += few
 
 
@@ -170,7 +173,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
 
 
 @stands_for(np.diag_indices_from)
-def diag_indices_from(arr: Any) -> tuple[Array, ...]:
+def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     """Return the indices of the diagonal of an array, as NumPy's."""
     x = asarray(arr)
     if x.ndim < 2:
@@ -180,7 +183,7 @@ def diag_indices_from(arr: Any) -> tuple[Array, ...]:
     return (arange(x.shape[0], session=x.session),) * x.ndim
 
 
-def _matrix(arr: Any) -> Array:
+def _matrix(arr: Array) -> Array:
     """Return an array that is a matrix."""
     if arr.ndim != 2:
         raise ValueError("input array must be 2-d")
@@ -198,13 +201,13 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
 
 
 @stands_for(np.tril_indices_from)
-def tril_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
+def tril_indices_from(arr: Array, k: int = 0) -> tuple[Array, ...]:
     """Return the indices of the lower triangle of an array, as ``numpy.tril_indices_from``."""
     return tril_indices(_matrix(arr).shape[-2], k, arr.shape[-1])
 
 
 @stands_for(np.triu_indices_from)
-def triu_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
+def triu_indices_from(arr: Array, k: int = 0) -> tuple[Array, ...]:
     """Return the indices of the upper triangle of an array, as ``numpy.triu_indices_from``."""
     return triu_indices(_matrix(arr).shape[-2], k, arr.shape[-1])
 
@@ -213,7 +216,7 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
 
 
 @stands_for(np.vander)
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:  # noqa: N803
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:  # noqa: N803
     """Return the matrix of powers of numbers, as ``numpy.vander``; rows lie as the numbers do."""
     numbers = asarray(x)
     if numbers.ndim != 1:

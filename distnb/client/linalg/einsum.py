@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from distnb.client.linalg.contraction_commands import add_up, contract
 from distnb.client.linalg.contractions import diagonal
-from distnb.client.linalg.factorization_commands import operands
+from distnb.client.linalg.matrix_commands import operands
 from distnb.client.record.array import Array
+from distnb.client.record.eager import delivered
 from distnb.client.record.host_arrays import all_here, watched
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import assign, elementwise, settled
+from distnb.client.record.operations import elementwise, settled
 from distnb.common.errors import explain
 
 __all__ = ["einsum", "einsum_path"]
@@ -24,11 +26,11 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 @stands_for(np.einsum)
 def einsum(
     *operands_: Any,
-    out: Any = None,
-    dtype: Any = None,
-    order: Any = "K",
+    out: Array | None = None,
+    dtype: DTypeLike | None = None,
+    order: str = "K",
     casting: str = "safe",
-    optimize: Any = True,
+    optimize: bool | str | Sequence[Any] = True,
 ) -> Array:
     """Sum products over axes that have letters, as ``numpy.einsum``.
 
@@ -56,14 +58,13 @@ def einsum(
         result = settled(arrays[0].session, np.array(found, order="C"))
     else:
         result = _on_engines(text, arrays, kind, optimize)
-    if out is None:
-        return result
-    assign(out, result)
-    return out
+    return delivered(result, out)
 
 
 @stands_for(np.einsum_path)
-def einsum_path(*operands_: Any, optimize: Any = "greedy", **options: Any) -> tuple[Any, str]:
+def einsum_path(
+    *operands_: Any, optimize: bool | str | Sequence[Any] = "greedy", **options: Any
+) -> tuple[Any, str]:
     """Return NumPy's order of contraction for shapes, and a text about it."""
     text, arrays = _given(operands_)
     return np.einsum_path(text, *map(_stand_in, arrays), optimize=optimize, **options)
@@ -98,7 +99,9 @@ class _Term(NamedTuple):
     labels: str
 
 
-def _on_engines(text: str, arrays: Sequence[Array], dtype: np.dtype, optimize: Any) -> Array:
+def _on_engines(
+    text: str, arrays: Sequence[Array], dtype: np.dtype, optimize: bool | str | Sequence[Any]
+) -> Array:
     path = np.einsum_path(text, *map(_stand_in, arrays), optimize=optimize or "greedy")[0]
     ins, out = _letters(text, arrays)
     terms = [
@@ -111,7 +114,7 @@ def _on_engines(text: str, arrays: Sequence[Array], dtype: np.dtype, optimize: A
             wanted = set(out).union(*(t.labels for t in (*terms, *group[2:])))
             group[:2] = [_pair(group[0], group[1], wanted)]
         terms.append(group[0])
-    last = _alone(terms[0], set(out))
+    last = _reduced(terms[0], set(out))
     return last.x.transpose([last.labels.index(c) for c in out])
 
 
@@ -133,7 +136,7 @@ def _letters(text: str, arrays: Sequence[Array]) -> tuple[list[str], str]:
     return full, out.replace("...", spare)
 
 
-def _alone(term: _Term, wanted: set[str]) -> _Term:
+def _reduced(term: _Term, wanted: set[str]) -> _Term:
     """Take diagonals of letters that come twice, and sum over those that nobody wants."""
     x, labels = term
     for c in sorted(set(labels)):
@@ -151,9 +154,9 @@ def _alone(term: _Term, wanted: set[str]) -> _Term:
 
 def _pair(a: _Term, b: _Term, wanted: set[str]) -> _Term:
     """Multiply two operands, and sum over what nobody wants any more."""
-    a, b = _alone(a, wanted | set(b.labels)), _alone(b, wanted | set(a.labels))
+    a, b = _reduced(a, wanted | set(b.labels)), _reduced(b, wanted | set(a.labels))
     a, b = _narrow(a, b), _narrow(b, a)
-    a, b = _alone(a, wanted | set(b.labels)), _alone(b, wanted | set(a.labels))
+    a, b = _reduced(a, wanted | set(b.labels)), _reduced(b, wanted | set(a.labels))
     out = "".join(dict.fromkeys(c for c in a.labels + b.labels if c in wanted))
     if set(a.labels) == set(b.labels) == set(out):
         order = [b.labels.index(c) for c in a.labels]

@@ -1,10 +1,10 @@
-"""Where matrices are factored: which engine does what, and in which layout the results lie.
+"""How matrices are factored: which engine does what, and in which layout the results lie.
 
 There are three cases, told apart by specs alone:
 
 - stacks of matrices: the stack is split, every engine works on its matrices;
 - matrices that an engine (or every engine) holds whole: where they are;
-- other matrices: tall ones in blocks of rows, if there is a way; else one engine works alone, with
+- other matrices: tall ones in blocks of rows, if there is a way; else a single engine works, with
   all cores of its node, as long as the matrix is not larger than ``config.alone`` (``ON_NODE``
   times that for LU where all engines share a node). For larger ones there is ScaLAPACK, where it is
   installed, and else :mod:`distnb.client.linalg.panel_commands`.
@@ -18,20 +18,20 @@ from typing import Any
 
 import numpy as np
 
+from distnb.client.linalg.matrix_commands import collective, local, rows
+from distnb.client.linalg.scalapack_commands import ROUTINES
 from distnb.client.record.array import Array, create
-from distnb.client.record.creation import asarray
 from distnb.client.record.host_arrays import all_here, watched
 from distnb.client.record.operations import (
     as_dist,
     broadcast,
-    check_session,
     copied,
+    in_layout,
     settled,
 )
 from distnb.common.config import config
-from distnb.geometry.axes import Block, Whole
+from distnb.geometry.axes import Whole
 from distnb.geometry.layout import (
-    Grid,
     Ints,
     Layout,
     default_layout,
@@ -40,17 +40,10 @@ from distnb.geometry.layout import (
 )
 from distnb.geometry.views import follow
 from distnb.ops import matrix_functions
-from distnb.wire.protocol import Collective
 
 __all__ = [
-    "LIBRARY",
     "ON_NODE",
-    "collective",
     "factored",
-    "in_layout",
-    "local",
-    "operands",
-    "rows",
     "tall",
     "too_large",
     "triangles",
@@ -64,20 +57,8 @@ SPECTRAL = 16
 ON_NODE = 16
 #: How the results of a matrix are found where it is split.
 Way = Callable[..., Sequence[Array]]
-#: Name of a function -> how a library finds its results, from what is given to the function; None
-#: where it has no way. (:mod:`distnb.client.linalg.scalapack_commands` fills it.)
-LIBRARY: dict[str, Callable[..., Sequence[Array] | None]] = {}
-#: Elements of an engine's part up to which the library can count in a workspace.
+#: Elements of an engine's part up to which ScaLAPACK can count in a workspace.
 _COUNTED = 1 << 29
-
-
-def operands(*given: Any) -> tuple[Array, ...]:
-    """Return array-likes as arrays of one session."""
-    known = [x for x in given if isinstance(x, Array)]
-    session = known[0].session if known else asarray(given[0]).session
-    for x in known:
-        check_session(x, session)
-    return tuple(asarray(x, session=session) for x in given)
 
 
 def factored(
@@ -112,23 +93,23 @@ def factored(
         found = local(name, ins, args, layout, [layout_like(layout, s) for s, _ in specs], specs)
     elif in_rows is not None and tall(ins[0]):
         found = in_rows(*ins)
-    elif (ready := _by_library(name, ins, args)) is not None:
+    elif (ready := _by_scalapack(name, ins, args)) is not None:
         found = ready
     elif large is not None and too_large(ins[0], patience):
         found = large(*ins)
     else:
-        found = _alone(name, ins, args, specs)
+        found = _on_single_engine(name, ins, args, specs)
     return tuple(_finished(f, s, len(stack)) for f, s in zip(found, specs, strict=True))
 
 
-def _by_library(name: str, ins: Sequence[Array], args: tuple[Any, ...]) -> Sequence[Array] | None:
-    """Return the results that a library finds, if the engines have it and it pays."""
+def _by_scalapack(name: str, ins: Sequence[Array], args: tuple[Any, ...]) -> Sequence[Array] | None:
+    """Return the results that ScaLAPACK finds, if the engines have it and it pays."""
     session = ins[0].session
     served = all(0 < a.get("scalapack", 0) <= config.scalapack for a in session.transport.about)
     counted = max(x.size for x in ins) <= _COUNTED * session.size
-    if not (served and counted and name in LIBRARY and too_large(ins[0])):
+    if not (served and counted and name in ROUTINES and too_large(ins[0])):
         return None
-    found = LIBRARY[name](*ins, *args)
+    found = ROUTINES[name](*ins, *args)
     return found and [in_layout(f, _spread(f)) if _is_whole(f) else f for f in found]
 
 
@@ -143,15 +124,13 @@ def _on_node(x: Array) -> bool:
 
 
 def too_large(x: Array, patience: int = 1) -> bool:
-    """Tell whether a matrix is too large for one engine to factor it alone."""
+    """Tell whether a matrix is too large for a single engine to factor."""
     return x.size * matrix_functions.work_dtype(x.dtype).itemsize > patience * config.alone
 
 
 def _without(x: Array, n: int) -> Array:
     """Return a view without ``n`` leading axes of length 1."""
-    for _ in range(n):
-        x = x.alias(x.dview.fix(0, 0))
-    return x
+    return x.alias(x.dview.of_ndim(x.ndim - n)) if n else x
 
 
 def _finished(x: Array, spec: matrix_functions.Spec, n: int) -> Array:
@@ -159,9 +138,7 @@ def _finished(x: Array, spec: matrix_functions.Spec, n: int) -> Array:
     if not _is_whole(x):
         x = copied(x, spec[1], _spread(x))
     x = x if x.dtype == spec[1] else x.astype(spec[1])
-    for _ in range(n):
-        x = x.alias(x.dview.insert(0))
-    return x
+    return x.alias(x.dview.of_ndim(x.ndim + n)) if n else x
 
 
 def _is_whole(x: Array) -> bool:
@@ -171,41 +148,6 @@ def _is_whole(x: Array) -> bool:
 def layout_like(layout: Layout, shape: Ints) -> Layout:
     """Return the layout of an array that the engines of an unsplit one hold whole."""
     return Layout(layout.grid, (Whole(),) * len(shape), (-1,) * len(shape))
-
-
-def local(
-    name: str,
-    ins: Sequence[Array],
-    args: tuple[Any, ...],
-    layout: Layout | None,
-    outs: Sequence[Layout],
-    specs: Sequence[matrix_functions.Spec],
-) -> tuple[Array, ...]:
-    """Record a function of what each engine holds of operands that are brought into a layout.
-
-    None: they are in place.
-    """
-    session = ins[0].session
-    made = tuple(
-        create(session, shape, dtype, where, ("empty",))
-        for (shape, dtype), where in zip(specs, outs, strict=True)
-    )
-    brought = ins if layout is None else [in_layout(x, layout) for x in ins]
-    collective(name, made, brought, args)
-    return made
-
-
-def collective(op: str, outs: Sequence[Array], ins: Sequence[Array], args: tuple[Any, ...]) -> None:
-    """Record a command on whole bases."""
-    session = outs[0].session
-    written, read = (tuple(x.operand for x in xs) for xs in (outs, ins))
-    session.record(Collective(op, written, read, args, session.site()))
-
-
-def in_layout(x: Array, layout: Layout, dtype: np.dtype | None = None) -> Array:
-    """Return a whole base with the elements of ``x`` in a layout: itself, or a copy."""
-    lies = x.dbase.layout == layout and _is_whole(x)
-    return x if lies and dtype in (None, x.dtype) else copied(x, dtype or x.dtype, layout)
 
 
 # -- stacks ------------------------------------------------------------------------------------
@@ -242,13 +184,13 @@ def _longer(layout: Layout, n: int) -> Layout:
 # -- one matrix --------------------------------------------------------------------------------
 
 
-def _alone(
+def _on_single_engine(
     name: str,
     ins: Sequence[Array],
     args: tuple[Any, ...],
     specs: Sequence[matrix_functions.Spec],
 ) -> tuple[Array, ...]:
-    """Let one engine work, and spread its results: vectors to all engines, matrices by default."""
+    """Let a single engine work, and spread its results: vectors to all, matrices by default."""
     outs = [on_engine(len(shape), 0) for shape, _ in specs]
     found = local(name, ins, args, on_engine(2, 0), outs, specs)
     return tuple(copied(f, f.dtype, _spread(f)) for f in found)
@@ -264,11 +206,6 @@ def tall(x: Array) -> bool:
     """Tell whether each engine gets at least a square of a matrix that is split in rows."""
     m, n = x.shape
     return m >= n * x.session.size and n > 0
-
-
-def rows(size: int) -> Layout:
-    """Return the layout of a matrix in blocks of rows."""
-    return Layout(Grid.of((size,)), (Block(), Whole()), (0, -1))
 
 
 def triangles(x: Array, with_q: bool) -> list[Array]:

@@ -1,4 +1,4 @@
-"""Factors, equations and eigenvalues of matrices and stacks of them, as in ``numpy.linalg``.
+"""Factorizations, equations and eigenvalues of matrices and stacks of them, as in ``numpy.linalg``.
 
 Where what is done is told by :mod:`distnb.client.linalg.factorization_commands`. Results are
 NumPy's up to rounding, and up to the signs that factors leave open.
@@ -7,29 +7,29 @@ NumPy's up to rounding, and up to the signs that factors leave open.
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from distnb.client.linalg import panel_commands, qdwh, scalapack_commands  # noqa: F401 - the last one fills LIBRARY
+from distnb.client.linalg import panel_commands, qdwh
 from distnb.client.linalg.factorization_commands import (
     ON_NODE,
     SPECTRAL,
     factored,
-    operands,
     triangles,
 )
+from distnb.client.linalg.matrix_commands import operands
 from distnb.client.linalg.products import matmul as _matmul
 from distnb.client.math.ufuncs import where
+from distnb.client.record.arguments import NoValue
 from distnb.client.record.array import Array
 from distnb.client.record.creation import eye, zeros_like
-from distnb.client.record.namespace import FUNCTIONS, stands_for
-from distnb.client.record.operations import elementwise, settled
+from distnb.client.record.namespace import stands_for
 from distnb.client.shape.viewing import broadcast_to
 
 __all__ = [
     "cholesky",
-    "cond",
     "det",
     "eig",
     "eigh",
@@ -57,11 +57,11 @@ _EIGH: Any = type(np.linalg.eigh(_ONE))
 _SLOGDET: Any = type(np.linalg.slogdet(_ONE))
 
 
-# -- factors -----------------------------------------------------------------------------------
+# -- factorizations ----------------------------------------------------------------------------
 
 
 @stands_for(np.linalg.cholesky)
-def cholesky(a: Any, /, *, upper: bool = False) -> Array:
+def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
     """Return the Cholesky factor of a positive definite matrix, as ``numpy.linalg.cholesky``.
 
     Parameters
@@ -93,7 +93,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Array:
 
 
 @stands_for(np.linalg.qr)
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     """Factor matrices into Q with orthonormal columns and R, as ``numpy.linalg.qr``.
 
     A tall matrix stays in blocks of rows, and so does Q; every engine gets R. Sent are triangles of
@@ -130,7 +130,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 @stands_for(np.linalg.svd)
 def svd(
-    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+    a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
     """Return singular vectors and values, as ``numpy.linalg.svd``.
 
@@ -165,7 +165,7 @@ def _tall_svd(x: Array) -> list[Array]:
 
 
 @stands_for(np.linalg.svdvals)
-def svdvals(x: Any, /) -> Array:
+def svdvals(x: ArrayLike, /) -> Array:
     """Return the singular values, the largest first; every engine gets those of a matrix."""
     (x,) = operands(x)
     flat = x.mT if x.ndim >= 2 and x.shape[-2] < x.shape[-1] else x
@@ -177,7 +177,7 @@ def svdvals(x: Any, /) -> Array:
 
 
 @stands_for(np.linalg.eigh)
-def eigh(a: Any, UPLO: str = "L") -> Any:
+def eigh(a: ArrayLike, UPLO: str = "L") -> Any:
     """Return eigenvalues, in ascending order, and eigenvectors of Hermitian matrices."""
     return _EIGH(
         *factored("eigh", operands(a), (UPLO,), None, lambda x: qdwh.eigh(x, UPLO), SPECTRAL)
@@ -185,7 +185,7 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
 
 
 @stands_for(np.linalg.eigvalsh)
-def eigvalsh(a: Any, UPLO: str = "L") -> Array:
+def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
     """Return the eigenvalues of Hermitian matrices, in ascending order."""
 
     def large(x: Array) -> list[Array]:
@@ -195,7 +195,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Array:
 
 
 @stands_for(np.linalg.eig)
-def eig(a: Any) -> Any:
+def eig(a: ArrayLike) -> Any:
     """Return eigenvalues and right eigenvectors of square matrices, as ``numpy.linalg.eig``.
 
     They are real if all are, as in NumPy: so this function waits for the engines.
@@ -206,7 +206,7 @@ def eig(a: Any) -> Any:
 
 
 @stands_for(np.linalg.eigvals)
-def eigvals(a: Any) -> Array:
+def eigvals(a: ArrayLike) -> Array:
     """Return the eigenvalues of square matrices; real if all are, so it waits for the engines."""
     (x,) = operands(a)
     w = factored("eigvals", (x,))[0]
@@ -222,7 +222,7 @@ def _real(w: Array) -> bool:
 
 
 @stands_for(np.linalg.solve)
-def solve(a: Any, b: Any) -> Array:
+def solve(a: ArrayLike, b: ArrayLike) -> Array:
     """Solve systems of linear equations, as ``numpy.linalg.solve``.
 
     Parameters
@@ -255,19 +255,19 @@ def solve(a: Any, b: Any) -> Array:
 
 
 @stands_for(np.linalg.inv)
-def inv(a: Any) -> Array:
+def inv(a: ArrayLike) -> Array:
     """Return the inverse of square matrices; LinAlgError comes from the engines."""
     return factored("inv", operands(a), (), None, panel_commands.inv, on_node=ON_NODE)[0]
 
 
 @stands_for(np.linalg.det)
-def det(a: Any) -> Array:
+def det(a: ArrayLike) -> Array:
     """Return the determinant of square matrices."""
     return factored("det", operands(a), (), None, panel_commands.det, on_node=ON_NODE)[0]
 
 
 @stands_for(np.linalg.slogdet)
-def slogdet(a: Any) -> Any:
+def slogdet(a: ArrayLike) -> Any:
     """Return sign and logarithm of the absolute value of the determinant."""
     return _SLOGDET(
         *factored("slogdet", operands(a), (), None, panel_commands.slogdet, on_node=ON_NODE)
@@ -275,16 +275,15 @@ def slogdet(a: Any) -> Any:
 
 
 @stands_for(np.linalg.lstsq)
-def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, ...]:
+def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> tuple[Any, ...]:
     """Return solution, residuals, rank and singular values, as ``numpy.linalg.lstsq``.
 
     A tall matrix is factored in blocks of rows first. The rank is a number, and the shape of the
     residuals depends on it, so this function waits for the engines.
     """
     x, y = operands(a, b)
-    np.linalg.lstsq(
-        np.empty(x.shape[:2] + (0,) * (x.ndim - 2)), np.empty((0,) * y.ndim), rcond
-    ) if (x.ndim != 2 or y.ndim not in (1, 2)) else None
+    if x.ndim != 2 or y.ndim not in (1, 2):  # NumPy raises
+        np.linalg.lstsq(np.empty(x.shape[:2] + (0,) * (x.ndim - 2)), np.empty((0,) * y.ndim))
     if x.shape[0] != y.shape[0]:
         raise np.linalg.LinAlgError("Incompatible dimensions")
     columns = y if y.ndim == 2 else y.alias(y.dview.insert(1))
@@ -311,11 +310,18 @@ def _residuals(a: Array, x: Array, b: Array) -> Array:
 
 
 @stands_for(np.linalg.pinv)
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Array:
+def pinv(
+    a: ArrayLike,
+    rcond: ArrayLike | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: ArrayLike | NoValue | None = np._NoValue,
+) -> Array:
     """Return the Moore-Penrose pseudo-inverse, as ``numpy.linalg.pinv``: from singular vectors."""
     (x,) = operands(a)
-    np.linalg.pinv(np.empty((0,) * x.ndim, x.dtype), rcond, hermitian, rtol=rtol)  # checks
-    given = rcond if rcond is not None else rtol
+    numpys: Any = np.linalg.pinv  # does not know our arrays
+    numpys(np.empty((0,) * x.ndim, x.dtype), rcond, hermitian, rtol=rtol)  # checks
+    given: Any = rcond if rcond is not None else rtol
     if given is None or given is np._NoValue:
         given = max(x.shape[-2:]) * np.finfo(_inexact(x.dtype)).eps if rtol is None else 1e-15
     u, s, vh = svd(x.conj(), full_matrices=False)
@@ -326,7 +332,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
     return _matmul(vh.mT, _column(inverse) * u.mT)
 
 
-def _column(x: Any) -> Any:
+def _column(x: ArrayLike) -> Any:
     """Return array-like tolerances or values with one more axis."""
     if isinstance(x, Array):
         return x.alias(x.dview.insert(x.ndim))
@@ -338,7 +344,13 @@ def _inexact(dtype: np.dtype) -> np.dtype:
 
 
 @stands_for(np.linalg.matrix_rank)
-def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+def matrix_rank(
+    A: ArrayLike,
+    tol: ArrayLike | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: ArrayLike | None = None,
+) -> Array:
     """Return the number of singular values above a tolerance, as ``numpy.linalg.matrix_rank``."""
     (x,) = operands(A)
     if rtol is not None and tol is not None:
@@ -356,27 +368,8 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     return (s > cut).sum(axis=-1)
 
 
-@stands_for(np.linalg.cond)
-def cond(x: Any, p: Any = None) -> Array:
-    """Return the condition number, as ``numpy.linalg.cond``; infinite where it cannot be known."""
-    (a,) = operands(x)
-    if a.here is not None:
-        return settled(a.session, np.asarray(np.linalg.cond(a.here, p)))
-    if a.size == 0 and 0 in a.shape[-2:]:
-        raise np.linalg.LinAlgError("cond is not defined on empty arrays")
-    if p is None or p in (2, -2):
-        s = svdvals(a)
-        first, last = s[..., 0], s[..., -1]
-        found = last / first if p == -2 else first / last
-    else:
-        norm = FUNCTIONS[np.linalg.norm]
-        found = norm(a, p, axis=(-2, -1)) * norm(inv(a), p, axis=(-2, -1))
-    broken = elementwise("isnan", a).any(axis=(-2, -1))
-    return where(elementwise("isnan", found) & ~broken, np.inf, found)
-
-
 @stands_for(np.linalg.matrix_power)
-def matrix_power(a: Any, n: Any) -> Array:
+def matrix_power(a: ArrayLike, n: SupportsIndex) -> Array:
     """Raise square matrices to an integer power, by repeated squaring."""
     (x,) = operands(a)
     np.linalg.matrix_power(np.empty((0, *x.shape[-2:]) if x.ndim > 1 else x.shape, x.dtype), n)

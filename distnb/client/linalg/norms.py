@@ -1,13 +1,17 @@
-"""Norms of vectors and matrices: elementwise operations and reductions, or singular values."""
+"""Norms and condition numbers: elementwise operations and reductions, or singular values."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from distnb.client.linalg.factorization_commands import operands
-from distnb.client.linalg.factorizations import svdvals
+from distnb.client.linalg.factorizations import inv, svdvals
+from distnb.client.linalg.matrix_commands import operands
+from distnb.client.math.ufuncs import where
+from distnb.client.record.arguments import Axes
 from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import watched
 from distnb.client.record.indexing import some_axes
@@ -15,11 +19,13 @@ from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise, settled
 from distnb.common.errors import explain
 
-__all__ = ["matrix_norm", "norm", "vector_norm"]
+__all__ = ["cond", "matrix_norm", "norm", "vector_norm"]
 
 
 @stands_for(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Array:
+def norm(
+    x: ArrayLike, ord: float | str | None = None, axis: Axes = None, keepdims: bool = False
+) -> Array:
     """Return a norm of matrices or vectors, as ``numpy.linalg.norm``.
 
     Layouts are those of a reduction over the axes; the norms 2, -2 and 'nuc' of matrices are found
@@ -50,7 +56,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Ar
 
 
 @stands_for(np.linalg.vector_norm)
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Array:
+def vector_norm(
+    x: ArrayLike, /, *, axis: Axes = None, keepdims: bool = False, ord: float | str | None = 2
+) -> Array:
     """Return a norm of vectors along axes (None: of all elements)."""
     (a,) = operands(x)
     if a.here is not None:
@@ -61,12 +69,14 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
 
 @stands_for(np.linalg.matrix_norm)
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
+def matrix_norm(
+    x: ArrayLike, /, *, keepdims: bool = False, ord: float | str | None = "fro"
+) -> Array:
     """Return a norm of the matrices in the last two axes."""
     return norm(x, ord, (-2, -1), keepdims)
 
 
-def _here(a: Array, name: str, function: Any, *args: Any, **options: Any) -> Array:
+def _here(a: Array, name: str, function: Callable[..., Any], *args: Any, **options: Any) -> Array:
     return settled(a.session, np.asarray(watched(name, function, *args, **options)))
 
 
@@ -81,7 +91,7 @@ def _axes(axis: Any, ndim: int) -> tuple[Any, ...]:
         raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
 
 
-def _vector(a: Array, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Array:
+def _vector(a: Array, ord: float | str | None, axes: tuple[int, ...], keepdims: bool) -> Array:
     options: dict[str, Any] = {"axis": axes, "keepdims": keepdims}
     size = elementwise("absolute", a)
     if ord is None or ord in (2, "f", "fro"):
@@ -101,7 +111,7 @@ def _vector(a: Array, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Array:
     return elementwise("power", powers, 1 / np.asarray(ord, powers.dtype)[()])
 
 
-def _no_words(ord: Any) -> None:
+def _no_words(ord: float | str | None) -> None:
     if isinstance(ord, str):
         raise ValueError(f"Invalid norm order '{ord}' for vectors")
 
@@ -110,7 +120,7 @@ def _no_words(ord: Any) -> None:
 _SUMS = {1: (0, "max"), -1: (0, "min"), np.inf: (1, "max"), -np.inf: (1, "min")}
 
 
-def _matrix(a: Array, ord: Any, axes: tuple[Any, ...], keepdims: bool) -> Array:
+def _matrix(a: Array, ord: float | str | None, axes: tuple[Any, ...], keepdims: bool) -> Array:
     pair = tuple(some_axes(d, a.ndim)[0] for d in axes)
     if pair[0] == pair[1]:
         raise ValueError("Duplicate axes given.")
@@ -132,3 +142,21 @@ def _matrix(a: Array, ord: Any, axes: tuple[Any, ...], keepdims: bool) -> Array:
     else:
         raise ValueError("Invalid norm order for matrices.")
     return found if keepdims else found.squeeze(axis=pair)
+
+
+@stands_for(np.linalg.cond)
+def cond(x: ArrayLike, p: Literal["fro", "nuc"] | float | None = None) -> Array:
+    """Return the condition number, as ``numpy.linalg.cond``; infinite where it cannot be known."""
+    (a,) = operands(x)
+    if a.here is not None:
+        return settled(a.session, np.asarray(np.linalg.cond(a.here, p)))
+    if a.size == 0 and 0 in a.shape[-2:]:
+        raise np.linalg.LinAlgError("cond is not defined on empty arrays")
+    if p is None or p in (2, -2):
+        s = svdvals(a)
+        first, last = s[..., 0], s[..., -1]
+        found = last / first if p == -2 else first / last
+    else:
+        found = norm(a, p, axis=(-2, -1)) * norm(inv(a), p, axis=(-2, -1))
+    broken = elementwise("isnan", a).any(axis=(-2, -1))
+    return where(elementwise("isnan", found) & ~broken, np.inf, found)

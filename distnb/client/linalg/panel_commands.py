@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from distnb.client.linalg.contractions import diagonal
-from distnb.client.linalg.factorization_commands import collective, in_layout, rows
+from distnb.client.linalg.matrix_commands import collective, rows
 from distnb.client.math.reductions import prod
 from distnb.client.math.ufuncs import where
 from distnb.client.record.array import Array, create
 from distnb.client.record.creation import arange, eye
-from distnb.client.record.operations import copied, elementwise
+from distnb.client.record.operations import copied, elementwise, in_layout
 from distnb.geometry.axes import BlockCyclic, Whole
 from distnb.geometry.layout import Grid, Layout, replicated
 from distnb.ops import matrix_functions
@@ -28,7 +27,7 @@ __all__ = ["cholesky", "det", "inv", "qr", "slogdet", "solve"]
 #: Columns of a panel.
 WIDTH = 128
 
-Steps = Sequence[tuple[int, ...]]
+Panels = Sequence[tuple[int, ...]]
 
 
 class _Sweep:
@@ -47,13 +46,17 @@ class _Sweep:
         self.matrix = copied(x.T, self.dtype, layout)
         self.pivots = create(session, (k,), np.dtype(np.int64), replicated(1, size), ("empty",))
         self.beside = create(session, (self.n, WIDTH), self.dtype, layout, ("empty",))
-        self.steps: Steps = [(i, min(i + WIDTH, k)) for i in range(0, k, WIDTH)]
+        self.panels: Panels = [(i, min(i + WIDTH, k)) for i in range(0, k, WIDTH)]
 
     def run(
-        self, kind: str, followers: Sequence[Array] = (), more: Any = None, back: bool = False
+        self,
+        kind: str,
+        followers: Sequence[Array] = (),
+        more: bool | str | None = None,
+        back: bool = False,
     ) -> None:
         """Record all steps of a kind, from the last to the first if ``back``."""
-        steps = [(), *(reversed(self.steps) if back else self.steps), ()]
+        steps = [(), *(reversed(self.panels) if back else self.panels), ()]
         bases = [self.matrix, self.pivots, self.beside, *followers]
         now: list[Array] = []
         for step, following in pairwise(steps):
@@ -133,7 +136,7 @@ def logarithm(u: Array, swaps: Array) -> list[Array]:
     return [sign * _sign(swaps), elementwise("log", size).sum()]
 
 
-def _sign(swaps: Array) -> Any:
+def _sign(swaps: Array) -> Array:
     """Return -1 for an odd number of exchanges."""
     return prod(where(swaps, -1.0, 1.0))
 

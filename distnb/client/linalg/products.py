@@ -13,6 +13,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.linalg import grid_products
 from distnb.client.linalg.contraction_commands import (
@@ -22,16 +23,16 @@ from distnb.client.linalg.contraction_commands import (
     split,
     spread,
 )
-from distnb.client.linalg.factorization_commands import in_layout
 from distnb.client.linalg.grid_products import Way, multiply_parts
+from distnb.client.linalg.matrix_commands import operands
 from distnb.client.record.array import Array, create
-from distnb.client.record.creation import asarray
+from distnb.client.record.eager import Out, delivered
 from distnb.client.record.host_arrays import all_here, fits, watched
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
     as_dist,
-    check_session,
     elementwise,
+    in_layout,
     settled,
 )
 from distnb.client.record.reducing import reduce
@@ -43,7 +44,7 @@ __all__ = ["dot", "matmul", "matvec", "vecdot", "vecmat"]
 
 
 @stands_for(np.matmul)
-def matmul(x1: Any, x2: Any, out: Any = None, **options: Any) -> Array:
+def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Array:
     """Multiply matrices, as ``numpy.matmul``.
 
     The result is split as the operand that stays (rows or columns), or held by every engine when
@@ -52,11 +53,11 @@ def matmul(x1: Any, x2: Any, out: Any = None, **options: Any) -> Array:
     the first axis.
     """
     _no_options("matmul", options)
-    a, b = _operands(x1, x2)
+    a, b = operands(x1, x2)
     _check("matmul", a, b)
     dtype = np.matmul(np.empty((1, 1), a.dtype), np.empty((1, 1), b.dtype)).dtype
     if all_here((a, b), a.session) and _small(a, b, dtype):
-        return _into(
+        return delivered(
             settled(a.session, np.asarray(watched("matmul", np.matmul, a.here, b.here))), out
         )
     a, b = as_dist(a, a.session), as_dist(b, a.session)
@@ -70,34 +71,34 @@ def matmul(x1: Any, x2: Any, out: Any = None, **options: Any) -> Array:
         found = found.alias(found.dview.fix(found.ndim - 1, 0))
     if a.ndim == 1:
         found = found.alias(found.dview.fix(found.ndim - (1 if b.ndim == 1 else 2), 0))
-    return _into(found, out)
+    return delivered(found, out)
 
 
 @stands_for(np.dot)
-def dot(a: Any, b: Any, out: Any = None) -> Array:
+def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Array:
     """Multiply along the last axis of ``a`` and the last but one of ``b``, as ``numpy.dot``."""
-    x, y = _operands(a, b)
+    x, y = operands(a, b)
     if 0 in (x.ndim, y.ndim):
-        return _into(elementwise("multiply", x, y), out)
+        return delivered(elementwise("multiply", x, y), out)
     if max(x.ndim, y.ndim) > 2:
         _check("dot", x, y)
         last = y.ndim - 2 if y.ndim > 1 else 0
         ia = tuple(range(x.ndim))
         ib = tuple(ia[-1] if d == last else x.ndim + d for d in range(y.ndim))
         io = (*ia[:-1], *(i for i in ib if i != ia[-1]))
-        return _into(contract(x, ia, y, ib, io), out)
+        return delivered(contract(x, ia, y, ib, io), out)
     return matmul(x, y, out=out)
 
 
 @stands_for(np.vecdot)
-def vecdot(x1: Any, x2: Any, out: Any = None, axis: int = -1, **options: Any) -> Array:
+def vecdot(x1: ArrayLike, x2: ArrayLike, out: Out = None, axis: int = -1, **options: Any) -> Array:
     """Sum the products of (the conjugate of) vectors along an axis, as ``numpy.vecdot``."""
     _no_options("vecdot", options)
-    a, b = _operands(x1, x2)
+    a, b = operands(x1, x2)
     _need("vecdot", a.ndim >= 1 and b.ndim >= 1 and a.shape[axis] == b.shape[axis], a, b)
     dtype = np.vecdot(np.empty(1, a.dtype), np.empty(1, b.dtype)).dtype
     terms = elementwise("multiply", elementwise("conjugate", a) if a.dtype.kind == "c" else a, b)
-    return _into(
+    return delivered(
         reduce(
             "any" if dtype.kind == "b" else "sum", terms, axis, None if dtype.kind == "b" else dtype
         ),
@@ -106,35 +107,27 @@ def vecdot(x1: Any, x2: Any, out: Any = None, axis: int = -1, **options: Any) ->
 
 
 @stands_for(np.matvec)
-def matvec(x1: Any, x2: Any, out: Any = None, **options: Any) -> Array:
+def matvec(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Array:
     """Multiply matrices with vectors, as ``numpy.matvec``."""
     _no_options("matvec", options)
-    a, x = _operands(x1, x2)
+    a, x = operands(x1, x2)
     _need("matvec", a.ndim >= 2 and x.ndim >= 1 and a.shape[-1] == x.shape[-1], a, x)
     found = matmul(a, x.alias(x.dview.insert(x.ndim)))
-    return _into(found.alias(found.dview.fix(found.ndim - 1, 0)), out)
+    return delivered(found.alias(found.dview.fix(found.ndim - 1, 0)), out)
 
 
 @stands_for(np.vecmat)
-def vecmat(x1: Any, x2: Any, out: Any = None, **options: Any) -> Array:
+def vecmat(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Array:
     """Multiply (conjugated) vectors with matrices, as ``numpy.vecmat``."""
     _no_options("vecmat", options)
-    x, a = _operands(x1, x2)
+    x, a = operands(x1, x2)
     _need("vecmat", a.ndim >= 2 and x.ndim >= 1 and a.shape[-2] == x.shape[-1], x, a)
     row = elementwise("conjugate", x) if x.dtype.kind == "c" else x
     found = matmul(row.alias(row.dview.insert(row.ndim - 1)), a)
-    return _into(found.alias(found.dview.fix(found.ndim - 2, 0)), out)
+    return delivered(found.alias(found.dview.fix(found.ndim - 2, 0)), out)
 
 
 # -- arguments ---------------------------------------------------------------------------------
-
-
-def _operands(x1: Any, x2: Any) -> tuple[Array, Array]:
-    one = x1 if isinstance(x1, Array) else x2
-    for x in (x1, x2):
-        if isinstance(x, Array):
-            check_session(x, one.session)
-    return asarray(x1, session=one.session), asarray(x2, session=one.session)
 
 
 def _no_options(name: str, options: dict[str, Any]) -> None:
@@ -167,14 +160,6 @@ def _small(a: Array, b: Array, dtype: np.dtype) -> bool:
         return False  # it is explained later
     columns = a.shape[-2:-1] + (b.shape[-1:] if b.ndim > 1 else ())
     return fits(prod(stack + columns) * dtype.itemsize)
-
-
-def _into(found: Array, out: Any) -> Array:
-    out = out[0] if isinstance(out, tuple) else out
-    if out is None:
-        return found
-    out[...] = found
-    return out
 
 
 # -- three ways to multiply two matrices -----------------------------------------------------------

@@ -1,9 +1,9 @@
-"""Singular values and eigenvalues of matrices that no engine factors alone: by polar decomposition.
+"""Singular values and eigenvalues of matrices that no single engine factors: by QDWH.
 
 The unitary polar factor is found by QDWH (Nakatsukasa, Bai and Gygi, "Optimizing Halley's iteration
 for computing the matrix polar decomposition", 2010): six steps, each a QR or a Cholesky
 factorisation and products of matrices. With it a spectrum is divided in two, until each part can be
-left to one engine (Nakatsukasa and Higham, "Stable and efficient spectral divide and conquer
+left to a single engine (Nakatsukasa and Higham, "Stable and efficient spectral divide and conquer
 algorithms for the symmetric eigenvalue decomposition and the SVD", 2013). The sizes of the parts
 depend on the elements: these functions wait for the engines.
 """

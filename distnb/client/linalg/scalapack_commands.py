@@ -7,13 +7,13 @@ and only eigenvectors and right hand sides are transposed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from distnb.client.linalg.contractions import diagonal
-from distnb.client.linalg.factorization_commands import LIBRARY, collective
+from distnb.client.linalg.matrix_commands import collective
 from distnb.client.linalg.panel_commands import determinant, logarithm
 from distnb.client.record.array import Array, create
 from distnb.client.record.creation import arange
@@ -28,7 +28,7 @@ from distnb.geometry.layout import (
 )
 from distnb.ops import matrix_functions
 
-__all__ = ["WIDTH"]
+__all__ = ["ROUTINES", "WIDTH"]
 
 #: Rows and columns of a block.
 WIDTH = 64
@@ -156,7 +156,9 @@ def _eigvalsh(x: Array, triangle: str) -> list[Array]:
     return _run("eigvalsh", [a, _values(a)], _other(triangle))[1:]
 
 
-LIBRARY |= {
+#: Name of a function -> what finds its results, from what is given to the function; None where
+#: there is no routine.
+ROUTINES: dict[str, Callable[..., Sequence[Array] | None]] = {
     "cholesky": _cholesky,
     "det": _det,
     "eigh": _eigh,

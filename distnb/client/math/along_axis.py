@@ -1,11 +1,12 @@
-"""Functions that call the user's: with a lane of an array, or with the elements of a mask."""
+"""Functions that call the user's: with a 1-D slice of an array, or with the elements of a mask."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray, empty, zeros_like
@@ -19,12 +20,12 @@ __all__: list[str] = []
 
 @stands_for(np.apply_along_axis)
 def apply_along_axis(
-    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
+    func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any
 ) -> Array:
-    """Call a function for each lane, as ``numpy.apply_along_axis``.
+    """Call a function for each 1-D slice, as ``numpy.apply_along_axis``.
 
-    The function runs in the notebook, with each lane as a distributed array: what it computes runs
-    on the engines, in one batch for all lanes if it reads nothing. Functions of NumPy with an
+    The function runs in the notebook, with each slice as a distributed array: what it computes runs
+    on the engines, in one batch for all slices if it reads nothing. Functions of NumPy with an
     ``axis`` are faster. The result has the default layout.
     """
     x = asarray(arr)
@@ -47,15 +48,23 @@ def apply_along_axis(
 
 
 @stands_for(np.piecewise)
-def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Array:
+def piecewise(
+    x: ArrayLike,
+    condlist: ArrayLike,
+    funclist: Sequence[Any],
+    *args: Any,
+    **kw: Any,
+) -> Array:
     """Choose a function, or a value, by conditions, as ``numpy.piecewise``.
 
     A function is called in the notebook, with the elements for which its condition holds.
     """
     at = asarray(x, session=session_of(x))
-    first = None if np.isscalar(condlist) else condlist[0]
+    conditions: Any = condlist
+    first = None if np.isscalar(conditions) else conditions[0]
     many = isinstance(first, list | np.ndarray) or (isinstance(first, Array) and first.ndim > 0)
-    given = list(condlist) if many or (first is not None and not at.ndim) else [condlist]
+    several = many or (first is not None and not at.ndim)
+    given = list(conditions) if several else [conditions]
     masks = [elementwise("not_equal", asarray(c, session=at.session), 0) for c in given]
     if len(funclist) == len(masks) + 1:
         rest = masks[0]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.lib import _function_base_impl as _numpys
+from numpy.typing import ArrayLike
 
 from distnb.client.math.differences import diff
 from distnb.client.math.scans import cumsum
@@ -23,13 +24,13 @@ __all__: list[str] = []
 
 
 @stands_for(np.fix)
-def fix(x: Any, out: Any = None) -> Array:
+def fix(x: ArrayLike, out: Array | None = None) -> Array:
     """Round towards zero."""
     return elementwise("trunc", asarray(x), out=out)
 
 
 @stands_for(np.angle)
-def angle(z: Any, deg: bool = False) -> Array:
+def angle(z: ArrayLike, deg: bool = False) -> Array:
     """Return the angle of complex numbers."""
     x = asarray(z)
     parts = (x.imag, x.real) if x.dtype.kind == "c" else (0, x)
@@ -38,27 +39,27 @@ def angle(z: Any, deg: bool = False) -> Array:
 
 
 @stands_for(np.iscomplex)
-def iscomplex(x: Any) -> Array:
+def iscomplex(x: ArrayLike) -> Array:
     """Tell which elements have an imaginary part."""
     a = asarray(x)
     return elementwise("not_equal", a.imag, 0) if a.dtype.kind == "c" else zeros_like(a, bool)
 
 
 @stands_for(np.isreal)
-def isreal(x: Any) -> Array:
+def isreal(x: ArrayLike) -> Array:
     """Tell which elements have no imaginary part."""
     return elementwise("equal", asarray(x).imag, 0)
 
 
 @stands_for(np.isposinf)
-def isposinf(x: Any, out: Any = None) -> Array:
+def isposinf(x: ArrayLike, out: Array | None = None) -> Array:
     """Tell which elements are positive infinity."""
     sign = elementwise("signbit", asarray(x))
     return elementwise("logical_and", elementwise("isinf", asarray(x)), ~sign, out=out)
 
 
 @stands_for(np.isneginf)
-def isneginf(x: Any, out: Any = None) -> Array:
+def isneginf(x: ArrayLike, out: Array | None = None) -> Array:
     """Tell which elements are negative infinity."""
     sign = elementwise("signbit", asarray(x))
     return elementwise("logical_and", elementwise("isinf", asarray(x)), sign, out=out)
@@ -66,7 +67,11 @@ def isneginf(x: Any, out: Any = None) -> Array:
 
 @stands_for(np.nan_to_num)
 def nan_to_num(
-    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+    x: ArrayLike,
+    copy: bool = True,
+    nan: float = 0.0,
+    posinf: float | None = None,
+    neginf: float | None = None,
 ) -> Array:
     """Replace NaN and infinities by numbers."""
     a = array(x, copy=copy)
@@ -89,7 +94,7 @@ def nan_to_num(
 
 
 @stands_for(np.real_if_close)
-def real_if_close(a: Any, tol: float = 100) -> Array:
+def real_if_close(a: ArrayLike, tol: float = 100) -> Array:
     """Return the real part if the imaginary parts are close to zero (reads one value)."""
     x = asarray(a)
     if x.dtype.kind != "c":
@@ -99,7 +104,7 @@ def real_if_close(a: Any, tol: float = 100) -> Array:
 
 
 @stands_for(np.sinc)
-def sinc(x: Any) -> Array:
+def sinc(x: ArrayLike) -> Array:
     """Return sin(pi x) / (pi x)."""
     y = np.pi * asarray(x)
     eps = np.finfo(y.dtype).eps if y.dtype.kind == "f" else 1e-20
@@ -108,7 +113,7 @@ def sinc(x: Any) -> Array:
 
 
 @stands_for(np.i0)
-def i0(x: Any) -> Array:
+def i0(x: ArrayLike) -> Array:
     """Return the modified Bessel function of the first kind, order 0."""
     a = asarray(x)
     if a.dtype.kind == "c":
@@ -121,19 +126,19 @@ def i0(x: Any) -> Array:
     return elementwise("where", near, small, large / elementwise("sqrt", high)).astype(y.dtype)
 
 
-def _chebyshev(x: Array, factors: Sequence[float]) -> Array:
+def _chebyshev(x: Array, coefficients: Sequence[float]) -> Array:
     """Sum up a series of Chebyshev polynomials (Clenshaw's recurrence)."""
-    b0: Any = factors[0]
+    b0: Any = coefficients[0]
     b1: Any = 0.0
     b2 = b1
-    for factor in factors[1:]:
+    for coefficient in coefficients[1:]:
         b1, b2 = b0, b1
-        b0 = x * b1 - b2 + factor
+        b0 = x * b1 - b2 + coefficient
     return 0.5 * (b0 - b2)
 
 
 @stands_for(np.sort_complex)
-def sort_complex(a: Any) -> Array:
+def sort_complex(a: ArrayLike) -> Array:
     """Sort along the last axis, as complex numbers."""
     found = sort(asarray(a))
     if found.dtype.kind == "c":
@@ -142,7 +147,9 @@ def sort_complex(a: Any) -> Array:
 
 
 @stands_for(np.unwrap)
-def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * np.pi) -> Array:
+def unwrap(
+    p: ArrayLike, discont: float | None = None, axis: int = -1, *, period: float = 2 * np.pi
+) -> Array:
     """Take out jumps of a period: the corrections are added up along the axis."""
     x = asarray(p)
     d = axis % x.ndim
@@ -165,11 +172,18 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * n
 
 
 @stands_for(np.isclose)
-def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Array:
+def isclose(
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: ArrayLike | None = 1e-5,
+    atol: ArrayLike = 1e-8,
+    equal_nan: bool = False,
+) -> Array:
     """Tell which elements agree within tolerances."""
     numbers, session = (int, float, complex), session_of(a, b, rtol, atol)
     x, y, rtol, atol = (
-        v if isinstance(v, numbers) else asarray(v, session=session) for v in (a, b, rtol, atol)
+        v if isinstance(v, numbers) else asarray(cast(ArrayLike, v), session=session)
+        for v in (a, b, rtol, atol)
     )
     if isinstance(y, Array):
         y = y.astype(np.result_type(y.dtype, 1.0), copy=False)
@@ -185,18 +199,24 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     return near
 
 
-def _nan(x: Any) -> Any:
+def _nan(x: Array | complex) -> Any:
     return elementwise("isnan", x) if isinstance(x, Array) else bool(np.isnan(x))
 
 
 @stands_for(np.allclose)
-def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> bool:
+def allclose(
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: ArrayLike | None = 1e-5,
+    atol: ArrayLike = 1e-8,
+    equal_nan: bool = False,
+) -> bool:
     """Tell whether all elements agree within tolerances (reads one value)."""
     return bool(reduce("all", isclose(a, b, rtol, atol, equal_nan)))
 
 
 @stands_for(np.array_equiv)
-def array_equiv(a1: Any, a2: Any) -> bool:
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> bool:
     """Tell whether all elements are equal where they meet by broadcasting (reads one value)."""
     session = session_of(a1, a2)
     x, y = asarray(a1, session=session), asarray(a2, session=session)
@@ -211,7 +231,7 @@ def array_equiv(a1: Any, a2: Any) -> bool:
 
 
 @stands_for(np.apply_over_axes)
-def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Array:
+def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: ArrayLike) -> Array:
     """Call a function that reduces along one axis for one axis after the other."""
     x = asarray(a)
     for axis in np.ravel(axes):

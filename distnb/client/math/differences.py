@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from distnb.client.record.arguments import Axes, NoValue
 from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray, empty_like
 from distnb.client.record.indexing import one_axis, some_axes
@@ -19,13 +21,19 @@ from distnb.common.errors import explain
 __all__ = ["diff", "gradient", "trapezoid"]
 
 
-def _part(x: Any, axis: int, *index: Any) -> Any:
+def _part(x: Array, axis: int, *index: Any) -> Any:
     """Return a slice of an array along one axis."""
     return x[(slice(None),) * axis + (slice(*index),)]
 
 
 @stands_for(np.diff)
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
+def diff(
+    a: ArrayLike,
+    n: int = 1,
+    axis: int = -1,
+    prepend: ArrayLike | NoValue | None = None,
+    append: ArrayLike | NoValue | None = None,
+) -> Array:
     """Return differences of neighbours along an axis, ``n`` times, as ``numpy.diff``.
 
     The result follows the operand from its second index on: an element goes over each border.
@@ -47,7 +55,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     return found
 
 
-def _end(value: Any, x: Array, d: int) -> Any:
+def _end(value: ArrayLike | NoValue, x: Array, d: int) -> Any:
     """Return what comes before or after, with a length along the axis."""
     found = value if isinstance(value, Array) else np.asarray(value)
     if found.ndim:
@@ -56,7 +64,9 @@ def _end(value: Any, x: Array, d: int) -> Any:
 
 
 @stands_for(np.ediff1d)
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
+def ediff1d(
+    ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
+) -> Array:
     """Return differences of neighbours in C order, as ``numpy.ediff1d``."""
     x = ravel(asarray(ary))
     for name, end in (("to_begin", to_begin), ("to_end", to_end)):
@@ -71,7 +81,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     return concatenate(parts, dtype=x.dtype) if len(parts) > 1 else middle
 
 
-def _kind(x: Any) -> Any:
+def _kind(x: ArrayLike) -> Any:
     return x.dtype if isinstance(x, Array) else np.asanyarray(x).dtype
 
 
@@ -79,7 +89,7 @@ def _kind(x: Any) -> Any:
 
 
 @stands_for(np.gradient)
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+def gradient(f: ArrayLike, *varargs: Any, axis: Axes = None, edge_order: int = 1) -> Any:
     """Return derivatives along axes by second-order differences, as ``numpy.gradient``.
 
     They lie as the array; an element goes over each border in each direction. Coordinates are
@@ -87,12 +97,12 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     """
     x = asarray(f)
     axes = tuple(range(x.ndim)) if axis is None else _axes(axis, x.ndim)
-    steps = _steps(x, axes, varargs)
+    spacings = _spacings(x, axes, varargs)
     if edge_order > 2:
         raise ValueError("'edge_order' greater than 2 not supported")
     x = x.astype(np.float64) if x.dtype.kind in "iu" else x
     found = []
-    for d, h in zip(axes, steps, strict=True):
+    for d, h in zip(axes, spacings, strict=True):
         if x.shape[d] < edge_order + 1:
             raise ValueError(
                 explain("gradient", f"{x.shape[d]} elements", f"{edge_order + 1}", "take more")
@@ -101,14 +111,14 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
+def _axes(axis: Axes, ndim: int) -> tuple[int, ...]:
     """Return axes in the order in which they were given."""
     some_axes(axis, ndim)
     given = axis if isinstance(axis, tuple | list) else (axis,)
     return tuple(one_axis(d, ndim) for d in given)
 
 
-def _steps(x: Array, axes: tuple[int, ...], given: tuple[Any, ...]) -> list[Any]:
+def _spacings(x: Array, axes: tuple[int, ...], given: tuple[Any, ...]) -> list[Any]:
     """Return the distance of neighbours along each axis: a number, or an array of distances."""
     if not given:
         return [1.0] * len(axes)
@@ -119,7 +129,7 @@ def _steps(x: Array, axes: tuple[int, ...], given: tuple[Any, ...]) -> list[Any]
     return [_distances(h, x.shape[d]) for h, d in zip(given, axes, strict=True)]
 
 
-def _distances(points: Any, n: int) -> Any:
+def _distances(points: ArrayLike, n: int) -> Any:
     points = points if isinstance(points, Array) else np.asarray(points)
     if not points.ndim:
         return points
@@ -151,7 +161,7 @@ def _derivative(x: Array, d: int, h: Any, edge_order: int) -> Array:
     return found
 
 
-def _at(x: Any, d: int, i: int) -> Any:
+def _at(x: Array, d: int, i: int) -> Any:
     """Return what is at one index of an axis, which stays."""
     return _part(x, d, i, i + 1 if i != -1 else None)
 
@@ -180,7 +190,9 @@ def _edge(x: Array, d: int, h: Any, end: int, order: int) -> Any:
 
 
 @stands_for(np.trapezoid)
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
+def trapezoid(
+    y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
+) -> Array:
     """Integrate along an axis by the trapezoidal rule, as ``numpy.trapezoid``."""
     values = asarray(y)
     d = one_axis(axis, values.ndim)

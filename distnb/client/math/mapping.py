@@ -9,18 +9,20 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.math.pickling import pickled
 from distnb.client.record import host_arrays
 from distnb.client.record.array import Array, numeric
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import at_once
-from distnb.client.record.host_arrays import NUMBERS, all_here, fits
+from distnb.client.record.host_arrays import all_here, fits
 from distnb.client.record.operations import broadcast_shape, on_engines, understood
 from distnb.common import calling
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.ops import table
+from distnb.ops.scalars import NUMBERS
 from distnb.wire.protocol import Function
 
 __all__: list[str] = []
@@ -28,7 +30,13 @@ __all__: list[str] = []
 _Dtypes = tuple[np.dtype, ...]
 
 
-def map_(function: Callable[..., Any], /, *arrays: Any, dtype: Any = None, **constants: Any) -> Any:
+def map_(
+    function: Callable[..., Any],
+    /,
+    *arrays: Any,
+    dtype: DTypeLike | tuple[DTypeLike, ...] | None = None,
+    **constants: Any,
+) -> Any:
     """Apply a function of NumPy arrays, element by element, on the engines.
 
     Each engine calls the function with its own parts of the arrays, which are broadcast and brought
@@ -103,7 +111,7 @@ def _constant(x: Any) -> Any:
     return x if found is None else found.copy()
 
 
-def _given(dtype: Any) -> _Dtypes:
+def _given(dtype: DTypeLike | tuple[DTypeLike, ...]) -> _Dtypes:
     return tuple(numeric(d) for d in (dtype if isinstance(dtype, tuple) else (dtype,)))
 
 
@@ -128,7 +136,9 @@ def _asked(function: Callable[..., Any], ins: Sequence[Any]) -> _Dtypes:
         ) from error
 
 
-def _mapped(function: Any, name: str, ins: Sequence[Any], dtypes: _Dtypes) -> Any:
+def _mapped(
+    function: Callable[..., Any] | calling.Elements, name: str, ins: Sequence[Any], dtypes: _Dtypes
+) -> Any:
     """Call a function where the arrays are; return its results."""
     session = next(x for x in ins if isinstance(x, Array)).session
     shape = broadcast_shape(ins, ())
@@ -148,7 +158,7 @@ def _mapped(function: Any, name: str, ins: Sequence[Any], dtypes: _Dtypes) -> An
     return results[0] if len(results) == 1 else results
 
 
-def _spread(x: Any, shape: Ints) -> Any:
+def _spread(x: ArrayLike, shape: Ints) -> Any:
     """Return an operand in the notebook as the function gets it."""
     found = x.here if isinstance(x, Array) else x
     if not isinstance(found, np.ndarray):
@@ -179,7 +189,7 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
     cache : bool
         Has no effect: the function is called for the first elements once more.
     signature : str, optional
-        Of a function of lanes: only where all arrays are in the notebook.
+        Of a function of 1-D slices: only where all arrays are in the notebook.
 
     Raises
     ------
@@ -208,7 +218,7 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
         if not (callable(self.pyfunc) and given):  # a decorator with options; no arrays
             return super().__call__(*args, **kwargs)
         if self.signature is not None:
-            return self._of_lanes(args, kwargs)
+            return self._with_signature(args, kwargs)
         ins = _operands(given)
         called = calling.Elements(
             self.pyfunc,
@@ -223,7 +233,7 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
         called = called._replace(otypes="".join(d.char for d in dtypes))
         return _mapped(called, calling.name_of(self.pyfunc), ins, dtypes)
 
-    def _of_lanes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _with_signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = at_once(super().__call__, *args, **kwargs)
         if found is None:
             raise TypeError(
@@ -245,7 +255,7 @@ def _of_first(called: calling.Elements, ins: Sequence[Any]) -> list[np.dtype]:
     return [np.asarray(one).dtype for one in (found if isinstance(found, tuple) else (found,))]
 
 
-def _first(x: Any) -> Any:
+def _first(x: ArrayLike) -> Any:
     """Return the first element of an operand."""
     return np.asarray(x[(0,) * x.ndim] if isinstance(x, Array) else x).flat[0]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.math.reductions import mean
+from distnb.client.record.arguments import Axes
 from distnb.client.record.array import Array, create
 from distnb.client.record.creation import arange, asarray
 from distnb.client.record.indexing import some_axes
@@ -22,6 +24,8 @@ from distnb.geometry.views import Placed, follow
 
 __all__ = ["pad", "trim_zeros"]
 
+#: It has one signature for each kind of mode.
+_NUMPYS: Any = np.pad
 #: mode -> the names of its options, with their defaults.
 _OPTIONS: dict[str, dict[str, Any]] = {
     "constant": {"constant_values": 0},
@@ -39,7 +43,12 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 
 
 @stands_for(np.pad)
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
+def pad(
+    array: ArrayLike,
+    pad_width: ArrayLike | dict[int, Any],
+    mode: str = "constant",
+    **kwargs: Any,
+) -> Array:
     """Return a larger array with margins filled in one of many ways, as ``numpy.pad``.
 
     The result follows the array; axes that are split in intervals get blocks. The middle is one
@@ -68,7 +77,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
     x = asarray(array)
     margins = _margins(x, pad_width, mode, kwargs)
     if x.here is not None:
-        return settled(x.session, np.pad(x.here, pad_width, mode, **kwargs))
+        return settled(x.session, _NUMPYS(x.here, pad_width, mode, **kwargs))
     options = _OPTIONS[mode] | kwargs
     shape = tuple(n + a + b for n, (a, b) in zip(x.shape, margins, strict=True))
     found = create(x.session, shape, x.dtype, _layout(x, shape), ("empty",))
@@ -78,14 +87,19 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
         return found
     per_axis = {name: _pairs(options[name], x.ndim) for name in options if name != "reflect_type"}
     for d, widths in enumerate(margins):
-        lane = found[(*(slice(None),) * d, slice(None), *ends[d + 1 :])]
+        padded = found[(*(slice(None),) * d, slice(None), *ends[d + 1 :])]
         one = {name: pairs[d] for name, pairs in per_axis.items()}
         kind = options.get("reflect_type")
-        _FILL[mode](_Lane(lane, d, widths), *([kind] if kind else one.values()))
+        _FILL[mode](_Padded(padded, d, widths), *([kind] if kind else one.values()))
     return found
 
 
-def _margins(x: Array, width: Any, mode: Any, kwargs: dict[str, Any]) -> list[tuple[int, int]]:
+def _margins(
+    x: Array,
+    width: ArrayLike | dict[int, Any],
+    mode: str,
+    kwargs: dict[str, Any],
+) -> list[tuple[int, int]]:
     """Return the widths before and after along each axis; raises what NumPy raises."""
     if callable(mode):
         raise TypeError(
@@ -93,8 +107,8 @@ def _margins(x: Array, width: Any, mode: Any, kwargs: dict[str, Any]) -> list[tu
         )
     # NumPy checks all on an array as empty as this one, and as small as can be.
     sample = np.zeros(tuple(min(n, 1) for n in x.shape), x.dtype)
-    np.pad(sample, _narrow(width), mode, **kwargs)
-    pairs = width
+    _NUMPYS(sample, _narrow(width), mode, **kwargs)
+    pairs: Any = width
     if isinstance(width, dict):
         pairs = [(0, 0)] * x.ndim
         for d, given in width.items():
@@ -111,7 +125,7 @@ def _narrow(width: Any) -> Any:
     return min(width, 1) if isinstance(width, int) else np.minimum(width, 1)
 
 
-def _pairs(value: Any, ndim: int) -> Any:
+def _pairs(value: ArrayLike | None, ndim: int) -> Any:
     """Return a pair for each axis: NumPy's scalars, which are not weak, where NumPy has them."""
     if value is None:
         return [(None, None)] * ndim
@@ -128,7 +142,7 @@ def _layout(x: Array, shape: tuple[int, ...]) -> Layout:
     return follow(Placed.whole(shape, Layout(layout.grid, axes, layout.dims)), x.session.size)[0]
 
 
-class _Lane(NamedTuple):
+class _Padded(NamedTuple):
     """An array that is to be filled along one axis, outside of its middle."""
 
     x: Array
@@ -154,108 +168,108 @@ class _Lane(NamedTuple):
         return [side for side in both if self.widths[side[0]]]
 
 
-def _constant(lane: _Lane, values: Any) -> None:
-    for side, margin, _ in lane.sides():
-        assign(margin, np.asarray(values[side]).astype(lane.x.dtype))
+def _constant(padded: _Padded, values: Sequence[Any]) -> None:
+    for side, margin, _ in padded.sides():
+        assign(margin, np.asarray(values[side]).astype(padded.x.dtype))
 
 
-def _edge(lane: _Lane) -> None:
-    for _, margin, edge in lane.sides():
+def _edge(padded: _Padded) -> None:
+    for _, margin, edge in padded.sides():
         assign(margin, edge)
 
 
-def _ramp(lane: _Lane, values: Any) -> None:
+def _ramp(padded: _Padded, values: Sequence[Any]) -> None:
     """Fill margins with evenly spaced numbers, from a value to the edge, as ``linspace``."""
-    for side, margin, edge in lane.sides():
-        n = lane.widths[side]
+    for side, margin, edge in padded.sides():
+        n = padded.widths[side]
         outer = np.result_type(values[side], edge.dtype, 1.0).type(values[side])
         delta = elementwise("subtract", edge, outer)
-        shape = (n, *(1,) * (lane.x.ndim - lane.d - 1))
-        at = arange(n, dtype=delta.dtype, dist="replicated", session=lane.x.session)
+        shape = (n, *(1,) * (padded.x.ndim - padded.d - 1))
+        at = arange(n, dtype=delta.dtype, dist="replicated", session=padded.x.session)
         at = at[(slice(None), *(None,) * (len(shape) - 1))]
         step = elementwise("divide", delta, n)
         # If a step is 0 anywhere, NumPy divides before it multiplies.
         level = reduce("any", elementwise("equal", step, 0))
         found = elementwise("where", level, at / n * delta, at * step) + outer
-        if lane.x.dtype.kind in "iu":
+        if padded.x.dtype.kind in "iu":
             found = elementwise("floor", found)
-        assign(margin if side == 0 else _reversed(margin, lane.d), found)
+        assign(margin if side == 0 else _reversed(margin, padded.d), found)
 
 
 def _reversed(x: Array, d: int) -> Array:
     return x[(slice(None),) * d + (slice(None, None, -1),)]
 
 
-def _statistic(function: Callable[[Array, int], Any]) -> Callable[[_Lane, Any], None]:
-    def fill(lane: _Lane, lengths: Any) -> None:
-        low, high = lane.ends
+def _statistic(function: Callable[[Array, int], Any]) -> Callable[[_Padded, Any], None]:
+    def fill(padded: _Padded, lengths: Sequence[int | None]) -> None:
+        low, high = padded.ends
         most = high - low
         cut = [most if n is None else min(n, most) for n in lengths]
-        parts = lane.part(low, low + cut[0]), lane.part(high - cut[1], high)
-        found = [function(p, lane.d) for p in parts]
-        for side, margin, _ in lane.sides():
+        parts = padded.part(low, low + cut[0]), padded.part(high - cut[1], high)
+        found = [function(p, padded.d) for p in parts]
+        for side, margin, _ in padded.sides():
             value = found[side]
-            assign(margin, elementwise("round", value, 0) if lane.x.dtype.kind in "iu" else value)
+            assign(margin, elementwise("round", value, 0) if padded.x.dtype.kind in "iu" else value)
 
     return fill
 
 
-def _mirror(edge: int) -> Callable[[_Lane, str], None]:
+def _mirror(edge: int) -> Callable[[_Padded, str], None]:
     """Return what mirrors the middle at its edges, which it repeats (1) or not (0)."""
 
-    def fill(lane: _Lane, kind: str) -> None:
-        low, high = lane.ends
+    def fill(padded: _Padded, kind: str) -> None:
+        low, high = padded.ends
         n = high - low
         if n == 1:
-            _edge(lane)
+            _edge(padded)
             return
-        left, right = lane.widths
+        left, right = padded.widths
         period = n - 1 + edge
         while left or right:
             # What is filled so far is mirrored, in whole periods.
-            known = lane.x.shape[lane.d] - left - right - 1 + edge
+            known = padded.x.shape[padded.d] - left - right - 1 + edge
             known -= known % period
             for side, width in ((0, min(known, left)), (1, min(known, right))):
                 if width:
-                    _reflect(lane, side, (left, right), width, edge, kind)
+                    _reflect(padded, side, (left, right), width, edge, kind)
             left, right = left - min(known, left), right - min(known, right)
 
     return fill
 
 
 def _reflect(
-    lane: _Lane, side: int, todo: tuple[int, int], width: int, edge: int, kind: str
+    padded: _Padded, side: int, todo: tuple[int, int], width: int, edge: int, kind: str
 ) -> None:
     """Mirror ``width`` elements at the end of what is filled on one side."""
-    left, end = todo[0], lane.x.shape[lane.d] - todo[1]
+    left, end = todo[0], padded.x.shape[padded.d] - todo[1]
     if side == 0:
         start = left + 1 - edge
-        source, rim = lane.part(start, start + width), lane.part(left, left + 1)
-        target = lane.part(left - width, left)
+        source, rim = padded.part(start, start + width), padded.part(left, left + 1)
+        target = padded.part(left - width, left)
     else:
         stop = end - 1 + edge
-        source, rim = lane.part(stop - width, stop), lane.part(end - 1, end)
-        target = lane.part(end, end + width)
-    found = _reversed(source, lane.d)
+        source, rim = padded.part(stop - width, stop), padded.part(end - 1, end)
+        target = padded.part(end, end + width)
+    found = _reversed(source, padded.d)
     assign(target, elementwise("subtract", 2 * rim, found) if kind == "odd" else found)
 
 
-def _wrap(lane: _Lane) -> None:
+def _wrap(padded: _Padded) -> None:
     """Repeat the middle as often as it takes."""
-    low, high = lane.ends
+    low, high = padded.ends
     n = high - low
     for stop in range(low, 0, -n):
         start = max(0, stop - n)
-        assign(lane.part(start, stop), lane.part(high - (stop - start), high))
-    for start in range(high, lane.x.shape[lane.d], n):
-        stop = min(lane.x.shape[lane.d], start + n)
-        assign(lane.part(start, stop), lane.part(low, low + stop - start))
+        assign(padded.part(start, stop), padded.part(high - (stop - start), high))
+    for start in range(high, padded.x.shape[padded.d], n):
+        stop = min(padded.x.shape[padded.d], start + n)
+        assign(padded.part(start, stop), padded.part(low, low + stop - start))
 
 
 _FILL: dict[str, Callable[..., None]] = {
     "constant": _constant,
     "edge": _edge,
-    "empty": lambda lane: None,
+    "empty": lambda padded: None,
     "linear_ramp": _ramp,
     "maximum": _statistic(lambda x, d: reduce("max", x, d, keepdims=True)),
     "mean": _statistic(lambda x, d: mean(x, d, keepdims=True)),
@@ -271,7 +285,7 @@ _FILL: dict[str, Callable[..., None]] = {
 
 
 @stands_for(np.trim_zeros)
-def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Array:
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Array:
     """Return a view without zeros at the ends of axes, as ``numpy.trim_zeros``.
 
     Its shape depends on the elements: it is waited for two numbers of each axis.

@@ -23,7 +23,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         return super().reducer_override(obj)
 
 
-def pickled(function: Any) -> bytes:
+def pickled(function: object) -> bytes:
     """Return a function as bytes; raise TypeError if it cannot be sent."""
     out = io.BytesIO()
     try:

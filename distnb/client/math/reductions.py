@@ -3,85 +3,144 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.record.arguments import Axes, NoValue, Number
 from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray
+from distnb.client.record.eager import delivered
 from distnb.client.record.indexing import some_axes
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import assign, broadcast, elementwise
+from distnb.client.record.operations import broadcast, elementwise
 from distnb.client.record.reducing import reduce
 
 __all__: list[str] = []
 
-_Function = Callable[..., Any]
 
+@stands_for(np.sum)
+def sum_(
+    a: ArrayLike,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
+    keepdims: bool | NoValue = False,
+    initial: Number | NoValue | None = None,
+    where: ArrayLike | NoValue = True,
+) -> Array:
+    """Sum over axes, as ``numpy.sum``.
 
-_LAYOUT = """
+    Axes that are kept stay split as they are, and every engine along an axis that is summed gets a
+    copy of the result. Sent are partial results, up and down a binomial tree.
 
-    The kept axes stay split as they are and every engine along a reduced axis gets a copy of the
-    result; partial results travel up and down a binomial tree.
+    Parameters
+    ----------
+    a : array_like
+        What to sum.
+    axis : int or tuple of int, optional
+        The axes to sum; by default all.
+    dtype : dtype, optional
+        In which it is summed; by default as in NumPy.
+    out : DistArray, optional
+        Where the result is put.
+    keepdims : bool
+        Whether axes that are summed are kept, with length 1.
+    initial : scalar, optional
+        What is added to the sum.
+    where : array_like of bool, optional
+        Which elements count.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     dnb.sum(dnb.ones((6, 4), dist="block"), axis=1).to_numpy()
+    array([4., 4., 4., 4., 4., 4.])
     """
-
-
-def _reduction(*numpys: Any) -> Callable[[Any], Any]:
-    """Let a function stand for NumPy's; what all reductions do with layouts goes into its text."""
-
-    def register(f: Any) -> Any:
-        f.__doc__ += _LAYOUT
-        return stands_for(*numpys)(f)
-
-    return register
-
-
-@_reduction(np.sum)
-def sum_(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):  # type: ignore[no-untyped-def]
-    """Sum over ``axis``, as ``numpy.sum``."""
     return reduce("sum", asarray(a), axis, dtype, out, keepdims, initial, where)
 
 
-@_reduction(np.prod)
-def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):  # type: ignore[no-untyped-def]
-    """Product over ``axis``, as ``numpy.prod``."""
+@stands_for(np.prod)
+def prod(
+    a: ArrayLike,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
+    keepdims: bool | NoValue = False,
+    initial: Number | NoValue | None = None,
+    where: ArrayLike | NoValue = True,
+) -> Array:
+    """Multiply over axes, as ``numpy.prod``; see :func:`distnb.sum`."""
     return reduce("prod", asarray(a), axis, dtype, out, keepdims, initial, where)
 
 
-@_reduction(np.min, np.amin)
-def min_(a, axis=None, out=None, keepdims=False, initial=None, where=True):  # type: ignore[no-untyped-def]
-    """Minimum over ``axis``, as ``numpy.min``."""
+@stands_for(np.min, np.amin)
+def min_(
+    a: ArrayLike,
+    axis: Axes = None,
+    out: Array | None = None,
+    keepdims: bool | NoValue = False,
+    initial: Number | NoValue | None = None,
+    where: ArrayLike | NoValue = True,
+) -> Array:
+    """Return the minimum over axes, as ``numpy.min``; see :func:`distnb.sum`."""
     return reduce("min", asarray(a), axis, None, out, keepdims, initial, where)
 
 
-@_reduction(np.max, np.amax)
-def max_(a, axis=None, out=None, keepdims=False, initial=None, where=True):  # type: ignore[no-untyped-def]
-    """Maximum over ``axis``, as ``numpy.max``."""
+@stands_for(np.max, np.amax)
+def max_(
+    a: ArrayLike,
+    axis: Axes = None,
+    out: Array | None = None,
+    keepdims: bool | NoValue = False,
+    initial: Number | NoValue | None = None,
+    where: ArrayLike | NoValue = True,
+) -> Array:
+    """Return the maximum over axes, as ``numpy.max``; see :func:`distnb.sum`."""
     return reduce("max", asarray(a), axis, None, out, keepdims, initial, where)
 
 
-@_reduction(np.any)
-def any_(a, axis=None, out=None, keepdims=False, *, where=True):  # type: ignore[no-untyped-def]
-    """Tell whether any element is true, as ``numpy.any``."""
+@stands_for(np.any)
+def any_(
+    a: ArrayLike,
+    axis: Axes = None,
+    out: Array | None = None,
+    keepdims: bool | NoValue = False,
+    *,
+    where: ArrayLike | NoValue = True,
+) -> Array:
+    """Tell whether any element is true, as ``numpy.any``; see :func:`distnb.sum`."""
     return reduce("any", asarray(a), axis, None, out, keepdims, None, where)
 
 
-@_reduction(np.all)
-def all_(a, axis=None, out=None, keepdims=False, *, where=True):  # type: ignore[no-untyped-def]
-    """Tell whether all elements are true, as ``numpy.all``."""
+@stands_for(np.all)
+def all_(
+    a: ArrayLike,
+    axis: Axes = None,
+    out: Array | None = None,
+    keepdims: bool | NoValue = False,
+    *,
+    where: ArrayLike | NoValue = True,
+) -> Array:
+    """Tell whether all elements are true, as ``numpy.all``; see :func:`distnb.sum`."""
     return reduce("all", asarray(a), axis, None, out, keepdims, None, where)
 
 
-@_reduction(np.argmin)
-def argmin(a, axis=None, out=None, *, keepdims=False):  # type: ignore[no-untyped-def]
-    """Position of the first minimum, as ``numpy.argmin``."""
+@stands_for(np.argmin)
+def argmin(
+    a: ArrayLike, axis: Axes = None, out: Array | None = None, *, keepdims: bool | NoValue = False
+) -> Array:
+    """Return where the first minimum is, as ``numpy.argmin``; see :func:`distnb.sum`."""
     return reduce("argmin", asarray(a), axis, None, out, keepdims)
 
 
-@_reduction(np.argmax)
-def argmax(a, axis=None, out=None, *, keepdims=False):  # type: ignore[no-untyped-def]
-    """Position of the first maximum, as ``numpy.argmax``."""
+@stands_for(np.argmax)
+def argmax(
+    a: ArrayLike, axis: Axes = None, out: Array | None = None, *, keepdims: bool | NoValue = False
+) -> Array:
+    """Return where the first maximum is, as ``numpy.argmax``; see :func:`distnb.sum`."""
     return reduce("argmax", asarray(a), axis, None, out, keepdims)
 
 
@@ -90,15 +149,15 @@ amin, amax = min_, max_
 # -- means -------------------------------------------------------------------------------------
 
 
-def _count(x: Array, axes: tuple[int, ...], where: Any, keepdims: bool) -> Any:
+def _count(x: Array, axes: tuple[int, ...], where: ArrayLike | NoValue, keepdims: bool) -> Any:
     """Return how many elements each result is of."""
     if where is True or where is np._NoValue:
         return int(np.prod([x.shape[d] for d in axes], dtype=np.int64))
-    mask = broadcast(asarray(where, session=x.session), x.shape)
+    mask = broadcast(asarray(cast(ArrayLike, where), session=x.session), x.shape)
     return reduce("sum", mask, axes, np.dtype(np.intp), None, keepdims)
 
 
-def _working_dtype(x: Array, dtype: Any) -> Any:
+def _working_dtype(x: Array, dtype: DTypeLike | None) -> Any:
     """Return the dtype in which NumPy adds up for mean and var."""
     if dtype is not None:
         return np.dtype(dtype)
@@ -107,26 +166,23 @@ def _working_dtype(x: Array, dtype: Any) -> Any:
     return np.dtype(np.float32) if x.dtype == np.float16 else None
 
 
-def _result_dtype(f: _Function, x: Array, dtype: Any) -> np.dtype:
+def _result_dtype(f: Callable[..., Any], x: Array, dtype: DTypeLike | None) -> np.dtype:
     return np.asarray(f(np.ones(1, x.dtype), dtype=dtype)).dtype
 
 
-def _finish(found: Array, dtype: np.dtype, out: Any) -> Array:
-    if out is not None:
-        assign(out, found)
-        return out
-    return found if found.dtype == dtype else found.astype(dtype)
+def _finish(found: Array, dtype: np.dtype, out: Array | None) -> Array:
+    return delivered(found if out is not None else found.astype(dtype, copy=False), out)
 
 
 @stands_for(np.mean)
 def mean(
     a: ArrayLike,
-    axis: Any = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
-    keepdims: Any = False,
+    keepdims: bool | NoValue = False,
     *,
-    where: Any = True,
+    where: ArrayLike | NoValue = True,
 ) -> Array:
     """Arithmetic mean: a sum, divided on the engines."""
     x = asarray(a)
@@ -137,7 +193,7 @@ def mean(
     return _finish(mean, _result_dtype(np.mean, x, dtype), out)
 
 
-def free_of(ddof: Any, correction: Any) -> Any:
+def free_of(ddof: float, correction: float | NoValue) -> Any:
     """Return what is taken from the number of elements; two names for it cannot both be given."""
     if correction is np._NoValue:
         return ddof
@@ -149,15 +205,15 @@ def free_of(ddof: Any, correction: Any) -> Any:
 @stands_for(np.var)
 def var(
     a: ArrayLike,
-    axis: Any = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
     ddof: float = 0,
-    keepdims: Any = False,
+    keepdims: bool | NoValue = False,
     *,
-    where: Any = True,
-    mean: Any = np._NoValue,
-    correction: Any = np._NoValue,
+    where: ArrayLike | NoValue = True,
+    mean: ArrayLike | NoValue = np._NoValue,
+    correction: float | NoValue = np._NoValue,
 ) -> Array:
     """Variance in two passes, as NumPy: the mean, then the mean square of what is left."""
     ddof = free_of(ddof, correction)
@@ -184,15 +240,15 @@ def var(
 @stands_for(np.std)
 def std(
     a: ArrayLike,
-    axis: Any = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
     ddof: float = 0,
-    keepdims: Any = False,
+    keepdims: bool | NoValue = False,
     *,
-    where: Any = True,
-    mean: Any = np._NoValue,
-    correction: Any = np._NoValue,
+    where: ArrayLike | NoValue = True,
+    mean: ArrayLike | NoValue = np._NoValue,
+    correction: float | NoValue = np._NoValue,
 ) -> Array:
     """Take the square root of the variance."""
     found = var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
@@ -200,7 +256,9 @@ def std(
 
 
 @stands_for(np.ptp)
-def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Array:
+def ptp(
+    a: ArrayLike, axis: Axes = None, out: Array | None = None, keepdims: bool | NoValue = False
+) -> Array:
     """Return how far the largest element is from the smallest."""
     x, keep = asarray(a), keepdims is True
     ends = [reduce(op, x, axis, keepdims=keep) for op in ("max", "min")]
@@ -208,7 +266,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Arr
 
 
 @stands_for(np.count_nonzero)
-def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Array:
+def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Array:
     """Count the elements that are not zero."""
     x = asarray(a)
     return reduce("sum", elementwise("not_equal", x, 0), axis, np.dtype(np.intp), None, keepdims)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.record.array import Array, create, numeric
 from distnb.client.record.creation import asarray
+from distnb.client.record.eager import Out
 from distnb.client.record.host_arrays import watched
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
@@ -31,7 +33,11 @@ __all__ = ["accumulate", "outer", "reduceat"]
 
 
 def accumulate(
-    ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None
+    ufunc: np.ufunc,
+    array: ArrayLike,
+    axis: SupportsIndex | None = 0,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
 ) -> Array:
     """Return the running results of a ufunc along an axis, as ``ufunc.accumulate``.
 
@@ -67,7 +73,9 @@ def _scanned(ufunc: np.ufunc, x: Array, d: int, kind: np.dtype) -> Array:
     return found
 
 
-def _result_dtype(ufunc: np.ufunc, x: Array, axis: Any, dtype: Any, out: Any) -> np.dtype:
+def _result_dtype(
+    ufunc: np.ufunc, x: Array, axis: Any, dtype: DTypeLike | None, out: Array | None
+) -> np.dtype:
     """Ask NumPy for the dtype in which it accumulates; raises what it raises."""
     sample = np.ones((1,) * x.ndim, x.dtype)
     if dtype is None and out is not None:
@@ -78,7 +86,13 @@ def _result_dtype(ufunc: np.ufunc, x: Array, axis: Any, dtype: Any, out: Any) ->
 # -- functions -------------------------------------------------------------------------------------
 
 
-def _running(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> Array:
+def _running(
+    ufunc: np.ufunc,
+    a: ArrayLike,
+    axis: SupportsIndex | None,
+    dtype: DTypeLike | None,
+    out: Array | None,
+) -> Array:
     """Accumulate along an axis; by default all elements in C order."""
     x = asarray(a)
     if axis is None:
@@ -86,7 +100,7 @@ def _running(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> Array:
     return accumulate(ufunc, x if x.ndim else ravel(x), axis, dtype, out)
 
 
-def _without_nan(a: Any, neutral: int) -> Array:
+def _without_nan(a: ArrayLike, neutral: int) -> Array:
     """Return an array with a number in place of NaN."""
     x = asarray(a)
     if x.dtype.kind in "fc":
@@ -95,7 +109,12 @@ def _without_nan(a: Any, neutral: int) -> Array:
 
 
 @stands_for(np.cumsum)
-def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+def cumsum(
+    a: ArrayLike,
+    axis: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
+) -> Array:
     """Return running sums along an axis, as ``numpy.cumsum``; by default over all elements.
 
     The result follows the operand, and a cyclic axis along which it runs gets blocks. Each engine
@@ -110,31 +129,46 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Arra
 
 
 @stands_for(np.cumprod)
-def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+def cumprod(
+    a: ArrayLike,
+    axis: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
+) -> Array:
     """Return running products along an axis, as ``numpy.cumprod``; see :func:`distnb.cumsum`."""
     return _running(np.multiply, a, axis, dtype, out)
 
 
 @stands_for(np.nancumsum)
-def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+def nancumsum(
+    a: ArrayLike,
+    axis: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
+) -> Array:
     """Return running sums with NaN taken as 0; see :func:`distnb.cumsum`."""
     return _running(np.add, _without_nan(a, 0), axis, dtype, out)
 
 
 @stands_for(np.nancumprod)
-def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+def nancumprod(
+    a: ArrayLike,
+    axis: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
+) -> Array:
     """Return running products with NaN taken as 1; see :func:`distnb.cumprod`."""
     return _running(np.multiply, _without_nan(a, 1), axis, dtype, out)
 
 
 @stands_for(np.cumulative_sum)
 def cumulative_sum(
-    x: Any,
+    x: ArrayLike,
     /,
     *,
-    axis: int | None = None,
-    dtype: Any = None,
-    out: Any = None,
+    axis: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
     include_initial: bool = False,
 ) -> Array:
     """Return running sums along an axis; see :func:`distnb.cumsum`.
@@ -146,12 +180,12 @@ def cumulative_sum(
 
 @stands_for(np.cumulative_prod)
 def cumulative_prod(
-    x: Any,
+    x: ArrayLike,
     /,
     *,
-    axis: int | None = None,
-    dtype: Any = None,
-    out: Any = None,
+    axis: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
     include_initial: bool = False,
 ) -> Array:
     """Return running products along an axis; see :func:`distnb.cumprod`.
@@ -162,7 +196,13 @@ def cumulative_prod(
 
 
 def _cumulative(
-    ufunc: np.ufunc, neutral: int, x: Array, axis: Any, dtype: Any, out: Any, initial: bool
+    ufunc: np.ufunc,
+    neutral: int,
+    x: Array,
+    axis: SupportsIndex | None,
+    dtype: DTypeLike | None,
+    out: Array | None,
+    initial: bool,
 ) -> Array:
     """Accumulate as the array API standard says."""
     x = x if x.ndim else ravel(x)
@@ -181,14 +221,19 @@ def _cumulative(
     return concatenate((first, found), d, out)
 
 
-def outer(ufunc: np.ufunc, a: Any, b: Any, **options: Any) -> Any:
+def outer(ufunc: np.ufunc, a: ArrayLike, b: ArrayLike, **options: Any) -> Any:
     """Apply a ufunc to all pairs of elements, by views that broadcast."""
     x, y = asarray(a), asarray(b)
     return ufunc(x[(..., *(None,) * y.ndim)], y, **options)
 
 
 def reduceat(
-    ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
+    ufunc: np.ufunc,
+    array: ArrayLike,
+    indices: ArrayLike,
+    axis: SupportsIndex = 0,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
 ) -> Array:
     """Reduce segments of an axis, as ``ufunc.reduceat``; each lies where it ends.
 
@@ -245,7 +290,7 @@ def _segments(
     return found
 
 
-def _into(found: Array, out: Any) -> Array:
+def _into(found: Array, out: Out) -> Array:
     """Assign a result to an output."""
     (into,) = outputs(out, 1)
     if into.shape != found.shape:

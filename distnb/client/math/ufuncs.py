@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray
@@ -80,7 +81,7 @@ def _add_methods(function: Any, ufunc: np.ufunc) -> None:
 
 
 def _method(ufunc: np.ufunc, name: str) -> _Function:
-    def method(x: Any, /, *others: Any, **options: Any) -> Any:
+    def method(x: ArrayLike, /, *others: Any, **options: Any) -> Any:
         return getattr(ufunc, name)(*_first_array(x, *others), **options)
 
     method.__name__, method.__qualname__ = name, f"{ufunc.__name__}.{name}"
@@ -205,7 +206,7 @@ trunc = _of_table("trunc")
 
 
 @stands_for(np.where)
-def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, /) -> Any:
     """Choose elements from ``x`` where the condition is true, else from ``y``.
 
     Of a condition alone, return where it is true, as :func:`distnb.nonzero`.
@@ -219,13 +220,13 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 
 @stands_for(np.clip)
 def clip(
-    a: Any,
-    min: Any = None,
-    max: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    min: ArrayLike | None = None,
+    max: ArrayLike | None = None,
+    out: Array | None = None,
     *,
-    a_min: Any = None,
-    a_max: Any = None,
+    a_min: ArrayLike | None = None,
+    a_max: ArrayLike | None = None,
 ) -> Array:
     """Limit the elements to an interval; ``a_min`` and ``a_max`` are other names of the limits."""
     low, high = a_min if min is None else min, a_max if max is None else max
@@ -240,7 +241,7 @@ def clip(
 
 
 @stands_for(np.round, np.around)
-def round_(a: Any, decimals: int = 0, out: Any = None) -> Array:
+def round_(a: ArrayLike, decimals: int = 0, out: Array | None = None) -> Array:
     """Round to a number of decimals."""
     return elementwise("round", asarray(a), operator.index(decimals), out=out)
 
@@ -249,19 +250,19 @@ around = round_
 
 
 @stands_for(np.real)
-def real(val: Any) -> Array:
+def real(val: ArrayLike) -> Array:
     """Return the real part."""
     return asarray(val).real
 
 
 @stands_for(np.imag)
-def imag(val: Any) -> Array:
+def imag(val: ArrayLike) -> Array:
     """Return the imaginary part."""
     return asarray(val).imag
 
 
 @stands_for(np.copyto)
-def copyto(dst: Array, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+def copyto(dst: Array, src: ArrayLike, casting: str = "same_kind", where: ArrayLike = True) -> None:
     """Assign the elements of ``src`` to ``dst``, where a mask is true."""
     kind = src.dtype if hasattr(src, "dtype") else np.asarray(src).dtype
     weak = isinstance(src, bool | int | float | complex)
@@ -271,11 +272,12 @@ def copyto(dst: Array, src: Any, casting: str = "same_kind", where: Any = True) 
         raise TypeError(
             f"Cannot cast from {kind!r} to {dst.dtype!r} according to the rule {casting!r}"
         )
-    assign(dst, src, None if where is True else where)
+    mask: Any = None if where is True else where
+    assign(dst, src, mask)
 
 
 @stands_for(np.array_equal)
-def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
     """Tell whether shapes and all elements are equal (reads one value)."""
     x, y = asarray(a1), asarray(a2)
     if x.shape != y.shape:
@@ -287,7 +289,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 
 
 @stands_for(np.copy)
-def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
+def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Array:
     """Return a copy, which stays where the array is."""
     return asarray(a).copy()
 

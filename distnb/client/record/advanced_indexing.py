@@ -54,7 +54,7 @@ def _is_array(k: object) -> bool:
 def get_advanced(x: Array, key: Subscript) -> Any:
     """Return ``x[key]``, a copy.
 
-    It lies as :func:`distnb.plans.gather_scatter.picked_layout` says.
+    It lies as :func:`distnb.plans.gather_scatter.gathered_layout` says.
     """
     here: Any = x.here
     if here is not None and (plain := in_notebook((x, *_items(key)))) is not None:
@@ -161,9 +161,9 @@ def _fitting(value: Elements, shape: Ints) -> Any:
             f"shape mismatch: value array of shape {found} could not be broadcast to indexing "
             f"result of shape {shape}"
         )
-    for _ in range(extra):
-        value = value.alias(value.dview.fix(0, 0)) if isinstance(value, Array) else value[0]
-    return value
+    if isinstance(value, Array):
+        return value.alias(value.dview.of_ndim(value.ndim - extra)) if extra else value
+    return value.reshape(found[extra:]) if extra else value
 
 
 # -- taking an index apart -------------------------------------------------------------------------

@@ -10,12 +10,13 @@ from types import EllipsisType
 from typing import Protocol, SupportsIndex, TypeAlias
 
 import numpy as np
+from numpy._globals import _NoValueType as NoValue  # of ``numpy._NoValue``: it is not given
 from numpy.typing import ArrayLike
 
 from distnb.geometry.layout import Layout
 from distnb.geometry.views import Placed
 
-__all__ = ["Axes", "Dist", "Grid", "Nested", "Number", "Placeable", "Shape", "Subscript"]
+__all__ = ["Axes", "Dist", "Grid", "Nested", "NoValue", "Number", "Placeable", "Shape", "Subscript"]
 
 
 class Placeable(Protocol):

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.batching.failures import lost_error
 from distnb.client.record.arguments import Axes, Dist, Grid, Number, Subscript
 from distnb.client.session.bases import Base
-from distnb.client.session.failures import lost_error
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout
@@ -236,7 +236,7 @@ def host_view(host: np.ndarray, view: View) -> np.ndarray:
     return np.ndarray(view.shape, host.dtype, host, offset, strides)
 
 
-def numeric(dtype: DTypeLike) -> np.dtype:
+def numeric(dtype: DTypeLike | None) -> np.dtype:
     """Return a dtype that arrays can have; raise TypeError for others."""
     found = np.dtype(dtype)
     if found.kind not in _KINDS or found.char in "gG":  # long doubles differ from host to host

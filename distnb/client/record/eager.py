@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import all_here, plain, watched
@@ -14,7 +13,10 @@ from distnb.client.record.operations import assign, settled
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 
-__all__ = ["at_once", "delivered", "session_of"]
+__all__ = ["Out", "at_once", "delivered", "session_of"]
+
+#: ``out=`` of ufuncs and their like.
+Out: TypeAlias = Array | tuple[Array | None, ...] | None
 
 
 def session_of(*args: object) -> Any:
@@ -43,8 +45,9 @@ def _settled(session: Session, found: object) -> Any:
     return settled(session, np.array(found))
 
 
-def delivered(found: ArrayLike, out: Array | None) -> Any:
+def delivered(found: Any, out: Out) -> Any:
     """Return a result, or the array it was asked to be put into."""
+    out = out[0] if isinstance(out, tuple) else out
     if out is None:
         return found
     assign(out, found)

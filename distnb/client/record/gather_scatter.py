@@ -19,7 +19,13 @@ from distnb.client.session.session import Session
 from distnb.geometry.axes import Axis, Block, Irregular, Whole
 from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import follow
-from distnb.plans.gather_scatter import checked, in_line, of_keys, picked_layout, spread
+from distnb.plans.gather_scatter import (
+    checked,
+    gathered_layout,
+    in_line,
+    layout_of_indices,
+    spread,
+)
 from distnb.wire.protocol import Collective, Local
 
 __all__ = ["Position", "evenly", "gather", "keys_of", "nonzero_keys", "pick", "scatter"]
@@ -44,7 +50,7 @@ def gather(x: Array, positions: ArrayLike, axis: int = 0) -> Any:
 
     Negative positions count from the end; those outside raise IndexError: at once if they are a
     NumPy array, from the engines if they are distributed. The axes of the positions take the place
-    of ``axis``. The result lies as :func:`distnb.plans.gather_scatter.picked_layout` says.
+    of ``axis``. The result lies as :func:`distnb.plans.gather_scatter.gathered_layout` says.
     """
     d = one_axis(axis, x.ndim)
     order = (d, *(i for i in range(x.ndim) if i != d))
@@ -66,8 +72,8 @@ def pick(x: Array, k: int, keys: Elements) -> Any:
     session, size = x.session, x.session.size
     x = straight(as_dist(x, session), k)
     lies = keys.placed if isinstance(keys, Array) and keys.dbase.host is None else None
-    layout = picked_layout(x.placed, k, lies, keys.shape, size)
-    at = lying(session, keys, of_keys(layout, keys.ndim))
+    layout = gathered_layout(x.placed, k, lies, keys.shape, size)
+    at = lying(session, keys, layout_of_indices(layout, keys.ndim))
     out = create(session, keys.shape + x.shape[k:], x.dtype, layout, ("empty",))
     if out.size:
         session.record(
@@ -98,7 +104,7 @@ def scatter(
         return
     axis = first_long(keys.shape) if keys.ndim else None  # so engines are in the order of keys
     layout = spread(x.placed, k, keys.shape, axis)
-    at = lying(session, keys, of_keys(layout, keys.ndim))
+    at = lying(session, keys, layout_of_indices(layout, keys.ndim))
     ins, scalar = [x, at], None
     if isinstance(value, np.generic):
         scalar = (value.dtype.str, value.item())

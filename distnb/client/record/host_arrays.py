@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from distnb.client.batching.call_sites import user_frame
 from distnb.client.record.array import Array, Elements, hosted, numeric
-from distnb.client.session.call_sites import user_frame
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout, default_layout, in_notebook
 from distnb.ops import table
+from distnb.ops.scalars import NUMBERS
 
 __all__ = ["all_here", "assign", "compute", "fits", "home", "plain"]
 
@@ -166,10 +167,6 @@ def quick(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool = Fa
     if into:
         return x
     return hosted(session, np.asarray(found)) if found.nbytes <= config.cutoff else None
-
-
-#: Types of Python's scalars.
-NUMBERS = frozenset((bool, int, float, complex))
 
 
 # -- floating point warnings ---------------------------------------------------------------------

@@ -12,18 +12,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from distnb.client.batching import budget
 from distnb.client.record.array import Array
-from distnb.client.session import budget
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import View
+from distnb.ops.scalars import SMALL, VALUE_FREE
 from distnb.wire.protocol import Apply, Create, Operand
 
 __all__ = ["OperationCache", "Template", "into", "key_of", "new", "repeat"]
 
-#: Scalars that give the result the same dtype whatever their value is.
-_WEAK = frozenset((bool, float, complex))
 #: Makes a named tuple of all its fields, faster than its own class does.
 _new: Any = tuple.__new__
 #: More templates than this are not kept.
@@ -89,7 +88,7 @@ def key_of(op: str, inputs: Sequence[Any], out: Array | None) -> tuple[Any, Any]
                 return None, None
             session = base.session
             key.append((x.spec or _spec(session, x)) + base.turn)
-        elif type(x) in _WEAK or (type(x) is int and 0 <= x < 128):
+        elif type(x) in VALUE_FREE or (type(x) is int and 0 <= x < SMALL):  # as weak_kind
             key.append(type(x))
         else:
             return None, None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.record import host_arrays, operation_cache
 from distnb.client.record.array import Array, create, hosted, numeric, record_creation
@@ -17,6 +18,7 @@ from distnb.common.errors import SessionError, explain
 from distnb.geometry.layout import Ints, Layout, default_layout, make_layout
 from distnb.geometry.views import Placed, View, follow
 from distnb.ops import table
+from distnb.ops.scalars import NUMBERS
 from distnb.plans.transfer import at, part_of
 from distnb.wire.protocol import Apply, Function, Operand, Typed
 
@@ -29,13 +31,14 @@ __all__ = [
     "copied",
     "elementwise",
     "from_host",
+    "in_layout",
     "on_engines",
     "settled",
     "simple",
     "understood",
 ]
 
-_SCALARS = (bool, int, float, complex)
+_SCALARS = tuple(NUMBERS)
 _ARRAYS = (Array, np.ndarray)
 
 
@@ -94,6 +97,12 @@ def copied(x: Array, dtype: np.dtype, layout: Layout) -> Any:
     out = create(x.session, x.shape, dtype, layout, ("empty",))
     record_apply("copy", (out,), (as_dist(x, x.session),), None, ())
     return out
+
+
+def in_layout(x: Array, layout: Layout, dtype: np.dtype | None = None) -> Any:
+    """Return all of a base with the elements of ``x`` in a layout: itself, or an aligned copy."""
+    there = x.dbase.layout == layout and x.dview.is_whole(x.dbase.shape)
+    return x if there and dtype in (None, x.dtype) else copied(x, dtype or x.dtype, layout)
 
 
 def move_out(base: Base, layout: Layout | None = None) -> None:
@@ -254,8 +263,8 @@ class Arithmetic(NamedTuple):
     """The methods of an operator: ``x + y``, ``y + x`` and ``x += y``."""
 
     forward: Callable[[Any, Any], Any]
-    reflected: Callable[[Any, Any], Any]
-    in_place: Callable[[Any, Any], Any]
+    reflected: Callable[[Any, ArrayLike], Any]
+    in_place: Callable[[Any, ArrayLike], Any]
 
 
 def arithmetic(ufunc: np.ufunc) -> Arithmetic:
@@ -287,7 +296,7 @@ def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool =
         found = host_arrays.quick(ufunc, x, y, swap, into)
         if found is not None:
             return found
-    if isinstance(y, Array) or type(y) in host_arrays.NUMBERS:
+    if isinstance(y, Array) or type(y) in NUMBERS:
         inputs, out = (y, x) if swap else (x, y), x if into else None
         found = simple(ufunc.__name__, inputs, out)
         return elementwise(ufunc.__name__, *inputs, out=out) if found is None else found
@@ -522,9 +531,8 @@ def _assign_here(target: Array, value: Any, mask: Any) -> None:
 def _fit(source: Array, shape: Ints) -> Any:
     """Return ``source`` without leading axes of length 1 that ``shape`` does not have."""
     _check_fit(source.shape, shape)
-    while len(source.shape) > len(shape):
-        source = source.alias(source.dview.fix(0, 0))
-    return source
+    few = min(len(source.shape), len(shape))
+    return source if source.ndim == few else source.alias(source.dview.of_ndim(few))
 
 
 def _check_fit(found: Ints, shape: Ints) -> None:

@@ -20,7 +20,7 @@ from distnb.wire.protocol import (
     Operand,
 )
 
-__all__ = ["Act", "Case", "Diagnosis", "Finding"]
+__all__ = ["Act", "CellTrace", "Diagnosis", "Finding"]
 
 
 class Finding(NamedTuple):
@@ -88,7 +88,7 @@ class Act(NamedTuple):
         return self.spent[WAITING] + self.spent[TRANSFER]
 
 
-class Case:
+class CellTrace:
     """A cell as the rules see it."""
 
     def __init__(

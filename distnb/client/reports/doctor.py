@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from distnb.client.reports.cell_trace import (
     Act,
-    Case,
+    CellTrace,
     Diagnosis,
     Finding,
 )
@@ -49,41 +49,41 @@ LARGE = 1 << 16
 # -- one element at a time -----------------------------------------------------------------------
 
 
-def element_loops(case: Case) -> Iterator[Finding]:
+def element_loops(trace: CellTrace) -> Iterator[Finding]:
     """Find loops that read or write single elements of one array."""
-    for line, acts in case.by_line(case.acts).items():
+    for line, acts in trace.by_line(trace.acts).items():
         for read in (True, False):
-            counts = Counter(_element_of(case, a.command, read) for a in acts)
+            counts = Counter(_element_of(trace, a.command, read) for a in acts)
             del counts[None]
             base, n = counts.most_common(1)[0] if counts else (None, 0)
             if base is None or n < ELEMENTS:
                 continue
-            found = [a for a in acts if _element_of(case, a.command, read) == base]
+            found = [a for a in acts if _element_of(trace, a.command, read) == base]
             batches = {a.batch for a in found}
             seconds = sum(a.seconds for a in acts if a.batch in batches)
             nbytes = sum(a.bytes for a in found)
-            what, instead = _element_loop(case, base, n, read)
+            what, instead = _element_loop(trace, base, n, read)
             yield Finding("element by element", line, n, seconds, nbytes, what, instead)
 
 
-def _element_of(case: Case, command: Command, read: bool) -> int | None:
+def _element_of(trace: CellTrace, command: Command, read: bool) -> int | None:
     """Return the base of which a command reads, or writes, one element of many; else None."""
     x: Any = None
     if isinstance(command, Apply):
         x = command.outs[0] if not read else command.ins[0] if command.op == "copy" else None
     elif isinstance(command, Fetch) and read:
         x = command.operand
-    return x.base if case.is_one_of_many(x) else None
+    return x.base if trace.is_one_of_many(x) else None
 
 
-def _element_loop(case: Case, base: int, n: int, read: bool) -> tuple[str, str]:
+def _element_loop(trace: CellTrace, base: int, n: int, read: bool) -> tuple[str, str]:
     """Return what was seen, and the cheaper way."""
-    name = case.name(base)
+    name = trace.name(base)
     if not read:
         what = f"{n:,} elements of {name} are written one by one, each by a command of its own"
         return what, f"{name}[...] = values  # all at once: an array, or an expression of slices"
     what = f"{n:,} elements of {name} are read one by one, and the notebook waits for each"
-    shape, dtype, _ = case.specs[base]
+    shape, dtype, _ = trace.specs[base]
     if prod(shape) * dtype.itemsize > LARGE << 8:
         return what, f"{name}[1:] - {name}[:-1]  # whole slices in one operation, for example"
     return what, f"here = {name}.to_numpy()  # once, before the loop; then read here[...]"
@@ -92,29 +92,31 @@ def _element_loop(case: Case, base: int, n: int, read: bool) -> tuple[str, str]:
 # -- many small operations -----------------------------------------------------------------------
 
 
-def small_operations(case: Case) -> Iterator[Finding]:
+def small_operations(trace: CellTrace) -> Iterator[Finding]:
     """Find lines whose operations are so small that engines spend their time on bookkeeping."""
     computing = (Apply, Reduce, Local, Collective)
-    for line, acts in case.by_line(case.acts).items():
-        found = [a for a in acts if isinstance(a.command, computing) and _is_small(case, a.command)]
+    for line, acts in trace.by_line(trace.acts).items():
+        found = [
+            a for a in acts if isinstance(a.command, computing) and _is_small(trace, a.command)
+        ]
         single = sum(
-            _element_of(case, a.command, read) is not None for a in found for read in (True, False)
+            _element_of(trace, a.command, read) is not None for a in found for read in (True, False)
         )
         if len(found) - single < SMALL or single >= ELEMENTS:
             continue
         busy = sum(a.busy for a in acts)
         nbytes = sum(a.bytes for a in found)
         yield Finding(
-            "many small operations", line, len(found), busy, nbytes, *_smaller(case, found)
+            "many small operations", line, len(found), busy, nbytes, *_smaller(trace, found)
         )
 
 
-def _is_small(case: Case, command: Command) -> bool:
-    sizes = [max(prod(x.view.shape), 1) for x in command.reads] or [FEW * case.size]
-    return max(sizes) < FEW * case.size
+def _is_small(trace: CellTrace, command: Command) -> bool:
+    sizes = [max(prod(x.view.shape), 1) for x in command.reads] or [FEW * trace.size]
+    return max(sizes) < FEW * trace.size
 
 
-def _smaller(case: Case, found: list[Act]) -> tuple[str, str]:
+def _smaller(trace: CellTrace, found: list[Act]) -> tuple[str, str]:
     """Return what was seen, and the cheaper way."""
     each = sum(a.busy for a in found) / len(found)
     what = f"{len(found):,} operations on few elements, {each * 1e6:,.0f} us each"
@@ -122,12 +124,12 @@ def _smaller(case: Case, found: list[Act]) -> tuple[str, str]:
     base, _ = Counter(x.base for x in views).most_common(1)[0] if views else (0, 0)
     slices = {x.view for x in views if x.base == base}
     if len(slices) > len(found) / 4:
-        name = case.name(base)
+        name = trace.name(base)
         return (
             f"{what}: a loop over slices of {name}",
             f"{name} * 2  # one operation on the whole array instead of {name}[i] * 2 in a loop",
         )
-    most = max((case.nbytes(x) for x in views), default=LARGE)
+    most = max((trace.nbytes(x) for x in views), default=LARGE)
     limit = 1 << max(most - 1, 1).bit_length()
     return what, f"dnb.config.cutoff = {limit}  # small arrays stay in the notebook"
 
@@ -145,26 +147,26 @@ class Move(NamedTuple):
     moved: int
 
 
-def _moves(case: Case) -> Iterator[Move]:
+def _moves(trace: CellTrace) -> Iterator[Move]:
     """Yield the operands of which much is moved."""
     versions: Counter[int] = Counter()
-    for act in case.acts:
+    for act in trace.acts:
         command = act.command
         if isinstance(command, Apply):
             out = command.outs[0]
             for x in command.ins:
                 if type(x) is Operand:
-                    count = case.moved(out, x)
+                    count = trace.moved(out, x)
                     if count > MUCH * prod(x.view.shape) > 0:
                         yield Move(act, x, out, versions[x.base], count)
         versions.update(command.writes)
 
 
-def repeated_moves(case: Case) -> Iterator[Finding]:
+def repeated_moves(trace: CellTrace) -> Iterator[Finding]:
     """Find arrays that are moved again and again, and operands that never lie together."""
     groups = defaultdict(list)
-    for move in _moves(case):
-        source, target = case.specs[move.source.base], case.specs[move.out.base]
+    for move in _moves(trace):
+        source, target = trace.specs[move.source.base], trace.specs[move.out.base]
         key = (move.act.line, source[0], source[2], move.source.view.dims, target[2])
         groups[key].append(move)
     for (line, *_), moves in groups.items():
@@ -173,9 +175,9 @@ def repeated_moves(case: Case) -> Iterator[Finding]:
         same, n = Counter((m.source, m.version) for m in moves).most_common(1)[0]
         if n >= AGAIN:
             chosen = [m for m in moves if (m.source, m.version) == same]
-            yield _moved_again(case, line, chosen)
+            yield _moved_again(trace, line, chosen)
         elif "redistribute" in line or not _is_inner(moves[0]):
-            yield _apart(case, line, moves)
+            yield _apart(trace, line, moves)
 
 
 def _is_inner(move: Move) -> bool:
@@ -188,17 +190,17 @@ def _is_whole(x: Operand) -> bool:
     return all(start == 0 and step == 1 for _, start, step in x.view.dims) and not x.view.fixed
 
 
-def _totals(case: Case, moves: Sequence[Move]) -> tuple[float, int]:
+def _totals(trace: CellTrace, moves: Sequence[Move]) -> tuple[float, int]:
     """Return seconds and bytes of moves."""
-    size = sum(m.moved * case.specs[m.source.base][1].itemsize for m in moves)
+    size = sum(m.moved * trace.specs[m.source.base][1].itemsize for m in moves)
     return sum(m.act.busy for m in moves), size
 
 
-def _moved_again(case: Case, line: str, moves: list[Move]) -> Finding:
+def _moved_again(trace: CellTrace, line: str, moves: list[Move]) -> Finding:
     source, out = moves[0].source.base, moves[0].out.base
-    seconds, nbytes = _totals(case, moves[1:])
-    before, after = case.specs[source][2], case.specs[out][2]
-    name = case.name(source)
+    seconds, nbytes = _totals(trace, moves[1:])
+    before, after = trace.specs[source][2], trace.specs[out][2]
+    name = trace.name(source)
     what = (
         f"the same elements of {name} go from {before.spell()} to {after.spell()} "
         f"{len(moves):,} times"
@@ -207,23 +209,23 @@ def _moved_again(case: Case, line: str, moves: list[Move]) -> Finding:
     return Finding("repeated redistribution", line, len(moves), seconds, nbytes, what, instead)
 
 
-def _apart(case: Case, line: str, moves: list[Move]) -> Finding:
+def _apart(trace: CellTrace, line: str, moves: list[Move]) -> Finding:
     source, out = moves[0].source.base, moves[0].out.base
-    seconds, nbytes = _totals(case, moves)
-    before, after = case.specs[source][2], case.specs[out][2]
-    origin = case.origin(source)
+    seconds, nbytes = _totals(trace, moves)
+    before, after = trace.specs[source][2], trace.specs[out][2]
+    origin = trace.origin(source)
     if "redistribute" in line:
         kind = "repeated redistribution"
         what = f"arrays go from {before.spell()} to {after.spell()} {len(moves):,} times"
     else:
         kind = "operands that lie apart"
-        name = case.name(origin)
+        name = trace.name(origin)
         moved = name if origin == source else f"a result that follows {name}"
         what = (
             f"each call moves {moved} from {before.spell()} to {after.spell()}, "
-            f"where {case.name(out, 'the result')} lies"
+            f"where {trace.name(out, 'the result')} lies"
         )
-    instead = f"dist={spelled(after, bare=True)}  # where {case.name(origin)} is made"
+    instead = f"dist={spelled(after, bare=True)}  # where {trace.name(origin)} is made"
     return Finding(kind, line, len(moves), seconds, nbytes, what, instead)
 
 
@@ -246,18 +248,18 @@ def spelled(layout: Layout, bare: bool = False) -> str:
 # -- reductions along the split axis ---------------------------------------------------------------
 
 
-def split_reductions(case: Case) -> Iterator[Finding]:
+def split_reductions(trace: CellTrace) -> Iterator[Finding]:
     """Find reductions along a split axis that would be free if another one were split."""
-    chosen = [a for a in case.acts if isinstance(a.command, Reduce) and _could_be_free(case, a)]
-    for line, acts in case.by_line(chosen).items():
+    chosen = [a for a in trace.acts if isinstance(a.command, Reduce) and _could_be_free(trace, a)]
+    for line, acts in trace.by_line(chosen).items():
         if len(acts) < AGAIN:
             continue
         command: Any = acts[0].command
-        placed = case.placed(command.operand)
+        placed = trace.placed(command.operand)
         assert placed is not None
         kept = _longest_kept(placed, command.axes)
         words = tuple("block" if d == kept else "*" for d in range(len(placed.view.shape)))
-        name = case.name(command.operand.base)
+        name = trace.name(command.operand.base)
         what = f"{name} is reduced along a split axis ({command.axes[0]}): engines meet each time"
         instead = f"dist={words}  # where {name} is made; or {name} = {name}.redistribute({words})"
         seconds, nbytes = sum(a.blocked for a in acts), sum(a.bytes for a in acts)
@@ -266,15 +268,15 @@ def split_reductions(case: Case) -> Iterator[Finding]:
         )
 
 
-def _could_be_free(case: Case, act: Act) -> bool:
+def _could_be_free(trace: CellTrace, act: Act) -> bool:
     command: Any = act.command
-    placed = case.placed(command.operand)
+    placed = trace.placed(command.operand)
     if placed is None or placed.layout.split == 1:
         return False
     split = {d for d, m in enumerate(placed.maps) if m is not None}
     kept = _longest_kept(placed, command.axes)
     reduced = split & set(command.axes)
-    return bool(reduced) and kept is not None and placed.view.shape[kept] >= case.size
+    return bool(reduced) and kept is not None and placed.view.shape[kept] >= trace.size
 
 
 def _longest_kept(placed: Placed, axes: Sequence[int]) -> int | None:
@@ -289,10 +291,10 @@ def _longest_kept(placed: Placed, axes: Sequence[int]) -> int | None:
 _MEANT = ("to_numpy", "tolist", "asnumpy")
 
 
-def _fetched(case: Case, act: Act) -> int:
+def _fetched(trace: CellTrace, act: Act) -> int:
     """Return the bytes that a command brings to the notebook."""
     command = act.command
-    return case.nbytes(command.operand) if isinstance(command, Fetch) else 0
+    return trace.nbytes(command.operand) if isinstance(command, Fetch) else 0
 
 
 def _function(line: str) -> str:
@@ -305,16 +307,16 @@ def _function(line: str) -> str:
     return next((name for name in found if name not in ("array", "asarray")), "sum")
 
 
-def gathers(case: Case) -> Iterator[Finding]:
+def gathers(trace: CellTrace) -> Iterator[Finding]:
     """Find arrays that come to the notebook unasked, or again and again."""
-    found = [a for a in case.acts if _fetched(case, a) >= LARGE]
-    for line, acts in case.by_line(found).items():
+    found = [a for a in trace.acts if _fetched(trace, a) >= LARGE]
+    for line, acts in trace.by_line(found).items():
         meant = ": " not in line or any(word in line for word in _MEANT)  # the text may be unknown
         if meant and len(acts) < AGAIN:
             continue
         command: Any = acts[0].command
-        name = case.name(command.operand.base)
-        nbytes = sum(_fetched(case, a) for a in acts)
+        name = trace.name(command.operand.base)
+        nbytes = sum(_fetched(trace, a) for a in acts)
         often = "" if len(acts) == 1 else f" {len(acts):,} times"
         what = f"{name} comes to the notebook{often}"
         what += "" if meant else ", though the line does not ask for it: NumPy computes there"
@@ -330,16 +332,16 @@ def gathers(case: Case) -> Iterator[Finding]:
 # -- results that nobody reads ----------------------------------------------------------------
 
 
-def unused_results(case: Case) -> Iterator[Finding]:
+def unused_results(trace: CellTrace) -> Iterator[Finding]:
     """Find results that were dropped in the cell without having been read."""
-    made = {a.command.base for a in case.acts if isinstance(a.command, Create)}
+    made = {a.command.base for a in trace.acts if isinstance(a.command, Create)}
     computed = {
-        base for a in case.acts if type(a.command) is not Create for base in a.command.writes
+        base for a in trace.acts if type(a.command) is not Create for base in a.command.writes
     }
-    read = {x.base for a in case.acts for x in a.command.reads}
-    dropped = (made & computed & case.freed) - read
-    wasted = [a for a in case.acts if (w := a.command.writes) and dropped.issuperset(w)]
-    for line, acts in case.by_line(wasted).items():
+    read = {x.base for a in trace.acts for x in a.command.reads}
+    dropped = (made & computed & trace.freed) - read
+    wasted = [a for a in trace.acts if (w := a.command.writes) and dropped.issuperset(w)]
+    for line, acts in trace.by_line(wasted).items():
         results = {base for a in acts for base in a.command.writes}
         seconds, nbytes = sum(a.busy for a in acts), sum(a.bytes for a in acts)
         what = f"{len(results):,} results are computed here and dropped without being read"
@@ -382,8 +384,8 @@ def diagnose(
     least : float, optional
         Seconds from which something is worth a word; by default 2 % of the cell's, and a ms.
     """
-    case = Case(cell, line, names, size)
+    trace = CellTrace(cell, line, names, size)
     worth = max(LEAST, WORTH * cell.seconds) if least is None else least
-    found = [f for rule in RULES for f in rule(case) if f.seconds >= worth]
+    found = [f for rule in RULES for f in rule(trace) if f.seconds >= worth]
     order = tuple(sorted(found, key=lambda f: -f.seconds))
-    return Diagnosis(order, cell.seconds, len(case.acts), cell.left)
+    return Diagnosis(order, cell.seconds, len(trace.acts), cell.left)

@@ -10,7 +10,7 @@ from distnb.client.session.session import Session
 from distnb.measure.events import COMPUTE, Report
 from distnb.wire.protocol import Clocks
 
-__all__ = ["copy_speed", "with_copy_speed"]
+__all__ = ["memory_bandwidth", "with_memory_bandwidth"]
 
 #: Bytes that are copied on each engine: caches hold less.
 SIZE = 32 << 20
@@ -21,8 +21,8 @@ WORTH = 4 * SIZE
 _KNOWN: WeakKeyDictionary[Session, float | None] = WeakKeyDictionary()
 
 
-def with_copy_speed(session: Session, report: Report) -> Report:
-    """Return a report that knows the speed of copying, if it touched much memory.
+def with_memory_bandwidth(session: Session, report: Report) -> Report:
+    """Return a report that knows the memory bandwidth, if it touched much memory.
 
     The first time it is measured, which takes about a tenth of a second; not while something else
     is measured, too, nor where there is no room for it.
@@ -35,11 +35,11 @@ def with_copy_speed(session: Session, report: Report) -> Report:
         if not all(session.transport.share(ready)):  # under SPMD, ranks decide together
             return report
         with session.journal.paused():  # the cell does not do this
-            _KNOWN[session] = copy_speed(session)
-    return replace(report, copy_speed=_KNOWN[session])
+            _KNOWN[session] = memory_bandwidth(session)
+    return replace(report, memory_bandwidth=_KNOWN[session])
 
 
-def copy_speed(session: Session) -> float | None:
+def memory_bandwidth(session: Session) -> float | None:
     """Measure how many bytes an engine reads and writes in a second when all copy memory at once.
 
     Returns None if the clocks do not see it.

@@ -9,21 +9,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from distnb.client.batching.replies import MISSING
 from distnb.client.record.array import Array
 from distnb.client.session.bases import Base, bases_of
-from distnb.client.session.replies import MISSING
 from distnb.client.session.session import Session
 from distnb.wire.protocol import Survey
 
-__all__ = ["EngineMemory", "Held", "Memory", "look", "reached"]
+__all__ = ["ArrayMemory", "EngineMemory", "MemorySurvey", "reached", "survey"]
 
-#: How deep a search for the holders of arrays goes, and into how many items of a container.
+#: How deep a search for what refers to arrays goes, and into how many items of a container.
 _DEPTH, _WIDTH = 3, 1000
 #: Where IPython keeps the last results.
 _RESULTS = ("_", "__", "___")
 
 
-class Held(NamedTuple):
+class ArrayMemory(NamedTuple):
     """A base on the engines, or an array in the notebook, and who holds it.
 
     Attributes
@@ -32,7 +32,7 @@ class Held(NamedTuple):
         Names of arrays that are all of it.
     views : tuple of str
         Names of arrays that are a part of it, or look at it another way.
-    holders : tuple of str
+    referrers : tuple of str
         What else keeps it: ``Out[3]``, ``frames[0]`` ...
     shape, dtype, layout
         What it is, as text.
@@ -44,7 +44,7 @@ class Held(NamedTuple):
 
     names: tuple[str, ...]
     views: tuple[str, ...]
-    holders: tuple[str, ...]
+    referrers: tuple[str, ...]
     shape: tuple[int, ...]
     dtype: str
     layout: str
@@ -79,12 +79,12 @@ class EngineMemory(NamedTuple):
     total: int
 
 
-class Memory(NamedTuple):
+class MemorySurvey(NamedTuple):
     """What is in the memory of the engines, and in the notebook in place of it."""
 
     engines: tuple[EngineMemory, ...]
-    arrays: tuple[Held, ...]
-    here: tuple[Held, ...]
+    arrays: tuple[ArrayMemory, ...]
+    here: tuple[ArrayMemory, ...]
 
     @property
     def advice(self) -> str:
@@ -94,18 +94,18 @@ class Memory(NamedTuple):
             return "no array is on the engines"
         size = f"{most.total / 1e6:,.1f} MB"
         if most.named:
-            held = f", which {', '.join(most.holders)} holds, too" if most.holders else ""
+            held = f", which {', '.join(most.referrers)} holds, too" if most.referrers else ""
             return f"del {', '.join((*most.names, *most.views))} would free most: {size}{held}"
-        if not most.holders:
+        if not most.referrers:
             return f"the largest array, {size}, has no name; what holds it was not found"
-        kept = any(h.startswith("Out[") or h in _RESULTS for h in most.holders)
-        how = "%reset -f out" if kept else f"dropping {most.holders[0]}"
-        return f"{how} would free most: {size}, held by {', '.join(most.holders)}"
+        kept = any(h.startswith("Out[") or h in _RESULTS for h in most.referrers)
+        how = "%reset -f out" if kept else f"dropping {most.referrers[0]}"
+        return f"{how} would free most: {size}, held by {', '.join(most.referrers)}"
 
 
-def look(session: Session, namespace: Mapping[str, Any]) -> Memory:
+def survey(session: Session, namespace: Mapping[str, Any]) -> MemorySurvey:
     """Return what is in the engines' memory; ``namespace`` is that of the notebook."""
-    found = holders(namespace)
+    found = referrers_of(namespace)
     surveys = session.ask(Survey)
     surveys = [{} if s is MISSING else s for s in surveys]
     arrays = [
@@ -125,14 +125,16 @@ def look(session: Session, namespace: Mapping[str, Any]) -> Memory:
     ]
     order = sorted(arrays, key=lambda held: -held.total)
     hosts = [about["host"] for about in session.transport.about]
-    return Memory(tuple(_engines(surveys, hosts, order)), tuple(order), tuple(inside))
+    return MemorySurvey(tuple(_engines(surveys, hosts, order)), tuple(order), tuple(inside))
 
 
-def _held(session: Session, base: Base, found: list[tuple[str, bool]], sizes: list[int]) -> Held:
+def _held(
+    session: Session, base: Base, found: list[tuple[str, bool]], sizes: list[int]
+) -> ArrayMemory:
     direct = [
         (path, whole) for path, whole in found if path.isidentifier() and path not in _RESULTS
     ]
-    return Held(
+    return ArrayMemory(
         tuple(path for path, whole in direct if whole),
         tuple(path for path, whole in direct if not whole),
         tuple(path for path, _ in found if not path.isidentifier() or path in _RESULTS),
@@ -145,7 +147,7 @@ def _held(session: Session, base: Base, found: list[tuple[str, bool]], sizes: li
 
 
 def _engines(
-    surveys: list[dict[str, Any]], hosts: list[str], arrays: list[Held]
+    surveys: list[dict[str, Any]], hosts: list[str], arrays: list[ArrayMemory]
 ) -> Iterator[EngineMemory]:
     """Yield the memory of each engine; what threads of a process share is divided among them."""
     for rank, (found, host) in enumerate(zip(surveys, hosts, strict=True)):
@@ -163,7 +165,7 @@ def _engines(
         )
 
 
-def holders(namespace: Mapping[str, Any]) -> dict[int, list[tuple[str, bool]]]:
+def referrers_of(namespace: Mapping[str, Any]) -> dict[int, list[tuple[str, bool]]]:
     """Return who holds each base: a path in the notebook, and whether it is all of the base."""
     found: dict[int, list[tuple[str, bool]]] = {}
     for x, path in reached(namespace):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from distnb.client.reports.memory_bandwidth import with_copy_speed
+from distnb.client.reports.memory_bandwidth import with_memory_bandwidth
 from distnb.client.session import current
 from distnb.client.session.session import Session
 from distnb.common.errors import DistnbError, explain
@@ -41,7 +41,7 @@ class Profile:
             failures.append(failure)
         try:
             report = self._session.end_window(self._window)
-            self._report = self.shown(with_copy_speed(self._session, report))
+            self._report = self.shown(with_memory_bandwidth(self._session, report))
         except DistnbError as failure:  # the engines are gone
             failures.append(failure)
             self._state = "the engines did not answer any more"

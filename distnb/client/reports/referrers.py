@@ -1,4 +1,4 @@
-"""Which arrays there are, and what of the notebook keeps them: names, and IPython's outputs."""
+"""Which arrays there are, and what of the notebook holds them: names, and IPython's outputs."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from distnb.client.reports.memory_report import reached
 from distnb.client.session.bases import Base, bases_of
 from distnb.client.session.session import Session
 
-__all__ = ["Kept", "arrays_of", "drop", "shell"]
+__all__ = ["Referred", "arrays_of", "drop", "shell"]
 
 #: The last results, as IPython names them.
 _LAST = ("_", "__", "___")
 
 
-class Kept(NamedTuple):
-    """A base, and what keeps it.
+class Referred(NamedTuple):
+    """A base, and what refers to it.
 
-    ``names`` are those of the notebook, ``others`` what else is known to hold it: ``Out[3]``,
+    ``names`` are those of the notebook, ``referrers`` what else is known to hold it: ``Out[3]``,
     ``_``, ``frames[0]``. Where both are empty, it is deeper inside something, or in a running call.
     ``key`` refers to it weakly, for :func:`drop`.
     """
 
     key: ReferenceType[Base]
     names: tuple[str, ...]
-    others: tuple[str, ...]
+    referrers: tuple[str, ...]
     shape: tuple[int, ...]
     dtype: str
     layout: str
@@ -39,13 +39,13 @@ class Kept(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Names, or what else keeps it."""
-        return ", ".join(self.names or self.others) or "(no name)"
+        """Names, or what else holds it."""
+        return ", ".join(self.names or self.referrers) or "(no name)"
 
     @property
     def can_drop(self) -> bool:
         """Whether :func:`drop` would delete something."""
-        return bool(self.names) or any(x in _LAST or x.startswith("Out[") for x in self.others)
+        return bool(self.names) or any(x in _LAST or x.startswith("Out[") for x in self.referrers)
 
 
 def shell() -> Any:
@@ -54,22 +54,22 @@ def shell() -> Any:
     return ipython.get_ipython() if ipython is not None else None
 
 
-def arrays_of(session: Session, shell: Any, named: int = 1000) -> list[Kept]:
+def arrays_of(session: Session, shell: Any, named: int = 1000) -> list[Referred]:
     """Return a session's arrays, the largest first; for any thread.
 
     Dtype, layout and line are told of so many only.
     """
-    found = {id(base): _Keepers(base, [], []) for base in bases_of(session)}
+    found = {id(base): _Found(base, [], []) for base in bases_of(session)}
     for array, path in reached({} if shell is None else shell.user_ns, 1):
         base = array.dbase
         if base.session is session:
-            keepers = found.setdefault(id(base), _Keepers(base, [], []))
+            held = found.setdefault(id(base), _Found(base, [], []))
             if path in _LAST or not path.isidentifier():
-                keepers.others.append(path)
+                held.referrers.append(path)
             else:
                 whole = array.dview.is_whole(base.shape)
-                keepers.names.append(path if whole else f"{path} (view)")
-    rows = [(_nbytes(keepers.base), keepers) for keepers in found.values()]
+                held.names.append(path if whole else f"{path} (view)")
+    rows = [(_nbytes(held.base), held) for held in found.values()]
     rows.sort(key=itemgetter(0), reverse=True)
     return [
         _row(*row, _texts(session, row[1].base) if i < named else _NO_TEXTS)
@@ -77,12 +77,12 @@ def arrays_of(session: Session, shell: Any, named: int = 1000) -> list[Kept]:
     ]
 
 
-class _Keepers(NamedTuple):
-    """A base, and the names and others that keep it."""
+class _Found(NamedTuple):
+    """A base, its names, and what else holds it."""
 
     base: Base
     names: list[str]
-    others: list[str]
+    referrers: list[str]
 
 
 def _nbytes(base: Base) -> int:
@@ -100,13 +100,13 @@ def _texts(session: Session, base: Base) -> tuple[str, str, str]:
     return str(base.dtype), base.layout.spell(), line
 
 
-def _row(nbytes: int, keepers: _Keepers, texts: tuple[str, str, str]) -> Kept:
-    base = keepers.base
+def _row(nbytes: int, held: _Found, texts: tuple[str, str, str]) -> Referred:
+    base = held.base
     dtype, layout, line = texts
-    return Kept(
+    return Referred(
         ref(base),
-        tuple(sorted(keepers.names)),
-        tuple(keepers.others),
+        tuple(sorted(held.names)),
+        tuple(held.referrers),
         base.shape,
         dtype,
         layout,

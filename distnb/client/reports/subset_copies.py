@@ -25,7 +25,7 @@ from distnb.geometry.layout import (
 )
 from distnb.geometry.views import View
 
-__all__ = ["Copies", "names_in", "smaller"]
+__all__ = ["SubsetCopies", "names_in", "smaller"]
 
 _NAME = "_distnb_copy"
 
@@ -49,7 +49,7 @@ def smaller(layout: Layout, shape: Ints, engines: int) -> Layout:
     return make_layout(shape, engines, words)
 
 
-class Copies:
+class SubsetCopies:
     """Makes copies of what the notebook holds, with the arrays of one session in another.
 
     Arrays that look at the same memory do so in the copy, too.

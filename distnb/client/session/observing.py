@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from distnb.client.session.connection import Connection
-from distnb.client.session.recorder import Recorder
+from distnb.client.batching.connection import Connection
+from distnb.client.batching.recorder import Recorder
 from distnb.client.transport.contract import AnyTransport
 from distnb.measure.snapshot import Engine, Live, Sample
 from distnb.wire.protocol import Command, title

@@ -18,7 +18,7 @@ from distnb.measure.snapshot import Live
 
 __all__ = ["Progress", "line_of"]
 
-#: Seconds between two looks.
+#: Seconds after which the line is brought up to date.
 _PAUSE = 0.25
 #: Waits with less than so many seconds between them count as one.
 _GAP = 0.1
@@ -159,13 +159,13 @@ class Progress:
         while not self._closed:
             self._armed.wait()
             while not self._closed and (self._waiting or time.monotonic() - self._ended < 1.0):
-                with contextlib.suppress(Exception):  # a look must never be what fails
-                    self._look()
+                with contextlib.suppress(Exception):  # to look on must never be what fails
+                    self._refresh()
                 pause.wait(_PAUSE)
             self.clear()
             self._armed.clear()
 
-    def _look(self) -> None:
+    def _refresh(self) -> None:
         """Show the line if it is time to."""
         elapsed = time.monotonic() - self._since
         if not (self._waiting and 0 < config.progress <= elapsed):

@@ -11,20 +11,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from distnb.client.session.budget import Budget
-from distnb.client.session.call_sites import CallSites
-from distnb.client.session.connection import Connection
-from distnb.client.session.extensions import Extensions
-from distnb.client.session.failures import lost_error
-from distnb.client.session.handle_table import Entry, HandleTable
+from distnb.client.batching.budget import Budget
+from distnb.client.batching.call_sites import CallSites
+from distnb.client.batching.connection import Connection
+from distnb.client.batching.failures import lost_error
+from distnb.client.batching.handle_table import Entry, HandleTable
+from distnb.client.batching.recorder import Recorder
+from distnb.client.batching.replies import MISSING, Replies
+from distnb.client.batching.user_functions import Functions
 from distnb.client.session.journal import Journal
-from distnb.client.session.measuring import Measuring
 from distnb.client.session.observing import Observer
 from distnb.client.session.progress import Progress, surface
-from distnb.client.session.recorder import Recorder
-from distnb.client.session.replies import MISSING, Replies
-from distnb.client.session.user_functions import Functions
-from distnb.client.session.windows import Reading, Window
+from distnb.client.session.windows import Measuring, Reading, Window
 from distnb.client.transport.contract import AnyTransport, share_of_node
 from distnb.common.errors import EngineError, SessionError, explain
 from distnb.common.interrupts import deferred_interrupts
@@ -43,6 +41,25 @@ from distnb.wire.protocol import (
 )
 
 __all__ = ["Session"]
+
+
+class Extensions(dict[type[Any], Any]):
+    """What the rooms above the session keep for each session, such as a cache of operations.
+
+    Class -> its one object of this session, made without arguments when it is first asked for. The
+    class is defined where its state is used, and the session need not know it.
+
+    Examples
+    --------
+    >>> extensions = Extensions()
+    >>> extensions[list].append(1)
+    >>> extensions[list]
+    [1]
+    """
+
+    def __missing__(self, kind: type[Any]) -> Any:
+        made = self[kind] = kind()
+        return made
 
 
 class Owner(Protocol):

@@ -1,18 +1,22 @@
-"""Measured windows: what engines record between two moments, and the report made of it."""
+"""Measured windows: what engines record between two moments, and the reports made of it."""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import chain
+from time import perf_counter_ns
 from typing import Any, NamedTuple
 
+from distnb.client.batching.connection import Outcome
 from distnb.client.transport.contract import AnyTransport
 from distnb.measure.events import (
     IDLE,
     Account,
     Report,
     Step,
+    bandwidth,
     clock_name,
 )
 from distnb.measure.records import (
@@ -30,7 +34,7 @@ from distnb.wire.protocol import (
     title,
 )
 
-__all__ = ["Reading", "Record", "Window"]
+__all__ = ["Measuring", "Reading", "Record", "Window"]
 
 #: Commands of a window of which steps are kept, and spans that these may have.
 _MOST, _MOST_SPANS = 20_000, 200_000
@@ -170,6 +174,50 @@ class Window:
         begin = min(s.moments[0][1] - a for s, a in zip(seen, ahead, strict=True))
         end = max(s.moments[1][1] - a for s, a in zip(seen, ahead, strict=True))
         return [begin + a for a in ahead], end - begin, max(errors)
+
+
+class Measuring:
+    """The open windows of a session.
+
+    Attributes
+    ----------
+    bandwidth : float or None
+        Bytes that an engine sends in a second, as measured; None before anything was.
+    reported : callable or None
+        Gets each report (a dashboard sets it).
+    """
+
+    def __init__(self, transport: AnyTransport, line: Callable[[int], str]) -> None:
+        self._transport = transport
+        self._line = line
+        #: One that nobody holds any more is forgotten.
+        self.windows: weakref.WeakSet[Window] = weakref.WeakSet()
+        self.bandwidth: float | None = None
+        self.reported: Callable[[Report], None] | None = None
+
+    def start(self, reading: Reading) -> Window:
+        """Begin to measure."""
+        window = Window(self._transport, reading)
+        self.windows.add(window)
+        return window
+
+    def take(self, outcome: Outcome) -> None:
+        """Take in the times of a batch."""
+        sent, replies, _ = outcome
+        if replies and self.windows:
+            times = [r.times for r in sorted(replies, key=lambda r: r.rank)]
+            record = Record(sent.commands, sent.at, perf_counter_ns(), times)
+            for window in list(self.windows):
+                window.take(record)
+
+    def end(self, window: Window, reading: Reading) -> Report:
+        """End measuring; return where the time went."""
+        self.windows.discard(window)
+        report = window.report(reading, self._line)
+        self.bandwidth = bandwidth(report.engines) or self.bandwidth
+        if self.reported is not None:
+            self.reported(report)
+        return report
 
 
 def _closed(account: Account, wall: int) -> Account:

@@ -14,7 +14,6 @@ from distnb.client.record.creation import asarray
 from distnb.client.record.indexing import lengths, one_axis, some_axes
 from distnb.client.record.namespace import stands_for
 from distnb.common.errors import explain
-from distnb.geometry.slices import intersect, section
 
 __all__: list[str] = []
 
@@ -106,21 +105,4 @@ def shares_memory(a: ArrayLike, b: ArrayLike) -> bool:
     """Tell whether two views have an element in common (exact; nothing is sent)."""
     if not (isinstance(a, Array) and isinstance(b, Array)) or a.dbase is not b.dbase:
         return False
-    return _views_meet(a, b)
-
-
-def _views_meet(a: Array, b: Array) -> bool:
-    """Tell whether views meet: the index sets of each base axis do (views are products)."""
-    if a.size == 0 or b.size == 0:
-        return False
-    return all(intersect(x, y) for x, y in zip(_footprint(a), _footprint(b), strict=True))
-
-
-def _footprint(a: Array) -> list[Any]:
-    """Return, for each base axis, the section that a view covers."""
-    found: dict[int, Any] = {axis: section(i, 1, 1, 1)[0] for axis, i in a.dview.fixed}
-    for n, (axis, start, step) in zip(a.dview.shape, a.dview.dims, strict=True):
-        if axis >= 0:
-            low = start if step > 0 else start + step * (n - 1)
-            found[axis] = section(low, 1, max(1, abs(step)), n)[0]
-    return [found[axis] for axis in range(len(a.dbase.shape))]
+    return a.dview.meets(b.dview)

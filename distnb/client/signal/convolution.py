@@ -5,9 +5,11 @@ The shorter operand, or the table, goes to every engine. Each engine does its pa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.record.array import Array, create
 from distnb.client.record.creation import asarray
@@ -34,7 +36,7 @@ _INTERP: Any = np.interp  # it has many signatures
 
 
 @stands_for(np.convolve)
-def convolve(a: Any, v: Any, mode: str = "full") -> Array:
+def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Array:
     """Return the discrete convolution of two sequences, as ``numpy.convolve``.
 
     The shorter one goes to every engine. The result lies in blocks; each engine gets as many
@@ -48,7 +50,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Array:
 
 
 @stands_for(np.correlate)
-def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
+def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Array:
     """Return the cross-correlation of two sequences, as ``numpy.correlate``; see ``convolve``."""
     x, w = _sequences(a, v, np.correlate, mode)
     if x.here is not None and w.here is not None:
@@ -59,7 +61,9 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
     return _of_full(x, back, mode, k // 2 if x.size < w.size else (k - 1) // 2)
 
 
-def _sequences(a: Any, v: Any, numpys: Any, mode: Any) -> tuple[Array, Array]:
+def _sequences(
+    a: ArrayLike, v: ArrayLike, numpys: Callable[..., Any], mode: str
+) -> tuple[Array, Array]:
     """Return operands of one dtype and one session; raises what NumPy raises."""
     one = a if isinstance(a, Array) else v if isinstance(v, Array) else asarray(a)
     x, w = asarray(a, session=one.session), asarray(v, session=one.session)
@@ -114,7 +118,12 @@ def _whole(part: Array, kernel: Array) -> Array:
 
 @stands_for(np.interp)
 def interp(
-    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+    x: ArrayLike,
+    xp: ArrayLike,
+    fp: ArrayLike,
+    left: complex | None = None,
+    right: complex | None = None,
+    period: float | None = None,
 ) -> Array:
     """Interpolate linearly in a table, as ``numpy.interp``.
 
@@ -149,7 +158,9 @@ def interp(
     return found
 
 
-def _check_table(x: Any, xp: Any, fp: Any, period: Any) -> None:
+def _check_table(
+    x: ArrayLike, xp: Array | np.ndarray, fp: Array | np.ndarray, period: float | None
+) -> None:
     """Raise what NumPy raises."""
     samples = [np.zeros(tuple(min(n, 1) for n in y.shape), y.dtype) for y in (xp, fp)]
     kind = x.dtype if isinstance(x, Array) else np.asarray(x).dtype
@@ -160,7 +171,7 @@ def _check_table(x: Any, xp: Any, fp: Any, period: Any) -> None:
         )
 
 
-def _wrapped(x: Array, xp: Any, fp: Any, period: Any) -> tuple[Array, Any, Any]:
+def _wrapped(x: Array, xp: ArrayLike, fp: ArrayLike, period: float) -> tuple[Array, Any, Any]:
     """Return what is looked up in a periodic table, and the table with its ends repeated."""
     points, values = np.asarray(xp, np.float64) % period, np.asarray(fp)
     order = np.argsort(points)

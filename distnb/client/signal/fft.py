@@ -14,7 +14,9 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.record.arguments import Axes, Dist
 from distnb.client.record.array import Array
 from distnb.client.record.creation import arange, asarray, empty_like
 from distnb.client.record.host_arrays import watched
@@ -22,7 +24,7 @@ from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.operations import elementwise, settled
 from distnb.client.session.session import Session
-from distnb.client.signal.fft_commands import Step, run
+from distnb.client.signal.fft_commands import Transform, run
 
 __all__ = [
     "fft",
@@ -49,7 +51,13 @@ __all__ = [
 
 
 @stands_for(np.fft.fft)
-def fft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Array:
+def fft(
+    a: ArrayLike,
+    n: int | None = None,
+    axis: int = -1,
+    norm: str | None = None,
+    out: Array | None = None,
+) -> Array:
     """Return the discrete Fourier transform along an axis, as ``numpy.fft.fft``.
 
     Parameters
@@ -57,7 +65,7 @@ def fft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None
     a : array_like
         What to transform; float32 gives complex64.
     n : int, optional
-        The length to which lanes are cut, or filled up with zeros.
+        The length to which 1-D slices are cut, or filled up with zeros.
     axis : int
         Along which axis. Where it is split, another axis is split instead, and nothing travels
         twice; the result stays like that.
@@ -72,8 +80,8 @@ def fft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None
     at least 4096 elements: by the largest number of engines whose square divides n, if these are a
     quarter of all. Elements travel three times. Other lengths, such as primes, are transformed by
     all as a convolution whose length suits them, if they are at least eight: there about nine times
-    as many elements travel. All other lanes are brought to one engine. The result is split along
-    the axis, in blocks.
+    as many elements travel. All other 1-D slices are brought to one engine. The result is split
+    along the axis, in blocks.
 
     Examples
     --------
@@ -86,42 +94,78 @@ def fft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None
 
 
 @stands_for(np.fft.ifft)
-def ifft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Array:
+def ifft(
+    a: ArrayLike,
+    n: int | None = None,
+    axis: int = -1,
+    norm: str | None = None,
+    out: Array | None = None,
+) -> Array:
     """Return the inverse transform along an axis, as ``numpy.fft.ifft``; see :func:`fft`."""
     return _one("ifft", np.fft.ifft, a, n, axis, norm, out)
 
 
 @stands_for(np.fft.rfft)
-def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Array:
-    """Return the first half of the transform of real lanes, as ``numpy.fft.rfft``."""
+def rfft(
+    a: ArrayLike,
+    n: int | None = None,
+    axis: int = -1,
+    norm: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """Return the first half of the transform of real 1-D slices, as ``numpy.fft.rfft``."""
     return _one("rfft", np.fft.rfft, a, n, axis, norm, out)
 
 
 @stands_for(np.fft.irfft)
-def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Array:
-    """Return the real lanes whose transforms begin with ``a``, as ``numpy.fft.irfft``."""
+def irfft(
+    a: ArrayLike,
+    n: int | None = None,
+    axis: int = -1,
+    norm: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """Return the real 1-D slices whose transforms begin with ``a``, as ``numpy.fft.irfft``."""
     return _one("irfft", np.fft.irfft, a, n, axis, norm, out)
 
 
 @stands_for(np.fft.hfft)
-def hfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Array:
-    """Return the real transform of lanes that are Hermitian, as ``numpy.fft.hfft``."""
+def hfft(
+    a: ArrayLike,
+    n: int | None = None,
+    axis: int = -1,
+    norm: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """Return the real transform of 1-D slices that are Hermitian, as ``numpy.fft.hfft``."""
     return _one("hfft", np.fft.hfft, a, n, axis, norm, out)
 
 
 @stands_for(np.fft.ihfft)
-def ihfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Array:
+def ihfft(
+    a: ArrayLike,
+    n: int | None = None,
+    axis: int = -1,
+    norm: str | None = None,
+    out: Array | None = None,
+) -> Array:
     """Return the inverse of :func:`hfft`, as ``numpy.fft.ihfft``."""
     return _one("ihfft", np.fft.ihfft, a, n, axis, norm, out)
 
 
-#: What the transforms of Hermitian lanes are, of the conjugate or conjugated.
+#: What the transforms of Hermitian 1-D slices are, of the conjugate or conjugated.
 _HERMITIAN = {"hfft": "irfft", "ihfft": "rfft"}
 _OTHER_NORM = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
 def _one(
-    name: str, numpys: Callable[..., Any], a: Any, n: Any, axis: Any, norm: Any, out: Any
+    name: str,
+    numpys: Callable[..., Any],
+    a: ArrayLike,
+    n: int | None,
+    axis: int,
+    norm: str | None,
+    out: Array | None,
 ) -> Array:
     x = a if isinstance(a, Array) else asarray(a)
     numpys(_small(x), _least(n), axis, norm)  # raises what NumPy raises
@@ -133,11 +177,11 @@ def _one(
     if name in ("irfft", "hfft") and n is None:
         length = 2 * (x.shape[d] - 1)
     if name in _HERMITIAN:
-        step = Step(_HERMITIAN[name], d, length, _OTHER_NORM[norm])
+        transform = Transform(_HERMITIAN[name], d, length, _OTHER_NORM[norm])
         if name == "hfft":
-            return _delivered(run(elementwise("conjugate", x), [step]), out)
-        return _delivered(elementwise("conjugate", run(x, [step])), out)
-    return _delivered(run(x, [Step(name, d, length, norm)]), out)
+            return _delivered(run(elementwise("conjugate", x), [transform]), out)
+        return _delivered(elementwise("conjugate", run(x, [transform])), out)
+    return _delivered(run(x, [Transform(name, d, length, norm)]), out)
 
 
 def _small(x: Array) -> np.ndarray:
@@ -150,7 +194,7 @@ def _least(n: Any) -> Any:
     return min(n, 2) if isinstance(n, int | np.integer) else n
 
 
-def _delivered(found: Array, out: Any) -> Array:
+def _delivered(found: Array, out: Array | None) -> Array:
     if out is None:
         return found
     np.positive(np.empty(0, found.dtype), out=np.empty(0, out.dtype))
@@ -162,7 +206,13 @@ def _delivered(found: Array, out: Any) -> Array:
 
 
 @stands_for(np.fft.fftn)
-def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Array:
+def fftn(
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+    out: Array | None = None,
+) -> Array:
     """Return the transform along several axes, as ``numpy.fft.fftn``.
 
     Axes that are not split come first. Then each split axis is made whole in turn, and an axis that
@@ -171,7 +221,7 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = N
 
     Of real elements half of the result is computed, by ``rfft`` along the last axis that is not
     split; the rest are conjugates. (Not if the result is dealt in turns or held by several engines,
-    or if one lane is transformed by several.)
+    or if one 1-D slice is transformed by several.)
 
     Examples
     --------
@@ -184,49 +234,97 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = N
 
 
 @stands_for(np.fft.ifftn)
-def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Array:
+def ifftn(
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+    out: Array | None = None,
+) -> Array:
     """Return the inverse transform along several axes, as ``numpy.fft.ifftn``."""
     return _several("ifft", np.fft.ifftn, a, s, axes, norm, out)
 
 
 @stands_for(np.fft.rfftn)
-def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Array:
+def rfftn(
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+    out: Array | None = None,
+) -> Array:
     """Transform real elements along several axes, as ``numpy.fft.rfftn``; the last comes first."""
     return _several("rfft", np.fft.rfftn, a, s, axes, norm, out)
 
 
 @stands_for(np.fft.irfftn)
-def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Array:
+def irfftn(
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+    out: Array | None = None,
+) -> Array:
     """Return the inverse of :func:`rfftn`, as ``numpy.fft.irfftn``."""
     return _several("irfft", np.fft.irfftn, a, s, axes, norm, out)
 
 
 @stands_for(np.fft.fft2)
-def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
+def fft2(
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = (-2, -1),
+    norm: str | None = None,
+    out: Array | None = None,
+) -> Array:
     """Return the transform along two axes, as ``numpy.fft.fft2``; see :func:`fftn`."""
     return _several("fft", np.fft.fft2, a, s, axes, norm, out)
 
 
 @stands_for(np.fft.ifft2)
-def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
+def ifft2(
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = (-2, -1),
+    norm: str | None = None,
+    out: Array | None = None,
+) -> Array:
     """Return the inverse transform along two axes, as ``numpy.fft.ifft2``."""
     return _several("ifft", np.fft.ifft2, a, s, axes, norm, out)
 
 
 @stands_for(np.fft.rfft2)
-def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
+def rfft2(
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = (-2, -1),
+    norm: str | None = None,
+    out: Array | None = None,
+) -> Array:
     """Transform real elements along two axes, as ``numpy.fft.rfft2``."""
     return _several("rfft", np.fft.rfft2, a, s, axes, norm, out)
 
 
 @stands_for(np.fft.irfft2)
-def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
+def irfft2(
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = (-2, -1),
+    norm: str | None = None,
+    out: Array | None = None,
+) -> Array:
     """Return the inverse of :func:`rfft2`, as ``numpy.fft.irfft2``."""
     return _several("irfft", np.fft.irfft2, a, s, axes, norm, out)
 
 
 def _several(
-    name: str, numpys: Callable[..., Any], a: Any, s: Any, axes: Any, norm: Any, out: Any
+    name: str,
+    numpys: Callable[..., Any],
+    a: ArrayLike,
+    s: Sequence[int] | None,
+    axes: Sequence[int] | None,
+    norm: str | None,
+    out: Array | None,
 ) -> Array:
     x = a if isinstance(a, Array) else asarray(a)
     least = [_least(n) for n in s] if isinstance(s, Sequence) else s
@@ -234,18 +332,24 @@ def _several(
     if x.here is not None:
         found = watched(numpys.__name__, numpys, x.here, s, axes, norm)
         return _delivered(settled(x.session, np.asarray(found)), out)
-    steps = _steps(name, x.shape, s, axes, norm)
+    transforms = _transforms(name, x.shape, s, axes, norm)
     kind = {"rfft": "fft", "irfft": "ifft"}.get(name, name)
-    others = [step._replace(name=kind) for step in steps[:-1]]
+    others = [transform._replace(name=kind) for transform in transforms[:-1]]
     if name == "rfft":
-        return _delivered(run(x, [steps[-1], *others[::-1]]), out)
+        return _delivered(run(x, [transforms[-1], *others[::-1]]), out)
     if name == "irfft":
-        return _delivered(run(x, [*others, steps[-1]]), out)
-    return _delivered(run(x, steps[::-1]) if steps else x.astype(complex), out)
+        return _delivered(run(x, [*others, transforms[-1]]), out)
+    return _delivered(run(x, transforms[::-1]) if transforms else x.astype(complex), out)
 
 
-def _steps(name: str, shape: tuple[int, ...], s: Any, axes: Any, norm: Any) -> list[Step]:
-    """Return a step for each axis, with the lengths that NumPy would take."""
+def _transforms(
+    name: str,
+    shape: tuple[int, ...],
+    s: Sequence[int] | None,
+    axes: Sequence[int] | None,
+    norm: str | None,
+) -> list[Transform]:
+    """Return a transform for each axis, with the lengths that NumPy would take."""
     ndim = len(shape)
     if axes is None:
         axes = range(ndim) if s is None else range(-len(s), 0)
@@ -254,7 +358,7 @@ def _steps(name: str, shape: tuple[int, ...], s: Any, axes: Any, norm: Any) -> l
     found = [shape[d] if n in (-1, None) else int(n) for n, d in zip(lengths, where, strict=True)]
     if s is None and name == "irfft":
         found[-1] = 2 * (shape[where[-1]] - 1)
-    return [Step(name, d, n, norm) for d, n in zip(where, found, strict=True)]
+    return [Transform(name, d, n, norm) for d, n in zip(where, found, strict=True)]
 
 
 # -- frequencies -------------------------------------------------------------------------------
@@ -263,10 +367,10 @@ def _steps(name: str, shape: tuple[int, ...], s: Any, axes: Any, norm: Any) -> l
 def fftfreq(
     n: int,
     d: float = 1.0,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
     *,
-    dist: Any = None,
+    dist: Dist = None,
     session: Session | None = None,
 ) -> Array:
     """Return the frequencies of the elements of a transform, as ``numpy.fft.fftfreq``.
@@ -290,10 +394,10 @@ def fftfreq(
 def rfftfreq(
     n: int,
     d: float = 1.0,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
     *,
-    dist: Any = None,
+    dist: Dist = None,
     session: Session | None = None,
 ) -> Array:
     """Return the frequencies of the elements of a real transform, as ``numpy.fft.rfftfreq``."""
@@ -304,18 +408,18 @@ def rfftfreq(
 
 
 @stands_for(np.fft.fftshift)
-def fftshift(x: Any, axes: Any = None) -> Array:
+def fftshift(x: ArrayLike, axes: Axes = None) -> Array:
     """Move frequency zero to the middle, as ``numpy.fft.fftshift``; the result lies as ``x``."""
     return _shifted(np.fft.fftshift, x, axes, 1)
 
 
 @stands_for(np.fft.ifftshift)
-def ifftshift(x: Any, axes: Any = None) -> Array:
+def ifftshift(x: ArrayLike, axes: Axes = None) -> Array:
     """Undo :func:`fftshift`, as ``numpy.fft.ifftshift``."""
     return _shifted(np.fft.ifftshift, x, axes, -1)
 
 
-def _shifted(numpys: Callable[..., Any], x: Any, axes: Any, sign: int) -> Array:
+def _shifted(numpys: Callable[..., Any], x: ArrayLike, axes: Axes, sign: int) -> Array:
     """Exchange the two parts of each axis."""
     a = x if isinstance(x, Array) else asarray(x)
     numpys(_small(a), axes)  # raises what NumPy raises

@@ -1,14 +1,15 @@
 """How Fourier transforms along the axes of a distributed array are carried out.
 
-Engines transform whole lanes. So axes that are not split come first, and nothing is sent for them.
-A split axis is made whole by one redistribution, in which a whole axis takes its place on the same
-dimension of the grid: pencils stay pencils, and only engines along that dimension talk.
+Engines transform whole 1-D slices. So axes that are not split come first, and nothing is sent for
+them. A split axis is made whole by one redistribution, in which a whole axis takes its place on the
+same dimension of the grid (a pencil decomposition stays one), and only engines along that dimension
+talk.
 
 Where no other axis is long enough to be split instead, as for one axis alone, engines transform the
-lane together. For n = n1*n2 it is a matrix of n1 x n2 in C order: transform the columns, multiply
+slice together. For n = n1*n2 it is a matrix of n1 x n2 in C order: transform the columns, multiply
 by twiddle factors, transform the rows, read it by columns (Bailey, "FFTs in external or
 hierarchical memory", 1990). Blocks of columns of such a matrix are a block-cyclic layout of the
-lane, so every step but the transforms is a redistribution. Other lengths are convolutions with a
+slice, so all but the transforms are redistributions. Other lengths are convolutions with a
 chirp (Bluestein, "A linear filtering approach to the computation of discrete Fourier transform",
 1970), for which a good length is chosen.
 """
@@ -22,7 +23,7 @@ import numpy as np
 
 from distnb.client.record.array import Array, create
 from distnb.client.record.creation import arange, empty, zeros
-from distnb.client.record.operations import as_dist, copied, elementwise
+from distnb.client.record.operations import as_dist, copied, elementwise, in_layout
 from distnb.client.record.placement import stay
 from distnb.geometry.axes import Block, BlockCyclic, Whole
 from distnb.geometry.boxes import is_boxes
@@ -35,11 +36,11 @@ from distnb.geometry.layout import (
 from distnb.geometry.views import Placed, follow
 from distnb.wire.protocol import Collective
 
-__all__ = ["Step", "run", "together"]
+__all__ = ["Transform", "run", "together"]
 
-#: Lanes shorter than this are brought to one engine rather than transformed by several together.
+#: 1-D slices shorter than this are brought to one engine, not transformed by several together.
 TOGETHER = 4096
-#: From so many engines on, a convolution by all is faster than one engine alone.
+#: From so many engines on, a convolution by all is faster than a single engine.
 CONVOLVE = 8
 
 #: The transforms that give the first half of what others give for real elements.
@@ -49,7 +50,7 @@ _TAKE_REAL = frozenset(_HALVES.values())
 _SPLIT = 3
 
 
-class Step(NamedTuple):
+class Transform(NamedTuple):
     """A transform along one axis: NumPy's name of it, and the length that NumPy calls n."""
 
     name: str
@@ -72,131 +73,130 @@ class Hermitian(NamedTuple):
     others: Ints
 
 
-class Leg(NamedTuple):
-    """A step, the layout in which it is done, and whether several engines share a lane there."""
+class Stage(NamedTuple):
+    """A transform, the layout in which it is done, and whether engines share a 1-D slice there."""
 
-    step: Step
+    transform: Transform
     layout: Layout
     together: bool
 
 
-def run(x: Array, steps: list[Step], fresh: bool = False) -> Array:
-    """Return ``x`` transformed by steps that can be done in any order, real ones excepted.
+def run(x: Array, transforms: list[Transform], fresh: bool = False) -> Array:
+    """Return what transforms make of ``x``; all but real ones can be done in any order.
 
     ``fresh``: whether ``x`` is nobody else's, so that it may be overwritten.
     """
     found = as_dist(x, x.session)
-    halved = _halved(found, steps)
+    halved = _halved(found, transforms)
     if halved is not None:
         return halved
-    legs = _course(found.shape, stay(found, found.dtype), found.session.size, steps)
-    return _follow(found, legs, fresh)
+    stages = _course(found.shape, stay(found, found.dtype), found.session.size, transforms)
+    return _follow(found, stages, fresh)
 
 
-def _course(shape: Ints, layout: Layout, size: int, steps: list[Step]) -> list[Leg]:
-    """Return in which order and in which layouts steps are done: whole axes first."""
-    found, todo = list[Leg](), list(steps)
+def _course(shape: Ints, layout: Layout, size: int, transforms: list[Transform]) -> list[Stage]:
+    """Return in which order and in which layouts transforms are done: whole axes first."""
+    found, todo = list[Stage](), list(transforms)
     while todo:
         layout = follow(Placed.whole(shape, layout), size)[0]
-        step = _next(todo, layout)
-        todo.remove(step)
+        transform = _next(todo, layout)
+        todo.remove(transform)
         freed: Layout | None = layout
-        if layout.parts(step.axis) > 1:
-            freed = _freed(shape, layout, step.axis)
-        found.append(Leg(step, freed or layout, freed is None))
-        layout = freed or _in_blocks(layout, step.axis)
-        shape = step.of(shape, np.dtype(float))[0]
+        if layout.parts(transform.axis) > 1:
+            freed = _freed(shape, layout, transform.axis)
+        found.append(Stage(transform, freed or layout, freed is None))
+        layout = freed or _in_blocks(layout, transform.axis)
+        shape = transform.of(shape, np.dtype(float))[0]
     return found
 
 
-def _next(todo: list[Step], layout: Layout) -> Step:
-    """Choose a step: first what takes real elements, last what gives them, and whole axes first."""
+def _next(todo: list[Transform], layout: Layout) -> Transform:
+    """Choose what is next: what takes real elements, last what gives them; whole axes first."""
     first = [s for s in todo if s.name in _TAKE_REAL]
     those = first or [s for s in todo if s.name != "irfft"] or todo
     return next((s for s in those if layout.parts(s.axis) == 1), those[0])
 
 
-def _follow(x: Array, legs: list[Leg], fresh: bool, hermitian: Hermitian | None = None) -> Array:
-    """Do the steps of a course, two at a time where there is a redistribution between them.
+def _follow(
+    x: Array, stages: list[Stage], fresh: bool, hermitian: Hermitian | None = None
+) -> Array:
+    """Do the transforms of a course, two at a time where there is a redistribution between them.
 
-    ``hermitian``: where the first step gives half, the last one completes the result.
+    ``hermitian``: where the first transform gives half, the last one completes the result.
     """
     found = x
-    while legs:
-        leg, *legs = legs
-        ahead = legs[0] if legs else None
-        if leg.together:
-            found = _along(found, leg.step, leg.layout)
-        elif ahead is not None and _turns(found, leg, ahead, hermitian if not legs[1:] else None):
-            legs = legs[1:]
-            found = _brought(found, leg.layout)
-            found = _pencils(found, leg.step, ahead, None if legs else hermitian)
-        elif _is_whole(found) and _turns(found, leg._replace(layout=found.dbase.layout), leg):
-            found = _pencils(found, None, leg, None if legs else hermitian)
-        elif not legs and hermitian is not None:
-            found = _pencils(_brought(found, leg.layout), None, leg, hermitian)
+    while stages:
+        stage, *stages = stages
+        ahead = stages[0] if stages else None
+        if stage.together:
+            found = _along(found, stage.transform, stage.layout)
+        elif ahead is not None and _turns(
+            found, stage, ahead, hermitian if not stages[1:] else None
+        ):
+            stages = stages[1:]
+            found = in_layout(found, stage.layout)
+            found = _pencils(found, stage.transform, ahead, None if stages else hermitian)
+        elif _is_whole(found) and _turns(found, stage._replace(layout=found.dbase.layout), stage):
+            found = _pencils(found, None, stage, None if stages else hermitian)
+        elif not stages and hermitian is not None:
+            found = _pencils(in_layout(found, stage.layout), None, stage, hermitian)
         else:
-            found = _local(found, leg.step, leg.layout, fresh=fresh or found is not x)
+            found = _local(found, stage.transform, stage.layout, fresh=fresh or found is not x)
     return found
 
 
-def _turns(x: Array, leg: Leg, ahead: Leg, always: object = None) -> bool:
-    """Tell whether a redistribution between two legs can be part of their transforms."""
-    moves = always is not None or leg.layout != ahead.layout
-    boxes = is_boxes(leg.layout) and is_boxes(ahead.layout)
+def _turns(x: Array, stage: Stage, ahead: Stage, always: object = None) -> bool:
+    """Tell whether a redistribution between two stages can be part of their transforms."""
+    moves = always is not None or stage.layout != ahead.layout
+    boxes = is_boxes(stage.layout) and is_boxes(ahead.layout)
     return bool(moves and boxes and not ahead.together and x.size)
 
 
-def _halved(x: Array, steps: list[Step]) -> Array | None:
+def _halved(x: Array, transforms: list[Transform]) -> Array | None:
     """Transform real elements along several axes by half; None if that is not possible."""
-    once = len({s.axis for s in steps}) == len(steps) > 1
-    both = {s.name for s in steps} <= {*_HALVES}
+    once = len({s.axis for s in transforms}) == len(transforms) > 1
+    both = {s.name for s in transforms} <= {*_HALVES}
     if x.dtype.kind == "c" or not (once and both and x.size):
         return None
     layout = stay(x, x.dtype)
-    half = next((s for s in steps if layout.parts(s.axis) == 1), steps[0])
-    rest = [s for s in steps if s is not half]
+    half = next((s for s in transforms if layout.parts(s.axis) == 1), transforms[0])
+    rest = [s for s in transforms if s is not half]
     others = tuple(s.axis for s in rest)
-    legs = _course(x.shape, layout, x.session.size, [half, *rest])
-    last = legs[-1].layout
+    stages = _course(x.shape, layout, x.session.size, [half, *rest])
+    last = stages[-1].layout
     split = sum(last.parts(d) > 1 for d in others)
-    if any(leg.together for leg in legs) or not is_boxes(last) or split > _SPLIT:
+    if any(stage.together for stage in stages) or not is_boxes(last) or split > _SPLIT:
         return None
     real = half._replace(name=_HALVES[half.name])
     found = Hermitian(half.axis, half.n, others)
-    return _follow(x, [legs[0]._replace(step=real), *legs[1:]], False, found)
+    return _follow(x, [stages[0]._replace(transform=real), *stages[1:]], False, found)
 
 
 def _is_whole(x: Array) -> bool:
     return x.dview.is_whole(x.dbase.shape)
 
 
-def _brought(x: Array, layout: Layout) -> Array:
-    """Return an array whose base lies in a layout."""
-    return x if _is_whole(x) and x.dbase.layout == layout else copied(x, x.dtype, layout)
-
-
-def _local(x: Array, step: Step, layout: Layout, fresh: bool = True) -> Array:
-    """Transform lanes that are whole in a layout; in place if the array is nobody else's."""
-    source = _brought(x, layout)
-    shape, dtype = step.of(x.shape, x.dtype)
+def _local(x: Array, transform: Transform, layout: Layout, fresh: bool = True) -> Array:
+    """Transform 1-D slices that are whole in a layout; in place if the array is nobody else's."""
+    source = in_layout(x, layout)
+    shape, dtype = transform.of(x.shape, x.dtype)
     in_place = (fresh or source is not x) and (shape, dtype) == (x.shape, x.dtype)
     out = source if in_place else create(x.session, shape, dtype, layout, ("empty",))
-    _record("fft", out, source, tuple(step))
+    _record("fft", out, source, tuple(transform))
     return out
 
 
-def _pencils(x: Array, first: Step | None, leg: Leg, hermitian: Hermitian | None) -> Array:
+def _pencils(x: Array, first: Transform | None, stage: Stage, hermitian: Hermitian | None) -> Array:
     """Transform along an axis, if it is given, redistribute, and transform along another."""
     shape, between = (x.shape, x.dtype) if first is None else first.of(x.shape, x.dtype)
-    found, dtype = leg.step.of(shape, between)
+    found, dtype = stage.transform.of(shape, between)
     signs = None
     if hermitian is not None:
         half, n, others = hermitian
         found, signs = (*found[:half], n, *found[half + 1 :]), (half, others)
-    out = create(x.session, found, dtype, leg.layout, ("empty",))
-    steps = first and tuple(first), tuple(leg.step)
-    _record("pencils", out, x, (*steps, between.str, signs))
+    out = create(x.session, found, dtype, stage.layout, ("empty",))
+    transforms = first and tuple(first), tuple(stage.transform)
+    _record("pencils", out, x, (*transforms, between.str, signs))
     return out
 
 
@@ -237,17 +237,17 @@ def _split(grid: Grid, axis: int, ndim: int) -> Layout:
 # -- along a split axis ------------------------------------------------------------------------
 
 
-def _along(x: Array, step: Step, layout: Layout) -> Array:
+def _along(x: Array, transform: Transform, layout: Layout) -> Array:
     """Transform along a split axis; the result is split along it, too, in blocks."""
-    shape, dtype = step.of(x.shape, x.dtype)
-    lies = _in_blocks(layout, step.axis)
+    shape, dtype = transform.of(x.shape, x.dtype)
+    wanted = _in_blocks(layout, transform.axis)
     size = x.session.size
-    if step.n < TOGETHER or (size < CONVOLVE and not _engines(step.n, size)):
-        return copied(_local(x, step, _apart(x.shape, layout, step.axis)), dtype, lies)
-    out = create(x.session, shape, dtype, lies, ("empty",))
-    for index in np.ndindex(*(1 if d == step.axis else n for d, n in enumerate(shape))):
-        lane = tuple(slice(None) if d == step.axis else i for d, i in enumerate(index))
-        out[lane] = together(x[lane], step)
+    if transform.n < TOGETHER or (size < CONVOLVE and not _engines(transform.n, size)):
+        return copied(_local(x, transform, _apart(x.shape, layout, transform.axis)), dtype, wanted)
+    out = create(x.session, shape, dtype, wanted, ("empty",))
+    for index in np.ndindex(*(1 if d == transform.axis else n for d, n in enumerate(shape))):
+        line = tuple(slice(None) if d == transform.axis else i for d, i in enumerate(index))
+        out[line] = together(x[line], transform)
     return out
 
 
@@ -258,24 +258,24 @@ def _in_blocks(layout: Layout, axis: int) -> Layout:
 
 
 def _apart(shape: Ints, layout: Layout, axis: int) -> Layout:
-    """Return a layout in which each lane is on one engine, and some engines may have none."""
+    """Return a layout in which each 1-D slice is on one engine, and some engines may have none."""
     others = [n if d != axis else 0 for d, n in enumerate(shape)]
     if max(others) < 2:
         return on_engine(len(shape), layout.grid.first)
     return _split(layout.grid, others.index(max(others)), len(shape))
 
 
-def together(x: Array, step: Step) -> Array:
-    """Transform one lane by all engines together; real ones as if they were complex."""
-    sign = -1 if step.name in ("fft", "rfft") else 1
-    n, dtype = step.n, np.result_type(step.of(x.shape, x.dtype)[1], np.complex64)
-    y = _hermitian(x, n, dtype) if step.name == "irfft" else _fitted(x, n, dtype)
+def together(x: Array, transform: Transform) -> Array:
+    """Transform one 1-D slice by all engines together; real ones as if they were complex."""
+    sign = -1 if transform.name in ("fft", "rfft") else 1
+    n, dtype = transform.n, np.result_type(transform.of(x.shape, x.dtype)[1], np.complex64)
+    y = _hermitian(x, n, dtype) if transform.name == "irfft" else _fitted(x, n, dtype)
     y = _complex(y, sign)
-    if step.name == "rfft":
+    if transform.name == "rfft":
         y = y[: n // 2 + 1]
-    elif step.name == "irfft":
+    elif transform.name == "irfft":
         y = elementwise("real", y)
-    scale = _scale(step.norm, sign, n)
+    scale = _scale(transform.norm, sign, n)
     return y if scale == 1 else y * scale
 
 
@@ -286,7 +286,7 @@ def _scale(norm: str | None, sign: int, n: int) -> float:
 
 
 def _fitted(x: Array, n: int, dtype: np.dtype) -> Array:
-    """Return the lane with a length: cut, or with zeros at its end."""
+    """Return the 1-D slice with a length: cut, or with zeros at its end."""
     if x.shape == (n,):
         return x if x.dtype == dtype else x.astype(dtype)
     y, m = zeros(n, dtype, session=x.session, dist="block"), min(n, x.shape[0])
@@ -295,7 +295,7 @@ def _fitted(x: Array, n: int, dtype: np.dtype) -> Array:
 
 
 def _hermitian(x: Array, n: int, dtype: np.dtype) -> Array:
-    """Return all of a lane of which the first half is given; the other half is its conjugate."""
+    """Return all of a 1-D slice of which half is given; the other half is its conjugate."""
     half = _fitted(x, n // 2 + 1, dtype)
     y = empty(n, dtype, session=x.session, dist="block")
     y[: n // 2 + 1] = half
@@ -306,14 +306,14 @@ def _hermitian(x: Array, n: int, dtype: np.dtype) -> Array:
 
 
 def _complex(x: Array, sign: int) -> Array:
-    """Transform one complex lane without a scale, whatever its length."""
+    """Transform one complex 1-D slice without a scale, whatever its length."""
     n, size = x.shape[0], x.session.size
     engines = _engines(n, size)
     return _factored(x, sign, engines) if engines else _chirped(x, sign)
 
 
 def _engines(n: int, size: int) -> int:
-    """Return how many engines can share a lane of n elements; 0 if they are too few.
+    """Return how many engines can share a 1-D slice of n elements; 0 if they are too few.
 
     >>> _engines(4096, 4), _engines(4096, 3), _engines(4099, 2)
     (4, 2, 0)
@@ -323,10 +323,10 @@ def _engines(n: int, size: int) -> int:
 
 
 def _factored(x: Array, sign: int, engines: int, swap: bool = False) -> Array:
-    """Transform a lane of n = n1*n2 elements, where the number of engines divides both.
+    """Transform a 1-D slice of n = n1*n2 elements, where the number of engines divides both.
 
-    The lane is taken by blocks of columns of n1 x n2, and left by blocks of n2 x n1; ``swap``
-    exchanges n1 and n2, so that a lane that was left like this need not be brought anywhere.
+    The slice is taken by blocks of columns of n1 x n2, and left by blocks of n2 x n1; ``swap``
+    exchanges n1 and n2, so that a slice that was left like this need not be brought anywhere.
     """
     n, dtype, name = x.shape[0], x.dtype, "fft" if sign < 0 else "ifft"
     norm = None if sign < 0 else "forward"  # no scale
@@ -354,7 +354,7 @@ def _factor(n: int, engines: int) -> int:
 
 
 def _chirped(x: Array, sign: int) -> Array:
-    """Transform a lane of any length as a convolution with a chirp."""
+    """Transform a 1-D slice of any length as a convolution with a chirp."""
     n, size, session = x.shape[0], x.session.size, x.session
     m = size * size * _smooth(-(-(2 * n - 1) // (size * size)))
     k = arange(n, session=session, dist="block")

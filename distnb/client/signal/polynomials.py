@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.linalg.factorizations import inv, lstsq
 from distnb.client.linalg.products import matmul
@@ -27,16 +28,16 @@ __all__: list[str] = []
 
 
 @stands_for(np.polyval)
-def polyval(p: Any, x: Any) -> Array:
+def polyval(p: ArrayLike, x: ArrayLike) -> Array:
     """Evaluate a polynomial, as ``numpy.polyval``: a product and a sum for each coefficient.
 
     The result lies as ``x``; coefficients on the engines are sent one by one.
     """
     session = session_of(x, p)
-    at, factors = asarray(x, session=session), p if isinstance(p, Array) else np.asarray(p)
+    at, coefficients = asarray(x, session=session), p if isinstance(p, Array) else np.asarray(p)
     y = zeros_like(at)
-    for i in range(len(factors)):
-        y = y * at + factors[i]
+    for i in range(len(coefficients)):
+        y = y * at + coefficients[i]
     return y
 
 
@@ -47,20 +48,20 @@ def _coefficients(*given: Any) -> list[Array]:
     return [x[None] if x.ndim == 0 else x for x in arrays]
 
 
-def _summed(op: str, a1: Any, a2: Any) -> Array:
+def _summed(op: str, a1: ArrayLike, a2: ArrayLike) -> Array:
     x, y = _coefficients(a1, a2)
     n = max(x.shape[0], y.shape[0])
     return elementwise(op, _longer(x, n), _longer(y, n))
 
 
 @stands_for(np.polyadd)
-def polyadd(a1: Any, a2: Any) -> Array:
+def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Add polynomials term by term, as ``numpy.polyadd``."""
     return _summed("add", a1, a2)
 
 
 @stands_for(np.polysub)
-def polysub(a1: Any, a2: Any) -> Array:
+def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Subtract polynomials term by term, as ``numpy.polysub``."""
     return _summed("subtract", a1, a2)
 
@@ -72,7 +73,7 @@ def _longer(x: Array, n: int) -> Array:
 
 
 @stands_for(np.polymul)
-def polymul(a1: Any, a2: Any) -> Array:
+def polymul(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Multiply polynomials, as ``numpy.polymul``: a convolution."""
     x, y = _coefficients(a1, a2)
     found = at_once(np.polymul, x, y)
@@ -89,7 +90,7 @@ def _read(numpys: Callable[..., Any], *args: Any) -> Any:
 
 
 @stands_for(np.poly)
-def poly(seq_of_zeros: Any) -> Any:
+def poly(seq_of_zeros: ArrayLike) -> Any:
     """Return the polynomial with given roots, as ``numpy.poly``.
 
     Coefficients are few: they are read, within the gather budget, and computed in the notebook.
@@ -98,7 +99,7 @@ def poly(seq_of_zeros: Any) -> Any:
 
 
 @stands_for(np.polydiv)
-def polydiv(u: Any, v: Any) -> Any:
+def polydiv(u: ArrayLike, v: ArrayLike) -> Any:
     """Divide polynomials, as ``numpy.polydiv``.
 
     Coefficients are few: they are read, within the gather budget, and computed in the notebook.
@@ -107,7 +108,7 @@ def polydiv(u: Any, v: Any) -> Any:
 
 
 @stands_for(np.roots)
-def roots(p: Any) -> Any:
+def roots(p: ArrayLike) -> Any:
     """Return the roots of a polynomial, as ``numpy.roots``.
 
     Coefficients are few: they are read, within the gather budget, and computed in the notebook.
@@ -116,7 +117,7 @@ def roots(p: Any) -> Any:
 
 
 @stands_for(np.polyder)
-def polyder(p: Any, m: int = 1) -> Array:
+def polyder(p: ArrayLike, m: int = 1) -> Array:
     """Differentiate a polynomial, as ``numpy.polyder``."""
     times = operator.index(m)
     if times < 0:
@@ -129,7 +130,7 @@ def polyder(p: Any, m: int = 1) -> Array:
 
 
 @stands_for(np.polyint)
-def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
+def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
     """Integrate a polynomial, as ``numpy.polyint``; ``k`` are constants of integration."""
     times = operator.index(m)
     if times < 0:
@@ -149,13 +150,13 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
 
 @stands_for(np.polyfit)
 def polyfit(
-    x: Any,
-    y: Any,
+    x: ArrayLike,
+    y: ArrayLike,
     deg: int,
-    rcond: Any = None,
+    rcond: float | None = None,
     full: bool = False,
-    w: Any = None,
-    cov: Any = False,
+    w: ArrayLike | None = None,
+    cov: bool | str = False,
 ) -> Any:
     """Fit a polynomial by least squares, as ``numpy.polyfit``; see ``linalg.lstsq``.
 
@@ -214,7 +215,9 @@ def _check(x: Array, y: Array, w: Array | None, order: int) -> None:
         raise TypeError("expected w and y to have the same length")
 
 
-def _uncertainty(left: Array, scale: Array, rest: Array, free: int, cov: Any, ndim: int) -> Array:
+def _uncertainty(
+    left: Array, scale: Array, rest: Array, free: int, cov: bool | str, ndim: int
+) -> Array:
     """Return the covariance of the coefficients, unscaled if that is asked for."""
     base = inv(matmul(left.T, left))
     base = base / (scale[:, None] * scale[None, :])

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.math.composed import i0
 from distnb.client.record.array import Array
@@ -17,12 +18,12 @@ __all__ = ["bartlett", "blackman", "geomspace", "hamming", "hanning", "kaiser", 
 
 
 def logspace(
-    start: Any,
-    stop: Any,
+    start: ArrayLike,
+    stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
-    base: Any = 10.0,
-    dtype: Any = None,
+    base: ArrayLike = 10.0,
+    dtype: DTypeLike | None = None,
     **where: Any,
 ) -> Array:
     """Make numbers whose logarithms are evenly spaced, as ``numpy.logspace``.
@@ -34,7 +35,12 @@ def logspace(
 
 
 def geomspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, **where: Any
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: DTypeLike | None = None,
+    **where: Any,
 ) -> Array:
     """Make a geometric progression, as ``numpy.geomspace``; see :func:`distnb.logspace`."""
     if start == 0 or stop == 0:
@@ -51,7 +57,7 @@ def geomspace(
     return (found * sign).astype(kind if dtype is None else dtype, copy=False)
 
 
-def _window(formula: Callable[[Array, int], Any], M: Any, where: dict[str, Any]) -> Array:  # noqa: N803
+def _window(formula: Callable[[Array, int], Any], M: float, where: dict[str, Any]) -> Array:  # noqa: N803
     """Make a window from its formula on the numbers 1 - M, 3 - M ... M - 1."""
     n = int(np.ceil(M)) if M > 0 else 0
     if n < 2:
@@ -75,7 +81,7 @@ def _triangle(n: Array, m: int) -> Any:
     return elementwise("where", n <= 0, 1 + n / (m - 1), 1 - n / (m - 1))
 
 
-def bartlett(M: Any, **where: Any) -> Array:  # noqa: N803
+def bartlett(M: float, **where: Any) -> Array:  # noqa: N803
     """Make a window of ``M`` numbers, as ``numpy.bartlett``.
 
     ``dist``, ``grid`` and ``session`` are as in :func:`distnb.ones`.
@@ -83,7 +89,7 @@ def bartlett(M: Any, **where: Any) -> Array:  # noqa: N803
     return _window(_triangle, M, where)
 
 
-def blackman(M: Any, **where: Any) -> Array:  # noqa: N803
+def blackman(M: float, **where: Any) -> Array:  # noqa: N803
     """Make a window of ``M`` numbers, as ``numpy.blackman``.
 
     ``dist``, ``grid`` and ``session`` are as in :func:`distnb.ones`.
@@ -91,7 +97,7 @@ def blackman(M: Any, **where: Any) -> Array:  # noqa: N803
     return _window(_cosines(0.42, 0.5, 0.08), M, where)
 
 
-def hamming(M: Any, **where: Any) -> Array:  # noqa: N803
+def hamming(M: float, **where: Any) -> Array:  # noqa: N803
     """Make a window of ``M`` numbers, as ``numpy.hamming``.
 
     ``dist``, ``grid`` and ``session`` are as in :func:`distnb.ones`.
@@ -99,7 +105,7 @@ def hamming(M: Any, **where: Any) -> Array:  # noqa: N803
     return _window(_cosines(0.54, 0.46), M, where)
 
 
-def hanning(M: Any, **where: Any) -> Array:  # noqa: N803
+def hanning(M: float, **where: Any) -> Array:  # noqa: N803
     """Make a window of ``M`` numbers, as ``numpy.hanning``.
 
     ``dist``, ``grid`` and ``session`` are as in :func:`distnb.ones`.
@@ -107,7 +113,7 @@ def hanning(M: Any, **where: Any) -> Array:  # noqa: N803
     return _window(_cosines(0.5, 0.5), M, where)
 
 
-def kaiser(M: Any, beta: float, **where: Any) -> Array:  # noqa: N803
+def kaiser(M: int, beta: float, **where: Any) -> Array:  # noqa: N803
     """Make a window of ``M`` numbers, as ``numpy.kaiser``; see :func:`distnb.hanning`."""
     if operator.index(M) < 2:
         return ones(max(0, M), **where)

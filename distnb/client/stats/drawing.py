@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from distnb.client.record.array import (
-    Array,
-    create,
-    hosted,
-    numeric,
-)
+from distnb.client.record.arguments import Dist, Grid, Shape
+from distnb.client.record.array import Array, create, hosted, numeric
 from distnb.client.record.indexing import lengths
-from distnb.client.record.operations import (
-    as_dist,
-    broadcast,
-    check_session,
-    copied,
-)
+from distnb.client.record.operations import as_dist, broadcast, check_session, in_layout
 from distnb.client.record.placement import layout_of_new
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
@@ -28,7 +20,10 @@ from distnb.geometry.slices import interval
 from distnb.ops import filling, samplers, table
 from distnb.wire.protocol import Collective
 
-__all__ = ["Source", "floating"]
+__all__ = ["Size", "Source", "floating"]
+
+#: ``size=``: the shape of what is drawn; None is a single number.
+Size: TypeAlias = Shape | None
 
 
 class Source:
@@ -44,8 +39,8 @@ class Source:
         return self._stream - 1
 
     def _draw(
-        self, kind: str, args: tuple[Any, ...], size: Any, dtype: Any, dist: Any, grid: Any
-    ) -> Any:
+        self, kind: str, args: tuple[Any, ...], size: Size, dtype: DTypeLike, dist: Dist, grid: Grid
+    ) -> Array:
         """Draw an array with parameters that are numbers."""
         session = need(self._session)
         shape = () if size is None else lengths(size)
@@ -61,12 +56,12 @@ class Source:
         self,
         kind: str,
         args: tuple[Any, ...],
-        size: Any,
-        dist: Any,
-        grid: Any,
-        dtype: Any = np.float64,
-        of: Any = np.float64,
-    ) -> Any:
+        size: Size,
+        dist: Dist,
+        grid: Grid,
+        dtype: DTypeLike = np.float64,
+        of: DTypeLike = np.float64,
+    ) -> Array:
         """Draw an array of a row of ``samplers.SAMPLERS``; parameters may be arrays."""
         given: list[Any] = [a if isinstance(a, Array) else np.asarray(a)[()] for a in args]
         if not any(a.ndim for a in given):
@@ -88,8 +83,8 @@ class Source:
         given: list[Any],
         shape: Ints,
         dtype: np.dtype,
-        of: Any,
-    ) -> Any:
+        of: DTypeLike,
+    ) -> Array:
         """Draw in the notebook."""
         hosts: list[Any] = [a.here if isinstance(a, Array) else a for a in given]
         args = tuple(np.array(np.broadcast_to(a, shape), of) for a in hosts)
@@ -108,8 +103,8 @@ class Source:
         shape: Ints,
         layout: Layout,
         dtype: np.dtype,
-        of: Any,
-    ) -> Any:
+        of: DTypeLike,
+    ) -> Array:
         """Draw on the engines: the parameters are brought to where the result lies."""
         arrays, args = [], []
         for a in given:
@@ -117,7 +112,7 @@ class Source:
             args.append(np.asarray(a, of).item() if one else None)
             if not one:
                 there = broadcast(as_dist(a, session), shape)
-                arrays.append(_brought(there, np.dtype(of), layout))
+                arrays.append(in_layout(there, layout, np.dtype(of)))
         out = create(session, shape, dtype, layout, ("empty",))
         if out.size:
             ins = tuple(a.operand for a in arrays)
@@ -127,13 +122,7 @@ class Source:
         return out
 
 
-def _brought(a: Any, dtype: np.dtype, layout: Layout) -> Any:
-    """Return an array as all of a base with this dtype and layout."""
-    lies = a.dtype == dtype and a.dbase.layout == layout and a.dview.is_whole(a.dbase.shape)
-    return a if lies else copied(a, dtype, layout)
-
-
-def _wide(given: list[Any], size: Any) -> Ints:
+def _wide(given: list[Any], size: Size) -> Ints:
     shape = np.broadcast_shapes(*(a.shape for a in given))
     if size is None:
         return shape
@@ -146,7 +135,7 @@ def _wide(given: list[Any], size: Any) -> Ints:
 
 
 def _layout(
-    given: list[Any], shape: Ints, dtype: np.dtype, session: Session, dist: Any, grid: Any
+    given: list[Any], shape: Ints, dtype: np.dtype, session: Session, dist: Dist, grid: Grid
 ) -> Layout:
     """Return the layout of numbers with arrays of parameters: as of an elementwise result."""
     there = [a for a in given if isinstance(a, Array)]
@@ -159,7 +148,7 @@ def _layout(
     return layout_of_new(shape, dtype, session, dist, grid)
 
 
-def floating(dtype: Any) -> np.dtype:
+def floating(dtype: DTypeLike) -> np.dtype:
     """Return float32 or float64; raise TypeError for other dtypes."""
     kind = numeric(dtype)
     if kind not in (np.float32, np.float64):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.math.reductions import mean, std
 from distnb.client.record.array import Array, create
@@ -16,11 +17,13 @@ from distnb.client.record.operations import (
     as_dist,
     copied,
     from_host,
+    in_layout,
     settled,
 )
 from distnb.client.record.placement import stay
 from distnb.client.record.reducing import reduce
 from distnb.client.select.taking import extract
+from distnb.client.session.session import Session
 from distnb.client.stats.quantiles import percentile
 from distnb.geometry.axes import Block, Whole
 from distnb.geometry.layout import Layout, default_layout, replicated
@@ -28,16 +31,17 @@ from distnb.wire.protocol import Local
 
 __all__: list[str] = []
 
+#: The outer edges; None are the extremes.
+Range: TypeAlias = tuple[float, float] | None
+#: The bins of several dimensions: how many, or for each dimension how many or their edges.
+Bins: TypeAlias = int | Sequence[Any] | np.ndarray | Array
 #: Rules for the number of bins.
 _ESTIMATORS = ("auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges")
 
 
-def _whole(x: Array, layout: Layout | None = None) -> Array:
-    """Return ``x`` as all of a base, in a layout."""
-    wanted = x.dbase.layout if layout is None else layout
-    if x.dview.is_whole(x.dbase.shape) and x.dbase.layout == wanted:
-        return x
-    return copied(x, x.dtype, stay(x, x.dtype) if layout is None else layout)
+def _whole(x: Array) -> Array:
+    """Return ``x`` as all of a base, where it lies."""
+    return x if x.dview.is_whole(x.dbase.shape) else copied(x, x.dtype, stay(x, x.dtype))
 
 
 def _counted(
@@ -53,12 +57,12 @@ def _counted(
     kinds = (Block(),) * len(split) + (Whole(),) * len(bins)
     where = Layout(layout.grid, kinds, (*(layout.dims[d] for d in split), *(-1,) * len(bins)))
     out = create(session, shape, dtype, where, ("fill", 0))
-    ins = [x, *everywhere] + ([] if weights is None else [_whole(weights, layout)])
+    ins = [x, *everywhere] + ([] if weights is None else [in_layout(weights, layout)])
     session.record(Local(op, out.operand, tuple(i.operand for i in ins), session.site()))
     return reduce("sum", out, tuple(range(len(split))), dtype) if split else out
 
 
-def _extent(x: Array, given: Any) -> tuple[Any, Any]:
+def _extent(x: Array, given: Range) -> tuple[float, float]:
     """Return the outer edges: those that are asked for, or the extremes, which are read."""
     if given is None and x.size:
         ends = empty(2, x.dtype, dist="replicated", session=x.session)
@@ -69,15 +73,16 @@ def _extent(x: Array, given: Any) -> tuple[Any, Any]:
     return given if given is not None else (0, 1)
 
 
-def _edges(x: Array, bins: Any, limits: Any) -> np.ndarray:
+def _edges(x: Array, bins: ArrayLike | str, limits: Range) -> np.ndarray:
     """Return the edges as NumPy makes them of these limits; raise what it raises."""
     return np.histogram_bin_edges(np.empty(0, x.dtype), bins, limits)
 
 
-def _bins_of(x: Array, bins: Any, limits: Any, weights: Any) -> tuple[np.ndarray, bool]:
+def _bins_of(
+    x: Array, bins: ArrayLike | str, limits: Range, weights: ArrayLike | None
+) -> tuple[np.ndarray, bool]:
     """Return the edges of bins, and whether all bins are as wide."""
-    if isinstance(bins, Array):
-        bins = bins.__array__()
+    bins = _plain(bins)
     if isinstance(bins, str):
         if weights is not None:
             raise TypeError(
@@ -93,7 +98,7 @@ def _bins_of(x: Array, bins: Any, limits: Any, weights: Any) -> tuple[np.ndarray
     return _edges(x, bins, limits), even
 
 
-def _estimated(x: Array, name: str, limits: Any) -> int:
+def _estimated(x: Array, name: str, limits: Range) -> int:
     """Return the number of bins that a rule of NumPy's asks for.
 
     The rules want the length, extremes, moments or quartiles, which are read.
@@ -121,7 +126,7 @@ def _spread(x: Array) -> float:
     return float(reduce("max", x)) - float(reduce("min", x))
 
 
-def _width(x: Array, name: str, low: Any, high: Any) -> float:
+def _width(x: Array, name: str, low: float, high: float) -> float:
     """Return the width of bins by a rule of thumb, 0 if it has none."""
     n = x.size
     extent = _spread(x)
@@ -158,7 +163,7 @@ def _doane(x: Array, extent: float) -> float:
     return extent / float(1.0 + np.log2(n) + np.log2(1.0 + np.absolute(skew) / error))
 
 
-def _stone(x: Array, low: Any, high: Any) -> float:
+def _stone(x: Array, low: float, high: float) -> float:
     n, extent = x.size, _spread(x)
     if n <= 1 or extent == 0:
         return 0.0
@@ -175,7 +180,11 @@ def _stone(x: Array, low: Any, high: Any) -> float:
 
 @stands_for(np.histogram)
 def histogram(
-    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+    a: ArrayLike,
+    bins: ArrayLike | str = 10,
+    range: Range = None,
+    density: bool | None = None,
+    weights: ArrayLike | None = None,
 ) -> tuple[Array, Array]:
     """Count elements in bins, or add up their weights, as ``numpy.histogram``.
 
@@ -213,7 +222,12 @@ def histogram(
 
 
 @stands_for(np.histogram_bin_edges)
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Array:
+def histogram_bin_edges(
+    a: ArrayLike,
+    bins: ArrayLike | str = 10,
+    range: Range = None,
+    weights: ArrayLike | None = None,
+) -> Array:
     """Return the edges of the bins that ``histogram`` takes."""
     x = asarray(a)
     found = at_once(np.histogram_bin_edges, x, bins, range, weights)
@@ -224,7 +238,11 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
 @stands_for(np.histogramdd)
 def histogramdd(
-    sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+    sample: Array | np.ndarray | Sequence[ArrayLike],
+    bins: Bins = 10,
+    range: Sequence[Range] | None = None,
+    density: bool | None = None,
+    weights: ArrayLike | None = None,
 ) -> tuple[Array, tuple[Array, ...]]:
     """Count points in bins of several dimensions, as ``numpy.histogramdd``.
 
@@ -235,12 +253,11 @@ def histogramdd(
     edges = _all_edges(x, bins, range)
     heavy = None if weights is None else as_dist(asarray(weights, session=session), session)
     by_row = default_layout((max(2, x.shape[0] * 2), 1), session.size)
-    x = _whole(as_dist(x, session), by_row)
+    x = in_layout(as_dist(x, session), by_row)
     counts: Any
     if heavy is not None:
         row = Layout(by_row.grid, by_row.axes[:1], by_row.dims[:1])
-        heavy = _whole(heavy, row)[:, None]
-        heavy = copied(heavy, heavy.dtype, by_row)
+        heavy = in_layout(in_layout(heavy, row)[:, None], by_row)
     counts = _counted("histogramdd", x, edges, heavy, np.dtype(float))
     if density:
         total = counts.sum()
@@ -251,13 +268,13 @@ def histogramdd(
     return counts, tuple(settled(session, np.array(e)) for e in edges)
 
 
-def _points(sample: Any, session: Any) -> Array:
+def _points(sample: Array | np.ndarray | Sequence[ArrayLike], session: Session) -> Array:
     """Return points as rows."""
     if isinstance(sample, Array | np.ndarray) and sample.ndim == 2:
         return asarray(sample, session=session)
     columns = [asarray(c, session=session) for c in sample]
     if not isinstance(sample, list | tuple) or columns[0].ndim == 0:
-        columns = [asarray(sample, session=session)]
+        columns = [asarray(cast(ArrayLike, sample), session=session)]
     kind = np.result_type(*(c.dtype for c in columns))
     made = empty((columns[0].shape[0], len(columns)), kind, session=session)
     for i, column in enumerate(columns):
@@ -265,32 +282,39 @@ def _points(sample: Any, session: Any) -> Array:
     return made
 
 
-def _all_edges(x: Array, bins: Any, limits: Any) -> list[np.ndarray]:
+def _plain(bins: Any) -> Any:
+    return bins.__array__() if isinstance(bins, Array) else bins
+
+
+def _all_edges(x: Array, bins: Bins, limits: Sequence[Range] | None) -> list[np.ndarray]:
     """Return the edges along each dimension; raise what NumPy raises."""
     n = x.shape[1]
-    bins = bins.__array__() if isinstance(bins, Array) else bins
-    if not hasattr(bins, "__len__"):
-        bins = [bins] * n
-    known = [b.__array__() if isinstance(b, Array) else b for b in bins]
-    asked = [None] * n if limits is None else list(limits)
+    each = [bins] * n if not hasattr(bins, "__len__") else _plain(bins)
+    known = [_plain(b) for b in each]
+    asked: list[Range] = [None] * n if limits is None else list(limits)
     few = np.empty((0, n), x.dtype)
     np.histogramdd(few, known, None if limits is None else asked)  # type: ignore[arg-type]
     for i in np.flatnonzero([np.ndim(b) == 0 for b in known]):
-        asked[i] = _extent(x[:, int(i)], asked[i])
+        d = int(i)
+        asked[d] = _extent(x[:, d], asked[d])
     return [np.asarray(e) for e in np.histogramdd(few, known, asked)[1]]  # type: ignore[arg-type]
 
 
 @stands_for(np.histogram2d)
 def histogram2d(
-    x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+    x: ArrayLike,
+    y: ArrayLike,
+    bins: Bins = 10,
+    range: Sequence[Range] | None = None,
+    density: bool | None = None,
+    weights: ArrayLike | None = None,
 ) -> tuple[Array, Array, Array]:
     """Count points in the plane, as ``numpy.histogram2d``; see ``histogramdd``."""
-    if len(x) != len(y):
+    points = [v if isinstance(v, Array) else np.asarray(v) for v in (x, y)]
+    if len(points[0]) != len(points[1]):
         raise ValueError("x and y must have the same length.")
-    one = not hasattr(bins, "__len__") or len(bins) not in (1, 2)
-    if one and hasattr(bins, "__len__"):
-        bins = [bins, bins]
-    elif not one and len(bins) == 1:
-        bins = [bins[0], bins[0]]
-    found, edges = histogramdd([x, y], bins, range, density, weights)
+    each: Any = bins
+    if hasattr(bins, "__len__") and len(each) != 2:
+        each = [each[0]] * 2 if len(each) == 1 else [each, each]
+    found, edges = histogramdd(points, each, range, density, weights)
     return found, edges[0], edges[1]

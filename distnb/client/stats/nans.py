@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.math.reductions import free_of, mean, var
+from distnb.client.record.arguments import Axes, NoValue, Number
 from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import at_once, delivered
@@ -16,6 +17,7 @@ from distnb.client.record.indexing import some_axes
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
 from distnb.client.record.reducing import reduce
+from distnb.geometry.layout import Ints
 
 __all__: list[str] = []
 
@@ -27,7 +29,7 @@ def _options(**options: Any) -> dict[str, Any]:
     return {k: v for k, v in options.items() if v is not _NONE and v is not None}
 
 
-def _filled(x: Array, value: Any) -> Array:
+def _filled(x: Array, value: complex) -> Array:
     """Return ``x`` with a value in place of NaN."""
     if x.dtype.kind not in "fc":
         return x
@@ -35,8 +37,15 @@ def _filled(x: Array, value: Any) -> Array:
 
 
 def _reduced(
-    numpys: Any, op: str, fill: Any, a: Any, axis: Any, dtype: Any, out: Any, options: Any
-) -> Any:
+    numpys: Callable[..., Any],
+    op: str,
+    fill: complex | None,
+    a: ArrayLike,
+    axis: Axes,
+    dtype: DTypeLike | None,
+    out: Array | None,
+    options: dict[str, Any],
+) -> Array:
     """Reduce what is not NaN; without a number for it, the operation leaves it out by itself."""
     x = asarray(a)
     more = options if dtype is None else options | {"dtype": dtype}
@@ -46,51 +55,76 @@ def _reduced(
     return delivered(found, out)
 
 
-_LAYOUT = """ The layout is as in ``sum``.
+@stands_for(np.nansum)
+def nansum(
+    a: ArrayLike,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
+    keepdims: bool | NoValue = _NONE,
+    initial: Number | NoValue = _NONE,
+    where: ArrayLike | NoValue = _NONE,
+) -> Array:
+    """Sum what is not NaN, as ``numpy.nansum``; layout and messages as in :func:`distnb.sum`.
 
-    Where nothing is left, the engines do not warn.
+    Where nothing is left, engines do not warn.
     """
-
-
-def _skipping(numpys: Any) -> Callable[[Any], Any]:
-    """Let a function stand for NumPy's; what all of them do goes into its text."""
-
-    def register(f: Any) -> Any:
-        f.__doc__ += _LAYOUT
-        return stands_for(numpys)(f)
-
-    return register
-
-
-@_skipping(np.nansum)
-def nansum(a, axis=None, dtype=None, out=None, keepdims=_NONE, initial=_NONE, where=_NONE):  # type: ignore[no-untyped-def]
-    """Reduce what is not NaN, as ``numpy.nansum``."""
     options = _options(keepdims=keepdims, initial=initial, where=where)
     return _reduced(np.nansum, "sum", 0, a, axis, dtype, out, options)
 
 
-@_skipping(np.nanprod)
-def nanprod(a, axis=None, dtype=None, out=None, keepdims=_NONE, initial=_NONE, where=_NONE):  # type: ignore[no-untyped-def]
-    """Reduce what is not NaN, as ``numpy.nanprod``."""
+@stands_for(np.nanprod)
+def nanprod(
+    a: ArrayLike,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
+    keepdims: bool | NoValue = _NONE,
+    initial: Number | NoValue = _NONE,
+    where: ArrayLike | NoValue = _NONE,
+) -> Array:
+    """Multiply what is not NaN, as ``numpy.nanprod``; see :func:`distnb.nansum`."""
     options = _options(keepdims=keepdims, initial=initial, where=where)
     return _reduced(np.nanprod, "prod", 1, a, axis, dtype, out, options)
 
 
-@_skipping(np.nanmin)
-def nanmin(a, axis=None, out=None, keepdims=_NONE, initial=_NONE, where=_NONE):  # type: ignore[no-untyped-def]
-    """Reduce what is not NaN, as ``numpy.nanmin``."""
+@stands_for(np.nanmin)
+def nanmin(
+    a: ArrayLike,
+    axis: Axes = None,
+    out: Array | None = None,
+    keepdims: bool | NoValue = _NONE,
+    initial: Number | NoValue = _NONE,
+    where: ArrayLike | NoValue = _NONE,
+) -> Array:
+    """Return the minimum of what is not NaN, as ``numpy.nanmin``; see :func:`distnb.nansum`."""
     options = _options(keepdims=keepdims, initial=initial, where=where)
     return _reduced(np.nanmin, "fmin.reduce", None, a, axis, None, out, options)
 
 
-@_skipping(np.nanmax)
-def nanmax(a, axis=None, out=None, keepdims=_NONE, initial=_NONE, where=_NONE):  # type: ignore[no-untyped-def]
-    """Reduce what is not NaN, as ``numpy.nanmax``."""
+@stands_for(np.nanmax)
+def nanmax(
+    a: ArrayLike,
+    axis: Axes = None,
+    out: Array | None = None,
+    keepdims: bool | NoValue = _NONE,
+    initial: Number | NoValue = _NONE,
+    where: ArrayLike | NoValue = _NONE,
+) -> Array:
+    """Return the maximum of what is not NaN, as ``numpy.nanmax``; see :func:`distnb.nansum`."""
     options = _options(keepdims=keepdims, initial=initial, where=where)
     return _reduced(np.nanmax, "fmax.reduce", None, a, axis, None, out, options)
 
 
-def _position(numpys: Any, op: str, fill: float, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
+def _position(
+    numpys: Callable[..., Any],
+    op: str,
+    fill: float,
+    a: ArrayLike,
+    axis: Axes,
+    out: Array | None,
+    keepdims: bool | NoValue,
+) -> Array:
     """Return positions of extremes, with a number in place of NaN that is none."""
     x = asarray(a)
     found = at_once(numpys, x, axis, **_options(keepdims=keepdims))
@@ -102,8 +136,10 @@ def _position(numpys: Any, op: str, fill: float, a: Any, axis: Any, out: Any, ke
 
 
 @stands_for(np.nanargmin)
-def nanargmin(a, axis=None, out=None, *, keepdims=_NONE):  # type: ignore[no-untyped-def]
-    """Return positions of extremes that are not NaN, as ``numpy.nanargmin``.
+def nanargmin(
+    a: ArrayLike, axis: Axes = None, out: Array | None = None, *, keepdims: bool | NoValue = _NONE
+) -> Array:
+    """Return where the first minimum is, NaN left out, as ``numpy.nanargmin``.
 
     Whether there are any is read first: this waits.
     """
@@ -111,8 +147,10 @@ def nanargmin(a, axis=None, out=None, *, keepdims=_NONE):  # type: ignore[no-unt
 
 
 @stands_for(np.nanargmax)
-def nanargmax(a, axis=None, out=None, *, keepdims=_NONE):  # type: ignore[no-untyped-def]
-    """Return positions of extremes that are not NaN, as ``numpy.nanargmax``.
+def nanargmax(
+    a: ArrayLike, axis: Axes = None, out: Array | None = None, *, keepdims: bool | NoValue = _NONE
+) -> Array:
+    """Return where the first maximum is, NaN left out, as ``numpy.nanargmax``.
 
     Whether there are any is read first: this waits.
     """
@@ -122,21 +160,29 @@ def nanargmax(a, axis=None, out=None, *, keepdims=_NONE):  # type: ignore[no-unt
 # -- means ---------------------------------------------------------------------------------------
 
 
-def _check(x: Array, dtype: Any, out: Any) -> None:
+def _check(x: Array, dtype: DTypeLike | None, out: Array | None) -> None:
     """Raise what NumPy raises."""
     for what, kind in (("dtype", dtype), ("out", getattr(out, "dtype", None))):
         if kind is not None and np.dtype(kind).kind not in "fc":
             raise TypeError(f"If a is inexact, then {what} must be inexact")
 
 
-def _left(x: Array, axes: Any, keep: bool, where: Any) -> Array:
+def _left(x: Array, axes: Ints, keep: bool, where: ArrayLike | NoValue) -> Array:
     """Count what is not NaN."""
     numbers = ~elementwise("isnan", x)
     return reduce("sum", numbers, axes, np.dtype(np.intp), None, keep, None, where)
 
 
 @stands_for(np.nanmean)
-def nanmean(a, axis=None, dtype=None, out=None, keepdims=_NONE, *, where=True):  # type: ignore[no-untyped-def]
+def nanmean(
+    a: ArrayLike,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
+    keepdims: bool | NoValue = _NONE,
+    *,
+    where: ArrayLike | NoValue = True,
+) -> Array:
     """Return the mean of what is not NaN, as ``numpy.nanmean``; layout as in ``sum``."""
     x, keep = asarray(a), keepdims is True
     if x.dtype.kind not in "fc":
@@ -155,16 +201,16 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=_NONE, *, where=True): 
 @stands_for(np.nanvar)
 def nanvar(
     a: ArrayLike,
-    axis: Any = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
     ddof: float = 0,
-    keepdims: Any = _NONE,
+    keepdims: bool | NoValue = _NONE,
     *,
-    where: Any = True,
-    mean: Any = _NONE,
-    correction: Any = _NONE,
-) -> Any:
+    where: ArrayLike | NoValue = True,
+    mean: ArrayLike | NoValue = _NONE,
+    correction: float | NoValue = _NONE,
+) -> Array:
     """Return the variance of what is not NaN, as ``numpy.nanvar``; layout as in ``sum``."""
     x, keep = asarray(a), keepdims is True
     free = free_of(ddof, correction)
@@ -180,7 +226,13 @@ def nanvar(
 
 
 def _variance(
-    x: Array, axes: Any, dtype: Any, free: Any, keep: bool, where: Any, mean: Any
+    x: Array,
+    axes: Ints,
+    dtype: DTypeLike | None,
+    free: float,
+    keep: bool,
+    where: ArrayLike | NoValue,
+    mean: ArrayLike | NoValue,
 ) -> Array:
     """Return the mean square of what is left when the mean is taken away; NaN count as mean."""
     if mean is _NONE:
@@ -195,18 +247,18 @@ def _variance(
 
 
 @stands_for(np.nanstd)
-def nanstd(  # type: ignore[no-untyped-def]
-    a,
-    axis=None,
-    dtype=None,
-    out=None,
-    ddof=0,
-    keepdims=_NONE,
+def nanstd(
+    a: ArrayLike,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
+    ddof: float = 0,
+    keepdims: bool | NoValue = _NONE,
     *,
-    where=True,
-    mean=_NONE,
-    correction=_NONE,
-):
+    where: ArrayLike | NoValue = True,
+    mean: ArrayLike | NoValue = _NONE,
+    correction: float | NoValue = _NONE,
+) -> Array:
     """Return the standard deviation of what is not NaN, as ``numpy.nanstd``."""
     found = nanvar(
         a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction

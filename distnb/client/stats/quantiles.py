@@ -1,27 +1,30 @@
-"""``median``, ``quantile`` and their like: elements at positions of sorted lanes, interpolated.
+"""``median``, ``quantile`` and their like: elements at positions of sorted slices, interpolated.
 
-Which positions follows from the length of the lanes alone; where NaN are left out, from how many
-are left, which the engines count. The elements are selected where they are.
+Which positions follows from the length of the 1-D slices alone; where NaN are left out, from how
+many are left, which the engines count. The elements are selected where they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.math.reductions import mean
+from distnb.client.record.arguments import Axes, NoValue
 from distnb.client.record.array import Array, create
 from distnb.client.record.creation import asarray, empty
+from distnb.client.record.eager import delivered
 from distnb.client.record.host_arrays import all_here, plain, watched
 from distnb.client.record.indexing import some_axes
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
     as_dist,
-    assign,
     copied,
     elementwise,
+    in_layout,
     settled,
 )
 from distnb.client.stats.weighted import weighted
@@ -31,22 +34,24 @@ from distnb.wire.protocol import Collective
 
 __all__ = ["selected"]
 
+#: Of the notebook, or distributed.
+Numbers: TypeAlias = Array | np.ndarray
+
 
 # -- selection ---------------------------------------------------------------------------------
 
 
-def selected(x: Array, axes: Ints, at: Any) -> Array:
-    """Return elements by their positions in sorted lanes along some axes: [position, *kept].
+def selected(x: Array, axes: Ints, at: Array | np.ndarray) -> Array:
+    """Return elements by their positions in sorted 1-D slices along some axes: [position, *kept].
 
     ``at`` has these axes, too, or the first one only. Each engine sorts its part; what travels are
     samples, in a few rounds, and the elements that are found. But where another axis is long enough
-    to be split instead, it is, so that lanes are whole.
+    to be split instead, it is, so that 1-D slices are whole.
     """
     session = x.session
-    lanes = table.selecting_layout(x.placed, axes, session.size)
-    whole = x.dview.is_whole(x.dbase.shape)
-    source = x if whole and x.dbase.layout == lanes else copied(x, x.dtype, lanes)
-    layout = table.selected_layout(lanes, axes)
+    wanted = table.selecting_layout(x.placed, axes, session.size)
+    source = in_layout(x, wanted)
+    layout = table.selected_layout(wanted, axes)
     there = as_dist(at, session)
     kept = table.reduced_shape(x.shape, axes, keepdims=False)
     wide = there[(slice(None), *[None] * (len(kept) + 1 - there.ndim))]
@@ -60,20 +65,20 @@ def selected(x: Array, axes: Ints, at: Any) -> Array:
 
 # -- positions ---------------------------------------------------------------------------------
 # As in Hyndman and Fan, "Sample quantiles in statistical packages", 1996, whose names NumPy uses.
-# All work on numbers and arrays of NumPy, and on distributed ones where lanes differ in length.
+# All work on numbers and arrays of NumPy, and on distributed ones where slices differ in length.
 
 
 def _continuous(alpha: float, beta: float) -> Callable[[Any, Any], Any]:
     return lambda n, q: n * q + (alpha + q * (1 - alpha - beta)) - 1
 
 
-def _discrete(at: Any, stays: Callable[[Any, Any], Any]) -> Any:
+def _discrete(at: Numbers, stays: Callable[[Any, Any], Any]) -> Any:
     """Return the index below, or the one after it."""
     below = np.floor(at)
     return _index(np.maximum(np.where(stays(at - below, below), below, below + 1), 0))
 
 
-def _index(at: Any) -> Any:
+def _index(at: Numbers) -> Any:
     return at.astype(np.intp)
 
 
@@ -103,7 +108,7 @@ _WEIGHTS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _neighbours(at: Any, n: Any) -> tuple[Any, Any]:
+def _neighbours(at: Numbers, n: Array | int) -> tuple[Any, Any]:
     """Return the positions of the elements before and after an index."""
     last = np.maximum(n - 1, 0)
     before = np.where(at >= n - 1, last, np.where(at < 0, 0, np.floor(at)))
@@ -114,15 +119,20 @@ def _neighbours(at: Any, n: Any) -> tuple[Any, Any]:
 # -- quantiles ---------------------------------------------------------------------------------
 
 
-def _interpolated(x: Array, axes: Ints, q: np.ndarray, method: str, n: Any, weak: bool) -> Array:
-    """Return quantiles of lanes with ``n`` elements before the NaN that are left out: [q, *kept].
+def _interpolated(
+    x: Array, axes: Ints, q: np.ndarray, method: str, n: Array | int, weak: bool
+) -> Array:
+    """Return quantiles of slices with ``n`` elements before the NaN that are left out: [q, *kept].
 
     ``n`` is a number, where NaN count; or an array: [*kept].
     """
     counted = isinstance(n, Array)
-    n_as_q = n.astype(q.dtype) if counted and q.dtype.kind == "f" else n  # as a weak scalar's
-    at = _METHODS[method](n_as_q, q.reshape(-1, *[1] * (n.ndim if counted else 0)))
-    last = np.maximum(n - 1, 0)[None] if counted else np.array([n - 1])
+    if isinstance(n, Array):
+        n_as_q = n.astype(q.dtype) if q.dtype.kind == "f" else n  # as a weak scalar's
+        at = _METHODS[method](n_as_q, q.reshape(-1, *[1] * n.ndim))
+        last = np.maximum(n - 1, 0)[None]
+    else:
+        at, last = _METHODS[method](n, q), np.array([n - 1])
     discrete = at.dtype.kind == "i"
     before, after = (np.clip(at, 0, last),) * 2 if discrete else _neighbours(at, n)
     found = selected(x, axes, _stacked((before, last) if discrete else (before, after, last)))
@@ -138,18 +148,19 @@ def _interpolated(x: Array, axes: Ints, q: np.ndarray, method: str, n: Any, weak
     return result
 
 
-def _weight(method: str, at: Any, before: Any) -> Any:
+def _weight(method: str, at: Numbers, before: Numbers) -> Any:
     """Return the weight of the element after an index."""
     gap, rule = at - before, _WEIGHTS.get(method)
     return (gap if rule is None else rule(gap, at)).astype(at.dtype, copy=False)
 
 
-def _stacked(parts: Any) -> Any:
+def _stacked(parts: Sequence[Numbers]) -> Numbers:
     """Return positions one after the other, along the first axis."""
     if not any(isinstance(p, Array) for p in parts):
         return np.concatenate(parts)
     total = sum(len(p) for p in parts)
-    made, at = empty((total, *parts[0].shape[1:]), np.intp, session=parts[-1].session), 0
+    session = next(p.session for p in parts if isinstance(p, Array))
+    made, at = empty((total, *parts[0].shape[1:]), np.intp, session=session), 0
     for part in parts:
         made[at : at + len(part)] = part
         at += len(part)
@@ -166,13 +177,13 @@ def _between(a: Array, b: Array, t: Any, weak: bool) -> Array:
 
 def _quantile(
     name: str,
-    a: Any,
-    q: Any,
-    axis: Any,
-    out: Any,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axes,
+    out: Array | None,
     method: str,
-    keepdims: Any,
-    weights: Any,
+    keepdims: bool | NoValue,
+    weights: ArrayLike | None,
     percent: bool,
     skip: bool,
 ) -> Array:
@@ -185,7 +196,7 @@ def _quantile(
         options["weights"] = None if weights is None else plain(weights)
         known = x.to_numpy() if x.here is None else x.here
         found = watched(name, function, known, q, method=method, **options)
-        return _into(settled(x.session, np.asarray(found)), out)
+        return delivered(settled(x.session, np.asarray(found)), out)
     sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
     one = None if weights is None else np.ones(sample.shape)
     dtype = np.asarray(function(sample, q, method=method, weights=one, **options)).dtype
@@ -196,7 +207,7 @@ def _quantile(
     else:
         n = _left(x, axes) if skip else int(np.prod([x.shape[d] for d in axes], dtype=int))
         found = _interpolated(x, axes, share.reshape(-1), method, n, weak)
-    return _into(_shaped(found.astype(dtype, copy=False), share.shape, axes, keep), out)
+    return delivered(_shaped(found.astype(dtype, copy=False), share.shape, axes, keep), out)
 
 
 def _left(x: Array, axes: Ints) -> Any:
@@ -218,113 +229,121 @@ def _shaped(found: Array, asked: Ints, axes: Ints, keep: bool) -> Array:
     return made
 
 
-def _into(found: Array, out: Any) -> Array:
-    if out is None:
-        return found
-    assign(out, found)
-    return out
-
-
-_RULES = """
-
-    All methods of interpolation. The kept axes stay split as they
-    are, and every engine along a reduced axis gets a copy of the result. Engines sort their parts
-    and find by exact splitters (as ``sort``) what is at the positions in question: what is sent are
-    samples, not the elements. Where a kept axis has at least as many indices as there are engines,
-    it is split instead for a while. With ``weights`` all is sorted.
-    """
-
-
-def _by_rank(numpys: Any) -> Callable[[Any], Any]:
-    """Let a function stand for NumPy's; what all of them do goes into its text."""
-
-    def register(f: Any) -> Any:
-        f.__doc__ += _RULES
-        return stands_for(numpys)(f)
-
-    return register
-
-
-@_by_rank(np.quantile)
+@stands_for(np.quantile)
 def quantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axes = None,
+    out: Array | None = None,
     overwrite_input: bool = False,
     method: str = "linear",
-    keepdims: Any = False,
+    keepdims: bool | NoValue = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> Array:
-    """Return elements by their rank, as ``numpy.quantile``. A slice with NaN has NaN."""
+    """Return elements by their rank, as ``numpy.quantile``; of a slice with NaN, NaN.
+
+    The kept axes stay split as they are, and every engine along a reduced axis gets a copy of the
+    result. Engines sort their parts and find by exact splitters (as ``sort``) what is at the
+    positions in question: what is sent are samples, not the elements. Where a kept axis has at
+    least as many indices as there are engines, it is split instead for a while. With ``weights``
+    all is sorted.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    q : array_like of float
+        Which quantiles, from 0 to 1; known in the notebook, or read.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    out : DistArray, optional
+        Where the result is put.
+    overwrite_input : bool
+        Has no effect.
+    method : str
+        All methods of NumPy's.
+    keepdims : bool
+        Whether reduced axes are kept, with length 1.
+    weights : array_like, optional
+        Of the elements; for ``method='inverted_cdf'``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     dnb.quantile(dnb.array([3.0, 1.0, 2.0, 4.0], dist="block"), [0, 0.5]).to_numpy()
+    array([1. , 2.5])
+    """
     return _quantile("quantile", a, q, axis, out, method, keepdims, weights, False, False)
 
 
-@_by_rank(np.percentile)
+@stands_for(np.percentile)
 def percentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axes = None,
+    out: Array | None = None,
     overwrite_input: bool = False,
     method: str = "linear",
-    keepdims: Any = False,
+    keepdims: bool | NoValue = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> Array:
-    """Return elements by their rank, as ``numpy.percentile``. A slice with NaN has NaN."""
+    """Return elements by their rank, as ``numpy.percentile``; see :func:`distnb.quantile`."""
     return _quantile("percentile", a, q, axis, out, method, keepdims, weights, True, False)
 
 
-@_by_rank(np.nanquantile)
+@stands_for(np.nanquantile)
 def nanquantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axes = None,
+    out: Array | None = None,
     overwrite_input: bool = False,
     method: str = "linear",
-    keepdims: Any = False,
+    keepdims: bool | NoValue = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> Array:
-    """Return elements by their rank, as ``numpy.nanquantile``. NaN are left out."""
+    """Return quantiles of what is not NaN; see :func:`distnb.quantile`."""
     return _quantile("nanquantile", a, q, axis, out, method, keepdims, weights, False, True)
 
 
-@_by_rank(np.nanpercentile)
+@stands_for(np.nanpercentile)
 def nanpercentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axes = None,
+    out: Array | None = None,
     overwrite_input: bool = False,
     method: str = "linear",
-    keepdims: Any = False,
+    keepdims: bool | NoValue = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> Array:
-    """Return elements by their rank, as ``numpy.nanpercentile``. NaN are left out."""
+    """Return percentiles of what is not NaN; see :func:`distnb.quantile`."""
     return _quantile("nanpercentile", a, q, axis, out, method, keepdims, weights, True, True)
 
 
 # -- medians -----------------------------------------------------------------------------------
 
 
-def _median(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Array:
+def _median(
+    name: str, a: ArrayLike, axis: Axes, out: Array | None, keepdims: bool | NoValue
+) -> Array:
     x, keep = asarray(a), keepdims is True
     axis = tuple(axis) if isinstance(axis, list) else axis
     if x.here is not None or not x.size:
         known = x.to_numpy() if x.here is None else x.here
         found = watched(name, getattr(np, name), known, axis, keepdims=keep)
-        return _into(settled(x.session, np.asarray(found)), out)
+        return delivered(settled(x.session, np.asarray(found)), out)
     axes = some_axes(axis, x.ndim)
     n = int(np.prod([x.shape[d] for d in axes], dtype=int))
     middle = _middle_left(x, axes) if name == "nanmedian" else _middle(x, axes, n)
     if keep:
         middle = _shaped(middle[None], (), axes, keep)
-    return _into(middle, out)
+    return delivered(middle, out)
 
 
 def _middle(x: Array, axes: Ints, n: int) -> Array:
@@ -348,7 +367,11 @@ def _middle_left(x: Array, axes: Ints) -> Array:
 
 @stands_for(np.median)
 def median(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
+    a: ArrayLike,
+    axis: Axes = None,
+    out: Array | None = None,
+    overwrite_input: bool = False,
+    keepdims: bool | NoValue = False,
 ) -> Array:
     """Return the median along axes, as ``numpy.median``; layout and messages as in ``quantile``."""
     return _median("median", a, axis, out, keepdims)
@@ -356,7 +379,11 @@ def median(
 
 @stands_for(np.nanmedian)
 def nanmedian(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
+    a: ArrayLike,
+    axis: Axes = None,
+    out: Array | None = None,
+    overwrite_input: bool = False,
+    keepdims: bool | NoValue = False,
 ) -> Array:
     """Return the median of what is not NaN, as ``numpy.nanmedian``; see ``quantile``."""
     return _median("nanmedian", a, axis, out, keepdims)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import operator
 import secrets
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.record.arguments import Dist, Grid
 from distnb.client.record.array import Array, numeric
+from distnb.client.record.eager import delivered
 from distnb.client.record.indexing import lengths
 from distnb.client.session.session import Session
-from distnb.client.stats.drawing import floating
+from distnb.client.stats.drawing import Size, floating
 from distnb.client.stats.shuffling import Shuffler
 from distnb.common.errors import explain
 from distnb.ops.philox import words_of
@@ -45,121 +48,130 @@ class Generator(Shuffler):
 
     def random(
         self,
-        size: Any = None,
-        dtype: Any = float,
-        out: Any = None,
+        size: Size = None,
+        dtype: DTypeLike = float,
+        out: Array | None = None,
         *,
-        dist: Any = None,
-        grid: Any = None,
-    ) -> Any:
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Draw floats uniformly from [0, 1)."""
         return self._standard("uniform", (0.0, 1.0), size, dtype, out, dist, grid)
 
     def uniform(
         self,
-        low: Any = 0.0,
-        high: Any = 1.0,
-        size: Any = None,
+        low: ArrayLike = 0.0,
+        high: ArrayLike = 1.0,
+        size: Size = None,
         *,
-        dist: Any = None,
-        grid: Any = None,
-    ) -> Any:
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Draw floats uniformly from [low, high)."""
-        if _plain(low, high):
-            if not np.isfinite(float(high) - float(low)):
-                raise OverflowError("high - low range exceeds valid bounds")
-            return self._draw("uniform", (float(low), float(high)), size, float, dist, grid)
-        return self._scaled("uniform", low, _minus(high, low), size, dist, grid)
+        ends = _plain(low, high)
+        if ends is None:
+            return self._scaled("uniform", low, np.subtract(high, low), size, dist, grid)
+        if not np.isfinite(ends[1] - ends[0]):
+            raise OverflowError("high - low range exceeds valid bounds")
+        return self._draw("uniform", ends, size, float, dist, grid)
 
     def standard_normal(
         self,
-        size: Any = None,
-        dtype: Any = float,
-        out: Any = None,
+        size: Size = None,
+        dtype: DTypeLike = float,
+        out: Array | None = None,
         *,
-        dist: Any = None,
-        grid: Any = None,
-    ) -> Any:
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Draw floats from the standard normal distribution."""
         return self._standard("normal", (0.0, 1.0), size, dtype, out, dist, grid)
 
     def normal(
         self,
-        loc: Any = 0.0,
-        scale: Any = 1.0,
-        size: Any = None,
+        loc: ArrayLike = 0.0,
+        scale: ArrayLike = 1.0,
+        size: Size = None,
         *,
-        dist: Any = None,
-        grid: Any = None,
-    ) -> Any:
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Draw floats from a normal distribution."""
-        if _plain(loc, scale):
-            _positive(scale, "pass the standard deviation")
-            return self._draw("normal", (float(loc), float(scale)), size, float, dist, grid)
-        return self._scaled("normal", loc, scale, size, dist, grid)
+        plain = _plain(loc, scale)
+        if plain is None:
+            return self._scaled("normal", loc, scale, size, dist, grid)
+        _positive(plain[1], "pass the standard deviation")
+        return self._draw("normal", plain, size, float, dist, grid)
 
     def standard_exponential(
         self,
-        size: Any = None,
-        dtype: Any = float,
+        size: Size = None,
+        dtype: DTypeLike = float,
         method: str = "zig",
-        out: Any = None,
+        out: Array | None = None,
         *,
-        dist: Any = None,
-        grid: Any = None,
-    ) -> Any:
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Draw floats from the exponential distribution with mean 1; by inversion."""
         return self._standard("exponential", (1.0,), size, dtype, out, dist, grid)
 
     def exponential(
-        self, scale: Any = 1.0, size: Any = None, *, dist: Any = None, grid: Any = None
-    ) -> Any:
+        self, scale: ArrayLike = 1.0, size: Size = None, *, dist: Dist = None, grid: Grid = None
+    ) -> Array:
         """Draw floats from an exponential distribution with mean ``scale``."""
-        if _plain(scale):
-            _positive(scale, "pass the mean")
-            return self._draw("exponential", (float(scale),), size, float, dist, grid)
-        return self._scaled("exponential", 0.0, scale, size, dist, grid)
+        plain = _plain(scale)
+        if plain is None:
+            return self._scaled("exponential", 0.0, scale, size, dist, grid)
+        _positive(plain[0], "pass the mean")
+        return self._draw("exponential", plain, size, float, dist, grid)
 
     def standard_gamma(
         self,
-        shape: Any,
-        size: Any = None,
-        dtype: Any = float,
-        out: Any = None,
+        shape: ArrayLike,
+        size: Size = None,
+        dtype: DTypeLike = float,
+        out: Array | None = None,
         *,
-        dist: Any = None,
-        grid: Any = None,
-    ) -> Any:
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Draw floats from the gamma distribution with scale 1."""
         kind, size = floating(dtype), _size_of(out, size, dtype)
-        return _into(self._sample("standard_gamma", (shape,), size, dist, grid, kind), out)
+        return delivered(self._sample("standard_gamma", (shape,), size, dist, grid, kind), out)
 
     def gamma(
-        self, shape: Any, scale: Any = 1.0, size: Any = None, *, dist: Any = None, grid: Any = None
-    ) -> Any:
+        self,
+        shape: ArrayLike,
+        scale: ArrayLike = 1.0,
+        size: Size = None,
+        *,
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Draw floats from a gamma distribution."""
         return self._sample("gamma", (shape, scale), size, dist, grid)
 
     def integers(
         self,
-        low: Any,
-        high: Any = None,
-        size: Any = None,
-        dtype: Any = np.int64,
+        low: ArrayLike,
+        high: ArrayLike | None = None,
+        size: Size = None,
+        dtype: DTypeLike = np.int64,
         endpoint: bool = False,
         *,
-        dist: Any = None,
-        grid: Any = None,
-    ) -> Any:
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Draw integers from [low, high), or [low, high] with ``endpoint``."""
-        low, high = (0, low) if high is None else (low, high)
+        ends: Any = (0, low) if high is None else (low, high)
         kind = numeric(dtype)
         if kind.kind not in "iub":
             raise TypeError(explain("dtype", kind, "an integer type", "use random() for floats"))
-        if not _plain(low, high):
-            ends = low, high + 1 if endpoint else high
+        if _plain(*ends) is None:
+            ends = ends[0], ends[1] + 1 if endpoint else ends[1]
             return self._sample("integers_between", ends, size, dist, grid, kind, np.int64)
-        first, stop = operator.index(low), operator.index(high) + bool(endpoint)
+        first, stop = operator.index(ends[0]), operator.index(ends[1]) + bool(endpoint)
         lowest, highest = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
         if first >= stop or first < lowest or stop - 1 > highest:
             raise ValueError(
@@ -169,52 +181,64 @@ class Generator(Shuffler):
             )
         return self._draw("integers", (first, stop), size, kind, dist, grid)
 
-    def beta(self, a: Any, b: Any, size: Any = None, *, dist: Any = None, grid: Any = None) -> Any:
+    def beta(
+        self, a: ArrayLike, b: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
+    ) -> Array:
         """Draw floats from a beta distribution."""
         return self._sample("beta", (a, b), size, dist, grid)
 
     def binomial(
-        self, n: Any, p: Any, size: Any = None, *, dist: Any = None, grid: Any = None
-    ) -> Any:
+        self, n: ArrayLike, p: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
+    ) -> Array:
         """Draw numbers of successes among ``n`` trials."""
         return self._sample("binomial", (n, p), size, dist, grid, np.int64)
 
-    def chisquare(self, df: Any, size: Any = None, *, dist: Any = None, grid: Any = None) -> Any:
+    def chisquare(
+        self, df: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
+    ) -> Array:
         """Draw floats from a chi-square distribution."""
         return self._sample("chisquare", (df,), size, dist, grid)
 
     def f(
-        self, dfnum: Any, dfden: Any, size: Any = None, *, dist: Any = None, grid: Any = None
-    ) -> Any:
+        self,
+        dfnum: ArrayLike,
+        dfden: ArrayLike,
+        size: Size = None,
+        *,
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Draw floats from an F distribution."""
         return self._sample("f", (dfnum, dfden), size, dist, grid)
 
-    def geometric(self, p: Any, size: Any = None, *, dist: Any = None, grid: Any = None) -> Any:
+    def geometric(
+        self, p: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
+    ) -> Array:
         """Draw numbers of trials up to the first success."""
         return self._sample("geometric", (p,), size, dist, grid, np.int64)
 
     def gumbel(
         self,
-        loc: Any = 0.0,
-        scale: Any = 1.0,
-        size: Any = None,
+        loc: ArrayLike = 0.0,
+        scale: ArrayLike = 1.0,
+        size: Size = None,
         *,
-        dist: Any = None,
-        grid: Any = None,
-    ) -> Any:
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Draw floats from a Gumbel distribution."""
         return self._sample("gumbel", (loc, scale), size, dist, grid)
 
     def hypergeometric(
         self,
-        ngood: Any,
-        nbad: Any,
-        nsample: Any,
-        size: Any = None,
+        ngood: ArrayLike,
+        nbad: ArrayLike,
+        nsample: ArrayLike,
+        size: Size = None,
         *,
-        dist: Any = None,
-        grid: Any = None,
-    ) -> Any:
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Draw numbers of good ones in samples without replacement."""
         return self._sample(
             "hypergeometric", (ngood, nbad, nsample), size, dist, grid, np.int64, np.int64
@@ -222,138 +246,177 @@ class Generator(Shuffler):
 
     def laplace(
         self,
-        loc: Any = 0.0,
-        scale: Any = 1.0,
-        size: Any = None,
+        loc: ArrayLike = 0.0,
+        scale: ArrayLike = 1.0,
+        size: Size = None,
         *,
-        dist: Any = None,
-        grid: Any = None,
-    ) -> Any:
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Draw floats from a Laplace distribution."""
         return self._sample("laplace", (loc, scale), size, dist, grid)
 
     def logistic(
         self,
-        loc: Any = 0.0,
-        scale: Any = 1.0,
-        size: Any = None,
+        loc: ArrayLike = 0.0,
+        scale: ArrayLike = 1.0,
+        size: Size = None,
         *,
-        dist: Any = None,
-        grid: Any = None,
-    ) -> Any:
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Draw floats from a logistic distribution."""
         return self._sample("logistic", (loc, scale), size, dist, grid)
 
     def lognormal(
         self,
-        mean: Any = 0.0,
-        sigma: Any = 1.0,
-        size: Any = None,
+        mean: ArrayLike = 0.0,
+        sigma: ArrayLike = 1.0,
+        size: Size = None,
         *,
-        dist: Any = None,
-        grid: Any = None,
-    ) -> Any:
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Draw floats whose logarithms are normal."""
         return self._sample("lognormal", (mean, sigma), size, dist, grid)
 
-    def logseries(self, p: Any, size: Any = None, *, dist: Any = None, grid: Any = None) -> Any:
+    def logseries(
+        self, p: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
+    ) -> Array:
         """Draw integers from a logarithmic series distribution."""
         return self._sample("logseries", (p,), size, dist, grid, np.int64)
 
     def negative_binomial(
-        self, n: Any, p: Any, size: Any = None, *, dist: Any = None, grid: Any = None
-    ) -> Any:
+        self, n: ArrayLike, p: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
+    ) -> Array:
         """Draw numbers of failures before ``n`` successes."""
         return self._sample("negative_binomial", (n, p), size, dist, grid, np.int64)
 
     def noncentral_chisquare(
-        self, df: Any, nonc: Any, size: Any = None, *, dist: Any = None, grid: Any = None
-    ) -> Any:
+        self,
+        df: ArrayLike,
+        nonc: ArrayLike,
+        size: Size = None,
+        *,
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Draw floats from a noncentral chi-square distribution."""
         return self._sample("noncentral_chisquare", (df, nonc), size, dist, grid)
 
     def noncentral_f(
         self,
-        dfnum: Any,
-        dfden: Any,
-        nonc: Any,
-        size: Any = None,
+        dfnum: ArrayLike,
+        dfden: ArrayLike,
+        nonc: ArrayLike,
+        size: Size = None,
         *,
-        dist: Any = None,
-        grid: Any = None,
-    ) -> Any:
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Draw floats from a noncentral F distribution."""
         return self._sample("noncentral_f", (dfnum, dfden, nonc), size, dist, grid)
 
-    def pareto(self, a: Any, size: Any = None, *, dist: Any = None, grid: Any = None) -> Any:
+    def pareto(
+        self, a: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
+    ) -> Array:
         """Draw floats from a Pareto II distribution."""
         return self._sample("pareto", (a,), size, dist, grid)
 
     def poisson(
-        self, lam: Any = 1.0, size: Any = None, *, dist: Any = None, grid: Any = None
-    ) -> Any:
+        self, lam: ArrayLike = 1.0, size: Size = None, *, dist: Dist = None, grid: Grid = None
+    ) -> Array:
         """Draw integers from a Poisson distribution."""
         return self._sample("poisson", (lam,), size, dist, grid, np.int64)
 
-    def power(self, a: Any, size: Any = None, *, dist: Any = None, grid: Any = None) -> Any:
+    def power(
+        self, a: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
+    ) -> Array:
         """Draw floats in [0, 1] from a power distribution."""
         return self._sample("power", (a,), size, dist, grid)
 
     def rayleigh(
-        self, scale: Any = 1.0, size: Any = None, *, dist: Any = None, grid: Any = None
-    ) -> Any:
+        self, scale: ArrayLike = 1.0, size: Size = None, *, dist: Dist = None, grid: Grid = None
+    ) -> Array:
         """Draw floats from a Rayleigh distribution."""
         return self._sample("rayleigh", (scale,), size, dist, grid)
 
-    def standard_cauchy(self, size: Any = None, *, dist: Any = None, grid: Any = None) -> Any:
+    def standard_cauchy(self, size: Size = None, *, dist: Dist = None, grid: Grid = None) -> Array:
         """Draw floats from the standard Cauchy distribution."""
         return self._sample("standard_cauchy", (), size, dist, grid)
 
-    def standard_t(self, df: Any, size: Any = None, *, dist: Any = None, grid: Any = None) -> Any:
+    def standard_t(
+        self, df: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
+    ) -> Array:
         """Draw floats from Student's t distribution."""
         return self._sample("standard_t", (df,), size, dist, grid)
 
     def triangular(
         self,
-        left: Any,
-        mode: Any,
-        right: Any,
-        size: Any = None,
+        left: ArrayLike,
+        mode: ArrayLike,
+        right: ArrayLike,
+        size: Size = None,
         *,
-        dist: Any = None,
-        grid: Any = None,
-    ) -> Any:
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Draw floats from a triangular distribution."""
         return self._sample("triangular", (left, mode, right), size, dist, grid)
 
     def vonmises(
-        self, mu: Any, kappa: Any, size: Any = None, *, dist: Any = None, grid: Any = None
-    ) -> Any:
+        self,
+        mu: ArrayLike,
+        kappa: ArrayLike,
+        size: Size = None,
+        *,
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Draw angles from a von Mises distribution."""
         return self._sample("vonmises", (mu, kappa), size, dist, grid)
 
     def wald(
-        self, mean: Any, scale: Any, size: Any = None, *, dist: Any = None, grid: Any = None
-    ) -> Any:
+        self,
+        mean: ArrayLike,
+        scale: ArrayLike,
+        size: Size = None,
+        *,
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Draw floats from a Wald (inverse Gaussian) distribution."""
         return self._sample("wald", (mean, scale), size, dist, grid)
 
-    def weibull(self, a: Any, size: Any = None, *, dist: Any = None, grid: Any = None) -> Any:
+    def weibull(
+        self, a: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
+    ) -> Array:
         """Draw floats from a Weibull distribution."""
         return self._sample("weibull", (a,), size, dist, grid)
 
-    def zipf(self, a: Any, size: Any = None, *, dist: Any = None, grid: Any = None) -> Any:
+    def zipf(
+        self, a: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
+    ) -> Array:
         """Draw integers from a Zipf distribution."""
         return self._sample("zipf", (a,), size, dist, grid, np.int64)
 
     def _standard(
-        self, kind: str, args: Any, size: Any, dtype: Any, out: Any, dist: Any, grid: Any
-    ) -> Any:
+        self,
+        kind: str,
+        args: tuple[Any, ...],
+        size: Size,
+        dtype: DTypeLike,
+        out: Array | None,
+        dist: Dist,
+        grid: Grid,
+    ) -> Array:
         """Draw numbers without parameters, into an array that may be given."""
         shape = _size_of(out, size, dtype)
-        return _into(self._draw(kind, args, shape, floating(dtype), dist, grid), out)
+        return delivered(self._draw(kind, args, shape, floating(dtype), dist, grid), out)
 
-    def _scaled(self, kind: str, loc: Any, scale: Any, size: Any, dist: Any, grid: Any) -> Any:
+    def _scaled(
+        self, kind: str, loc: ArrayLike, scale: ArrayLike, size: Size, dist: Dist, grid: Grid
+    ) -> Array:
         """Draw standard numbers, times arrays, plus arrays."""
         return self._sample(f"scaled_{kind}", (loc, scale), size, dist, grid)
 
@@ -368,7 +431,7 @@ class Generator(Shuffler):
         return [Generator(_mixed(self.seed, w), self._session) for w in words]
 
 
-def _size_of(out: Any, size: Any, dtype: Any) -> Any:
+def _size_of(out: Array | None, size: Size, dtype: DTypeLike) -> Size:
     """Return the size that is asked for, by itself or by an array to draw into."""
     if out is None:
         return size
@@ -381,24 +444,14 @@ def _size_of(out: Any, size: Any, dtype: Any) -> Any:
     return out.shape
 
 
-def _into(found: Any, out: Any) -> Any:
-    if out is None:
-        return found
-    out[...] = found
-    return out
+def _plain(*parameters: Any) -> tuple[float, ...] | None:
+    """Return parameters as floats; None if any is an array."""
+    if any(isinstance(p, Array) or np.ndim(p) for p in parameters):
+        return None
+    return tuple(float(p) for p in parameters)
 
 
-def _plain(*parameters: Any) -> bool:
-    """Tell whether all parameters are single numbers."""
-    return not any(isinstance(p, Array) or np.ndim(p) for p in parameters)
-
-
-def _minus(high: Any, low: Any) -> Any:
-    one = isinstance(high, Array) or isinstance(low, Array)
-    return high - low if one else np.subtract(high, low)
-
-
-def _positive(scale: Any, do: str) -> None:
+def _positive(scale: float, do: str) -> None:
     if not scale >= 0:
         raise ValueError(explain("scale", scale, "a number >= 0", do))
 
@@ -409,7 +462,9 @@ def _mixed(seed: int, number: int) -> int:
     return int(words_of(last, seed, 2**64 - 1)[0, 0])
 
 
-def default_rng(seed: Any = None, *, session: Session | None = None) -> Generator:
+def default_rng(
+    seed: Generator | SupportsIndex | None = None, *, session: Session | None = None
+) -> Generator:
     """Return a generator; without a seed, a fresh one is drawn.
 
     Under SPMD give a seed: without one each rank would draw its own.

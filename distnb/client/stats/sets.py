@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.math.scans import cumsum
 from distnb.client.record.array import Array
@@ -23,6 +24,7 @@ from distnb.client.record.reducing import reduce
 from distnb.client.select import searching
 from distnb.client.select.ordering import lexsort, sorted_with_positions
 from distnb.client.select.sorting import sort
+from distnb.client.session.session import Session
 from distnb.client.shape.joining import concatenate
 from distnb.client.shape.reshaping import ravel, reshape
 from distnb.client.shape.viewing import moveaxis
@@ -30,7 +32,7 @@ from distnb.client.shape.viewing import moveaxis
 __all__ = ["isin", "unique"]
 
 
-def _flat(x: Any, session: Any) -> Array:
+def _flat(x: ArrayLike, session: Session) -> Array:
     return ravel(asarray(x, session=session))
 
 
@@ -39,11 +41,11 @@ def _flat(x: Any, session: Any) -> Array:
 
 @stands_for(np.unique)
 def unique(
-    ar: Any,
+    ar: ArrayLike,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
-    axis: Any = None,
+    axis: int | None = None,
     *,
     equal_nan: bool = True,
     sorted: bool = True,
@@ -171,25 +173,25 @@ class UniqueInverse(NamedTuple):
 
 
 @stands_for(np.unique_all)
-def unique_all(x: Any, /) -> UniqueAll:
+def unique_all(x: ArrayLike, /) -> UniqueAll:
     """Return distinct elements, first positions, inverse and counts; each NaN is distinct."""
     return UniqueAll(*unique(x, True, True, True, equal_nan=False))
 
 
 @stands_for(np.unique_counts)
-def unique_counts(x: Any, /) -> UniqueCounts:
+def unique_counts(x: ArrayLike, /) -> UniqueCounts:
     """Return distinct elements and how many there are of each; each NaN is distinct."""
     return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
 
 
 @stands_for(np.unique_inverse)
-def unique_inverse(x: Any, /) -> UniqueInverse:
+def unique_inverse(x: ArrayLike, /) -> UniqueInverse:
     """Return distinct elements, and which one each element is; each NaN is distinct."""
     return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
 
 
 @stands_for(np.unique_values)
-def unique_values(x: Any, /) -> Array:
+def unique_values(x: ArrayLike, /) -> Array:
     """Return distinct elements, in order; each NaN is distinct."""
     return unique(x, equal_nan=False)
 
@@ -199,12 +201,12 @@ def unique_values(x: Any, /) -> Array:
 
 @stands_for(np.isin)
 def isin(
-    element: Any,
-    test_elements: Any,
+    element: ArrayLike,
+    test_elements: ArrayLike,
     assume_unique: bool = False,
     invert: bool = False,
     *,
-    kind: Any = None,
+    kind: str | None = None,
 ) -> Array:
     """Tell which elements are in another array, as ``numpy.isin``.
 
@@ -233,20 +235,20 @@ def isin(
     return ~inside if invert else inside
 
 
-def _pair(ar1: Any, ar2: Any) -> tuple[Array, Array]:
+def _pair(ar1: ArrayLike, ar2: ArrayLike) -> tuple[Array, Array]:
     session = session_of(ar1, ar2)
     return _flat(ar1, session), _flat(ar2, session)
 
 
 @stands_for(np.union1d)
-def union1d(ar1: Any, ar2: Any) -> Array:
+def union1d(ar1: ArrayLike, ar2: ArrayLike) -> Array:
     """Return the elements of both arrays in order, each once; see ``unique``."""
     return unique(concatenate(_pair(ar1, ar2)))
 
 
 @stands_for(np.intersect1d)
 def intersect1d(
-    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
+    ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False
 ) -> Any:
     """Return the elements that are in both arrays, in order, each once; see ``unique``."""
     x, y = _pair(ar1, ar2)
@@ -264,7 +266,7 @@ def intersect1d(
 
 
 @stands_for(np.setdiff1d)
-def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
+def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Array:
     """Return the elements of one array that are not in another, in order, each once."""
     x, y = _pair(ar1, ar2)
     found = at_once(np.setdiff1d, x, y, assume_unique)
@@ -275,7 +277,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
 
 
 @stands_for(np.setxor1d)
-def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
+def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Array:
     """Return the elements that are in one of two arrays only, in order."""
     x, y = _pair(ar1, ar2)
     found = at_once(np.setxor1d, x, y, assume_unique)

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.linalg.products import matmul
 from distnb.client.math.scans import cumsum
+from distnb.client.record.arguments import Dist, Grid
 from distnb.client.record.array import Array
-from distnb.client.record.creation import (
-    arange,
-    asarray,
-    empty,
-    full,
-)
+from distnb.client.record.creation import arange, asarray, empty, full
 from distnb.client.record.indexing import lengths, one_axis
 from distnb.client.record.operations import elementwise
 from distnb.client.select.ordering import argsort
 from distnb.client.select.searching import searchsorted
 from distnb.client.select.sorting import sort
 from distnb.client.select.taking import take_along_axis
+from distnb.client.session.session import Session
 from distnb.client.shape.reshaping import reshape
-from distnb.client.stats.drawing import Source
+from distnb.client.stats.drawing import Size, Source
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 
@@ -33,7 +32,9 @@ __all__ = ["Shuffler"]
 class Shuffler(Source):
     """Draws what depends on several elements: composed of independent numbers and operations."""
 
-    def permutation(self, x: Any, axis: int = 0, *, dist: Any = None, grid: Any = None) -> Any:
+    def permutation(
+        self, x: ArrayLike, axis: int = 0, *, dist: Dist = None, grid: Grid = None
+    ) -> Array:
         """Return the numbers below ``x`` in random order, or an array's slices along an axis.
 
         The order is that of random keys of 64 bits. Keys are sorted, elements sent where they
@@ -51,8 +52,8 @@ class Shuffler(Source):
             raise TypeError(explain("array", type(x).__name__, "a DistArray", "use permutation()"))
         x[...] = self.permutation(x, axis)
 
-    def permuted(self, x: Any, *, axis: Any = None, out: Array | None = None) -> Any:
-        """Bring each lane along an axis into an order of its own; without an axis, all elements."""
+    def permuted(self, x: ArrayLike, *, axis: int | None = None, out: Array | None = None) -> Array:
+        """Bring each 1-D slice along an axis into an order of its own; without, all elements."""
         a = x if isinstance(x, Array) else asarray(x)
         if axis is None:
             found = reshape(self.permutation(reshape(a, (-1,))), a.shape)
@@ -67,27 +68,29 @@ class Shuffler(Source):
 
     def choice(
         self,
-        a: Any,
-        size: Any = None,
+        a: ArrayLike,
+        size: Size = None,
         replace: bool = True,
-        p: Any = None,
+        p: ArrayLike | None = None,
         axis: int = 0,
         shuffle: bool = True,
         *,
-        dist: Any = None,
-        grid: Any = None,
-    ) -> Any:
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Choose among the numbers below ``a``, or among an array's slices along an axis.
 
         With ``p``, each is chosen with its probability: by looking up uniform numbers in the sums
         of ``p``, or, without replacement, by the order of exponential numbers over ``p``
         (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006).
         """
-        given = None if isinstance(a, int | np.integer) else a
-        if given is not None and not isinstance(given, Array):
-            given = asarray(given)
-        d = 0 if given is None else one_axis(axis, given.ndim)
-        n = operator.index(a) if given is None else given.shape[d]
+        given, d = None, 0
+        if isinstance(a, int | np.integer):
+            n = operator.index(a)
+        else:
+            given = asarray(a)
+            d = one_axis(axis, given.ndim)
+            n = given.shape[d]
         shape = () if size is None else lengths(size)
         _check_choice(n, int(np.prod(shape)), replace, p)
         if replace:
@@ -96,7 +99,9 @@ class Shuffler(Source):
             chosen = self._without_replacement(n, shape, p, dist, grid)
         return chosen if given is None else _take(given, chosen, d)
 
-    def _with_replacement(self, n: int, shape: Ints, p: Any, dist: Any, grid: Any) -> Any:
+    def _with_replacement(
+        self, n: int, shape: Ints, p: ArrayLike | None, dist: Dist, grid: Grid
+    ) -> Array:
         if p is None:
             return self._draw("integers", (0, n), shape, np.int64, dist, grid)
         u = self._draw("uniform", (0.0, 1.0), shape, np.float64, dist, grid)
@@ -104,7 +109,9 @@ class Shuffler(Source):
         found = searchsorted(sums, u * sums[-1], side="right")
         return elementwise("minimum", found, n - 1)
 
-    def _without_replacement(self, n: int, shape: Ints, p: Any, dist: Any, grid: Any) -> Any:
+    def _without_replacement(
+        self, n: int, shape: Ints, p: ArrayLike | None, dist: Dist, grid: Grid
+    ) -> Array:
         if p is None:
             order = self._order(n, dist, grid)
         else:
@@ -116,7 +123,7 @@ class Shuffler(Source):
             return first.copy()
         return reshape(first, shape)
 
-    def _order(self, n: int, dist: Any, grid: Any, like: Any = None) -> Any:
+    def _order(self, n: int, dist: Dist, grid: Grid, like: Array | None = None) -> Array:
         """Return the numbers below n in random order: sorted keys that end in the number.
 
         The keys differ in as many bits as the numbers leave, which is 34 for 2**30 of them; where
@@ -136,8 +143,14 @@ class Shuffler(Source):
     # -- counts and vectors --------------------------------------------------------------------
 
     def multinomial(
-        self, n: Any, pvals: Any, size: Any = None, *, dist: Any = None, grid: Any = None
-    ) -> Any:
+        self,
+        n: ArrayLike,
+        pvals: ArrayLike,
+        size: Size = None,
+        *,
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Draw how often each category occurs in ``n`` trials: binomial numbers of those left."""
         chances = np.asarray(pvals, np.float64)
         if not isinstance(n, Array):
@@ -146,34 +159,42 @@ class Shuffler(Source):
         share = np.divide(chances, rest, out=np.zeros_like(chances), where=rest > 0)
         share = np.minimum(share, 1.0)
 
-        def draw(j: int, left: Any) -> Any:
+        def draw(j: int, left: ArrayLike) -> Array:
             return self._sample("binomial", (left, share[..., j]), None, dist, grid, np.int64)
 
         return self._counts(n, chances.shape, size, draw, dist, grid)
 
     def multivariate_hypergeometric(
         self,
-        colors: Any,
+        colors: ArrayLike,
         nsample: int,
-        size: Any = None,
+        size: Size = None,
         method: str = "marginals",
         *,
-        dist: Any = None,
-        grid: Any = None,
-    ) -> Any:
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Draw how many of each color are in a sample without replacement."""
         numbers = np.asarray(colors)
         numpys: Any = np.random.default_rng(0)
         numpys.multivariate_hypergeometric(numbers, nsample, 0, method)  # raises what NumPy raises
         rest = np.cumsum(numbers[::-1])[::-1] - numbers
 
-        def draw(j: int, left: Any) -> Any:
+        def draw(j: int, left: ArrayLike) -> Array:
             args = numbers[j], rest[j], left
             return self._sample("hypergeometric", args, None, dist, grid, np.int64, np.int64)
 
         return self._counts(nsample, numbers.shape, size, draw, dist, grid)
 
-    def _counts(self, n: Any, shape: Ints, size: Any, draw: Any, dist: Any, grid: Any) -> Any:
+    def _counts(
+        self,
+        n: ArrayLike,
+        shape: Ints,
+        size: Size,
+        draw: Callable[[int, ArrayLike], Array],
+        dist: Dist,
+        grid: Grid,
+    ) -> Array:
         """Draw category by category; what is left is of the last one."""
         outer = n.shape if isinstance(n, Array) else np.shape(n)
         outer = np.broadcast_shapes(outer, shape[:-1]) if size is None else lengths(size)
@@ -188,7 +209,9 @@ class Shuffler(Source):
             found[..., -1] = left
         return found
 
-    def dirichlet(self, alpha: Any, size: Any = None, *, dist: Any = None, grid: Any = None) -> Any:
+    def dirichlet(
+        self, alpha: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
+    ) -> Array:
         """Draw vectors of positive numbers with sum 1: gamma numbers over their sum."""
         weights = np.asarray(alpha, np.float64)
         np.random.default_rng(0).dirichlet(weights, 0)  # raises what NumPy raises
@@ -199,16 +222,16 @@ class Shuffler(Source):
 
     def multivariate_normal(
         self,
-        mean: Any,
-        cov: Any,
-        size: Any = None,
+        mean: ArrayLike,
+        cov: ArrayLike,
+        size: Size = None,
         check_valid: str = "warn",
         tol: float = 1e-8,
         *,
         method: str = "svd",
-        dist: Any = None,
-        grid: Any = None,
-    ) -> Any:
+        dist: Dist = None,
+        grid: Grid = None,
+    ) -> Array:
         """Draw normal vectors: standard ones times a root of the covariance (of the notebook)."""
         center, spread = np.asarray(mean, np.float64), np.asarray(cov, np.float64)
         numpys: Any = np.random.default_rng(0)
@@ -233,23 +256,23 @@ def _no_size(chances: np.ndarray) -> dict[str, Any]:
     return {"size": (0, *chances.shape[:-1])}
 
 
-def _beside(a: Any) -> tuple[Any, Any]:
+def _beside(a: Array) -> tuple[Any, Any]:
     """Return ``dist`` and ``grid`` of a new array that is to lie as ``a``."""
     return (None if a.here is not None else a), None
 
 
-def _sums(p: Any, session: Any) -> Any:
+def _sums(p: ArrayLike, session: Session) -> Array:
     """Return the sums of probabilities; of those in the notebook they never depend on engines."""
     if isinstance(p, Array) and p.here is None:
         return cumsum(p)
     return asarray(np.cumsum(np.asarray(p, np.float64)), session=session)
 
 
-def _take(a: Any, index: Any, axis: int) -> Any:
+def _take(a: Array, index: Array | slice, axis: int) -> Array:
     return a[(*[slice(None)] * axis, index)]
 
 
-def _check_choice(n: int, number: int, replace: bool, p: Any) -> None:
+def _check_choice(n: int, number: int, replace: bool, p: ArrayLike | None) -> None:
     """Raise what NumPy raises; the elements of ``p`` are read."""
     if n <= 0 and number:
         raise ValueError("a must be a positive integer unless no samples are taken")

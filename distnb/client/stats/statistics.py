@@ -6,9 +6,11 @@ import warnings
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.linalg.products import matmul
 from distnb.client.math.reductions import mean
+from distnb.client.record.arguments import Axes, NoValue
 from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray, empty, zeros_like
 from distnb.client.record.eager import at_once, session_of
@@ -24,7 +26,12 @@ __all__ = ["beside"]
 
 @stands_for(np.average)
 def average(
-    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
+    a: ArrayLike,
+    axis: Axes = None,
+    weights: ArrayLike | None = None,
+    returned: bool = False,
+    *,
+    keepdims: bool | NoValue = False,
 ) -> Any:
     """Return the weighted mean, as ``numpy.average``; layout as in ``sum``.
 
@@ -48,12 +55,12 @@ def average(
     return (found, scale) if returned else found
 
 
-def beside(weights: Array, x: Array, axis: Any, axes: Ints) -> Array:
+def beside(weights: Array, x: Array, axis: Axes, axes: Ints) -> Array:
     """Return weights in the shape of ``x``; those of some axes are stretched along the others."""
     if weights.shape == x.shape:
         return weights
     if axis is None:
-        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        raise TypeError("Axes must be specified when shapes of a and weights differ.")
     given = [d % x.ndim for d in (axis if isinstance(axis, tuple) else (axis,))]
     if weights.shape != tuple(x.shape[d] for d in given):
         raise ValueError(
@@ -66,15 +73,15 @@ def beside(weights: Array, x: Array, axis: Any, axes: Ints) -> Array:
 
 @stands_for(np.cov)
 def cov(
-    m: Any,
-    y: Any = None,
+    m: ArrayLike,
+    y: ArrayLike | None = None,
     rowvar: bool = True,
     bias: bool = False,
-    ddof: Any = None,
-    fweights: Any = None,
-    aweights: Any = None,
+    ddof: int | None = None,
+    fweights: ArrayLike | None = None,
+    aweights: ArrayLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> Array:
     """Return the covariance matrix of variables, as ``numpy.cov``.
 
@@ -109,7 +116,7 @@ def cov(
     return (found * np.true_divide(1, fact)).squeeze()
 
 
-def _variables(given: list[Array], rowvar: bool, dtype: Any) -> Array:
+def _variables(given: list[Array], rowvar: bool, dtype: DTypeLike | None) -> Array:
     """Return a row for each variable."""
     for x in given:
         if x.ndim > 2:
@@ -132,7 +139,9 @@ def _variables(given: list[Array], rowvar: bool, dtype: Any) -> Array:
     return made
 
 
-def _degrees(x: Array, fweights: Any, aweights: Any, ddof: int) -> tuple[Any, Any]:
+def _degrees(
+    x: Array, fweights: ArrayLike | None, aweights: ArrayLike | None, ddof: int
+) -> tuple[Any, Any]:
     """Return the product of both kinds of weights, and what covariances are divided by."""
     weights = [
         _checked(name, w, x) for name, w in (("f", fweights), ("a", aweights)) if w is not None
@@ -154,7 +163,7 @@ def _degrees(x: Array, fweights: Any, aweights: Any, ddof: int) -> tuple[Any, An
     return w, fact
 
 
-def _checked(kind: str, given: Any, x: Array) -> Array:
+def _checked(kind: str, given: ArrayLike, x: Array) -> Array:
     """Return weights as floats; raise what NumPy raises."""
     w = asarray(given, session=x.session).astype(float, copy=False)
     if kind == "f" and not bool((w == elementwise("rint", w)).all()):
@@ -169,7 +178,9 @@ def _checked(kind: str, given: Any, x: Array) -> Array:
 
 
 @stands_for(np.corrcoef)
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Array:
+def corrcoef(
+    x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *, dtype: DTypeLike | None = None
+) -> Array:
     """Return correlation coefficients, as ``numpy.corrcoef``: covariances, scaled; see ``cov``."""
     found = at_once(np.corrcoef, asarray(x, session=session_of(x, y)), y, rowvar, dtype=dtype)
     if found is not None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.math.scans import cumsum
+from distnb.client.record.arguments import Axes
 from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray, empty
 from distnb.client.record.operations import elementwise
@@ -20,7 +20,9 @@ from distnb.geometry.layout import Ints
 __all__ = ["weighted"]
 
 
-def weighted(x: Array, q: np.ndarray, weights: Any, axis: Any, axes: Ints, skip: bool) -> Array:
+def weighted(
+    x: Array, q: np.ndarray, weights: ArrayLike, axis: Axes, axes: Ints, skip: bool
+) -> Array:
     """Return the elements at which the share of weights reaches each of ``q``: [q, *kept].
 
     ``skip``: whether NaN are left out. Whether weights are negative, or add up to nothing, is read.
@@ -28,11 +30,11 @@ def weighted(x: Array, q: np.ndarray, weights: Any, axis: Any, axes: Ints, skip:
     heavy = beside(asarray(weights, session=x.session), x, axis, axes)
     if bool(reduce("any", elementwise("less", heavy, 0))):
         raise ValueError("Weights must be non-negative.")
-    lanes, heavy = _lanes(x, axes), _lanes(heavy, axes)
-    order = argsort(lanes, 0)
-    lanes = take_along_axis(lanes, order, 0)
+    flat, heavy = _flattened(x, axes), _flattened(heavy, axes)
+    order = argsort(flat, 0)
+    flat = take_along_axis(flat, order, 0)
     heavy = take_along_axis(heavy, order, 0)
-    nan = elementwise("isnan", lanes)
+    nan = elementwise("isnan", flat)
     if skip:
         heavy = elementwise("where", nan, 0, heavy)
     shares = cumsum(heavy, 0, dtype=np.float64)
@@ -43,15 +45,15 @@ def weighted(x: Array, q: np.ndarray, weights: Any, axis: Any, axes: Ints, skip:
     if q.dtype.kind == "f":
         shares = shares.astype(q.dtype, copy=False)
     shares = elementwise("where", elementwise("equal", shares, 0), -1, shares)
-    found = take_along_axis(lanes, _places(shares, q), 0)
+    found = take_along_axis(flat, _places(shares, q), 0)
     if x.dtype.kind != "f":
         return found
     bad = elementwise("equal", total, 0) if skip else nan[-1:]
     return elementwise("where", bad, x.dtype.type(np.nan), found)
 
 
-def _lanes(x: Array, axes: Ints) -> Array:
-    """Return lanes along the first axis, of all axes that are reduced."""
+def _flattened(x: Array, axes: Ints) -> Array:
+    """Return an array with all axes that are reduced as its first one."""
     kept = [d for d in range(x.ndim) if d not in axes]
     n = int(np.prod([x.shape[d] for d in axes], dtype=int))
     return reshape(x.transpose([*axes, *kept]), (n, *(x.shape[d] for d in kept)))

@@ -90,7 +90,7 @@ class SocketTransport(IPyParallelTransport):
         key, here = keys[0].decode(), socket.gethostname()
         away = self._hosts != {here}
         call = functools.partial(self._call, self._everyone)
-        asked = call("open_road", key, here if away else "")
+        asked = call("open_server", key, here if away else "")
         try:
             sockets = SocketClient(self._all, asked.get(_PATIENCE), keys, self._order, call)
             if sockets.answers(_PATIENCE):
@@ -98,7 +98,7 @@ class SocketTransport(IPyParallelTransport):
             sockets.close()
             raise TimeoutError(f"no answer within {_PATIENCE} s")
         except BaseException:
-            call("close_road", key)
+            call("close_server", key)
             raise
 
     # A ticket is the number of a batch on the sockets, or ipyparallel's.
@@ -189,7 +189,7 @@ class SocketTransport(IPyParallelTransport):
             sockets.close()
             if _shared(self.client) is sockets:
                 client_hooks.uninstall(self.client, "order")
-        self._farewell(self._everyone, "close_road", sockets.key)
+        self._farewell(self._everyone, "close_server", sockets.key)
 
 
 class _InOrder:

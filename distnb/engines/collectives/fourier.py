@@ -1,6 +1,6 @@
-"""Fourier transforms of the lanes that each engine holds, in tiles that fit a core's cache.
+"""Fourier transforms of the 1-D slices that each engine holds, in tiles that fit a core's cache.
 
-SciPy's transforms are taken where SciPy is installed: they do several lanes at once with the
+SciPy's transforms are taken where SciPy is installed: they do several 1-D slices at once with the
 processor's vector instructions. Otherwise they are NumPy's.
 """
 
@@ -12,16 +12,16 @@ from types import ModuleType
 
 import numpy as np
 
-from distnb.engines.collectives.single_engine import Alone
+from distnb.engines.collectives.single_engine import SingleEngine
 
-__all__ = ["TILE", "Transform", "Twiddle", "lanes", "length", "transform", "twiddles"]
+__all__ = ["TILE", "Transform", "Twiddle", "length", "transform", "transform_slices", "twiddles"]
 
 #: Bytes of a tile, before and after the transform.
 TILE = 1 << 20
 
 
-class Transform(Alone):
-    """Transform lanes along an axis that is not split; ``args`` are its name, axis, n and norm.
+class Transform(SingleEngine):
+    """Transform along an axis that is not split; ``args`` are its name, axis, n and norm.
 
     Where one of the bases has one axis and the other two, the one stands for a matrix in C order,
     of which blocks of columns were dealt: the operand by columns of the result, the result by rows
@@ -29,7 +29,7 @@ class Transform(Alone):
     """
 
     def work(self) -> None:
-        """Transform this rank's lanes."""
+        """Transform this rank's 1-D slices."""
         source, target = self.ins[0].block, self.out.block
         if source is None or target is None:
             return
@@ -37,10 +37,10 @@ class Transform(Alone):
             source = source.reshape(target.shape)
         elif target.ndim < source.ndim:
             target = target.reshape(source.shape[::-1]).T
-        lanes(source, target, *self.args)
+        transform_slices(source, target, *self.args)
 
 
-class Twiddle(Alone):
+class Twiddle(SingleEngine):
     """Multiply the element at (i, j) of a matrix with the i*j-th power of a root of unity.
 
     ``args`` are the order of the root and the sign of its angle. The columns are in blocks.
@@ -61,13 +61,13 @@ class Twiddle(Alone):
             block[i : i + step] *= twiddles(row * column, order, sign)
 
 
-def lanes(
+def transform_slices(
     source: np.ndarray, target: np.ndarray, name: str, axis: int, n: int, norm: str | None
 ) -> None:
-    """Set ``target`` to the transforms of lanes, or to themselves if it is ``source``."""
+    """Set ``target`` to the transforms of 1-D slices, or to themselves if it is ``source``."""
     outer, inner = prod(source.shape[:axis]), prod(source.shape[axis + 1 :])
     a = source.reshape(outer, source.shape[axis], inner)
-    # A transposed target cannot be reshaped; there its lanes are the last of two axes.
+    # A transposed target cannot be reshaped; there its 1-D slices are the last of two axes.
     b = target.reshape(outer, target.shape[axis], inner) if _dense(target) else target[:, :, None]
     if a.shape[1] == 0:  # NumPy may read beyond the end
         b[...] = 0
@@ -84,7 +84,7 @@ def lanes(
 def transform(
     x: np.ndarray, name: str, axis: int, n: int, norm: str | None, spare: bool = False
 ) -> np.ndarray:
-    """Return the transforms of lanes; in the same memory if that can be spared."""
+    """Return the transforms of 1-D slices; in the same memory if that can be spared."""
     library = _library()
     options = {"overwrite_x": spare} if library is not np.fft else {}
     found: np.ndarray = getattr(library, name)(x, n, axis, norm, **options)

@@ -1,8 +1,8 @@
 """Indexing by arrays, on one rank: elements are asked for where they lie, or sent there.
 
-Messages go between those that have keys and those that may hold what these pick, which follows from
-specs. What is in them depends on the keys; one without elements has one byte, as empty ones
-tell of failures.
+Messages go between those that have flat indices and those that may hold what these name, which
+follows from specs. What is in them depends on the indices; one without elements has one byte, as
+empty ones tell of failures.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distnb.engines.collectives.single_engine import Alone
+from distnb.engines.collectives.single_engine import SingleEngine
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.store import BaseTable
 from distnb.measure.events import COMPUTE, Clock
 from distnb.ops.table import ELEMENTWISE
 from distnb.plans.gather_scatter import (
-    Picked,
+    IndexedView,
     checked,
     unravel,
     wanted_dtype,
@@ -30,7 +30,7 @@ __all__ = ["Along", "Check", "Gather", "Nonzero", "Scatter"]
 _POSITIONS, _ROWS = 0, 1
 
 
-class _Blocks(Alone):
+class _Blocks(SingleEngine):
     def _blocks(self) -> list[Any]:
         """Return the blocks of the result and of the operands."""
         return [x.block for x in (self.out, *self.ins)]
@@ -46,7 +46,7 @@ class Check(_Blocks):
 
 
 class Nonzero(_Blocks):
-    """Find where a mask is true: C-order positions; the output has room for exactly these."""
+    """Find where a mask is true: C-order positions; the output is as long as there are of these."""
 
     def work(self) -> None:
         """Fill the positions."""
@@ -67,17 +67,17 @@ class Nonzero(_Blocks):
 
 
 class Along(_Blocks):
-    """Pick along an axis that is not split: ``args`` is the axis; others are aligned."""
+    """Take along an axis that is not split: ``args`` is the axis; others are aligned."""
 
     def work(self) -> None:
-        """Pick from the first operand at the positions that the second holds."""
+        """Take from the first operand at the positions that the second holds."""
         (axis,) = self.args
         found, x, index = self._blocks()
         found[...] = np.take_along_axis(x, checked(index, x.shape[axis], axis), axis)
 
 
 class _Lot(NamedTuple):
-    """Keys in the order of the ranks that hold what they pick."""
+    """Flat indices in the order of the ranks that hold what they name."""
 
     order: Any
     positions: np.ndarray
@@ -85,24 +85,26 @@ class _Lot(NamedTuple):
     parts: dict[int, slice]
 
 
-class _Picking:
-    """What gathering and scattering share: who has keys, and who may hold what they pick."""
+class _GatherScatter:
+    """What both have in common: who has flat indices, and who may hold what they name."""
 
     def __init__(self, command: Collective, store: BaseTable, copies: bool) -> None:
         self.command = command
         self.rank = rank = store.rank
-        x, keys = command.ins[:2]
-        self.x, self.keys = store.bases[x.base], store.bases[keys.base]
-        self.picked = picked = Picked(store.placed(x), command.args[0], copies)
+        x, flat = command.ins[:2]
+        self.x, self.flat = store.bases[x.base], store.bases[flat.base]
+        self.indexed = indexed = IndexedView(store.placed(x), command.args[0], copies)
         self.dtype = wanted_dtype(self.x.shape)
-        self.inner = picked.inner(rank)
-        self.holders = picked.holders(rank) if self._has_keys(rank) else []
-        grid = self.keys.layout.grid
-        self.owners = [r for r in grid.ranks() if self._has_keys(r) and picked.is_holder(rank, r)]
+        self.inner = indexed.inner(rank)
+        self.holders = indexed.holders(rank) if self._has_indices(rank) else []
+        grid = self.flat.layout.grid
+        self.owners = [
+            r for r in grid.ranks() if self._has_indices(r) and indexed.is_holder(rank, r)
+        ]
 
-    def _has_keys(self, rank: int) -> bool:
-        local = self.keys.layout.local_shape(self.keys.shape, rank)
-        return local is not None and 0 not in local and 0 not in self.picked.inner(rank)
+    def _has_indices(self, rank: int) -> bool:
+        local = self.flat.layout.local_shape(self.flat.shape, rank)
+        return local is not None and 0 not in local and 0 not in self.indexed.inner(rank)
 
     def _others(self, ranks: list[int]) -> list[int]:
         return [r for r in ranks if r != self.rank]
@@ -111,15 +113,15 @@ class _Picking:
         return [(r, tag) for r in self._others(ranks) for tag in tags]
 
     def _lot(self) -> _Lot:
-        """Sort this rank's keys by holder; stably, for of equal ones the last is to win."""
-        if not self.holders or self.keys.block is None:
+        """Sort this rank's indices by holder; stably, for of equal ones the last is to win."""
+        if not self.holders or self.flat.block is None:
             return _Lot(slice(None), np.empty(0, np.int64), {})
-        ranks, at = self.picked.find(self.keys.block.reshape(-1), self.rank)
+        ranks, at = self.indexed.find(self.flat.block.reshape(-1), self.rank)
         order: Any = slice(None)
         if (ranks[1:] < ranks[:-1]).any():
             order = np.argsort(ranks.astype(np.min_scalar_type(int(ranks.max()))), kind="stable")
             ranks = ranks[order]
-        first = np.array([self.picked.first_copy(r) for r in self.holders])
+        first = np.array([self.indexed.first_copy(r) for r in self.holders])
         cuts = np.searchsorted(ranks, [first, first + 1]).T.tolist()
         parts = {r: slice(*c) for r, c in zip(self.holders, cuts, strict=True)}
         return _Lot(order, at[order], parts)
@@ -131,13 +133,13 @@ class _Picking:
 
     def _window(self) -> np.ndarray:
         """Return what this rank holds."""
-        block, shape = self.x.block, self.picked.outer(self.rank) + self.inner
+        block, shape = self.x.block, self.indexed.outer(self.rank) + self.inner
         if block is None or 0 in shape:
             return np.empty(shape, self.x.dtype)
-        return self.picked.window(block, self.rank)
+        return self.indexed.window(block, self.rank)
 
     def _index(self, positions: np.ndarray) -> tuple[np.ndarray, ...]:
-        return unravel(positions, self.picked.outer(self.rank))
+        return unravel(positions, self.indexed.outer(self.rank))
 
     def _asked(self, peer: int, exchange: Exchange) -> np.ndarray:
         """Take in the positions that a rank sends."""
@@ -147,10 +149,10 @@ class _Picking:
         return found.view(self.dtype).astype(np.int64)
 
 
-class Gather(_Picking):
-    """Pick elements of a view: ``args`` is the number of axes that the keys index.
+class Gather(_GatherScatter):
+    """Gather elements of a view: ``args`` is the number of axes that are indexed.
 
-    Those that have keys send positions to the holders, which answer with what is there.
+    Those that have indices send positions to the holders, which answer with what is there.
     """
 
     def __init__(self, command: Collective, store: BaseTable) -> None:
@@ -182,13 +184,13 @@ class Gather(_Picking):
             asked = self._asked(r, exchange)
             exchange.send(r, _ROWS, _message(held[self._index(asked)]))
         for r in self._others(self.holders):
-            exchange.receive(r, _ROWS, _room(rows[lot.parts[r]]))
+            exchange.receive(r, _ROWS, _receiving(rows[lot.parts[r]]))
         if not sorted_already:
             target[lot.order] = rows
         clock.switch(before)
 
     def _target(self, n: int) -> np.ndarray:
-        """Return the part of the result here, with an entry for each of ``n`` keys."""
+        """Return the part of the result here, with an entry for each of ``n`` indices."""
         if not n or self.out.block is None:
             return np.empty((0, *self.inner), self.x.dtype)
         return self.out.block.reshape(n, *self.inner)
@@ -199,16 +201,16 @@ def _message(data: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(data) if data.size else np.zeros(1, np.uint8)
 
 
-def _room(into: np.ndarray) -> np.ndarray:
+def _receiving(into: np.ndarray) -> np.ndarray:
     """Return where a message is received."""
     return into if into.size else np.zeros(1, np.uint8)
 
 
-class Scatter(_Picking):
+class Scatter(_GatherScatter):
     """Assign to elements of a view, or combine with them: ``args`` are (k, op, value).
 
-    Those that have keys send positions and values to all holders. A holder works through them in
-    the order of the keys, so that of equal keys the last one wins. ``op`` is a ufunc, or None to
+    Those that have indices send positions and values to all holders. A holder works through them in
+    their order, so that of equal ones the last one wins. ``op`` is a ufunc, or None to
     assign; ``value`` a scalar as (dtype, value), or None if there is a third operand, or if ``op``
     takes none.
     """
@@ -232,7 +234,7 @@ class Scatter(_Picking):
         return self._messages(self.owners, *self.tags)
 
     def run(self, exchange: Exchange, clock: Clock) -> None:
-        """Send, and write what comes, in the order of the keys."""
+        """Send, and write what comes, in the order of the indices."""
         before = clock.switch(COMPUTE)
         lot, held = self._lot(), self._window()
         rows = self._rows(lot)
@@ -263,7 +265,7 @@ class Scatter(_Picking):
         if self.values is None:
             return None
         rows = np.empty((n, *self.inner), self.values.dtype)
-        exchange.receive(peer, _ROWS, _room(rows))
+        exchange.receive(peer, _ROWS, _receiving(rows))
         return rows
 
     def _write(self, held: np.ndarray, positions: np.ndarray, rows: np.ndarray | None) -> None:

@@ -1,10 +1,10 @@
-"""Boxes of elements on their way from rank to rank, in strips that suit those who work on lanes.
+"""Boxes of elements on their way from rank to rank, in strips that suit who reads 1-D slices.
 
-A *parcel* is dense memory for the elements of a box, cut into strips along its last axis: one strip
-after the other, each in C order. Who writes rows and who reads a few columns of all rows both walk
-along memory then, in long runs, which strides of a power of two and small pages make slow
-otherwise. Parcels for ranks of the same node are lent in place of sent. Or these ranks let each
-other write into their *rooms*: the blocks where the elements are to be in the end.
+A *pack buffer* is dense memory for the elements of a box, cut into strips along its last axis: one
+strip after the other, each in C order. Who writes rows and who reads a few columns of all rows both
+walk along memory then, in long runs, which strides of a power of two and small pages make slow
+otherwise. Ranks of the same node read each other's pack buffers in place. Or they let each other
+write into their *target buffers*: the blocks where the elements are to be in the end.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from distnb.geometry.boxes import (
     within,
 )
 
-__all__ = ["Parcel", "Post", "Rooms", "Sent"]
+__all__ = ["PackBuffer", "Packing", "Sent", "TargetBuffers"]
 
 
-class Parcel:
+class PackBuffer:
     """The elements of a box, in strips of ``width`` along the last axis."""
 
     def __init__(self, box: Box, flat: np.ndarray, width: int) -> None:
@@ -91,15 +91,15 @@ def _cuts(first: int, end: int, low: int, width: int) -> Iterator[tuple[int, int
 
 
 class Sent(NamedTuple):
-    """A parcel between two ranks: the other one, its tag, and its box."""
+    """A pack buffer between two ranks: the other one, its tag, and its box."""
 
     peer: int
     tag: int
     box: Box
 
 
-class Post:
-    """The parcels that one rank packs, and those that it opens.
+class Packing:
+    """The pack buffers that one rank fills, and those that it opens.
 
     Parameters
     ----------
@@ -108,16 +108,16 @@ class Post:
     dtype, width
         What the elements are, and how wide strips are.
     sends, receives : list of Sent
-        What goes out and what comes in; parcels to itself are in ``sends`` only, and first.
-    back : int
-        Tag of the messages that give back what was lent.
+        What goes out and what comes in; those to itself are in ``sends`` only, and first.
+    end_tag : int
+        Tag of the messages that end reading in place.
 
     Attributes
     ----------
     owed, expected : list of (peer, tag)
-        The messages, those that give back what was lent included.
+        The messages, those that end reading in place included.
     packed, opened : dict
-        The parcels, by peer and tag.
+        The pack buffers, by peer and tag.
     """
 
     def __init__(
@@ -127,36 +127,38 @@ class Post:
         width: int,
         sends: list[Sent],
         receives: list[Sent],
-        back: int,
+        end_tag: int,
     ) -> None:
         self._store, self.dtype, self._width = store, dtype, width
         self._sends, self._receives = sends, receives
-        self._backs_owed = sorted({(s.peer, back) for s in receives if self._lent(s)})
-        self._backs = sorted({(s.peer, back) for s in sends if self._lent(s)})
+        self._reads_owed = sorted({(s.peer, end_tag) for s in receives if self._in_place(s)})
+        self._reads_awaited = sorted({(s.peer, end_tag) for s in sends if self._in_place(s)})
         away = [(s.peer, s.tag) for s in sends if s.peer != store.rank]
-        self.owed: list[Key] = away + self._backs_owed
-        self.expected: list[Key] = [(s.peer, s.tag) for s in receives] + self._backs
-        self.packed: dict[Key, Parcel] = {}
-        self.opened: dict[Key, Parcel] = {}
-        #: What was taken from the pool for parcels that go out, by peer and tag.
+        self.owed: list[Key] = away + self._reads_owed
+        self.expected: list[Key] = [(s.peer, s.tag) for s in receives] + self._reads_awaited
+        self.packed: dict[Key, PackBuffer] = {}
+        self.opened: dict[Key, PackBuffer] = {}
+        #: What was taken from the pool for buffers that go out, by peer and tag.
         self._memory: dict[Key, np.ndarray] = {}
 
     def _nbytes(self, sent: Sent) -> int:
         return prod(sizes(sent.box)) * self.dtype.itemsize
 
-    def _lent(self, sent: Sent) -> bool:
-        """Tell whether a parcel is lent; both ranks find the same."""
+    def _in_place(self, sent: Sent) -> bool:
+        """Tell whether a buffer is read in place; both ranks find the same."""
         node = self._store.memory.node
         near = node is not None and sent.peer in node.ranks and sent.peer != self._store.rank
         return near and node is not None and self._nbytes(sent) >= node.least
 
-    def pack(self) -> list[Parcel]:
-        """Return parcels to be filled."""
+    def pack(self) -> list[PackBuffer]:
+        """Return buffers to be filled."""
         for sent in self._sends:
             key = sent.peer, sent.tag
-            self._memory[key] = self._store.memory.take(self._nbytes(sent), shared=self._lent(sent))
+            self._memory[key] = self._store.memory.take(
+                self._nbytes(sent), shared=self._in_place(sent)
+            )
             flat = self._memory[key].view(self.dtype)
-            self.packed[key] = Parcel(sent.box, flat, self._width)
+            self.packed[key] = PackBuffer(sent.box, flat, self._width)
         return list(self.packed.values())
 
     def send(self, exchange: Exchange) -> None:
@@ -165,23 +167,23 @@ class Post:
             memory = self._memory[sent.peer, sent.tag]
             if sent.peer == self._store.rank:
                 continue
-            if self._lent(sent):
+            if self._in_place(sent):
                 place = np.array([self._store.memory.offset(memory)], np.int64)
                 exchange.send(sent.peer, sent.tag, place, memory.nbytes)
             else:
                 exchange.send(sent.peer, sent.tag, memory)
 
-    def open(self, exchange: Exchange) -> list[Parcel]:
+    def open(self, exchange: Exchange) -> list[PackBuffer]:
         """Wait for what comes; return it with what this rank has packed for itself."""
         for sent in self._receives:
             flat = self._receive(sent, exchange)
-            self.opened[sent.peer, sent.tag] = Parcel(sent.box, flat, self._width)
+            self.opened[sent.peer, sent.tag] = PackBuffer(sent.box, flat, self._width)
         own = [p for (peer, _), p in self.packed.items() if peer == self._store.rank]
         return own + list(self.opened.values())
 
     def _receive(self, sent: Sent, exchange: Exchange) -> np.ndarray:
         count = prod(sizes(sent.box))
-        if not self._lent(sent):
+        if not self._in_place(sent):
             memory = self._store.memory.take(self._nbytes(sent))
             exchange.receive(sent.peer, sent.tag, memory)
             return memory.view(self.dtype)
@@ -191,15 +193,15 @@ class Post:
         assert node is not None
         return node.block(sent.peer, int(place[0]), count, self.dtype)
 
-    def give_back(self, exchange: Exchange) -> None:
-        """Tell lenders that what they lent is not needed any more."""
+    def end_reads(self, exchange: Exchange) -> None:
+        """Tell others that this rank has read all."""
         self.opened.clear()
-        for peer, tag in self._backs_owed:
+        for peer, tag in self._reads_owed:
             exchange.refuse(peer, tag)
 
     def close(self, exchange: Exchange) -> None:
         """Free what was packed, as soon as all have it."""
-        for peer, tag in self._backs:
+        for peer, tag in self._reads_awaited:
             exchange.drop(peer, tag)
         exchange.finish()
         self.packed.clear()
@@ -207,7 +209,7 @@ class Post:
             del self._memory[key]
 
 
-class Rooms:
+class TargetBuffers:
     """The blocks of a base that ranks of a node let each other write to, in place of sending.
 
     Parameters
@@ -258,7 +260,7 @@ class Rooms:
         for peer in self._guests:
             exchange.tell(peer, self._tag, np.array([place], np.int64))
 
-    def open(self, exchange: Exchange) -> list[Parcel]:
+    def open(self, exchange: Exchange) -> list[PackBuffer]:
         """Wait until all hosts have said where their blocks are; return these to be filled."""
         found, base, node = [], self._base, self._store.memory.node
         for peer in self._hosts:
@@ -268,7 +270,7 @@ class Rooms:
             assert node is not None
             assert box is not None
             flat = node.block(peer, int(place[0]), prod(sizes(box)), base.dtype)
-            found.append(Parcel(box, flat, sizes(box)[-1]))
+            found.append(PackBuffer(box, flat, sizes(box)[-1]))
         return found
 
     def leave(self, exchange: Exchange) -> None:

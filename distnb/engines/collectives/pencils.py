@@ -1,9 +1,9 @@
 """Fourier transforms along two axes, with a redistribution between them.
 
-The first transform writes its results into parcels for the ranks that are to have them, and the
-second takes its lanes from what came: tile by tile, in the cache, so the redistribution costs no
-pass of its own. Of real elements half of the result is computed; the other half is its conjugate,
-and goes where it belongs in a second redistribution, in the same way.
+The first transform writes its results into pack buffers for the ranks that are to have them, and
+the second takes its 1-D slices from what came: tile by tile, in the cache, so the redistribution
+costs no pass of its own. Of real elements half of the result is computed; the other half is its
+conjugate, and goes where it belongs in a second redistribution, in the same way.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 
 from distnb.engines.collectives.fourier import length, transform
 from distnb.engines.collectives.packing import (
-    Parcel,
-    Post,
-    Rooms,
+    PackBuffer,
+    Packing,
     Sent,
+    TargetBuffers,
 )
 from distnb.engines.fusion.reduction_blocks import Scratch, tiles
 from distnb.engines.runtime.exchange import TAGS_PER_COMMAND, Exchange, Key
@@ -40,14 +40,14 @@ from distnb.wire.protocol import Collective
 
 __all__ = ["Pencils"]
 
-#: Bytes of a tile of complex lanes: what lies in a core's L3 cache is taken twice from there, and
-#: wide strips count for more (half as many bytes were 4 % slower, twice as many no faster).
+#: Bytes of a tile of complex 1-D slices: what lies in a core's L3 cache is taken twice from there,
+#: and wide strips count for more (half as many bytes were 4 % slower, twice as many no faster).
 TILE = 1 << 21
 #: Strips are at least so wide: some lines of the cache.
 NARROWEST = 8
 
-#: Tags of messages: parcels have the first ones.
-_BACK = TAGS_PER_COMMAND - 1
+#: Tags of messages: pack buffers have the first ones.
+_END = TAGS_PER_COMMAND - 1
 _PLACE = TAGS_PER_COMMAND - 4
 
 
@@ -65,22 +65,22 @@ class Pencils:
         self.source: LocalBase = store.bases[command.ins[0].base]
         self.out: LocalBase = store.bases[command.outs[0].base]
         self.between = _transformed(self.source.shape, self.first)
-        #: What this rank computes: the lanes that the second transform takes, and gives.
-        self.lanes = self._computed(self.between, store.rank)
+        #: What this rank computes: the 1-D slices that the second transform takes, and gives.
+        self.computed = self._computed(self.between, store.rank)
         longest = max(step[2] for step in (self.first, self.second) if step)
         self.itemsize = np.result_type(self.out.dtype, np.complex64).itemsize
         self.width = max(NARROWEST, TILE // (longest * self.itemsize))
-        lanes = partial(self._computed, self.between)
+        computed = partial(self._computed, self.between)
         out = partial(box_of, self.out.layout, self.out.shape)
-        sends, receives = self._routes(0, self._rows, lanes)
-        self.parcels = Post(store, np.dtype(dtype), self.width, sends, receives, _BACK)
+        sends, receives = self._routes(0, self._rows, computed)
+        self.packing = Packing(store, np.dtype(dtype), self.width, sends, receives, _END)
         sends, receives = self._routes(1, self._halves, out) if self.hermitian else ([], [])
-        self.rooms = Rooms(store, self.out, sends, receives, _PLACE)
-        left = self.rooms.sends, self.rooms.receives
-        self.rest = Post(store, self.out.dtype, self.width, *left, _BACK - 1)
+        self.targets = TargetBuffers(store, self.out, sends, receives, _PLACE)
+        left = self.targets.sends, self.targets.receives
+        self.rest = Packing(store, self.out.dtype, self.width, *left, _END - 1)
 
     def _computed(self, shape: Ints, rank: int) -> Box | None:
-        """Return the lanes that the second transform takes or gives on a rank."""
+        """Return the 1-D slices that the second transform takes or gives on a rank."""
         if self.hermitian is None:
             return box_of(self.out.layout, shape, rank)
         return half_of(self.out.layout, shape, rank, self.hermitian[0])
@@ -105,9 +105,9 @@ class Pencils:
         rank = self.store.rank
 
         def between(sender: int, receiver: int, peer: int) -> Iterator[Sent]:
-            room = wanted(receiver)
+            box_there = wanted(receiver)
             for tag, box in enumerate(filled(sender), first):
-                common = meet(box, room)
+                common = meet(box, box_there)
                 if common is not None:
                     yield Sent(peer, tag, common)
 
@@ -120,42 +120,42 @@ class Pencils:
     @property
     def owed(self) -> list[Key]:
         """Messages this rank sends."""
-        return self.parcels.owed + self.rooms.owed + self.rest.owed
+        return self.packing.owed + self.targets.owed + self.rest.owed
 
     @property
     def expected(self) -> list[Key]:
         """Messages this rank takes in."""
-        return self.parcels.expected + self.rooms.expected + self.rest.expected
+        return self.packing.expected + self.targets.expected + self.rest.expected
 
     def run(self, exchange: Exchange, clock: Clock) -> None:
         """Transform, send, transform what came, and bring it where it belongs."""
         before = clock.switch(COMPUTE)
-        self.rooms.offer(exchange)
-        self._transform_rows(self.parcels.pack())
-        self.parcels.send(exchange)
-        self._transform_lanes(
-            self.parcels.open(exchange),
-            [*self._own(), *self.rooms.open(exchange), *self.rest.pack()],
+        self.targets.offer(exchange)
+        self._transform_rows(self.packing.pack())
+        self.packing.send(exchange)
+        self._transform_columns(
+            self.packing.open(exchange),
+            [*self._own(), *self.targets.open(exchange), *self.rest.pack()],
         )
-        self.parcels.give_back(exchange)
-        self.rooms.leave(exchange)
+        self.packing.end_reads(exchange)
+        self.targets.leave(exchange)
         self.rest.send(exchange)
         self._fill(self.rest.open(exchange))
-        self.rest.give_back(exchange)
-        self.rooms.close(exchange)
-        self.parcels.close(exchange)
+        self.rest.end_reads(exchange)
+        self.targets.close(exchange)
+        self.packing.close(exchange)
         self.rest.close(exchange)
         clock.switch(before)
 
-    def _own(self) -> list[Parcel]:
-        """Return this rank's part of the result as a parcel of one strip."""
+    def _own(self) -> list[PackBuffer]:
+        """Return this rank's part of the result as a buffer of one strip."""
         box, block = box_of(self.out.layout, self.out.shape, self.store.rank), self.out.block
         if box is None or block is None:
             return []
-        return [Parcel(box, block.reshape(-1), sizes(box)[-1])]
+        return [PackBuffer(box, block.reshape(-1), sizes(box)[-1])]
 
     def _tiles(self, box: Box, step: Any) -> Iterator[Box]:
-        """Cut a box into tiles of whole lanes: of rows if there is nothing to transform."""
+        """Cut a box into tiles of whole 1-D slices: of rows if there is nothing to transform."""
         shape = sizes(box)
         _, axis, n, _ = step or (None, len(shape) - 1, 0, None)
         for tile in tiles(shape, self._tile(shape, axis, n)):
@@ -164,19 +164,19 @@ class Pencils:
             )
 
     def _tile(self, shape: Ints, axis: int, n: int) -> Ints:
-        """Return the lengths of a tile: a strip of several lanes, as long as it fits the cache."""
+        """Return the lengths of a tile: a strip of 1-D slices, as long as it fits the cache."""
         lengths, last = [1] * len(shape), len(shape) - 1
         lengths[last] = min(self.width, shape[last])
         lengths[axis] = shape[axis]
-        lane = max(n, shape[axis]) * self.itemsize
-        left = TILE // (lane if axis == last else lane * lengths[last])
+        nbytes = max(n, shape[axis]) * self.itemsize
+        left = TILE // (nbytes if axis == last else nbytes * lengths[last])
         for d in reversed(range(last)):
             if d != axis:
                 lengths[d] = max(1, min(shape[d], left))
                 left //= lengths[d]
         return tuple(lengths)
 
-    def _transform_rows(self, parcels: list[Parcel]) -> None:
+    def _transform_rows(self, buffers: list[PackBuffer]) -> None:
         """Transform what this rank holds."""
         box = box_of(self.source.layout, self.source.shape, self.store.rank)
         block = self.source.block
@@ -187,45 +187,45 @@ class Pencils:
             values = block[within(region, box)]
             if self.first is not None:
                 values = _transform(values, self.first, scratch)
-            _put(_done(region, self.first), values, parcels)
+            _put(_done(region, self.first), values, buffers)
 
-    def _transform_lanes(self, parcels: list[Parcel], rooms: list[Parcel]) -> None:
+    def _transform_columns(self, buffers: list[PackBuffer], targets: list[PackBuffer]) -> None:
         """Transform what came, a tile at a time."""
-        if self.lanes is None:
+        if self.computed is None:
             return
-        scratch, dtype = Scratch(), self.parcels.dtype
-        for region in self._tiles(self.lanes, self.second):
+        scratch, dtype = Scratch(), self.packing.dtype
+        for region in self._tiles(self.computed, self.second):
             (values,) = scratch.take([dtype], sizes(region))
-            for parcel in parcels:
-                common = meet(region, parcel.box)
+            for buffer in buffers:
+                common = meet(region, buffer.box)
                 if common is not None:
-                    parcel.get(common, values[within(common, region)])
+                    buffer.get(common, values[within(common, region)])
             name, axis, n, norm = self.second
             found = transform(values, name, axis, n, norm, spare=True)
             done = _done(region, self.second)
-            _put(done, found, rooms)
+            _put(done, found, targets)
             if self.hermitian is not None:
-                self._put_conjugates(done, found, rooms)
+                self._put_conjugates(done, found, targets)
 
-    def _put_conjugates(self, region: Box, values: np.ndarray, rooms: list[Parcel]) -> None:
+    def _put_conjugates(self, region: Box, values: np.ndarray, targets: list[PackBuffer]) -> None:
         """Put the conjugates of a tile where they belong."""
         how = self.out.shape, *self.hermitian
         for image in images(region, *how):
-            for room in rooms:
-                common = meet(image, room.box)
+            for target in targets:
+                common = meet(image, target.box)
                 if common is not None:
-                    room.put(common, values[reflected(common, region, *how)], _conjugate)
+                    target.put(common, values[reflected(common, region, *how)], _conjugate)
 
-    def _fill(self, parcels: list[Parcel]) -> None:
+    def _fill(self, buffers: list[PackBuffer]) -> None:
         """Put what others computed into this rank's part of the result."""
         own = self._own()
-        for parcel in parcels:
-            for region, values in parcel.regions():
+        for buffer in buffers:
+            for region, values in buffer.regions():
                 _put(region, values, own)
 
 
 def _transform(values: np.ndarray, step: Any, scratch: Scratch) -> np.ndarray:
-    """Transform lanes; those that run across memory are first brought close together."""
+    """Transform 1-D slices; those that run across memory are first brought close together."""
     name, axis, n, norm = step
     across = axis < values.ndim - 1
     if across:
@@ -239,16 +239,16 @@ def _conjugate(into: np.ndarray, values: np.ndarray) -> None:
     np.conjugate(values, out=into)
 
 
-def _put(region: Box, values: np.ndarray, rooms: list[Parcel]) -> None:
-    """Copy the values of a region to wherever there is room for parts of it."""
-    for room in rooms:
-        common = meet(region, room.box)
+def _put(region: Box, values: np.ndarray, targets: list[PackBuffer]) -> None:
+    """Copy the values of a region to where parts of it belong."""
+    for target in targets:
+        common = meet(region, target.box)
         if common is not None:
-            room.put(common, values[within(common, region)])
+            target.put(common, values[within(common, region)])
 
 
 def _done(region: Box, step: Any) -> Box:
-    """Return the box of what a transform gives for a box of whole lanes."""
+    """Return the box of what a transform gives for a box of whole 1-D slices."""
     if step is None:
         return region
     name, axis, n, _ = step

@@ -19,8 +19,8 @@ import numpy as np
 from distnb.engines.fusion.reduction_blocks import (
     Combiner,
     Scratch,
-    cells,
     options,
+    reduction_blocks,
 )
 from distnb.engines.runtime.exchange import Exchange
 from distnb.geometry.layout import Ints
@@ -153,7 +153,9 @@ class _Values:
         kept, pieces = self.work.plan.local
         if isinstance(block, Combiner):
             return block.result(kept)
-        how = cells(block.shape, self.work.command.axes) if self.work.plan.whole else None
+        how = (
+            reduction_blocks(block.shape, self.work.command.axes) if self.work.plan.whole else None
+        )
         if how is None:
             return self._pieces(block, kept, pieces)
         combiner = Combiner(self.ufunc, self.dtype, how, self.scratch)

@@ -28,7 +28,7 @@ _LONG = 256
 
 
 def line_of(base: LocalBase, axis: int, rank: int) -> tuple[list[int], int]:
-    """Return the engines that hold something of the rank's lanes, in order, and its place there."""
+    """Return the engines that share the rank's 1-D slices, in order, and its place among them."""
     grid, gdim = base.layout.grid, base.layout.dims[axis]
     coords, local = grid.coords(rank), base.layout.local_shape(base.shape, rank)
     if coords is None or local is None or 0 in local or base.layout.parts(axis) == 1:
@@ -81,12 +81,12 @@ class Scan:
         work(np.moveaxis(block, self.axis, 0), exchange)
         clock.switch(before)
 
-    def _together(self, lanes: np.ndarray, exchange: Exchange) -> None:
+    def _together(self, slices: np.ndarray, exchange: Exchange) -> None:
         """Accumulate from the first index on, then combine with the total of the engines before."""
         assert self.source.block is not None
         source = np.moveaxis(self.source.block, self.axis, 0)
-        _accumulate(self.ufunc, source, lanes)
-        total = lanes[-1:].copy()  # lanes change while it may still be on its way
+        _accumulate(self.ufunc, source, slices)
+        total = slices[-1:].copy()  # 1-D slices change while it may still be on its way
         offset = None
         owed, expected = ({k: r for r, k in keys} for keys in (self.owed, self.expected))
         for k in range(len(self.steps)):
@@ -98,24 +98,24 @@ class Scan:
                 offset = near if offset is None else self.ufunc(near, offset)
                 total = self.ufunc(near, total)  # a new one, as the last may still be on its way
         if offset is not None:
-            self.ufunc(offset, lanes, out=lanes)
+            self.ufunc(offset, slices, out=slices)
 
-    def _in_turn(self, lanes: np.ndarray, exchange: Exchange) -> None:
+    def _in_turn(self, slices: np.ndarray, exchange: Exchange) -> None:
         """Go on from the last element of the engine before."""
         for peer, tag in self.expected:
-            carry = np.empty_like(np.ascontiguousarray(lanes[:1]))
+            carry = np.empty_like(np.ascontiguousarray(slices[:1]))
             exchange.receive(peer, tag, carry)
-            lanes[:1] = self.ufunc(carry, lanes[:1])
-        _accumulate(self.ufunc, lanes, lanes)
+            slices[:1] = self.ufunc(carry, slices[:1])
+        _accumulate(self.ufunc, slices, slices)
         for peer, tag in self.owed:
-            exchange.send(peer, tag, np.ascontiguousarray(lanes[-1:]))
+            exchange.send(peer, tag, np.ascontiguousarray(slices[-1:]))
 
 
 def _accumulate(ufunc: Any, source: np.ndarray, out: np.ndarray) -> None:
     """Accumulate along the first axis, as NumPy does.
 
-    NumPy walks along one lane after the other. Where neighbours are of different lanes, it is a few
-    times as fast to add whole rows, which gives the same bits.
+    NumPy walks along one 1-D slice after the other. Where neighbours are of different 1-D slices,
+    it is a few times as fast to add whole rows, which gives the same bits.
     """
     if out[0].size < _LONG or abs(out.strides[0]) <= min(map(abs, out.strides[1:])):
         ufunc.accumulate(source, axis=0, out=out, dtype=out.dtype)

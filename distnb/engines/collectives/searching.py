@@ -71,7 +71,7 @@ class Search:
         flat = np.empty(0, self.wanted.dtype) if wanted is None else wanted.reshape(-1)
         if not self.others:
             before = clock.switch(COMPUTE)
-            self._deliver(self._look(block, flat))
+            self._deliver(self._positions(block, flat))
             clock.switch(before)
             return
         firsts = self._firsts(block, exchange)
@@ -132,12 +132,12 @@ class Search:
         start = self.cuts[self.owners.index(self.rank)]
         found = np.empty(0, self.kind)
         if len(elements):
-            found = self._look(block, elements)
+            found = self._positions(block, elements)
             found = found if self.side == "in" else found + start
         clock.switch(before)
         return found
 
-    def _look(self, block: np.ndarray, elements: np.ndarray) -> np.ndarray:
+    def _positions(self, block: np.ndarray, elements: np.ndarray) -> np.ndarray:
         """Return what is asked of elements in a part."""
         if self.side == "in":
             return np.isin(elements, block)

@@ -64,10 +64,10 @@ class Segments:
         if block is None or not block.size or self.out.block is None:
             return
         before = clock.switch(COMPUTE)
-        lanes = np.moveaxis(block, self.axis, 0)
+        slices = np.moveaxis(block, self.axis, 0)
         if not self.together:  # the order matters
-            self._take_over(lanes, exchange)
-        found = self.ufunc.reduceat(lanes, self.starts, axis=0, dtype=self.out.dtype)
+            self._take_over(slices, exchange)
+        found = self.ufunc.reduceat(slices, self.starts, axis=0, dtype=self.out.dtype)
         if self.together:
             self._take_over(found, exchange)
         for peer, tag in self.owed:
@@ -76,9 +76,9 @@ class Segments:
         np.moveaxis(self.out.block, self.axis, 0)[...] = ended
         clock.switch(before)
 
-    def _take_over(self, lanes: np.ndarray, exchange: Exchange) -> None:
+    def _take_over(self, slices: np.ndarray, exchange: Exchange) -> None:
         """Combine what the engine before has of a segment with the first of some elements."""
         for peer, tag in self.expected:
-            carry = np.empty(lanes[:1].shape, lanes.dtype)
+            carry = np.empty(slices[:1].shape, slices.dtype)
             exchange.receive(peer, tag, carry)
-            lanes[:1] = self.ufunc(carry, lanes[:1])
+            slices[:1] = self.ufunc(carry, slices[:1])

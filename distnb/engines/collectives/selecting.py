@@ -1,9 +1,9 @@
-"""Selection: the elements at given positions of the sorted lanes, which nobody puts in order.
+"""Selection: the elements at given positions of the sorted 1-D slices, which nobody puts in order.
 
 Each engine sorts its part, and the splitters for a position tell how many elements of each engine
 come before it. The element is then the smallest of those that are next: each engine sends one, and
-the root picks. So what travels does not depend on how long the lanes are, but for the number of
-rounds. Lanes may run along several axes, and these may be split in any way.
+the root picks. So what travels does not depend on how long the 1-D slices are, but for the number
+of rounds. 1-D slices may run along several axes, and these may be split in any way.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _FEW = 16
 class Select:
     """Take elements of a whole base by their positions in sorted order, on one rank.
 
-    ``command.ins`` are the elements and the positions: of each lane its own, along the first axis.
-    The output has the shape and the layout of the positions: the axes that are kept are split as
-    those of the elements, and every engine that shares a lane has a copy. ``command.args`` are the
-    axes along which lanes run.
+    ``command.ins`` are the elements and the positions: of each 1-D slice its own, along the first
+    axis. The output has the shape and the layout of the positions: the axes that are kept are split
+    as those of the elements, and every engine that shares a 1-D slice has a copy. ``command.args``
+    are the axes along which 1-D slices run.
     """
 
     def __init__(self, command: Collective, store: BaseTable) -> None:
@@ -69,7 +69,7 @@ class Select:
         out[...] = found.reshape(out.shape)
 
     def _pick(self, rows: np.ndarray, low: np.ndarray, exchange: Exchange) -> np.ndarray:
-        """Return the smallest of all engines' next elements: [position, lane]."""
+        """Return the smallest of all engines' next elements: [position, slice]."""
         held, splitters = self.line.held, self.splitters
         mine = low[self.line.me]
         nearest = np.minimum(mine, max(rows.shape[1] - 1, 0))
@@ -84,12 +84,12 @@ class Select:
 
 
 def _lanes(block: np.ndarray, axes: Ints) -> np.ndarray:
-    """Return a copy of a block with a row for each lane."""
+    """Return a copy of a block with a row for each 1-D slice."""
     kept = [d for d in range(block.ndim) if d not in axes]
     moved = block.transpose(kept + list(axes))
-    lanes = int(np.prod([block.shape[d] for d in kept], dtype=int))
+    count = int(np.prod([block.shape[d] for d in kept], dtype=int))
     width = int(np.prod([block.shape[d] for d in axes], dtype=int))
-    return np.array(moved, order="C").reshape(lanes, width)
+    return np.array(moved, order="C").reshape(count, width)
 
 
 def _in_order(rows: np.ndarray, wanted: np.ndarray | None) -> np.ndarray:
@@ -103,5 +103,5 @@ def _in_order(rows: np.ndarray, wanted: np.ndarray | None) -> np.ndarray:
 
 
 def _at(rows: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return elements by position: [position, lane]."""
+    """Return elements by position: [position, slice]."""
     return rows[np.arange(len(rows)), places]

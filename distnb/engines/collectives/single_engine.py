@@ -12,10 +12,10 @@ from distnb.measure.events import COMPUTE, Clock
 from distnb.ops import filling
 from distnb.wire.protocol import Collective
 
-__all__ = ["Alone", "Sample"]
+__all__ = ["Sample", "SingleEngine"]
 
 
-class Alone:
+class SingleEngine:
     """Work on the parts that this rank holds of bases in aligned layouts."""
 
     owed: tuple[Key, ...] = ()
@@ -40,7 +40,7 @@ class Alone:
         raise NotImplementedError
 
 
-class Sample(Alone):
+class Sample(SingleEngine):
     """Fill with random numbers; ``args`` are as in ``('random', ...)`` of ``protocol.Create``.
 
     Each None among the parameters stands for the next of the operands.

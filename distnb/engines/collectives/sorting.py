@@ -33,9 +33,9 @@ class Sort:
     """Sort whole bases along one axis by the first of them, on one rank.
 
     ``command.ins`` are the keys and what travels with them, all in one layout. The outputs are the
-    same bases, or others on the same grid that take, of each sorted lane, as many elements as they
-    are long. ``command.args`` are the axis, NumPy's ``kind`` (None or ``'stable'``), and the first
-    position that is taken. A split axis must lie in blocks, one for each engine.
+    same bases, or others on the same grid that take, of each sorted 1-D slice, as many elements as
+    they are long. ``command.args`` are the axis, NumPy's ``kind`` (None or ``'stable'``), and the
+    first position that is taken. A split axis must lie in blocks, one for each engine.
     """
 
     def __init__(self, command: Collective, store: BaseTable) -> None:
@@ -86,7 +86,7 @@ class Sort:
             self._deliver(rows[:, self.start : stop])
 
     def _sorted(self) -> np.ndarray:
-        """Return this rank's part of each lane, sorted: a record for each element if more travels.
+        """Return this rank's sorted part of each 1-D slice: records of elements if more travels.
 
         Where the keys are all, and the result takes their place, they are sorted there.
         """
@@ -103,7 +103,7 @@ class Sort:
         return found
 
     def _borders(self, rows: np.ndarray, exchange: Exchange, clock: Clock) -> np.ndarray:
-        """Return how many elements of a lane lie below where a part starts: [engine, part, lane].
+        """Return how many elements lie below where a part starts: [engine, part, slice].
 
         In the end comes where the last part ends.
         """
@@ -120,7 +120,7 @@ class Sort:
         """Send to each engine the elements between its borders; return what comes, run by run."""
         members, me = self.line.members, self.line.me
         p = len(members)
-        runs = np.diff(taken, axis=1)  # [from, to, lane]
+        runs = np.diff(taken, axis=1)  # [from, to, slice]
         merged = np.empty((len(rows), runs[:, me, 0].sum()), rows.dtype)
         starts = np.cumsum(runs[:, me], axis=0) - runs[:, me]
         for k in range(p):
@@ -133,7 +133,7 @@ class Sort:
         for k in range(1, p):
             peer = (me - k) % p
             n = runs[peer, me]
-            # A lane alone is received where it belongs.
+            # A 1-D slice alone is received where it belongs.
             direct = merged[0, starts[peer, 0] :][: n[0]] if len(rows) == 1 and n[0] else None
             into = room(n.sum(), rows.dtype) if direct is None else direct
             exchange.receive(members[peer], _ELEMENTS, into)
@@ -142,17 +142,17 @@ class Sort:
         return merged
 
     def _deliver(self, rows: np.ndarray) -> None:
-        """Put sorted lanes into this rank's parts of the outputs."""
+        """Put sorted 1-D slices into this rank's parts of the outputs."""
         for i, out in enumerate(self.outs):
             if out.block is not None:
-                lanes = np.moveaxis(out.block, self.axis, -1)
-                lanes[...] = (rows[f"f{i}"] if rows.dtype.names else rows).reshape(lanes.shape)
+                slices = np.moveaxis(out.block, self.axis, -1)
+                slices[...] = (rows[f"f{i}"] if rows.dtype.names else rows).reshape(slices.shape)
 
 
 def _rows(block: np.ndarray | None, axis: int) -> np.ndarray:
-    """Return lanes as the rows of a contiguous matrix."""
-    lanes = np.ascontiguousarray(np.moveaxis(block, axis, -1))  # type: ignore[type-var]
-    return lanes.reshape(prod(lanes.shape[:-1]), lanes.shape[-1])
+    """Return 1-D slices as the rows of a contiguous matrix."""
+    slices = np.ascontiguousarray(np.moveaxis(block, axis, -1))  # type: ignore[type-var]
+    return slices.reshape(prod(slices.shape[:-1]), slices.shape[-1])
 
 
 def _order(rows: np.ndarray, reach: int, last: bool) -> np.ndarray:
@@ -175,7 +175,7 @@ def _keys(rows: np.ndarray) -> np.ndarray:
 
 
 def _merge(rows: np.ndarray) -> np.ndarray:
-    """Sort lanes that are made of sorted runs: NumPy's stable sort finds and merges them."""
+    """Sort 1-D slices that are made of sorted runs: NumPy's stable sort finds and merges them."""
     if not rows.dtype.names:
         rows.sort(axis=-1, kind="stable")
         return rows
@@ -189,12 +189,12 @@ def _cuts(base: LocalBase, axis: int) -> np.ndarray:
 
 
 def _cut(rows: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> list[np.ndarray]:
-    """Return from each lane the elements of one message."""
+    """Return from each 1-D slice the elements of one message."""
     return [row[i : i + n] for row, i, n in zip(rows, starts, counts, strict=True)]
 
 
 def _place(merged: np.ndarray, starts: np.ndarray, counts: np.ndarray, flat: np.ndarray) -> None:
-    """Put the elements of one message where they belong in each lane."""
+    """Put the elements of one message where they belong in each 1-D slice."""
     at = 0
     for row, i, n in zip(merged, starts, counts, strict=True):
         row[i : i + n] = flat[at : at + n]

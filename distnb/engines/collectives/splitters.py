@@ -94,9 +94,9 @@ def narrow(samples: np.ndarray, widths: np.ndarray, wanted: int) -> tuple[np.nda
 
 
 class Line(NamedTuple):
-    """The engines that share lanes, this one's place among them, and how long each one's part is.
+    """The engines that share 1-D slices, this one's place among them, and how long their parts are.
 
-    Each holds ``held[i]`` elements of every lane.
+    Each holds ``held[i]`` elements of every 1-D slice.
     """
 
     members: list[int]
@@ -105,16 +105,16 @@ class Line(NamedTuple):
 
 
 def line_of(base: LocalBase, axes: Ints, rank: int) -> Line:
-    """Return the engines that hold parts of lanes along ``axes``, in the order of the parts.
+    """Return the engines that hold parts of 1-D slices along ``axes``, in the order of the parts.
 
-    It is ``rank`` alone where lanes are whole, or where it holds none.
+    It is ``rank`` alone where 1-D slices are whole, or where it holds none.
     """
     layout, shape = base.layout, base.shape
     coords = layout.grid.coords(rank)
     local = layout.local_shape(shape, rank)
     split = [a for a in axes if layout.parts(a) > 1]
-    lanes = 0 if local is None else prod(m for d, m in enumerate(local) if d not in axes)
-    if coords is None or not lanes or not split:
+    count = 0 if local is None else prod(m for d, m in enumerate(local) if d not in axes)
+    if coords is None or not count or not split:
         return Line([rank], 0, np.array([prod(shape[a] for a in axes)]))
     members, held = [], []
     for along in product(*(range(layout.parts(a)) for a in split)):
@@ -128,7 +128,7 @@ def line_of(base: LocalBase, axes: Ints, rank: int) -> Line:
 
 
 class Splitters:
-    """The search for borders in lanes of ``n`` elements, by the engines of a line."""
+    """The search for borders in 1-D slices of ``n`` elements, by the engines of a line."""
 
     def __init__(self, line: Line, n: int) -> None:
         self.line = line
@@ -148,14 +148,14 @@ class Splitters:
     def find(
         self, rows: np.ndarray, wanted: np.ndarray, exchange: Exchange, clock: Clock
     ) -> np.ndarray:
-        """Return how many elements lie below each border: [engine, border, lane].
+        """Return how many elements lie below each border: [engine, border, slice].
 
         Parameters
         ----------
         rows : ndarray
-            This engine's part of each lane, sorted.
+            This engine's part of each 1-D slice, sorted.
         wanted : ndarray
-            How many of all engines' elements are to lie below: [border, lane].
+            How many of all engines' elements are to lie below: [border, slice].
         """
         line = self.line
         low = np.zeros((len(line.members), *wanted.shape), np.int64)
@@ -171,7 +171,7 @@ class Splitters:
         return low
 
     def _sample(self, rows: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Return samples of this rank's gaps: [border, lane, sample]."""
+        """Return samples of this rank's gaps: [border, slice, sample]."""
         if rows.shape[1] == 0:
             return np.zeros((*low.shape, self.samples), rows.dtype)
         at = np.maximum(low[..., None] + _places(high - low, self.samples) - 1, 0)
@@ -200,11 +200,11 @@ class Splitters:
 
 
 def _shrink(gaps: np.ndarray, samples: np.ndarray, wanted: np.ndarray) -> None:
-    """Narrow the gaps of all borders and lanes, in place."""
+    """Narrow the gaps of all borders and 1-D slices, in place."""
     low, high = gaps
-    for border, lane in np.ndindex(low.shape[1:]):
-        a, b = low[:, border, lane], high[:, border, lane]
-        left = int(wanted[border, lane] - a.sum())
-        least, most = narrow(samples[:, border, lane], b - a, left)
+    for border, which in np.ndindex(low.shape[1:]):
+        a, b = low[:, border, which], high[:, border, which]
+        left = int(wanted[border, which] - a.sum())
+        least, most = narrow(samples[:, border, which], b - a, left)
         b[...] = a + most
         a += least

@@ -20,10 +20,10 @@ from distnb.wire.protocol import (
     Reduce,
 )
 
-__all__ = ["held", "of_blocks", "touched"]
+__all__ = ["elements_of", "of_blocks", "touched"]
 
 
-def held(command: Command, specs: dict[int, Any], rank: int) -> int:
+def elements_of(command: Command, specs: dict[int, Any], rank: int) -> int:
     """Return how many elements a rank holds of what a command writes, reduces or only reads.
 
     The group of an elementwise command knows that itself.

@@ -231,7 +231,7 @@ class Segment:
         """Return its source for loops over ``ndim`` axes.
 
         ``inner`` says for each of its arrays which of :data:`STRIDES` that of the last axis is, or
-        that it is another (``"s"``). The results in ``rings`` are held back in a ring of rows on
+        that it is another (``"s"``). The results in ``rings`` are delayed in a ring of rows on
         their way to their targets, ``("t", register)`` in ``inner``. That of ``stream`` goes to
         memory past the caches.
         """
@@ -416,7 +416,7 @@ class Compiled:
     """A segment on one piece, done by a compiled loop.
 
     ``windows`` are those of the arrays in memory, and ``rings`` the buffers of results that are
-    held back, each a number of rows; all other arrays are buffers in registers.
+    delayed, each a number of rows; all other arrays are buffers in registers.
     """
 
     def __init__(

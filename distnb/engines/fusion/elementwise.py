@@ -15,23 +15,23 @@ import numpy as np
 
 from distnb.engines.fusion.groups import Group, Specs
 from distnb.engines.fusion.kernels import (
-    WEAK,
+    BlockWindow,
     GroupRun,
     Job,
-    Window,
     dense,
-    look,
     program,
+    window_of,
 )
-from distnb.engines.fusion.loops import Loop, scheme
+from distnb.engines.fusion.loops import Loop, group_plan
 from distnb.engines.fusion.reduction_blocks import Combiner, Scratch
 from distnb.engines.fusion.replicas import is_large
 from distnb.engines.runtime.comm import Comm
 from distnb.engines.runtime.exchange import Exchange, PeerFailed
 from distnb.engines.runtime.store import BaseTable, LocalBase, Lost
-from distnb.engines.runtime.zero_copy import Loans
+from distnb.engines.runtime.zero_copy import ZeroCopyReads
 from distnb.measure.events import COMPUTE, TRANSFER, Clock
 from distnb.ops import table
+from distnb.ops.scalars import PYTHON_SCALARS
 from distnb.plans.transfer import (
     LOCAL,
     Message,
@@ -62,26 +62,26 @@ class Task:
     """
 
     def __init__(self, store: BaseTable, group: Group, specs: Specs, dead: set[int]) -> None:
-        recipe, node = group.recipe(specs, dead), store.memory.node
+        signature, node = group.signature(specs, dead), store.memory.node
         self.positions = group.positions
         self.commands = group.commands
-        self.scheme = scheme(store.rank, recipe, node and (node.ranks, node.least))
-        self.program = program(recipe, self.scheme.inputs, None)
+        self.plan = group_plan(store.rank, signature, node and (node.ranks, node.least))
+        self.program = program(signature, self.plan.inputs, None)
         #: The same if the group's tail takes in what it reduces.
         self.reducing = self.program
-        if recipe.tail is not None and self.scheme.cells is not None:
-            self.reducing = program(recipe, self.scheme.inputs, recipe.tail[0])
+        if signature.tail is not None and self.plan.blocks is not None:
+            self.reducing = program(signature, self.plan.inputs, signature.tail[0])
         slots = list(group.slots)
-        self.operands = [slots[s] for s in self.scheme.inputs]
+        self.operands = [slots[s] for s in self.plan.inputs]
         #: The bases that are stored.
-        self.kept = {x.base for x, slot in zip(slots, recipe.slots, strict=True) if slot.kept}
+        self.kept = {x.base for x, slot in zip(slots, signature.slots, strict=True) if slot.kept}
         #: Those of them that it writes.
         self.written = [b for b in group.written if b in self.kept]
         self.group = group
         #: Whether one rank may be to compute for all of its node.
         self.large = any(is_large(store, specs[b]) for b in group.written)
-        self.owed = [(m.peer, m.operand) for m in self.scheme.plan.sends]
-        self.expected = [(m.peer, m.operand) for m in self.scheme.plan.receives]
+        self.owed = [(m.peer, m.operand) for m in self.plan.transfer.sends]
+        self.expected = [(m.peer, m.operand) for m in self.plan.transfer.receives]
         #: Where each scalar is among the values of the batch, and what makes it of that.
         self.scalars = [(x.index, _maker(x, store)) for x in group.scalars]
 
@@ -90,7 +90,7 @@ def _maker(x: Param, store: BaseTable) -> Any:
     """Return what makes a scalar of its value, or finds a function by its number."""
     if x.kind == FUNCTION:
         return store.functions.get
-    return None if x.kind in WEAK else np.dtype(x.kind).type
+    return None if x.kind in PYTHON_SCALARS else np.dtype(x.kind).type
 
 
 class Elementwise(GroupRun):
@@ -132,12 +132,12 @@ class Elementwise(GroupRun):
         self.results = results
         self.task = task
         self.values = values
-        self.scheme = task.scheme
+        self.plan = task.plan
         #: None for the output if it is never stored.
         self.bases: list[Any] = [store.bases.get(x.base) for x in task.operands]
-        self.loans = Loans(store, self.scheme.plan)
-        self.owed = task.owed + self.loans.owed
-        self.expected = task.expected + self.loans.expected
+        self.reads = ZeroCopyReads(store, self.plan.transfer)
+        self.owed = task.owed + self.reads.owed
+        self.expected = task.expected + self.reads.expected
         #: step -> why it failed; operands whose data did not come
         self.failed: dict[int, BaseException] = {}
         self._missing: set[Operand] = set()
@@ -148,7 +148,7 @@ class Elementwise(GroupRun):
         self.program = task.program if self._tail is None else task.reducing
 
     def _end_with(self, command: Reduce) -> Combiner | None:
-        how = self.scheme.cells
+        how = self.plan.blocks
         if how is None or not self.store.bases[command.operand.base].virtual:
             return None
         ufunc = table.REDUCTIONS[command.op].ufunc
@@ -215,35 +215,37 @@ class Elementwise(GroupRun):
 
     def run(self, exchange: Exchange) -> None:
         """Send what others need, and compute."""
-        for message in self.scheme.plan.sends:
+        for message in self.plan.transfer.sends:
             base = self.bases[message.operand + 1]
             if base.lost:
                 exchange.refuse(message.peer, message.operand)
             else:
                 data = self.pack(message, base)
-                lent = prod(message.shape) * base.dtype.itemsize if message.lent else 0
-                exchange.send(message.peer, message.operand, data, lent)
+                in_place = prod(message.shape) * base.dtype.itemsize if message.zero_copy else 0
+                exchange.send(message.peer, message.operand, data, in_place)
         temporaries = self.targets()
         self._pieces(exchange)
-        self.loans.give_back(exchange)
+        self.reads.end_reads(exchange)
         for i in temporaries:
             self.copy_back(i)
             self._targets[i] = None
-        self.loans.take_back(exchange)
+        self.reads.await_readers(exchange)
 
     def pack(self, message: Message, base: LocalBase) -> np.ndarray:
-        """Return a message's data, dense, or where they can be read if they are lent."""
+        """Return a message's data, dense, or where they can be read."""
         before = self.clock.switch(TRANSFER)
-        packed = self.loans.lend(base, message) if message.lent else _packed(message, base.block)
+        packed = (
+            self.reads.offer(base, message) if message.zero_copy else _packed(message, base.block)
+        )
         self.clock.switch(before)
         return packed
 
     def targets(self) -> list[int]:
-        """Choose where held results go: into their blocks, or into temporaries; return these."""
+        """Choose where delayed results go: into their blocks, or into temporaries; return these."""
         self._targets = [None if base is None else base.block for base in self.bases]
         found: list[int] = []
-        if self.scheme.whole and self.computes:
-            for i in self.program.held:
+        if self.plan.whole and self.computes:
+            for i in self.program.delayed:
                 block = self.bases[i].block
                 if block is not None:
                     self._targets[i] = self.store.memory.allocate(block.shape, block.dtype)
@@ -254,20 +256,20 @@ class Elementwise(GroupRun):
         """Copy a temporary to the output it stands for."""
         before = self.clock.switch(COMPUTE)
         source, target = self._targets[i], cast(np.ndarray, self.bases[i].block)
-        for loop in self.scheme.loops:
-            look(target, loop, i).array[...] = look(source, loop, i).array
+        for loop in self.plan.loops:
+            window_of(target, loop, i).array[...] = window_of(source, loop, i).array
         self.clock.switch(before)
 
     def _pieces(self, exchange: Exchange) -> None:
         """Run the ready pieces while messages fly, then each other one when its data is here."""
-        plan = self.scheme.plan
+        plan = self.plan.transfer
         sources = [self.bases[m.operand + 1] for m in plan.receives]
         buffers = [
-            np.empty(1, np.int64) if m.lent else np.empty(m.shape, base.dtype)
+            np.empty(1, np.int64) if m.zero_copy else np.empty(m.shape, base.dtype)
             for m, base in zip(plan.receives, sources, strict=True)
         ]
         ready, end = (plan.ready, len(plan.pieces)) if self.computes else (0, 0)
-        self.clock.touched += self.scheme.touched * self.computes
+        self.clock.touched += self.plan.touched * self.computes
         before = self.clock.switch(COMPUTE)
         saved = self._save()
         for i in range(ready):
@@ -281,41 +283,41 @@ class Elementwise(GroupRun):
             if not good:
                 self._missing.add(self.task.operands[plan.receives[key].operand + 1])
                 self.check(None)
-            elif plan.receives[key].lent:
+            elif plan.receives[key].zero_copy:
                 peer = plan.receives[key].peer
-                buffers[key] = self.loans.borrow(sources[key], peer, buffers[key])
+                buffers[key] = self.reads.block_of(sources[key], peer, buffers[key])
             before = self.clock.switch(COMPUTE)
             for i in [i for i, sources in late.items() if not sources & missing]:
                 del late[i]
                 self.piece(i, buffers, saved)
             self.clock.switch(before)
 
-    def _save(self) -> dict[tuple[int, int], Window]:
+    def _save(self) -> dict[tuple[int, int], BlockWindow]:
         """Copy what pieces read that an earlier one overwrites."""
         found = {}
-        for piece, i in self.scheme.saved if self.computes else ():
+        for piece, i in self.plan.saved if self.computes else ():
             block = self.bases[i].block
             if block is not None:
-                found[piece, i] = dense(look(block, self.scheme.loops[piece], i).array.copy())
+                found[piece, i] = dense(window_of(block, self.plan.loops[piece], i).array.copy())
         return found
 
     def piece(
         self,
         number: int,
         buffers: Sequence[np.ndarray],
-        saved: dict[tuple[int, int], Window],
+        saved: dict[tuple[int, int], BlockWindow],
     ) -> None:
         """Compute one piece."""
         todo = self.program
-        piece, loop = self.scheme.plan.pieces[number], self.scheme.loops[number]
+        piece, loop = self.plan.transfer.pieces[number], self.plan.loops[number]
         windows: list[Any] = [None] * len(self.bases)
         targets: list[Any] = [None] * len(self.bases)
         for i in todo.memory:
             source = piece.refs[i].source
             block = self.bases[i].block if source == LOCAL else buffers[source]
-            windows[i] = saved.get((number, i)) or _look(block, loop, i)
-        for i in todo.held:
-            targets[i] = _look(self._targets[i], loop, i)
+            windows[i] = saved.get((number, i)) or _window(block, loop, i)
+        for i in todo.delayed:
+            targets[i] = _window(self._targets[i], loop, i)
         todo.run(Job(loop, windows, targets, self._scalars, self.scratch, self, self._tail))
 
 
@@ -326,9 +328,9 @@ def _packed(message: Message, block: Any) -> np.ndarray:
     return packed
 
 
-def _look(block: Any, loop: Loop, i: int) -> Window | None:
+def _window(block: Any, loop: Loop, i: int) -> BlockWindow | None:
     """Return a window; None where the block could not be made: no step that runs needs it."""
-    return None if block is None else look(block, loop, i)
+    return None if block is None else window_of(block, loop, i)
 
 
 def _sources(piece: Piece) -> set[int]:

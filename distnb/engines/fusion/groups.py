@@ -5,8 +5,8 @@ needs one plan, one exchange of messages, and one pass over tiles of memory; a t
 to be and goes within its group is never stored, nor is what the next group to use it overwrites. A
 command joins a group unless it reads what the group writes through another view: then an element
 would be needed before it is there. What the group reads may be written at its end through another
-view, as in a stencil that is assigned back; the kernel (:mod:`distnb.engines.fusion.kernels`) holds
-results back as long as they are still to be read.
+view, as in a stencil that is assigned back (a write-after-read hazard); the kernel
+(:mod:`distnb.engines.fusion.kernels`) delays results as long as what they overwrite is to be read.
 
 A temporary that is never stored may lie anywhere. Where what a group has made so far is such, and
 ends in a result that lies a little elsewhere, it is computed where that lies (owner computes):
@@ -48,7 +48,7 @@ from distnb.wire.protocol import (
     bases_of,
 )
 
-__all__ = ["Group", "Recipe", "Slot", "Spec", "Step", "schedule"]
+__all__ = ["Group", "GroupSignature", "GroupStep", "Slot", "Spec", "schedule"]
 
 #: Longer groups gain nothing: their temporaries no longer fit the cache.
 _MOST_STEPS = 64
@@ -75,7 +75,7 @@ class Slot(NamedTuple):
     kept: bool  # False: comes to be and goes within the group, and is never stored
 
 
-class Step(NamedTuple):
+class GroupStep(NamedTuple):
     """One operation of a group, on slots; -1-k as an input is scalar k."""
 
     op: str
@@ -85,17 +85,17 @@ class Step(NamedTuple):
     options: tuple[tuple[str, str], ...]
 
 
-class Recipe(NamedTuple):
+class GroupSignature(NamedTuple):
     """What a group does, without the handles of its bases and the values of its scalars.
 
-    Equal recipes have equal plans and kernels. ``scalars`` are the types of the scalars. ``tail``
-    is the slot that is reduced at the end, and along which axes; ranks that cannot do that in the
-    same pass store it, so it counts as kept.
+    Equal signatures have equal plans and kernels. ``scalars`` are the types of the scalars.
+    ``tail`` is the slot that is reduced at the end, and along which axes; ranks that cannot do that
+    in the same pass store it, so it counts as kept.
     """
 
     slots: tuple[Slot, ...]
     scalars: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[GroupStep, ...]
     tail: tuple[int, Ints] | None = None
 
 
@@ -193,7 +193,7 @@ class Group:
         """The positions of the commands, and of the tail if there is one."""
         return self.positions if self.tail is None else [*self.positions, self.tail_at]
 
-    def recipe(self, specs: Specs, dead: set[int]) -> Recipe:
+    def signature(self, specs: Specs, dead: set[int]) -> GroupSignature:
         """Return what the group does, in a form that is equal for equal work."""
         bases: dict[int, int] = {}
         slots = tuple(
@@ -208,9 +208,9 @@ class Group:
         kinds: list[str] = []
         steps = tuple(self._step(c, kinds) for c in self.commands)
         tail = None if self.tail is None else (self.slots[self.tail.operand], self.tail.axes)
-        return Recipe(slots, tuple(kinds), steps, tail)
+        return GroupSignature(slots, tuple(kinds), steps, tail)
 
-    def _step(self, command: Apply, kinds: list[str]) -> Step:
+    def _step(self, command: Apply, kinds: list[str]) -> GroupStep:
         ins = []
         for x in command.ins:
             if isinstance(x, Operand):
@@ -220,11 +220,11 @@ class Group:
                 ins.append(-len(kinds))
         mask = None if command.where is None else self.slots[command.where]
         outs = tuple(self.slots[o] for o in command.outs)
-        return Step(command.op, outs, tuple(ins), mask, command.options)
+        return GroupStep(command.op, outs, tuple(ins), mask, command.options)
 
     @property
     def scalars(self) -> list[Param]:
-        """The scalars, in the order of the recipe's."""
+        """The scalars, in the order of the signature's."""
         return [x for c in self.commands for x in c.ins if not isinstance(x, Operand)]
 
 

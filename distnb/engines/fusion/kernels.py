@@ -23,18 +23,17 @@ from distnb.engines.fusion.compiled_loops import (
     Segment,
     segments,
 )
-from distnb.engines.fusion.groups import Recipe, Step
-from distnb.engines.fusion.loops import Loop, held, sources
+from distnb.engines.fusion.groups import GroupSignature, GroupStep
+from distnb.engines.fusion.loops import Loop, hazards, sources
 from distnb.engines.fusion.reduction_blocks import Combiner, Scratch, Tile
 from distnb.geometry.layout import Ints, strides_of
 from distnb.ops import table
+from distnb.ops.scalars import PYTHON_SCALARS
 from distnb.plans.transfer import window
 from distnb.wire.protocol import FUNCTION
 
-__all__ = ["WEAK", "GroupRun", "Job", "Program", "Window", "dense", "look", "program"]
+__all__ = ["BlockWindow", "GroupRun", "Job", "Program", "dense", "program", "window_of"]
 
-#: Types of Python scalars, which are weak.
-WEAK: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 #: A program that runs for the second time is one that comes back.
 _COMES_BACK = 2
 #: Bytes of a result from which it goes to memory past the caches, and how long its rows are then.
@@ -43,20 +42,20 @@ _STREAMED = 1 << 25
 _ROW = 512
 
 
-def _touches(step: Step, slot: int) -> bool:
+def _touches(step: GroupStep, slot: int) -> bool:
     return slot in step.outs or slot in sources(step)
 
 
-def _without_copies(recipe: Recipe) -> dict[int, Step]:
+def _without_copies(signature: GroupSignature) -> dict[int, GroupStep]:
     """Return the steps to run, by number; what is only made to be copied is made in its place.
 
     So the assignment of a result costs no pass of its own.
     """
-    steps = dict(enumerate(recipe.steps))
+    steps = dict(enumerate(signature.steps))
     for k, step in list(steps.items()):
         if step.op == "copy" and step.mask is None and step.ins[0] >= 0:
             made, target = step.ins[0], step.outs[0]
-            if _can_be_made_in(recipe, steps, k, made, target):
+            if _can_be_made_in(signature, steps, k, made, target):
                 del steps[k]
                 for j, st in steps.items():
                     if made in st.outs or made in sources(st):
@@ -64,13 +63,15 @@ def _without_copies(recipe: Recipe) -> dict[int, Step]:
     return steps
 
 
-def _can_be_made_in(recipe: Recipe, steps: dict[int, Step], k: int, made: int, target: int) -> bool:
+def _can_be_made_in(
+    signature: GroupSignature, steps: dict[int, GroupStep], k: int, made: int, target: int
+) -> bool:
     """Tell whether a value that step ``k`` copies can be computed right where it goes."""
-    a, b = recipe.slots[made], recipe.slots[target]
+    a, b = signature.slots[made], signature.slots[target]
     if a.kept or a.dtype != b.dtype:
         return False
     first = next((j for j, st in steps.items() if made in st.outs), k)
-    free = target in held(recipe)  # the old value stays in memory, the new one is held
+    free = target in hazards(signature)  # the old value stays in memory, the new one is delayed
     for j, st in steps.items():
         if j > k and _touches(st, made):
             return False
@@ -81,7 +82,7 @@ def _can_be_made_in(recipe: Recipe, steps: dict[int, Step], k: int, made: int, t
     return first < k and steps[first].mask is None
 
 
-def _renamed(step: Step, old: int, new: int) -> Step:
+def _renamed(step: GroupStep, old: int, new: int) -> GroupStep:
     outs = tuple(new if s == old else s for s in step.outs)
     ins = tuple(new if s == old else s for s in step.ins)
     return step._replace(outs=outs, ins=ins, mask=new if step.mask == old else step.mask)
@@ -130,9 +131,10 @@ class GroupRun:
 class Job(NamedTuple):
     """One piece for a program, and what it works with on this rank.
 
-    ``windows`` are what is read (and written, if it is not held), a :class:`Window` for each
-    reference; ``targets`` is where held results go in the end. Those that could not be made are
-    None: no step that runs needs them. ``tail`` takes in the tiles of what is reduced at the end.
+    ``windows`` are what is read (and written, if it is not delayed), a :class:`BlockWindow` for
+    each reference; ``targets`` is where delayed results go in the end. Those that could not be made
+    are None: no step that runs needs them. ``tail`` takes in the tiles of what is reduced at the
+    end.
     """
 
     loop: Loop
@@ -157,11 +159,11 @@ class Tail(NamedTuple):
 
 
 class Program:
-    """The steps of a recipe on registers: windows of memory, scalars, buffers.
+    """The steps of a signature on registers: windows of memory, scalars, buffers.
 
     Parameters
     ----------
-    recipe : Recipe
+    signature : GroupSignature
         What to do.
     inputs : tuple of int
         The slots in memory, in the order of the references of pieces.
@@ -169,19 +171,19 @@ class Program:
         The slot that is never stored, because the group's tail takes it in.
     """
 
-    def __init__(self, recipe: Recipe, inputs: Ints, taken: int | None = None) -> None:
-        self.recipe = recipe
+    def __init__(self, signature: GroupSignature, inputs: Ints, taken: int | None = None) -> None:
+        self.signature = signature
         self.taken = taken
-        self._kept = {s: i for i, s in enumerate(inputs) if recipe.slots[s].kept and s != taken}
+        self._kept = {s: i for i, s in enumerate(inputs) if signature.slots[s].kept and s != taken}
         self.memory = list(self._kept.values())
         self.first_scalar = len(inputs)
-        self.first_buffer = self.first_scalar + len(recipe.scalars)
-        #: dtype of each buffer; results that are held have two, for every other tile
+        self.first_buffer = self.first_scalar + len(signature.scalars)
+        #: dtype of each buffer; results that are delayed have two, for every other tile
         self.buffers: list[np.dtype] = []
         #: reference -> its two buffers, and the references that are written in part
-        self.held: dict[int, tuple[int, int]] = {}
+        self.delayed: dict[int, tuple[int, int]] = {}
         self.partial: list[int] = []
-        self._holds = held(recipe)
+        self._hazards = hazards(signature)
         self._now = dict(self._kept)
         self._free: dict[np.dtype, list[int]] = {}
         #: How often it ran on large pieces, and its calls in segments that can be compiled.
@@ -189,7 +191,7 @@ class Program:
         self.parts: Any = None
         #: All of them as one, if they can be compiled.
         self.only: Segment | None = None
-        self._steps = _without_copies(recipe)
+        self._steps = _without_copies(signature)
         self.calls = tuple(self._call(k) for k in self._steps)
         self.size = self.first_buffer + len(self.buffers)
         #: The register of what is taken in.
@@ -208,16 +210,16 @@ class Program:
         outs = tuple(self._target(s, mask is not None) for s in step.outs)
         self._drop(ends)
         kinds = tuple(self._kind(s) for s in step.ins)
-        dtypes = tuple(self.recipe.slots[s].dtype for s in step.outs)
+        dtypes = tuple(self.signature.slots[s].dtype for s in step.outs)
         run = _SAFE.get(step.op, row.run)
         return Call(k, run, ins, outs, dict(step.options), mask, step.op, kinds, dtypes)
 
     def _kind(self, source: int) -> Any:
         """Return the dtype of an input, or the class of what is no array and no NumPy scalar."""
         if source >= 0:
-            return self.recipe.slots[source].dtype
-        name = self.recipe.scalars[-1 - source]
-        return object if name == FUNCTION else WEAK.get(name) or np.dtype(name)
+            return self.signature.slots[source].dtype
+        name = self.signature.scalars[-1 - source]
+        return object if name == FUNCTION else PYTHON_SCALARS.get(name) or np.dtype(name)
 
     def _ends(self, slot: int, k: int) -> bool:
         later = (st for j, st in self._steps.items() if j > k)
@@ -231,26 +233,26 @@ class Program:
         for s in slots:
             register = self._now.pop(s, None)
             if register is not None:
-                self._free.setdefault(self.recipe.slots[s].dtype, []).append(register)
+                self._free.setdefault(self.signature.slots[s].dtype, []).append(register)
 
     def _target(self, slot: int, masked: bool) -> int:
         """Return the register that a result goes to."""
-        if slot in self._holds:
-            return self._hold(slot, masked)
+        if slot in self._hazards:
+            return self._delay(slot, masked)
         if slot not in self._now:
-            dtype = self.recipe.slots[slot].dtype
+            dtype = self.signature.slots[slot].dtype
             free = self._free.get(dtype)
             self._now[slot] = free.pop() if free else self._buffer(dtype)
         return self._now[slot]
 
-    def _hold(self, slot: int, masked: bool) -> int:
+    def _delay(self, slot: int, masked: bool) -> int:
         i = self._kept[slot]
-        if i not in self.held:
-            dtype = self.recipe.slots[slot].dtype
-            self.held[i] = self._buffer(dtype), self._buffer(dtype)
+        if i not in self.delayed:
+            dtype = self.signature.slots[slot].dtype
+            self.delayed[i] = self._buffer(dtype), self._buffer(dtype)
             if masked:
                 self.partial.append(i)
-            self._now[slot] = self.held[i][0]
+            self._now[slot] = self.delayed[i][0]
         return self._now[slot]
 
     def _buffer(self, dtype: np.dtype) -> int:
@@ -265,7 +267,7 @@ class Program:
         here = [i for i in self.memory if windows[i] is not None]
         calls, once = self._chosen(job)
         if job.tail is not None:
-            calls = [*calls, Tail(len(self.recipe.steps), self.tail, job.tail)]
+            calls = [*calls, Tail(len(self.signature.steps), self.tail, job.tail)]
         shape: Ints | None = None
         waiting: list[tuple[Any, Any]] = []
         for turn, tile in enumerate(loop.tiles(once)):
@@ -280,12 +282,12 @@ class Program:
                 registers[i] = windows[i].array[(*tile, ...)]
             for i in self.partial:
                 if i in here:
-                    registers[self.held[i][0]][...] = registers[i]
+                    registers[self.delayed[i][0]][...] = registers[i]
             run.on_tile(calls, registers, tile)
             self._flush(waiting)
             if once:
                 break
-            for i, (a, _) in self.held.items():
+            for i, (a, _) in self.delayed.items():
                 if targets[i] is not None:
                     waiting.append((targets[i].array[(*tile, ...)], registers[a]))
             self._swap(registers)
@@ -307,20 +309,20 @@ class Program:
             scalar_registers = range(self.first_scalar, self.first_buffer)
             self.parts = segments(self.calls, self._is_kept, scalar_registers)
             self.only = _as_one(self.parts, scalar_registers)
-        looks = {i: job.windows[i] for i in self.memory}
+        windows = {i: job.windows[i] for i in self.memory}
         if self.only is not None and self._can_be_whole(self.only, job.loop):
-            stream = self._stream(self.only, job.loop, looks)
+            stream = self._stream(self.only, job.loop, windows)
             if stream >= 0 or self.only is self.parts[0]:
-                whole = self._whole(self.only, job, looks, stream)
+                whole = self._whole(self.only, job, windows, stream)
                 return (self.calls, False) if whole is None else ([whole], True)
         found: list[Any] = []
         for part in self.parts:
-            found += [part] if isinstance(part, Call) else self._loops(part, job, looks)
+            found += [part] if isinstance(part, Call) else self._loops(part, job, windows)
         return found, False
 
     def _is_kept(self, register: int) -> bool:
-        holds = [a for a, _ in self.held.values()]
-        return register < self.first_scalar or register in holds or register == self.tail
+        delayed = [a for a, _ in self.delayed.values()]
+        return register < self.first_scalar or register in delayed or register == self.tail
 
     def _can_be_whole(self, segment: Segment, loop: Loop) -> bool:
         """Tell whether one loop can do all of a piece, with no buffers but rings of rows.
@@ -329,59 +331,59 @@ class Program:
         """
         if loop.tile[1:] != loop.shape[1:] or self.taken is not None:
             return False
-        holds = {a for a, _ in self.held.values()}
+        delayed = {a for a, _ in self.delayed.values()}
         buffers = {r for r in segment.arrays if r >= self.first_buffer}
-        return buffers <= holds and not (holds and len(loop.shape) < 2)
+        return buffers <= delayed and not (delayed and len(loop.shape) < 2)
 
-    def _stream(self, segment: Segment, loop: Loop, looks: dict[Any, Window]) -> int:
+    def _stream(self, segment: Segment, loop: Loop, windows: dict[Any, BlockWindow]) -> int:
         """Return the result that goes to memory past the caches, a large one that is not read."""
-        if self.held or loop.shape[-1] < _ROW:
+        if self.delayed or loop.shape[-1] < _ROW:
             return -1
-        if any(_inner(looks[r].strides) == "s" for r in segment.arrays):
+        if any(_inner(windows[r].strides) == "s" for r in segment.arrays):
             return -1
         found = (
             r
             for r in segment.stored
             if r not in segment.loaded
-            and looks[r].strides[-1] == 1
+            and windows[r].strides[-1] == 1
             and segment.kinds[r].itemsize in (4, 8)
             and prod(loop.shape) * segment.kinds[r].itemsize >= _STREAMED
         )
         return next(found, -1)
 
     def _whole(
-        self, segment: Segment, job: Job, looks: dict[Any, Window], stream: int
+        self, segment: Segment, job: Job, windows: dict[Any, BlockWindow], stream: int
     ) -> Compiled | None:
         """Return one compiled loop for all of a piece, if it is ready."""
-        holds = {self.held[i][0]: i for i in self.held}
-        looks |= {("t", r): job.targets[i] for r, i in holds.items()}
+        delayed = {self.delayed[i][0]: i for i in self.delayed}
+        windows |= {("t", r): job.targets[i] for r, i in delayed.items()}
         inner: dict[Any, str] = {
-            r: _inner(looks[r].strides) if r in looks else "1" for r in segment.arrays
+            r: _inner(windows[r].strides) if r in windows else "1" for r in segment.arrays
         }
-        inner |= {("t", r): _inner(looks["t", r].strides) for r in holds}
-        source = segment.source(len(job.loop.shape), inner, tuple(holds), stream)
+        inner |= {("t", r): _inner(windows["t", r].strides) for r in delayed}
+        source = segment.source(len(job.loop.shape), inner, tuple(delayed), stream)
         kernel = job.run.compiler.get(source)
         if kernel is None:
             return None
         shape = (job.loop.lag + 1, *job.loop.shape[1:])
-        rings = job.scratch.take([self.buffers[r - self.first_buffer] for r in holds], shape)
-        return Compiled(kernel, segment, looks, job.run, dict(zip(holds, rings, strict=True)))
+        rings = job.scratch.take([self.buffers[r - self.first_buffer] for r in delayed], shape)
+        return Compiled(kernel, segment, windows, job.run, dict(zip(delayed, rings, strict=True)))
 
-    def _loops(self, segment: Segment, job: Job, looks: dict[Any, Window]) -> Sequence[Any]:
+    def _loops(self, segment: Segment, job: Job, windows: dict[Any, BlockWindow]) -> Sequence[Any]:
         """Return the compiled loop of a segment, or its calls as long as there is none."""
-        inner = {r: _inner(looks[r].strides) if r in looks else "1" for r in segment.arrays}
+        inner = {r: _inner(windows[r].strides) if r in windows else "1" for r in segment.arrays}
         kernel = job.run.compiler.get(segment.source(len(job.loop.shape), inner))
         if kernel is None:
             return segment.calls
-        return [Compiled(kernel, segment, looks, job.run, {})]
+        return [Compiled(kernel, segment, windows, job.run, {})]
 
     def _swap(self, registers: list[Any]) -> None:
-        for a, b in self.held.values():
+        for a, b in self.delayed.values():
             registers[a], registers[b] = registers[b], registers[a]
 
     @staticmethod
     def _flush(waiting: list[tuple[Any, Any]]) -> None:
-        """Store the results that were held back."""
+        """Store the results that were delayed."""
         for target, result in waiting:
             target[...] = result
         waiting.clear()
@@ -426,13 +428,13 @@ _SAFE: dict[str, Any] = {"negative": _negative}
 
 
 @lru_cache(maxsize=1024)
-def program(recipe: Recipe, inputs: Ints, taken: int | None) -> Program:
-    """Return the program of a recipe (the same object every time)."""
-    return Program(recipe, inputs, taken)
+def program(signature: GroupSignature, inputs: Ints, taken: int | None) -> Program:
+    """Return the program of a signature (the same object every time)."""
+    return Program(signature, inputs, taken)
 
 
-class Window(NamedTuple):
-    """A loop's look at flat memory: the array, and how compiled code finds its elements."""
+class BlockWindow(NamedTuple):
+    """What a loop sees of flat memory: the array, and how compiled code finds its elements."""
 
     array: np.ndarray
     flat: np.ndarray
@@ -440,12 +442,12 @@ class Window(NamedTuple):
     strides: Ints
 
 
-def look(block: np.ndarray, loop: Loop, i: int) -> Window:
+def window_of(block: np.ndarray, loop: Loop, i: int) -> BlockWindow:
     """Return the window of a loop's reference ``i`` in a block or message."""
     array = window(block, loop.shape, loop.offsets[i], loop.strides[i])
-    return Window(array, block.reshape(-1), loop.offsets[i], loop.strides[i])
+    return BlockWindow(array, block.reshape(-1), loop.offsets[i], loop.strides[i])
 
 
-def dense(array: np.ndarray) -> Window:
+def dense(array: np.ndarray) -> BlockWindow:
     """Return the window that is all of a C-contiguous array."""
-    return Window(array, array.reshape(-1), 0, strides_of(array.shape))
+    return BlockWindow(array, array.reshape(-1), 0, strides_of(array.shape))

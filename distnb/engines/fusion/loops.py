@@ -1,8 +1,8 @@
-"""How a rank walks through the pieces of a group: loops, tiles, and what is held back.
+"""How a rank walks through the pieces of a group: loops, tiles, and what is delayed.
 
-Where a group writes a base that it also reads through another view, results are *held* back in a
-buffer, until no later tile reads the old values under them: for a stencil assigned back into the
-array it reads, that is one tile, and one pass over memory in place of two.
+Where a group writes a base that it also reads through another view (a *write-after-read hazard*),
+results are delayed in a buffer, until no later tile reads the old values under them: for a stencil
+assigned back into the array it reads, that is one tile, and one pass over memory in place of two.
 """
 
 from __future__ import annotations
@@ -13,26 +13,28 @@ from math import isqrt, prod
 from typing import NamedTuple
 
 from distnb.engines.fusion.amounts import touched
-from distnb.engines.fusion.groups import Recipe, Step
-from distnb.engines.fusion.reduction_blocks import Cells, Tile, cells, tiles
+from distnb.engines.fusion.groups import GroupSignature, GroupStep
+from distnb.engines.fusion.reduction_blocks import ReductionBlocks, Tile, reduction_blocks, tiles
 from distnb.geometry.layout import Ints
 from distnb.plans.transfer import (
     LOCAL,
-    Lending,
     Piece,
     Plan,
+    ZeroCopy,
     plan_apply,
 )
 
-__all__ = ["TILE", "Loop", "Scheme", "held", "scheme", "sources"]
+__all__ = ["TILE", "GroupPlan", "Loop", "group_plan", "hazards", "sources"]
 
 #: Elements of a tile: a few buffers of 8 bytes an element stay in a core's L2 and L3 cache, and
 #: what Python adds for each tile is little (1 << 15 was 10 % slower, 1 << 18 no faster).
 TILE = 1 << 16
+#: Ranks of a node that share memory, and the bytes from which they read messages in place.
+NodeReads = tuple[frozenset[int], int]
 #: A tile that goes into a reduction may be larger, for it has one more call.
 _REDUCED = 2
-#: A tile that is held back may be larger, so that the rows that are read again fit into it.
-_HELD = 1 << 18
+#: A tile that is delayed may be larger, so that the rows that are read again fit into it.
+_DELAYED = 1 << 18
 
 
 class Loop(NamedTuple):
@@ -42,7 +44,7 @@ class Loop(NamedTuple):
     offsets: Ints
     strides: tuple[Ints, ...]
     tile: Ints
-    lag: int = 0  # rows for which results that are held wait
+    lag: int = 0  # rows for which results that are delayed wait
 
     def tiles(self, once: bool = False) -> Iterator[Tile]:
         """Enumerate the tiles, in order of memory (all as one tile if ``once``)."""
@@ -87,108 +89,110 @@ def _tile(shape: Ints, strides: Sequence[Ints], limit: int) -> Ints:
     return tuple(lengths)
 
 
-class Scheme(NamedTuple):
-    """How a rank runs a recipe.
+class GroupPlan(NamedTuple):
+    """How a rank runs a signature.
 
     ``inputs`` are the slots in memory, in the order of a piece's references. Results that are
-    still to be read elsewhere are *held*: for one tile in the first piece, whose ``loops`` and
+    still to be read elsewhere are *delayed*: for one tile in the first piece, whose ``loops`` and
     order are fitted to that, while what other pieces read of them is saved before
     (``saved``: piece, number of the reference). Where that is not possible, ``whole`` is set:
-    results go to temporaries as large as the outputs. ``cells`` says how tiles go into the group's
+    results go to temporaries as large as the outputs. ``blocks`` says how tiles go into the group's
     tail; where that is None, what it reduces is stored. ``elements`` of the result are this rank's,
     and computing them touches so many bytes of memory.
     """
 
-    plan: Plan
+    transfer: Plan
     inputs: Ints
     loops: tuple[Loop, ...]
     saved: tuple[tuple[int, int], ...]
     whole: bool
-    cells: Cells | None = None
+    blocks: ReductionBlocks | None = None
     elements: int = 0
     touched: int = 0
 
 
 @lru_cache(maxsize=1024)
-def scheme(rank: int, recipe: Recipe, node: tuple[frozenset[int], int] | None = None) -> Scheme:
-    """Return how a rank runs a recipe.
+def group_plan(rank: int, signature: GroupSignature, node: NodeReads | None = None) -> GroupPlan:
+    """Return how a rank runs a group.
 
     ``node``: the ranks of its node that share memory, and the bytes from which messages between
-    them are lent. What the group writes is not.
+    them are read in place. What the group writes is not.
     """
-    found = _scheme(rank, recipe, node)
-    pieces = found.plan.pieces
+    found = _group_plan(rank, signature, node)
+    pieces = found.transfer.pieces
     elements = sum(prod(p.shape) for p in pieces)
-    return found._replace(elements=elements, touched=_touched(recipe, found))
+    return found._replace(elements=elements, touched=_touched(signature, found))
 
 
-def _touched(recipe: Recipe, found: Scheme) -> int:
+def _touched(signature: GroupSignature, found: GroupPlan) -> int:
     """Return the bytes that are read, and those that are written."""
-    slots, inputs = recipe.slots, found.inputs
-    taken = recipe.tail[0] if recipe.tail is not None and found.cells is not None else None
+    slots, inputs = signature.slots, found.inputs
+    taken = signature.tail[0] if signature.tail is not None and found.blocks is not None else None
     operands = [(slots[s].base, slots[s].dtype.itemsize) for s in inputs]
     nbytes = 0
-    for those in (_read(recipe), _written(recipe)):
+    for those in (_read(signature), _written(signature)):
         chosen = [i for i, s in enumerate(inputs) if s in those and slots[s].kept and s != taken]
-        nbytes += touched(found.plan.pieces, operands, chosen)
+        nbytes += touched(found.transfer.pieces, operands, chosen)
     return nbytes
 
 
-def _scheme(rank: int, recipe: Recipe, node: tuple[frozenset[int], int] | None) -> Scheme:
-    slots = recipe.slots
-    lead = recipe.steps[0].outs[0]
+def _group_plan(rank: int, signature: GroupSignature, node: NodeReads | None) -> GroupPlan:
+    slots = signature.slots
+    lead = signature.steps[0].outs[0]
     inputs = (lead, *(s for s in range(len(slots)) if s != lead and slots[s].kept))
     ins = tuple(slots[s].placed for s in inputs[1:])
-    plan = plan_apply(rank, slots[lead].placed, ins, node and _lending(recipe, inputs, *node))
-    first = recipe.steps[0].op  # a function of the user's may make temporaries
-    alone = len(recipe.steps) == 1 and slots[lead].kept and first != "map"
+    plan = plan_apply(rank, slots[lead].placed, ins, node and _zero_copy(signature, inputs, *node))
+    first = signature.steps[0].op  # a function of the user's may make temporaries
+    alone = len(signature.steps) == 1 and slots[lead].kept and first != "map"
     limit = max(1, prod(slots[lead].placed.view.shape)) if alone else TILE
-    clashes = _clashes(recipe, inputs)
-    if not clashes and recipe.tail is not None:
-        found = _with_tail(rank, recipe, plan, inputs)
+    clashes = _clashes(signature, inputs)
+    if not clashes and signature.tail is not None:
+        found = _with_tail(rank, signature, plan, inputs)
         if found is not None:
             return found
     if not clashes:
         loops = tuple(loop_of(p, limit) for p in plan.pieces)
-        return Scheme(plan, inputs, loops, (), False)
-    return _holding(Scheme(plan, inputs, (), (), False), clashes)
+        return GroupPlan(plan, inputs, loops, (), False)
+    return _delaying(GroupPlan(plan, inputs, (), (), False), clashes)
 
 
-def _with_tail(rank: int, recipe: Recipe, plan: Plan, inputs: Ints) -> Scheme | None:
-    """Fit tiles to the cells of the reduction, if one piece is all that it reduces on this rank."""
-    assert recipe.tail is not None
-    slot, axes = recipe.tail
-    placed = recipe.slots[slot].placed
+def _with_tail(rank: int, signature: GroupSignature, plan: Plan, inputs: Ints) -> GroupPlan | None:
+    """Fit tiles to the reduction's blocks, if one piece is all that it reduces on this rank."""
+    assert signature.tail is not None
+    slot, axes = signature.tail
+    placed = signature.slots[slot].placed
     shape = placed.layout.local_shape(placed.shape, rank)
     if len(plan.pieces) != 1 or plan.pieces[0].shape != shape:
         return None
-    how = cells(shape, axes)
+    how = reduction_blocks(shape, axes)
     if how is None:
         return None
     refs = plan.pieces[0].refs
     steps = tuple(tuple(s for n, s in zip(shape, r.strides, strict=True) if n != 1) for r in refs)
     loop = Loop(how.shape, tuple(r.offset for r in refs), steps, how.tile(_REDUCED * TILE))
-    return Scheme(plan, inputs, (loop,), (), False, how)
+    return GroupPlan(plan, inputs, (loop,), (), False, how)
 
 
-def _lending(recipe: Recipe, inputs: Ints, ranks: frozenset[int], nbytes: int) -> Lending:
-    written = {recipe.slots[s].base for s in _written(recipe)}
-    slots = [recipe.slots[s] for s in inputs[1:]]
+def _zero_copy(
+    signature: GroupSignature, inputs: Ints, ranks: frozenset[int], nbytes: int
+) -> ZeroCopy:
+    written = {signature.slots[s].base for s in _written(signature)}
+    slots = [signature.slots[s] for s in inputs[1:]]
     least = (0 if s.base in written else -(-nbytes // s.dtype.itemsize) for s in slots)
-    return Lending(ranks, tuple(least))
+    return ZeroCopy(ranks, tuple(least))
 
 
-def held(recipe: Recipe) -> set[int]:
+def hazards(signature: GroupSignature) -> set[int]:
     """Return the slots that are written while other views of the same elements are read."""
-    return {written for written, _ in _clashing(recipe)}
+    return {written for written, _ in _clashing(signature)}
 
 
-def _clashing(recipe: Recipe) -> list[tuple[int, int]]:
+def _clashing(signature: GroupSignature) -> list[tuple[int, int]]:
     """Return the pairs (written, read) of slots that are different views of the same elements."""
-    slots, read = recipe.slots, _read(recipe)
+    slots, read = signature.slots, _read(signature)
     return [
         (w, r)
-        for w in _written(recipe)
+        for w in _written(signature)
         for r in read
         if r != w
         and slots[r].base == slots[w].base
@@ -196,38 +200,38 @@ def _clashing(recipe: Recipe) -> list[tuple[int, int]]:
     ]
 
 
-def _written(recipe: Recipe) -> set[int]:
-    return {o for step in recipe.steps for o in step.outs}
+def _written(signature: GroupSignature) -> set[int]:
+    return {o for step in signature.steps for o in step.outs}
 
 
-def _read(recipe: Recipe) -> set[int]:
+def _read(signature: GroupSignature) -> set[int]:
     """Return the slots that are read before they are written."""
     found: set[int] = set()
     written: set[int] = set()
-    for step in recipe.steps:
+    for step in signature.steps:
         found |= {s for s in sources(step) if s not in written}
         written.update(step.outs)
     return found
 
 
-def sources(step: Step) -> Iterator[int]:
+def sources(step: GroupStep) -> Iterator[int]:
     """Enumerate the slots that a step reads."""
     yield from (s for s in step.ins if s >= 0)
     if step.mask is not None:
         yield step.mask
 
 
-def _clashes(recipe: Recipe, inputs: Ints) -> list[tuple[int, int]]:
+def _clashes(signature: GroupSignature, inputs: Ints) -> list[tuple[int, int]]:
     """Return the pairs (written, read) of references to the same elements."""
     at = {s: i for i, s in enumerate(inputs)}
-    return [(at[w], at[r]) for w, r in _clashing(recipe)]
+    return [(at[w], at[r]) for w, r in _clashing(signature)]
 
 
-def _holding(scheme: Scheme, clashes: list[tuple[int, int]]) -> Scheme:
-    """Fit the pieces to results that are held back, or choose whole temporaries."""
-    plan = scheme.plan
+def _delaying(found: GroupPlan, clashes: list[tuple[int, int]]) -> GroupPlan:
+    """Fit the pieces to results that are delayed, or choose whole temporaries."""
+    plan = found.transfer
     sizes = [prod(p.shape) for p in plan.pieces]
-    whole = scheme._replace(loops=tuple(loop_of(p, TILE) for p in plan.pieces), whole=True)
+    whole = found._replace(loops=tuple(loop_of(p, TILE) for p in plan.pieces), whole=True)
     if not plan.pieces:
         return whole
     if plan.ready == 0:
@@ -245,11 +249,11 @@ def _holding(scheme: Scheme, clashes: list[tuple[int, int]]) -> Scheme:
         (i, r) for i, p in enumerate(pieces) if i for r in readers if p.refs[r].source == LOCAL
     )
     loops = (main, *(loop_of(p, TILE) for p in pieces[1:]))
-    return scheme._replace(plan=plan._replace(pieces=pieces), loops=loops, saved=saved)
+    return found._replace(transfer=plan._replace(pieces=pieces), loops=loops, saved=saved)
 
 
 def _lagging(piece: Piece, clashes: list[tuple[int, int]]) -> Loop | None:
-    """Return a loop whose tiles are long enough to hold results back for one tile only."""
+    """Return a loop whose tiles are long enough to delay results for one tile only."""
     loop = loop_of(piece, TILE)
     if not loop.shape:
         return loop
@@ -260,13 +264,13 @@ def _lagging(piece: Piece, clashes: list[tuple[int, int]]) -> Loop | None:
             return None
         lag = max(lag, _lag(loop, w, loop.offsets[r] - loop.offsets[w]))
     rows = max(lag, TILE // row, 1)
-    if rows * row > max(_HELD, row) or rows < lag:
+    if rows * row > max(_DELAYED, row) or rows < lag:
         return None
     return loop._replace(tile=(min(rows, loop.shape[0]), *loop.shape[1:]), lag=lag)
 
 
 def _lag(loop: Loop, written: int, distance: int) -> int:
-    """Return for how many rows a result must be held back from a read ``distance`` elements off.
+    """Return for how many rows a result must be delayed for a read ``distance`` elements off.
 
     Row i of the read and row i - k of the write meet where ``|distance + k*stride| <= extent``.
     """

@@ -1,10 +1,10 @@
-"""The order in which a reduction combines the elements of a block: cells, then their results.
+"""The order in which a reduction combines elements: reduction blocks, then their results.
 
-A block is cut into *cells* of a few thousand elements along its reduced axes, by its shape alone.
-NumPy reduces each cell (a sum of contiguous elements pairwise, of rows one row after the other),
-then the results of all cells. So it does not matter how many cells are done at a time: a group of
-operations that ends in a reduction does those of a tile while they are in the cache, and a stored
-block all of them in one call, with the same digits.
+What a rank has is cut into *reduction blocks* of a few thousand elements along its reduced axes, by
+its shape alone. NumPy reduces each of them (a sum of contiguous elements pairwise, of rows one row
+after the other), then the results of all. So it does not matter how many are done at a time: a
+group of operations that ends in a reduction does those of a tile while they are in the cache, and a
+stored array all of them in one call, with the same digits.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ import numpy as np
 
 from distnb.geometry.layout import Ints
 
-__all__ = ["Cells", "Combiner", "Scratch", "Tile", "cells", "options", "tiles"]
+__all__ = ["Combiner", "ReductionBlocks", "Scratch", "Tile", "options", "reduction_blocks", "tiles"]
 
 #: A part of a block, by its indices along each axis.
 Tile = tuple[slice, ...]
 
-#: Elements of a cell of contiguous elements.
+#: Elements of a block of contiguous elements.
 _ELEMENTS = 1 << 12
-#: Rows of a cell where the last axis is kept.
+#: Rows of a block where the last axis is kept.
 _ROWS = 1 << 6
-#: Rows of a tile at least (or a cell's, if fewer): narrower and longer tiles are slow to read.
+#: Rows of a tile at least (or a block's, if fewer): narrower and longer tiles are slow to read.
 _FEWEST = 1 << 3
 #: Elements to cast at a time: they stay in the cache.
 _CAST = 1 << 15
 
 
-class Cells(NamedTuple):
-    """How a block is cut: a cell is ``step`` long on axis ``first``, whole up to axis ``last``.
+class ReductionBlocks(NamedTuple):
+    """How an array is cut: a block is ``step`` long on axis ``first``, whole up to axis ``last``.
 
-    ``shape`` are the lengths of the block's axes that are longer than 1, ``reduced`` says which of
-    them are. Those before ``first`` have length 1 in a cell; those from ``last`` on are kept.
+    ``shape`` are the lengths of the array's axes that are longer than 1, ``reduced`` says which of
+    them are. Those before ``first`` have length 1 in a block; those from ``last`` on are kept.
     """
 
     shape: Ints
@@ -49,7 +49,7 @@ class Cells(NamedTuple):
 
     @property
     def partial_shape(self) -> Ints:
-        """The shape of the array of the cells' results."""
+        """The shape of the array of the blocks' results."""
         n = -(-self.shape[self.first] // self.step)
         return (*self.shape[: self.first], n, *self.shape[self.last :])
 
@@ -59,13 +59,13 @@ class Cells(NamedTuple):
         return (*(d for d in range(self.first) if self.reduced[d]), self.first)
 
     def folded(self, tile: Ints) -> Ints:
-        """Return the shape of a tile as (others, cells, elements of a cell, kept elements)."""
+        """Return the shape of a tile as (others, blocks, elements of a block, kept elements)."""
         return _folded(self, tile)
 
     def tile(self, limit: int) -> Ints:
         """Return the lengths of tiles of about ``limit`` elements.
 
-        A tile has whole cells, or a part of the rows of a cell that divides it evenly.
+        A tile has whole blocks, or a part of the rows of a block that divides it evenly.
         """
         lengths = [1] * self.first + list(self.shape[self.first :])
         inner = prod(self.shape[self.first + 1 : self.last])
@@ -88,13 +88,13 @@ class Cells(NamedTuple):
         n, step = self.shape[self.first], self.step
         if limit >= step:
             return min(n, limit // step * step)
-        if self.last == len(self.shape):  # contiguous elements of a cell stay together
+        if self.last == len(self.shape):  # contiguous elements of a block stay together
             return min(n, step)
         return min(n, next(k for k in range(max(1, limit), 0, -1) if step % k == 0))
 
 
 @lru_cache(maxsize=1024)
-def _folded(how: Cells, tile: Ints) -> Ints:
+def _folded(how: ReductionBlocks, tile: Ints) -> Ints:
     first, last = how.first, how.last
     step = min(how.step, tile[first])
     n = -(-tile[first] // step)
@@ -108,8 +108,8 @@ def _even(n: int, limit: int) -> int:
 
 
 @lru_cache(maxsize=1024)
-def cells(shape: Ints, axes: Ints) -> Cells | None:
-    """Return how a block is cut; None if it has no elements, or none that are combined."""
+def reduction_blocks(shape: Ints, axes: Ints) -> ReductionBlocks | None:
+    """Return how an array is cut; None if it has no elements, or none that are combined."""
     long = [d for d, n in enumerate(shape) if n != 1]
     shape, reduced = tuple(shape[d] for d in long), tuple(d in axes for d in long)
     if not prod(shape) or not any(reduced):
@@ -123,7 +123,7 @@ def cells(shape: Ints, axes: Ints) -> Cells | None:
     step = max(1, limit // inner)
     if last == len(shape):
         step = _even(shape[first], step)
-    return Cells(shape, reduced, first, last, step)
+    return ReductionBlocks(shape, reduced, first, last, step)
 
 
 def tiles(shape: Ints, lengths: Ints) -> Iterator[Tile]:
@@ -155,7 +155,7 @@ class Scratch:
 
 
 class Combiner:
-    """Combines the elements of one block, tile by tile, in the order of memory.
+    """Combines the elements of one array, tile by tile, in the order of memory.
 
     Parameters
     ----------
@@ -163,20 +163,20 @@ class Combiner:
         What combines two elements.
     dtype : numpy.dtype
         Of the result.
-    how : Cells
-        How the block is cut.
+    how : ReductionBlocks
+        How the array is cut.
     scratch : Scratch
-        Gives memory for the cells' results, which is that of the last combiner's.
+        Gives memory for the blocks' results, which is that of the last combiner's.
     """
 
-    def __init__(self, ufunc: Any, dtype: np.dtype, how: Cells, scratch: Scratch) -> None:
+    def __init__(self, ufunc: Any, dtype: np.dtype, how: ReductionBlocks, scratch: Scratch) -> None:
         self.ufunc, self.dtype, self.how = ufunc, dtype, how
         # Logical operations take any dtype and give bool: asking for bool would be a cast.
         self.options = options(ufunc, dtype)
         (self.found,) = scratch.take([dtype], how.partial_shape)
 
     def exact(self, dtype: np.dtype) -> bool:
-        """Tell whether NumPy needs no buffers for elements of ``dtype``: they would cut cells."""
+        """Tell whether NumPy needs no buffers for elements of ``dtype``: they would cut blocks."""
         return dtype == self.dtype or not self.options or self.dtype.kind not in "fc"
 
     def all(self, data: np.ndarray) -> None:
@@ -199,7 +199,7 @@ class Combiner:
             self._continue(results, data.reshape((o, -1, kept)))
         elif data.size == o * n * step * kept:
             self._reduce(data.reshape((o, n, step, kept)), 2, results)
-        else:  # the last cell is shorter
+        else:  # the last block is shorter
             flat = data.reshape((o, -1, kept))
             full = flat[:, : (n - 1) * step].reshape((o, n - 1, step, kept))
             self._reduce(full, 2, results[:, :-1])
@@ -208,7 +208,7 @@ class Combiner:
             place[...] = results.reshape(place.shape)
 
     def _continue(self, result: np.ndarray, data: np.ndarray) -> None:
-        """Add more rows to a cell, one after the other as NumPy does."""
+        """Add more rows to a block, one after the other as NumPy does."""
         for row in data[0]:
             self.ufunc(result[0, 0], row, out=result[0, 0], casting="unsafe", **self.options)
 
@@ -221,7 +221,7 @@ class Combiner:
             self.ufunc.reduce(data, axis=axis, out=out, **self.options)
 
     def result(self, shape: Ints) -> np.ndarray:
-        """Combine the results of the cells; ``shape`` is that of the kept axes."""
+        """Combine the results of the blocks; ``shape`` is that of the kept axes."""
         found = self.found
         if any(found.shape[d] > 1 for d in self.how.open):
             found = self.ufunc.reduce(found, axis=self.how.open, **self.options)

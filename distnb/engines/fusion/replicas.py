@@ -45,7 +45,7 @@ class Replicas:
         self._clock = clock
 
     def sharers(self, base: LocalBase) -> Ints:
-        """Return the ranks of the node that are to hold the same block as this one, keeper first.
+        """Return the ranks of the node that are to hold the same block as this one, leader first.
 
         Empty if it is the only one.
         """
@@ -53,7 +53,7 @@ class Replicas:
         return () if node is None else _sharers(base.layout, node.ranks, self._store.rank)
 
     def made_by(self, group: Group) -> list[int]:
-        """Return the bases that a group writes if the keeper alone is to run it, else none.
+        """Return the bases that a group writes if the leader alone is to run it, else none.
 
         Each must be shared already, or all of it must be written and nothing of it read.
         """
@@ -69,7 +69,7 @@ class Replicas:
         return list(bases)
 
     def made_of(self, handle: int) -> list[int]:
-        """Return a base that is all written by a command if the keeper alone is to run it."""
+        """Return a base that is all written by a command if the leader alone is to run it."""
         base = self._store.bases[handle]
         return [handle] if is_large(self._store, base) and self.sharers(base) else []
 
@@ -88,7 +88,7 @@ class Replicas:
     # -- before a command ------------------------------------------------------------------------
 
     def part(self, comm: Comm, number: int, handles: Iterable[int]) -> Exception | None:
-        """Give each rank a block of its own, where it looks at the keeper's.
+        """Give each rank a block of its own, where it looks at the leader's.
 
         Returns why that failed: then the base is lost, and the command must fail.
         """
@@ -100,24 +100,24 @@ class Replicas:
         return trouble
 
     def _part(self, exchange: Exchange, base: LocalBase) -> Exception | None:
-        (keeper, *others), base.shared = base.shared, ()
-        if keeper == self._store.rank:
+        (leader, *others), base.shared = base.shared, ()
+        if leader == self._store.rank:
             self._hear(exchange, others)
             return None
         try:
-            look = cast(np.ndarray, base.block)
-            base.block = self._store.memory.allocate(look.shape, look.dtype)
-            base.block[...] = look
+            shared = cast(np.ndarray, base.block)
+            base.block = self._store.memory.allocate(shared.shape, shared.dtype)
+            base.block[...] = shared
         except MemoryError as error:
             base.block, base.lost = None, True
             return error
         finally:
-            exchange.refuse(keeper, _TAG)
+            exchange.refuse(leader, _TAG)
             exchange.finish()
         return None
 
     def begin(self, comm: Comm, number: int, made: Sequence[int]) -> Exception | None:
-        """Wait until nobody reads what the keeper is to write, and give it shared memory."""
+        """Wait until nobody reads what the leader is to write, and give it shared memory."""
         exchange = Exchange(comm, self._clock, number, [], [])
         bases = [self._base(handle) for handle in made]
         sharers = self.sharers(bases[0])
@@ -141,25 +141,25 @@ class Replicas:
     # -- after a command -------------------------------------------------------------------------
 
     def end(self, comm: Comm, number: int, made: Sequence[int], failed: set[int]) -> set[int]:
-        """Tell where the keeper's blocks are, or hear it; return the bases that it could not make.
+        """Tell where the leader's blocks are, or hear it; return the bases that it could not make.
 
         ``failed`` are those that this rank could not make.
         """
         exchange = Exchange(comm, self._clock, number, [], [])
         bases = [self._base(handle) for handle in made]
-        keeper, *others = self.sharers(bases[0])
-        if keeper == self._store.rank:
+        leader, *others = self.sharers(bases[0])
+        if leader == self._store.rank:
             places = np.array([self._place(h in failed, h) for h in made], np.int64)
             for peer in others:
                 exchange.tell(peer, _TAG, places)
             exchange.finish()
         else:
             places = np.empty(len(made), np.int64)
-            exchange.receive(keeper, _TAG, places)
+            exchange.receive(leader, _TAG, places)
         for base, place in zip(bases, places.tolist(), strict=True):
             if place >= 0:
-                base.shared = (keeper, *others)
-                self._look(base, keeper, place)
+                base.shared = (leader, *others)
+                self._read_at(base, leader, place)
         return {h for h, place in zip(made, places.tolist(), strict=True) if place == _FAILED}
 
     def _place(self, failed: bool, handle: int) -> int:
@@ -170,11 +170,11 @@ class Replicas:
             return _NEVER_STORED
         return cast(int, self._store.memory.offset(cast(np.ndarray, base.block)))
 
-    def _look(self, base: LocalBase, keeper: int, place: int) -> None:
-        if keeper != self._store.rank and not base.virtual:
-            shape = cast(Ints, base.layout.local_shape(base.shape, keeper))
+    def _read_at(self, base: LocalBase, leader: int, place: int) -> None:
+        if leader != self._store.rank and not base.virtual:
+            shape = cast(Ints, base.layout.local_shape(base.shape, leader))
             assert self._store.memory.node is not None
-            flat = self._store.memory.node.block(keeper, place, prod(shape), base.dtype)
+            flat = self._store.memory.node.block(leader, place, prod(shape), base.dtype)
             base.block = flat.reshape(shape)
 
 

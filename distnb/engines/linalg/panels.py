@@ -21,7 +21,7 @@ from distnb.engines.runtime.store import BaseTable, LocalBase
 from distnb.measure.events import COMPUTE, Clock
 from distnb.wire.protocol import Collective
 
-__all__ = ["Step"]
+__all__ = ["PanelStep"]
 
 _PANEL, _PIVOTS = 0, 1
 #: Rows of followers that are updated at a time: what is between stays in the cache.
@@ -146,7 +146,7 @@ def _parts(panel: Panel) -> tuple[np.ndarray, np.ndarray]:
 _KINDS: dict[str, Any] = {"cholesky": Cholesky, "lu": LU, "back": Back, "qr": QR, "q": Q}
 
 
-class Step:
+class PanelStep:
     """Apply a panel, and make the next one before.
 
     ``command.args`` are the kind, the columns (first, last) of the panel that is applied and of the

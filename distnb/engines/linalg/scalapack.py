@@ -88,7 +88,7 @@ _RWORK = Space(_REAL, True, True)
 _RWORK_ONLY = Space(_REAL, False, True)
 
 
-class Step:
+class RoutineCall:
     """One call of a routine; the name is without its first letters, and as for real matrices."""
 
     def __init__(self, name: str, *given: Any) -> None:
@@ -130,7 +130,7 @@ class Step:
         self.routine(*(_passed(x, self.dtype) for x in found), ctypes.byref(self.info))
 
 
-class Regular(Step):
+class Regular(RoutineCall):
     """LU, and a look at what this rank has of the diagonal of U: ``getrf`` does not always tell."""
 
     def __init__(self, a: Matrix, pivots: np.ndarray) -> None:
@@ -174,36 +174,36 @@ def _pivots(a: Matrix) -> np.ndarray:
     return np.zeros(a.block.shape[1] + a.width, np.intc)
 
 
-def _cholesky(a: Matrix, triangle: str) -> list[Step]:
+def _cholesky(a: Matrix, triangle: str) -> list[RoutineCall]:
     n = a.rows
     rest, start = ("U", (1, 2)) if triangle == "L" else ("L", (2, 1))
     return [
-        Step("potrf", triangle, n, a),
-        Step("laset", rest, n - 1, n - 1, 0.0, 0.0, a.part(*start)),
+        RoutineCall("potrf", triangle, n, a),
+        RoutineCall("laset", rest, n - 1, n - 1, 0.0, 0.0, a.part(*start)),
     ]
 
 
-def _solve(a: Matrix, b: Matrix) -> list[Step]:
+def _solve(a: Matrix, b: Matrix) -> list[RoutineCall]:
     pivots = _pivots(a)
     return [
         Regular(a, pivots),
-        Step("getrs", "T", a.rows, b.columns, a, pivots, b),
+        RoutineCall("getrs", "T", a.rows, b.columns, a, pivots, b),
     ]
 
 
-def _inv(a: Matrix) -> list[Step]:
+def _inv(a: Matrix) -> list[RoutineCall]:
     pivots = _pivots(a)
     return [
         Regular(a, pivots),
-        Step("getri", a.rows, a, pivots, _WORK, _IWORK),
+        RoutineCall("getri", a.rows, a, pivots, _WORK, _IWORK),
     ]
 
 
-def _lu(a: Matrix, pivots: np.ndarray) -> list[Step]:
-    return [Step("getrf", a.rows, a.columns, a, pivots)]
+def _lu(a: Matrix, pivots: np.ndarray) -> list[RoutineCall]:
+    return [RoutineCall("getrf", a.rows, a.columns, a, pivots)]
 
 
-def _qr(a: Matrix, *q: Matrix) -> list[Step]:
+def _qr(a: Matrix, *q: Matrix) -> list[RoutineCall]:
     """Factor the transposed matrix into L and Q; leave what is above L as 0."""
     n, m = a.rows, a.columns
     k = min(n, m)
@@ -211,34 +211,37 @@ def _qr(a: Matrix, *q: Matrix) -> list[Step]:
     form = [
         step
         for x in q
-        for step in (Step("lacpy", "A", k, m, a, x), Step("orglq", x.rows, m, k, x, tau, _WORK))
+        for step in (
+            RoutineCall("lacpy", "A", k, m, a, x),
+            RoutineCall("orglq", x.rows, m, k, x, tau, _WORK),
+        )
     ]
-    rest = Step("laset", "U", n, m - 1, 0.0, 0.0, a.part(1, 2))
-    return [Step("gelqf", n, m, a, tau, _WORK), *form, rest]
+    rest = RoutineCall("laset", "U", n, m - 1, 0.0, 0.0, a.part(1, 2))
+    return [RoutineCall("gelqf", n, m, a, tau, _WORK), *form, rest]
 
 
-def _svd(a: Matrix, s: np.ndarray, u: Matrix, vh: Matrix) -> list[Step]:
+def _svd(a: Matrix, s: np.ndarray, u: Matrix, vh: Matrix) -> list[RoutineCall]:
     """Find the left vectors, which are right vectors of the transposed matrix, and the others."""
     sizes = a.rows, a.columns
-    return [Step("gesvd", "V", "V", *sizes, a, s, vh, u, _WORK, _RWORK_ONLY)]
+    return [RoutineCall("gesvd", "V", "V", *sizes, a, s, vh, u, _WORK, _RWORK_ONLY)]
 
 
-def _svdvals(a: Matrix, s: np.ndarray) -> list[Step]:
-    return [Step("gesvd", "N", "N", a.rows, a.columns, a, s, a, a, _WORK, _RWORK_ONLY)]
+def _svdvals(a: Matrix, s: np.ndarray) -> list[RoutineCall]:
+    return [RoutineCall("gesvd", "N", "N", a.rows, a.columns, a, s, a, a, _WORK, _RWORK_ONLY)]
 
 
-def _eigh(a: Matrix, w: np.ndarray, z: Matrix, triangle: str) -> list[Step]:
-    return [Step("syevd", "V", triangle, a.rows, a, w, z, _WORK, _RWORK, _IWORK)]
+def _eigh(a: Matrix, w: np.ndarray, z: Matrix, triangle: str) -> list[RoutineCall]:
+    return [RoutineCall("syevd", "V", triangle, a.rows, a, w, z, _WORK, _RWORK, _IWORK)]
 
 
-def _eigvalsh(a: Matrix, w: np.ndarray, triangle: str) -> list[Step]:
-    return [Step("syev", "N", triangle, a.rows, a, w, a, _WORK, _RWORK)]
+def _eigvalsh(a: Matrix, w: np.ndarray, triangle: str) -> list[RoutineCall]:
+    return [RoutineCall("syev", "N", triangle, a.rows, a, w, a, _WORK, _RWORK)]
 
 
 class Routine(NamedTuple):
     """Steps, made of bases (matrices and vectors) and plain arguments; what to say if one fails."""
 
-    steps: Callable[..., list[Step]]
+    steps: Callable[..., list[RoutineCall]]
     error: str | None = None
     #: Which elements must be finite, for what iterates: it might never end.
     finite: bool = False
@@ -305,7 +308,7 @@ class Factors:
         matrices = [x for x in parts if isinstance(x, Matrix)]
         steps = self.routine.steps(*parts, *self.plain)
         if self.routine.finite:
-            self._look(matrices[0])
+            self._check_diagonal(matrices[0])
         self._agree(exchange, _READY)
         context = context_of(exchange.comm, matrices[0].grid)
         for matrix in matrices:
@@ -319,7 +322,7 @@ class Factors:
         self._agree(exchange, _BACK)
         self._judge(codes)
 
-    def _look(self, a: Matrix) -> None:
+    def _check_diagonal(self, a: Matrix) -> None:
         """Raise if there is an element that is not finite where the routine would read it."""
         bad = ~np.isfinite(a.block)
         if bad.any() and self.plain:

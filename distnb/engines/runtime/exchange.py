@@ -75,18 +75,18 @@ class Exchange:
         """The communicator, for libraries that send messages of their own."""
         return self._comm
 
-    def send(self, peer: int, tag: int, data: np.ndarray, lent: int = 0) -> None:
+    def send(self, peer: int, tag: int, data: np.ndarray, in_place: int = 0) -> None:
         """Post a send of contiguous, not empty data that will not change any more.
 
-        Of what is lent, ``data`` is only the place, and ``lent`` the bytes.
+        Of a zero-copy message ``data`` is only the place, and ``in_place`` the bytes.
         """
         before = self._clock.switch(TRANSFER)
         self.tell(peer, tag, data)
-        self._clock.send(peer, data.nbytes, lent)
+        self._clock.send(peer, data.nbytes, in_place)
         self._clock.switch(before)
 
     def refuse(self, peer: int, tag: int) -> None:
-        """Send nothing: data will not come, or what was lent is not needed any more."""
+        """Send nothing: data will not come, or what was read in place is not needed any more."""
         self.tell(peer, tag, np.empty(0, np.uint8))
 
     def tell(self, peer: int, tag: int, data: np.ndarray) -> None:

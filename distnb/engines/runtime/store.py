@@ -39,8 +39,8 @@ class LocalBase:
     virtual: bool = False
     #: In place of elements: what took them in for the reduction that follows, or why it failed.
     taken: Any = None
-    #: Whether other ranks of the node have read this rank's block in place.
-    lent: bool = False
+    #: Whether other ranks of the node have read this rank's block where it is.
+    read_in_place: bool = False
     #: The ranks of the node that share one block (``fusion.replicas``), if they do.
     shared: Ints = ()
     #: Equal for equal shapes, dtypes and layouts, as long as few others come between.

@@ -36,11 +36,11 @@ from distnb.wire.protocol import PROTOCOL, Reply
 __all__ = [
     "attach",
     "catch_up",
-    "close_road",
+    "close_server",
     "define",
     "detach",
     "inprocess",
-    "open_road",
+    "open_server",
     "run",
     "sample",
     "spmd",
@@ -62,18 +62,25 @@ def attach(session: str, pool_bytes: int, shared: int, first: int = 0) -> dict[s
     import mpi4py
 
     mpi4py.rc.threads = False
-    from mpi4py import MPI
 
     listen()
-    comm = _comm_of(first)
+    _WORKERS[session], info = _joined(_comm_of(first), _user_namespace(), pool_bytes, shared)
+    return info
+
+
+def _joined(
+    comm: Any, user: dict[str, Any], pool_bytes: int, shared: int
+) -> tuple[Worker, dict[str, Any]]:
+    """Return a worker on a communicator that is its own, and what the client is to know of it."""
+    from mpi4py import MPI
+
     info = _about(comm.Get_rank(), comm.Get_size())
     info["mpi"] = _library(MPI.Get_library_version())
     info["threads"] = limit(comm)
     info["scalapack"] = blacs.available(comm)
     node = join(comm, shared)
     info["shared"] = 0 if node is None else len(node.ranks)
-    _WORKERS[session] = Worker(MPIComm(comm), _user_namespace(), pool_bytes, node)
-    return info
+    return Worker(MPIComm(comm), user, pool_bytes, node), info
 
 
 def _comm_of(first: int) -> Any:
@@ -104,7 +111,7 @@ def run(session: str, message: bytes, buffers: list[np.ndarray]) -> list[Any]:
     return [content, *arrays]
 
 
-def open_road(key: str, client_host: str) -> tuple[str, str, str, str]:
+def open_server(key: str, client_host: str) -> tuple[str, str, str, str]:
     """Let the client with this key send batches to a socket; return what it needs to connect."""
     from distnb.engines.server.batch_server import BatchServer  # other transports do without ZeroMQ
 
@@ -118,7 +125,7 @@ def open_road(key: str, client_host: str) -> tuple[str, str, str, str]:
     return server.place
 
 
-def close_road(key: str) -> None:
+def close_server(key: str) -> None:
     """Close a client's sockets, if there are any."""
     if key in _SERVERS:
         _SERVERS.pop(key).close()
@@ -161,13 +168,7 @@ def spmd(pool_bytes: int, shared: int) -> tuple[Worker, dict[str, Any], Any]:
 
     comm = MPI.COMM_WORLD.Dup()
     side = MPI.COMM_WORLD.Dup()
-    info = _about(comm.Get_rank(), comm.Get_size())
-    info["mpi"] = _library(MPI.Get_library_version())
-    info["threads"] = limit(comm)
-    info["scalapack"] = blacs.available(comm)
-    node = join(comm, shared)
-    info["shared"] = 0 if node is None else len(node.ranks)
-    made = Worker(MPIComm(comm), {}, pool_bytes, node)
+    made, info = _joined(comm, {}, pool_bytes, shared)
     made.together = True
     sides = {0: side}
 

@@ -58,7 +58,7 @@ COLLECTIVES: dict[str, Callable[[Collective, BaseTable], Any]] = {
     "fft": fourier.Transform,
     "gather": gather_scatter.Gather,
     "nonzero": gather_scatter.Nonzero,
-    "panel": panels.Step,
+    "panel": panels.PanelStep,
     "pencils": pencils.Pencils,
     "sample": single_engine.Sample,
     "scalapack": scalapack.Factors,
@@ -168,9 +168,9 @@ class Executor:
                 if command.how[0] not in ("empty", "local"):
                     self.clock.touched += of_blocks([base])
 
-        self._by_keeper(number, made, work)
+        self._by_node_leader(number, made, work)
 
-    def _by_keeper(self, number: int, made: list[int], work: Callable[[bool], None]) -> None:
+    def _by_node_leader(self, number: int, made: list[int], work: Callable[[bool], None]) -> None:
         """Do work without messages, with its result only if it is not another rank's to make."""
         if not made:
             return work(True)
@@ -185,7 +185,7 @@ class Executor:
         if failure is not None:
             raise failure
         if bad:
-            raise PeerFailed(_KEEPER)
+            raise PeerFailed(_LEADER_FAILED)
 
     def _fetch(self, command: Fetch) -> np.ndarray | None:
         base = self.store.get(command.operand.base)
@@ -203,7 +203,7 @@ class Executor:
     def _local(self, number: int, command: Local) -> None:
         out = command.out.base
         made = [] if command.op == "adopt" else self.replicas.made_of(out)
-        self._by_keeper(number, made, lambda computes: self._on_blocks(command, computes))
+        self._by_node_leader(number, made, lambda computes: self._on_blocks(command, computes))
 
     def _on_blocks(self, command: Local, computes: bool) -> None:
         blocks = [self.store.get(x.base).block for x in command.ins]
@@ -289,7 +289,7 @@ class Executor:
     def _begin(self, number: int, task: Task, made: list[int]) -> Exception | None:
         """Prepare what a group writes; return what went wrong."""
         failure, tail = None, task.group.tail
-        if tail is not None and (made or task.scheme.cells is None):
+        if tail is not None and (made or task.plan.blocks is None):
             try:  # it is reduced afterwards, and by those that are to look at it
                 self.store.provide(self.store.bases[tail.operand.base])
             except MemoryError as error:
@@ -307,7 +307,7 @@ class Executor:
         bad = self.replicas.end(self.comm, number, made, mine)
         for k, handles in enumerate(outs):
             if handles & bad:
-                failed.setdefault(k, PeerFailed(_KEEPER))
+                failed.setdefault(k, PeerFailed(_LEADER_FAILED))
 
     def _with_messages(
         self,
@@ -339,6 +339,6 @@ def _with_axes(block: np.ndarray, ndim: int) -> np.ndarray:
     return block.reshape((1,) * (ndim - block.ndim) + block.shape)
 
 
-_KEEPER = "the rank that computes for this one failed"
+_LEADER_FAILED = "the rank that computes for this one failed"
 #: Errors that say that a command cannot run because of an earlier one.
 DEPENDENT = (Lost, PeerFailed)

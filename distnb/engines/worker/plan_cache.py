@@ -1,16 +1,16 @@
 """Batches that come again: all that follows from their commands and the specs of their bases.
 
-The text of a batch is the same in every turn of a loop (:class:`distnb.wire.protocol.Packed`). What
-is found out of it the first time, down to the registers of its groups, is kept under the text and
-under what its bases are. A turn then binds handles and values to it, as databases do with prepared
-statements, and runs the groups.
+A *normalised batch* is the same in every turn of a loop (:class:`distnb.wire.protocol.Packed`).
+What is found out of it the first time, down to the registers of its groups, is kept under its bytes
+and under what its bases are: a *prepared batch*. A turn then binds handles and values to it, as
+databases do with prepared statements, and runs the groups.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 
-from distnb.engines.fusion.amounts import held
+from distnb.engines.fusion.amounts import elements_of
 from distnb.engines.fusion.elementwise import Task
 from distnb.engines.fusion.groups import (
     Group,
@@ -27,16 +27,16 @@ from distnb.wire.protocol import (
     Free,
 )
 
-__all__ = ["Library", "Prepared", "Script"]
+__all__ = ["NormalisedBatch", "PlanCache", "PreparedBatch"]
 
-#: Commands of all scripts that are kept.
+#: Commands of all batches that are kept.
 _MOST = 1 << 14
-#: Ways in which a script is prepared; most often bases stay what they are.
+#: Ways in which a batch is prepared; most often bases stay what they are.
 _MOST_SPECS = 4
 
 
-class Script:
-    """The commands of a text, and what follows from them alone.
+class NormalisedBatch:
+    """The commands of a normalised batch, and what follows from them alone.
 
     Attributes
     ----------
@@ -51,27 +51,27 @@ class Script:
         Whether anything is written.
     """
 
-    def __init__(self, text: bytes) -> None:
-        self.commands = commands_of(text)
+    def __init__(self, normalised: bytes) -> None:
+        self.commands = commands_of(normalised)
         numbered = [i for i, c in enumerate(self.commands) if not isinstance(c, Free)]
         self.numbered = tuple([self.commands[i] for i in numbered])
         self.index = {position: k for k, position in enumerate(numbered)}
         self.writes = any(c.writes for c in self.numbered)
-        self._prepared: dict[tuple[Ints, bool], Prepared] = {}
+        self._prepared: dict[tuple[Ints, bool], PreparedBatch] = {}
 
-    def prepared(self, scope: BatchScope, fuse: bool, agreed: bool) -> Prepared:
+    def prepared(self, scope: BatchScope, fuse: bool, agreed: bool) -> PreparedBatch:
         """Return how it runs where bases are what they are now; see :func:`schedule`."""
         key = (scope.specs, fuse)
         found = self._prepared.get(key)
         if found is None:
             if len(self._prepared) >= _MOST_SPECS:
                 self._prepared.clear()
-            found = self._prepared[key] = Prepared(self, scope, fuse, agreed)
+            found = self._prepared[key] = PreparedBatch(self, scope, fuse, agreed)
         return found
 
 
-class Prepared:
-    """How a script runs on a rank.
+class PreparedBatch:
+    """How a batch runs on a rank.
 
     Attributes
     ----------
@@ -91,23 +91,23 @@ class Prepared:
         The bases that are not stored when they are created.
     """
 
-    def __init__(self, script: Script, scope: BatchScope, fuse: bool, agreed: bool) -> None:
+    def __init__(self, batch: NormalisedBatch, scope: BatchScope, fuse: bool, agreed: bool) -> None:
         specs: Specs = {n: _spec(base) for n, base in scope.bases.items()}
         self.specs = specs
-        plan = schedule(script.commands, specs, fuse, agreed)
+        plan = schedule(batch.commands, specs, fuse, agreed)
         self.dead = plan.dead | plan.reduced
         self.complex = any(x.dtype.kind == "c" for x in specs.values())
         self.items: list[tuple[Task | int, Ints, int]] = []
         for item in plan.items:
             if isinstance(item, Group):
-                rows = tuple([script.index[p] for p in item.all_positions])
+                rows = tuple([batch.index[p] for p in item.all_positions])
                 task = Task(scope, item, specs, plan.dead)
-                self.items.append((task, rows, task.scheme.elements))
+                self.items.append((task, rows, task.plan.elements))
             else:
-                elements = held(script.commands[item], specs, scope.rank)
-                self.items.append((item, (script.index.get(item, -1),), elements))
+                elements = elements_of(batch.commands[item], specs, scope.rank)
+                self.items.append((item, (batch.index.get(item, -1),), elements))
         new = plan.dead - scope.bases.keys()
-        self.virtual = frozenset(i for i, c in enumerate(script.commands) if _only(c, new))
+        self.virtual = frozenset(i for i, c in enumerate(batch.commands) if _only(c, new))
         self.quick = [item for item in self.items if item[0] not in self.virtual]
 
 
@@ -122,21 +122,21 @@ def _only(command: Command, new: set[int]) -> bool:
     return isinstance(command, Free) and new.issuperset(command.bases)
 
 
-class Library:
-    """The scripts that were used last, under their texts."""
+class PlanCache:
+    """The batches that were used last, under their bytes."""
 
     def __init__(self) -> None:
-        self._scripts: OrderedDict[bytes, Script] = OrderedDict()
+        self._batches: OrderedDict[bytes, NormalisedBatch] = OrderedDict()
         self._commands = 0
 
-    def script(self, text: bytes) -> Script:
-        """Return the script of a text."""
-        found = self._scripts.get(text)
+    def batch(self, normalised: bytes) -> NormalisedBatch:
+        """Return the batch of these bytes."""
+        found = self._batches.get(normalised)
         if found is not None:
-            self._scripts.move_to_end(text)
+            self._batches.move_to_end(normalised)
             return found
-        found = self._scripts[text] = Script(text)
+        found = self._batches[normalised] = NormalisedBatch(normalised)
         self._commands += len(found.commands)
-        while self._commands > _MOST and len(self._scripts) > 1:
-            self._commands -= len(self._scripts.popitem(last=False)[1].commands)
+        while self._commands > _MOST and len(self._batches) > 1:
+            self._commands -= len(self._batches.popitem(last=False)[1].commands)
         return found

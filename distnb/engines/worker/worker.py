@@ -30,7 +30,7 @@ from distnb.engines.runtime.store import BatchScope, LocalBase, Store
 from distnb.engines.runtime.user_functions import Function
 from distnb.engines.worker.executor import DEPENDENT, Executor
 from distnb.engines.worker.local import LocalArray
-from distnb.engines.worker.plan_cache import Library, Prepared
+from distnb.engines.worker.plan_cache import PlanCache, PreparedBatch
 from distnb.engines.worker.survey import survey
 from distnb.geometry.layout import Ints
 from distnb.measure.events import IDLE, OVERHEAD, Clock
@@ -83,7 +83,7 @@ class Worker:
         self.executor.user = user
         self.executor.warned = self._on_warning
         self.executor.compiler = Compiler() if config.jit and available() else None
-        self.library = Library()
+        self.plans = PlanCache()
         self.epoch = 0
         #: Batches in this epoch: all ranks count alike, whatever happened before.
         self.batches = 0
@@ -216,8 +216,8 @@ class _Run:
         self.values: dict[int, Any] = {}
         #: slots of values that are the clock's account, when all of the batch is booked
         self.clocks: list[int] = []
-        self.script = worker.library.script(batch.text)
-        self.commands = self.script.numbered
+        self.normalised = worker.plans.batch(batch.normalised)
+        self.commands = self.normalised.numbered
         self.scope = BatchScope(worker.store, batch.handles)
         #: What is known of bases that are never stored.
         self.specs: Specs = {}
@@ -230,18 +230,18 @@ class _Run:
 
     def all(self) -> None:
         """Run all commands, then agree with the other ranks on what failed."""
-        plan = self.script.prepared(self.scope, bool(self.batch.fuse), not self.worker.together)
+        plan = self.normalised.prepared(self.scope, bool(self.batch.fuse), not self.worker.together)
         self.specs = plan.specs
         self.worker.executor.enter(self.scope, plan.specs)
         with _quiet_casts() if plan.complex else nullcontext():
             self._items(plan)
         # What only reads leaves nothing to agree on, but under SPMD each rank has a client to tell.
         # Deletions cannot fail, and under SPMD other ranks may have none now.
-        if self.script.writes or (self.worker.together and self.commands):
+        if self.normalised.writes or (self.worker.together and self.commands):
             self.log.begin(AGREE)
             self._agree()
 
-    def _items(self, plan: Prepared) -> None:
+    def _items(self, plan: PreparedBatch) -> None:
         """Run commands and groups."""
         items = plan.items
         if self.worker.executor.fault is None:  # then what is never stored cannot fail
@@ -255,7 +255,7 @@ class _Run:
                 self._group(item, rows)
                 self.done.update(item.positions)
             else:
-                command = filled(self.script.commands[item], self.batch.values)
+                command = filled(self.normalised.commands[item], self.batch.values)
                 if isinstance(command, Free):
                     self.scope.free(command.bases)
                 else:
@@ -344,7 +344,7 @@ class _Run:
         self.aborted = True
         self.worker.comm.abort()
         scope = self.scope
-        for position, command in enumerate(self.script.commands):
+        for position, command in enumerate(self.normalised.commands):
             if position in self.done:
                 continue
             if isinstance(command, Free):
@@ -353,7 +353,7 @@ class _Run:
                 dtype = np.dtype(command.dtype)
                 base = LocalBase(command.shape, dtype, command.layout, None, lost=True)
                 scope.put(command.base, base)
-        done = set() if self.worker.together else {self.script.index.get(p) for p in self.done}
+        done = set() if self.worker.together else {self.normalised.index.get(p) for p in self.done}
         self._lose(self.failed.union(k for k in range(len(self.commands)) if k not in done))
 
     def _lose(self, failed: Iterable[int]) -> None:

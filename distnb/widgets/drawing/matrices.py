@@ -29,16 +29,22 @@ class Pairs:
         n = len(self.found)
         if n <= small:
             head = ("engine", *map(str, range(n)), "sum")
-            rows = [(str(i), *map(self._cell, row), self._cell(row.sum())) for i, row in self.each]
-            total = ("sum", *map(self._cell, self.found.sum(axis=0)), self._cell(self.found.sum()))
+            rows = [
+                (str(i), *map(self._entry, row), self._entry(row.sum())) for i, row in self.each
+            ]
+            total = (
+                "sum",
+                *map(self._entry, self.found.sum(axis=0)),
+                self._entry(self.found.sum()),
+            )
             return [head, *rows, total]
         order = np.argsort(-self.found, axis=None, kind="stable")[:most]
         pairs = [divmod(int(k), n) for k in order if self.found.flat[k]]
         shown = sum(self.found[p] for p in pairs)
-        rest = ("and", "all others", self._cell(self.found.sum() - shown))
+        rest = ("and", "all others", self._entry(self.found.sum() - shown))
         return [
             ("engine", self._worst, "much"),
-            *((str(i), str(j), self._cell(self.found[i, j])) for i, j in pairs),
+            *((str(i), str(j), self._entry(self.found[i, j])) for i, j in pairs),
             rest,
         ]
 
@@ -47,7 +53,7 @@ class Pairs:
         """The rows with their numbers."""
         return enumerate(self.found)
 
-    def _cell(self, value: float) -> str:
+    def _entry(self, value: float) -> str:
         return self.spell(value) if value else "-"
 
 

@@ -147,7 +147,7 @@ def aligned(table: Sequence[Sequence[str]], left: Sequence[int]) -> list[str]:
 class Row(NamedTuple):
     """One line of the table: its words, and the mean of elements on its engines."""
 
-    cells: tuple[str, ...]
+    entries: tuple[str, ...]
     mean: float
 
 
@@ -163,8 +163,8 @@ def rows_of(placed: Placed, facts: Facts, most: int) -> list[Row]:
         held = sum(facts.held[r] for r in ranks)
         share = f"{100 * held / facts.size if facts.size else 0:.1f} %"
         size = size_text(held * facts.item)
-        cells = (numbers(ranks), shorten(local, 40), f"{held:,}", size, share)
-        found.append(Row(cells, held / len(ranks)))
+        entries = (numbers(ranks), shorten(local, 40), f"{held:,}", size, share)
+        found.append(Row(entries, held / len(ranks)))
     return found
 
 
@@ -232,7 +232,7 @@ def describe(placed: Placed, dtype: Any, size: int | None = None, memory: Any = 
     facts = facts_of(placed, dtype, size)
     rows = rows_of(placed, facts, ROWS)
     most = max(row.mean for row in rows) or 1
-    table = [(*HEAD, "of the most"), *((*cells, bar(mean / most)) for cells, mean in rows)]
+    table = [(*HEAD, "of the most"), *((*entries, bar(mean / most)) for entries, mean in rows)]
     whole = placed.view.is_whole(placed.shape)
     head = [f"{facts.head}: {facts.layout}"] if whole else [facts.head, facts.layout]
     more = together(len(facts.held), len(rows), "sum")

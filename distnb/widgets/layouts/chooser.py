@@ -11,7 +11,7 @@ from typing import Any
 
 import ipywidgets as widgets
 
-from distnb.client.session.call_sites import user_frame
+from distnb.client.batching.call_sites import user_frame
 from distnb.common.errors import LayoutError, explain
 from distnb.geometry.layout import Layout
 from distnb.widgets.layouts.proposal import (

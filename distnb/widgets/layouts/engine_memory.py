@@ -18,7 +18,7 @@ import numpy as np
 from distnb.common.config import config
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import Placed
-from distnb.plans.traffic import held
+from distnb.plans.traffic import counts
 from distnb.widgets.drawing.markup import brief, element, pattern, svg
 from distnb.widgets.drawing.text import (
     ROWS,
@@ -81,7 +81,7 @@ def all_bytes(bases: Iterable[Any], size: int) -> np.ndarray:
 @lru_cache(maxsize=256)
 def base_bytes(shape: Ints, layout: Layout, itemsize: int, size: int) -> np.ndarray:
     """Return what a base takes on each engine."""
-    return held(Placed.whole(shape, layout), size) * itemsize
+    return counts(Placed.whole(shape, layout), size) * itemsize
 
 
 def room_of(about: Sequence[dict[str, Any]]) -> np.ndarray:

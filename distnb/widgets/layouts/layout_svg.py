@@ -63,7 +63,7 @@ class Svg:
         top, left = 14, 4 + 6.2 * len(f"{self.pic.shape[0]:,}") * (self.pic.axes[0] >= 0)
         self.uid = f"d{crc32(repr((facts, self.pic)).encode()):08x}"
         marks = self._marks(self.pic.boxes, top, left, *scale) or [self._nothing(top, left)]
-        if self.pic.window is not None:
+        if self.pic.touched is not None:
             marks += self._view(top, left, *scale)
         marks += self._travelling(top, left, *scale)
         right = left + self.width + 3
@@ -113,14 +113,14 @@ class Svg:
     def _view(self, top: float, left: float, y: float, x: float) -> Iterator[Element]:
         """Hatch what is outside the view, frame what it touches, dot its elements."""
         whole, outside = _rect(left, top, self.width, self.height), f"url(#{self.uid}o)"
-        rows, cols = self.pic.window or (range(0), range(0))
+        rows, cols = self.pic.touched or (range(0), range(0))
         if not len(rows):
             yield element("path", d=whole, fill=outside)
             return
         r, c = top + rows[0] * y, left + cols[0] * x
-        window = _rect(c, r, (cols[-1] + 1 - cols[0]) * x, (rows[-1] + 1 - rows[0]) * y)
-        yield element("path", d=whole + window, fill=outside, fill_rule="evenodd")
-        yield element("path", d=window, fill="none", stroke="currentColor", stroke_width="2.5")
+        inside = _rect(c, r, (cols[-1] + 1 - cols[0]) * x, (rows[-1] + 1 - rows[0]) * y)
+        yield element("path", d=whole + inside, fill=outside, fill_rule="evenodd")
+        yield element("path", d=inside, fill="none", stroke="currentColor", stroke_width="2.5")
         dots = "".join(
             f"M{brief(left + (j + 0.5) * x)} {brief(top + (i + 0.5) * y)}h0"
             for i, j in dots_of(self.pic, 60)
@@ -219,9 +219,9 @@ def extent_of(box: Box) -> tuple[int, int]:
 
 def dots_of(pic: Picture, most: int) -> list[tuple[int, int]]:
     """Return the elements of a view with steps, if they are few enough to draw."""
-    if pic.window is None or all(abs(t.step) == 1 or len(t) == 1 for t in pic.window):
+    if pic.touched is None or all(abs(t.step) == 1 or len(t) == 1 for t in pic.touched):
         return []
-    rows, cols = pic.window
+    rows, cols = pic.touched
     return list(product(rows, cols)) if len(rows) * len(cols) <= most else []
 
 

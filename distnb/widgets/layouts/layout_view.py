@@ -90,7 +90,7 @@ def _page(
     return (
         f"<div><p>{name}{escape(facts.head)}<br/>{escape(facts.layout)}</p>"
         f'<div style="{FLEX}">'
-        + table_html(HEAD, (row.cells for row in rows))
+        + table_html(HEAD, (row.entries for row in rows))
         + f"<div>{Svg(pic).draw(facts, notes)}"
         + "".join(f"<br/><small>{escape(note)}</small>" for note in notes)
         + f"</div>{beside}</div><p>{escape(facts.finding)}{tail}</p></div>"
@@ -133,7 +133,7 @@ def plot(
     if ax is None:
         ax, side = _figure(pic, len(lines))
     _draw_boxes(ax, pic, pic.boxes, *_points(ax, pic.shape, to_scale(pic.shape) and not strip))
-    if pic.window is not None:
+    if pic.touched is not None:
         _draw_view(ax, pic)
     _draw_axes(ax, pic)
     if side:
@@ -145,7 +145,7 @@ def plot(
 def _heading(placed: Placed, dtype: Any, pic: Picture) -> list[str]:
     """Return the lines of the title."""
     name = "" if dtype is None else f" {shorten(str(np.dtype(dtype)), 40)}"
-    kind = "" if pic.window is None else "base "
+    kind = "" if pic.touched is None else "base "
     head = f"{kind}{shorten(str(placed.shape), 80)}{name}: {placed.layout.spell()}"
     return [line for text in (head, *pic.notes) for line in wrap(shorten(text, 200), 80)]
 
@@ -201,7 +201,7 @@ def _draw_view(ax: Any, pic: Picture) -> None:
     """Hatch what is outside the view, frame what it touches, dot its elements."""
     from matplotlib.patches import Rectangle
 
-    rows, cols = pic.window or (range(0), range(0))
+    rows, cols = pic.touched or (range(0), range(0))
     (n, m), full = pic.shape, len(rows) > 0
     top, bottom = (rows[0], rows[-1] + 1) if full else (n, n)
     left, right = (cols[0], cols[-1] + 1) if full else (0, m)

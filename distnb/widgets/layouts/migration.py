@@ -15,7 +15,7 @@ from distnb.geometry.views import Placed, View
 from distnb.measure.events import imbalance
 from distnb.plans.traffic import (
     Traffic,
-    held,
+    counts,
     pairs,
     traffic,
 )
@@ -73,7 +73,7 @@ class Cost:
         self.sent: np.ndarray | None = None if found.sent is None else found.sent * item
         self.messages, self.exact = found.messages, found.exact
         self.bytes = int(self.received.sum())
-        self.parts: np.ndarray = held(target, size) * item
+        self.parts: np.ndarray = counts(target, size) * item
         #: The new part, and the messages that may be on their way.
         self.extra = self.parts + self.received + (0 if self.sent is None else self.sent)
         self.item = item

@@ -1,4 +1,4 @@
-"""The picture of who owns what, before anything is drawn: spans, boxes, window and notes.
+"""The picture of who owns what, before anything is drawn: spans, boxes, what is touched, and notes.
 
 A picture shows one or two axes of the *base*, to scale and with its real block borders; a view is
 marked on top of it. It is worked out in time that depends on the number of engines but not of
@@ -66,7 +66,7 @@ class Picture:
         They tile the shape; each is one block, or stands for several as the notes tell.
     corner : tuple of Box
         The first blocks in units of blocks, where the real ones are too many to draw; else empty.
-    window : None or pair of range
+    touched : None or pair of range
         What the view touches along rows and columns; None if the view is the whole base.
     replicated : bool
         Whether several engines each hold all of it.
@@ -80,7 +80,7 @@ class Picture:
     shape: tuple[int, int]
     boxes: tuple[Box, ...]
     corner: tuple[Box, ...]
-    window: tuple[range, range] | None
+    touched: tuple[range, range] | None
     replicated: bool
     size: int
     notes: tuple[str, ...]
@@ -122,7 +122,7 @@ def picture(
         shape=(shape[0], shape[1]),
         boxes=boxes,
         corner=corner,
-        window=None if placed.view.is_whole(placed.shape) else _window(placed, shown),
+        touched=None if placed.view.is_whole(placed.shape) else _touched(placed, shown),
         replicated=placed.layout.copies > 1 and placed.layout.split == 1,
         size=len(engines_of(placed, size)),
         notes=tuple(notes),
@@ -240,7 +240,7 @@ def _hidden(placed: Placed, shown: tuple[int, int]) -> list[Sequence[int]]:
     return coords
 
 
-def _window(placed: Placed, shown: tuple[int, int]) -> tuple[range, range]:
+def _touched(placed: Placed, shown: tuple[int, int]) -> tuple[range, range]:
     """Return what the view touches along rows and columns of the base."""
     view = placed.view
     touched = {a: range(i, i + 1) for a, i in view.fixed}

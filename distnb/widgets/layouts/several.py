@@ -147,18 +147,18 @@ class Several:
         frames = common_frames(pics, *frame)
         halos = [self._halo(i, pic.axes) for i, pic in enumerate(pics)]
         sides: Sequence[Any] = frames if frames else [None] * len(pics)
-        cells = "".join(map(self._cell, range(len(pics)), pics, sides, halos))
+        panels = "".join(map(self._panel, range(len(pics)), pics, sides, halos))
         notes = [] if frames else ["not to one scale"]
         if any(found.rects for found in halos):
             notes.append(f"hatched in red: {_HATCHED}")
         return (
-            f'<div><div style="{FLEX}">{cells}</div>'
+            f'<div><div style="{FLEX}">{panels}</div>'
             + table_html(_HEAD, self._rows()) * bool(self._met)
             + "".join(f"<small>{n}</small><br/>" for n in notes)
             + "</div>"
         )
 
-    def _cell(self, i: int, pic: Picture, frame: tuple[float, float] | None, found: Halo) -> str:
+    def _panel(self, i: int, pic: Picture, frame: tuple[float, float] | None, found: Halo) -> str:
         x = self.placements[i]
         facts = facts_of(x.placed, x.dtype, x.size)
         notes = [shorten(note, 160) for note in pic.notes]

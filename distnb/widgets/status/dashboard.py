@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 from ipywidgets import HTML, Button, HBox, VBox
 
 from distnb.client.reports.referrers import (
-    Kept,
+    Referred,
     arrays_of,
     drop,
     shell,
@@ -78,10 +78,10 @@ class Dashboard:
         self._outputs: list[tuple[Any, Any]] = []
         #: The last report, until it is shown.
         self._measured: Any = None
-        session.measuring.reported = self._keep
+        session.measuring.reported = self._note_report
         self._lock = threading.Lock()
         self._wake = threading.Event()
-        self._scene = self._look()
+        self._scene = self._observe()
         self._draw(self._scene)
         atexit.register(self.close)  # a kernel that restarts leaves a page
         self._thread = threading.Thread(target=self._run, name="distnb-dashboard", daemon=True)
@@ -93,7 +93,7 @@ class Dashboard:
         """Draw what is there now; the thread does it all the time."""
         with self._lock:
             if not self.closed and not self.session.closed:
-                self._scene = self._look()
+                self._scene = self._observe()
                 self._draw(self._scene)
 
     def _run(self) -> None:
@@ -107,7 +107,7 @@ class Dashboard:
             self._wake.clear()
         self.close()
 
-    def _look(self) -> Scene:
+    def _observe(self) -> Scene:
         live = self.session.live(_PATIENCE)
         arrays = arrays_of(self.session, self._shell, ARRAYS)
         return Scene(live, self.session.transport.about, self._cells.cell(), arrays)
@@ -126,11 +126,11 @@ class Dashboard:
             self.show(report)
         if not self._cells.running:
             self.refresh()
-            for _, kept in self._outputs:
-                kept.update(self._kept(), raw=True)
+            for _, stored in self._outputs:
+                stored.update(self._stored(), raw=True)
         self._wake.set()
 
-    def _keep(self, report: Any) -> None:
+    def _note_report(self, report: Any) -> None:
         self._measured = report
 
     def show(self, report: Any) -> None:
@@ -140,11 +140,11 @@ class Dashboard:
         for widget in before:
             widget.close()
 
-    def _free(self, array: Kept) -> None:
-        """Drop what keeps an array, as its button says."""
+    def _free(self, array: Referred) -> None:
+        """Drop what holds an array, as its button says."""
         label = array.label
         gone = drop(self._shell, array.key)
-        words = f"freed {label}" if gone else f"{label} is still kept by something else"
+        words = f"freed {label}" if gone else f"{label} is still held by something else"
         self._note.value = f"<p>{escape(words)}</p>"
         self._wake.set()
 
@@ -169,9 +169,9 @@ class Dashboard:
 
         shown = display(self._repr_mimebundle_(), raw=True, display_id=True)
         if not self.closed and getattr(self._shell, "kernel", None) is not None:
-            self._outputs.append((shown, display(self._kept(), raw=True, display_id=True)))
+            self._outputs.append((shown, display(self._stored(), raw=True, display_id=True)))
 
-    def _kept(self) -> dict[str, str]:
+    def _stored(self) -> dict[str, str]:
         """Return what a notebook shows that is opened without the kernel: widgets are gone then."""
         page = "" if self.closed else pictures.folded(self._scene)
         return {"text/plain": "", "text/html": page}
@@ -188,10 +188,10 @@ class Dashboard:
         self.session.measuring.reported = None
         self._cells.close()
         self._wake.set()
-        for shown, kept in self._outputs:
+        for shown, stored in self._outputs:
             with contextlib.suppress(Exception):  # nobody is there to see it
                 shown.update(self._static(), raw=True)
-                kept.update(self._kept(), raw=True)
+                stored.update(self._stored(), raw=True)
         for widget in (*self._arrays.widgets, *self._report.children, self._report):
             widget.close()
         for widget in (self._health, self._cell, self._note, self.widget):
@@ -262,9 +262,9 @@ class _Cells:
 class _Arrays:
     """A row for each of the largest arrays, with a button that frees it."""
 
-    def __init__(self, free: Callable[[Kept], None]) -> None:
+    def __init__(self, free: Callable[[Referred], None]) -> None:
         self._free = free
-        self._shown: Sequence[Kept] = ()
+        self._shown: Sequence[Referred] = ()
         self._rows: list[HBox] = []
         self._head, self._rest = HTML(layout=_LINE), HTML()
         self._top = HBox([self._head, HTML(layout=_BUTTON)])  # as wide as the rows
@@ -276,7 +276,7 @@ class _Arrays:
         parts = [part for row in (self._top, *self._rows) for part in (*row.children, row)]
         return [*parts, self._rest, self.box]
 
-    def show(self, arrays: Sequence[Kept]) -> None:
+    def show(self, arrays: Sequence[Referred]) -> None:
         """Show these arrays; widgets of rows are used again."""
         shown, rest = arrays[:ARRAYS], arrays[ARRAYS:]
         self._shown = shown

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from distnb.client.reports.referrers import Kept
+from distnb.client.reports.referrers import Referred
 from distnb.measure.events import CLASSES, COMPUTE
 from distnb.measure.snapshot import Engine, Live, Sample
 from distnb.widgets.drawing.bars import FRAME, Bars, Fill, stacked
@@ -31,7 +31,7 @@ __all__ = [
     "ARRAYS",
     "Cell",
     "Scene",
-    "array_cells",
+    "array_entries",
     "array_head",
     "array_line",
     "array_rest",
@@ -81,7 +81,7 @@ class Scene(NamedTuple):
     live: Live
     about: Sequence[dict[str, Any]]
     cell: Cell | None
-    arrays: Sequence[Kept]
+    arrays: Sequence[Referred]
 
 
 class Spent(NamedTuple):
@@ -107,7 +107,7 @@ def spent(scene: Scene) -> list[Spent]:
         a, b = before.get(engine.rank), engine.sample
         if a is not None and b is not None:
             pairs = zip(b.account.spent, a.account.spent, strict=True)
-            classes = tuple(max(0, x - y) for x, y in pairs)  # a look may be an instant off
+            classes = tuple(max(0, x - y) for x, y in pairs)  # a sample may be an instant off
             found.append(Spent(engine.rank, classes, b.cpu - a.cpu))
     return found
 
@@ -228,18 +228,18 @@ def _rows(found: Sequence[Spent]) -> list[Row]:
     return rows
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _entries(row: Row) -> tuple[str, ...]:
     pairs = zip(row.spent, row.shares, strict=True)
     return row.label, *(f"{ns / 1e9:.2f} s, {100 * share:.0f} %" for ns, share in pairs)
 
 
-_ARRAY = ("array", "shape", "layout", "bytes", "made by", "kept by")
+_ARRAY = ("array", "shape", "layout", "bytes", "made by", "held by")
 
 
-def array_cells(x: Kept) -> tuple[str, ...]:
+def array_entries(x: Referred) -> tuple[str, ...]:
     """Return what the list says of an array."""
-    kept = shorten(", ".join(x.others), 60)
-    if not x.names and not x.others:
+    kept = shorten(", ".join(x.referrers), 60)
+    if not x.names and not x.referrers:
         kept = "another object, or a call that runs"
     shape = f"{shorten(str(x.shape), 40)} {x.dtype}"
     label = shorten(x.label, 40) + (" (content lost)" if x.lost else "")
@@ -253,27 +253,27 @@ def array_head() -> str:
     return f'<div style="padding-right:{FREE}px">{grid}</div>'
 
 
-def array_line(x: Kept) -> str:
+def array_line(x: Referred) -> str:
     """Return a line of the list of arrays."""
-    return _array_grid([escape(cell) for cell in array_cells(x)])
+    return _array_grid([escape(cell) for cell in array_entries(x)])
 
 
-def array_rest(rest: Sequence[Kept]) -> str:
+def array_rest(rest: Sequence[Referred]) -> str:
     """Return the line for the arrays that are not listed."""
     if not rest:
         return ""
     return f"<p>and {len(rest):,} more, {size_text(sum(x.nbytes for x in rest))}</p>"
 
 
-def _array_grid(cells: Sequence[str]) -> str:
+def _array_grid(entries: Sequence[str]) -> str:
     widths = (2, 3, 3, 1.3, 4, 2)  # shares of the line, whatever is in it
     columns = " ".join(f"minmax(0,{n}fr)" for n in widths)
     style = f"display:grid;grid-template-columns:{columns};gap:0 1em;line-height:1.4"
-    return f'<div style="{style}">{"".join(f"<span>{cell}</span>" for cell in cells)}</div>'
+    return f'<div style="{style}">{"".join(f"<span>{entry}</span>" for entry in entries)}</div>'
 
 
-def _array_rows(arrays: Sequence[Kept], most: int) -> list[tuple[str, ...]]:
-    rows = [array_cells(x) for x in arrays[:most]]
+def _array_rows(arrays: Sequence[Referred], most: int) -> list[tuple[str, ...]]:
+    rows = [array_entries(x) for x in arrays[:most]]
     rest = arrays[most:]
     if rest:
         size = size_text(sum(x.nbytes for x in rest))
@@ -290,7 +290,7 @@ def text(scene: Scene) -> str:
     if found:
         table = [
             (*_SPENT, ""),
-            *((*_cells(row), stacked(row.shares, 1.0, STYLES, 16)) for row in found),
+            *((*_entries(row), stacked(row.shares, 1.0, STYLES, 16)) for row in found),
         ]
         lines += aligned(table, left=[len(_SPENT)])
     lines.append("")
@@ -364,7 +364,7 @@ def cell_html(scene: Scene, uid: str, drawn: bool = True) -> str:
     if not found:
         return head
     picture = _spent_svg(found, f"dl{uid}") if drawn else ""
-    return head + _beside(table_html(_SPENT, map(_cells, found)), picture)
+    return head + _beside(table_html(_SPENT, map(_entries, found)), picture)
 
 
 def _progress_svg(scene: Scene) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any
 
 from distnb.widgets.drawing.page import fitting, table_html
+from distnb.widgets.drawing.showing import Showing
 from distnb.widgets.drawing.text import shorten, size_text
 
 __all__ = ["DoctorReport"]
@@ -15,27 +15,16 @@ SHOWN = 8
 _HEAD = ("ms", "calls", "moved", "where", "what", "cheaper")
 
 
-class DoctorReport:
+class DoctorReport(Showing):
     """Findings that show themselves; all of a ``Diagnosis`` is there."""
 
-    def __init__(self, diagnosis: Any) -> None:
-        self._diagnosis = diagnosis
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._diagnosis, name)
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *dir(self._diagnosis)} - {"_diagnosis"})
-
     def __len__(self) -> int:
-        return len(self._diagnosis.findings)
+        return len(self._report.findings)
 
     @property
     def head(self) -> str:
         """What was looked at, and how much was found."""
-        found = self._diagnosis
+        found = self._report
         if not found.commands:
             return "no operation on the engines was recorded in a cell yet"
         n = len(found.findings)
@@ -44,12 +33,12 @@ class DoctorReport:
         return f"{what} ({found.commands:,} commands in {found.seconds * 1e3:,.1f} ms{left})"
 
     def _more(self, shown: int) -> list[str]:
-        rest = len(self._diagnosis.findings) - shown
+        rest = len(self._report.findings) - shown
         return [f"and {rest} more in .findings"] if rest > 0 else []
 
     def __repr__(self) -> str:
         lines = [self.head]
-        for f in self._diagnosis.findings[:SHOWN]:
+        for f in self._report.findings[:SHOWN]:
             moved = f", {size_text(f.bytes)} moved" if f.bytes else ""
             lines += [
                 "",
@@ -73,7 +62,7 @@ class DoctorReport:
                 f"{f.kind}: {f.what}",
                 f.instead,
             )
-            for f in self._diagnosis.findings[:most]
+            for f in self._report.findings[:most]
         ]
         more = "".join(f"<p>{escape(text)}</p>" for text in self._more(most))
         table = table_html(_HEAD, rows) if rows else ""

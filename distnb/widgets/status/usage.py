@@ -9,6 +9,7 @@ from zlib import crc32
 
 from distnb.widgets.drawing.bars import Bars, Fill, stacked
 from distnb.widgets.drawing.page import fitting, table_html
+from distnb.widgets.drawing.showing import Showing
 from distnb.widgets.drawing.text import (
     ROWS,
     aligned,
@@ -32,28 +33,20 @@ _ENGINE_HEAD = ("engine", "named", "unnamed", "reuse", "other", "sum", "free on 
 _ARRAY_HEAD = ("array", "shape", "dtype", "layout", "bytes", "most on one", "held by", "made on")
 
 
-class MemoryReport:
-    """Memory that shows itself; every attribute of ``memory_report.Memory`` is there.
+class MemoryReport(Showing):
+    """Memory that shows itself; every attribute of ``memory_report.MemorySurvey`` is there.
 
     Parameters
     ----------
-    memory : Memory
+    memory : MemorySurvey
         What is there.
     only : sequence of str
         Names of the arrays to list; by default all.
     """
 
     def __init__(self, memory: Any, only: Sequence[str] = ()) -> None:
-        self._memory = memory
+        super().__init__(memory)
         self._only = set(only)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._memory, name)
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *dir(self._memory)} - {"_memory"})
 
     def __repr__(self) -> str:
         engines = [_ENGINE_HEAD + ("",), *(row + (bar,) for row, bar in self._engine_rows(ROWS))]
@@ -76,19 +69,19 @@ class MemoryReport:
 
     def _svg(self) -> str:
         bars = [(label, parts) for label, parts, *_ in self._groups(ROWS)]
-        title = f"What fills the memory of {len(self._memory.engines)} engines"
+        title = f"What fills the memory of {len(self._report.engines)} engines"
         uid = f"u{crc32(repr(bars).encode()):08x}"
-        return Bars(bars, FILLS, self._most(), uid).draw(title, self._memory.advice)
+        return Bars(bars, FILLS, self._most(), uid).draw(title, self._report.advice)
 
     def _groups(self, most: int) -> Iterator[tuple[str, list[float], float, float]]:
         """Yield engines in at most so many rows: label, means of the parts, free and total."""
-        for ranks in grouped(range(len(self._memory.engines)), most):
-            engines = [self._memory.engines[r] for r in ranks]
+        for ranks in grouped(range(len(self._report.engines)), most):
+            engines = [self._report.engines[r] for r in ranks]
             means = [sum(e[k] for e in engines) / len(engines) for k in range(1, 7)]
             yield numbers(ranks), means[:4], means[4], means[5]
 
     def _most(self) -> float:
-        return max((sum(e[1:5]) for e in self._memory.engines), default=1) or 1
+        return max((sum(e[1:5]) for e in self._report.engines), default=1) or 1
 
     def _engine_rows(self, most: int) -> Iterator[tuple[tuple[str, ...], str]]:
         for label, parts, free, total in self._groups(most):
@@ -97,7 +90,7 @@ class MemoryReport:
 
     def _array_rows(self, most: int) -> Iterator[tuple[str, ...]]:
         held = [
-            h for h in self._memory.arrays if not self._only or self._only & {*h.names, *h.views}
+            h for h in self._report.arrays if not self._only or self._only & {*h.names, *h.views}
         ]
         for h in held[:most]:
             views = [f"{name} (view)" for name in h.views]
@@ -108,7 +101,7 @@ class MemoryReport:
                 shorten(h.layout, 40),
                 size_text(h.total),
                 size_text(max(h.bytes, default=0)),
-                shorten(", ".join(h.holders) or ("" if h.named else "not found"), 30),
+                shorten(", ".join(h.referrers) or ("" if h.named else "not found"), 30),
                 shorten(h.line, 44),
             )
         if rest := held[most:]:
@@ -116,7 +109,7 @@ class MemoryReport:
             yield (f"and {len(rest):,} more", "", "", "", total, "", "", "")
 
     def _notes(self) -> list[str]:
-        here = self._memory.here
+        here = self._report.here
         size = size_text(sum(h.notebook for h in here))
         inside = [f"in the notebook, below the cutoff: {len(here)} arrays, {size}"] if here else []
-        return [*inside, self._memory.advice]
+        return [*inside, self._report.advice]

@@ -108,10 +108,10 @@ def engine_table(report: Any, most: int, text: bool) -> list[tuple[str, ...]]:
     known = any(row.culprit is not None for row in found)
     sums, drawn = ["sum"] * text, [""] * text
     head = ("engine", *CLASSES, *sums, "accounted", *["waiting mostly for"] * known, *drawn)
-    return [head, *(_cells(row, known, text) for row in found)]
+    return [head, *(_entries(row, known, text) for row in found)]
 
 
-def _cells(row: Row, known: bool, text: bool) -> tuple[str, ...]:
+def _entries(row: Row, known: bool, text: bool) -> tuple[str, ...]:
     classes = (
         f"{milli(ns)} {100 * share:{5 * text}.1f} %"
         for ns, share in zip(row.spent, row.shares, strict=True)

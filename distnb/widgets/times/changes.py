@@ -8,6 +8,7 @@ from typing import Any
 from distnb.measure.advice import duration
 from distnb.measure.comparison import Change, Comparison, OpChange
 from distnb.widgets.drawing.page import fitting, table_html
+from distnb.widgets.drawing.showing import Showing
 from distnb.widgets.drawing.text import aligned, shorten, size_text
 
 __all__ = ["TimeComparison"]
@@ -17,28 +18,11 @@ OP_HEAD = ("op", "line", "calls", "before", "after", "change", "sent")
 OPS = 12
 
 
-class TimeComparison:
+class TimeComparison(Showing):
     """A comparison that shows itself; it has the attributes of its :class:`Comparison`."""
 
-    def __init__(self, comparison: Comparison) -> None:
-        self._comparison = comparison
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._comparison, name)
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *dir(self._comparison)} - {"_comparison"})
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, TimeComparison) and self._comparison == other._comparison
-
-    def __hash__(self) -> int:
-        return hash(self._comparison)
-
     def __repr__(self) -> str:
-        found = self._comparison
+        found = self._report
         lines = [finding(found), *aligned([HEAD, *_numbers(found)], left=[0])]
         if found.ops:
             lines += ["", *aligned([OP_HEAD, *_ops(found, OPS, 40)], left=[0, 1])]
@@ -46,7 +30,7 @@ class TimeComparison:
 
     def _repr_html_(self) -> str:
         """Return the same as one HTML element of at most 10 kB."""
-        return fitting(_page(self._comparison, *m) for m in ((OPS, 40), (8, 40), (6, 24), (2, 24)))
+        return fitting(_page(self._report, *m) for m in ((OPS, 40), (8, 40), (6, 24), (2, 24)))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
@@ -106,7 +90,7 @@ def _ops(found: Comparison, most: int, width: int) -> list[tuple[str, ...]]:
 
 
 def _op_row(change: OpChange, width: int) -> tuple[str, ...]:
-    """Return the cells of one operation; what is the same before and after is said once."""
+    """Return the entries of one operation; what is the same before and after is said once."""
     sent = [size_text(n) if n else "0" for n in change.bytes]
     return (
         shorten(change.op, 24),

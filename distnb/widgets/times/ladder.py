@@ -58,7 +58,7 @@ def split(report: Any) -> str:
     if report.memory_rate is not None:
         words += f"; computing touches {report.memory_rate / 1e9:.1f} GB/s on each engine"
     if report.memory_speed is not None:
-        words += f", {100 * report.memory_speed:.0f} % of the speed of copying"
+        words += f", {100 * report.memory_speed:.0f} % of the memory bandwidth"
     return words
 
 

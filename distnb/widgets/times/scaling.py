@@ -11,6 +11,7 @@ from distnb.measure.events import CLASSES
 from distnb.widgets.drawing.bars import Bars, Fill, draw, stacked
 from distnb.widgets.drawing.markup import brief, element, svg
 from distnb.widgets.drawing.page import fitting, table_html
+from distnb.widgets.drawing.showing import Showing
 from distnb.widgets.drawing.text import aligned, shorten
 from distnb.widgets.times.account import STYLES
 
@@ -27,27 +28,16 @@ def _fills() -> tuple[Fill, ...]:
     return Fill(*kept), Fill(*computing), *STYLES[1:]
 
 
-class ScalingReport:
+class ScalingReport(Showing):
     """Runs on several numbers of engines; all of ``scaling.Scaling`` is there.
 
     ``report.plot()`` draws them with matplotlib.
     """
 
-    def __init__(self, scaling: Any) -> None:
-        self._scaling = scaling
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._scaling, name)
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *dir(self._scaling)} - {"_scaling"})
-
     @property
     def finding(self) -> str:
         """What takes most from the efficiency on the most engines, in a sentence."""
-        found, efficiency = self._scaling, self._scaling.efficiency[-1]
+        found, efficiency = self._report, self._report.efficiency[-1]
         head = f"on {found.engines[-1]} engines {found.speedup[-1]:.2f} times as fast as on "
         head += f"{found.engines[0]}, efficiency {100 * efficiency:.0f} %"
         losses = found.losses[-1]
@@ -57,7 +47,7 @@ class ScalingReport:
         return f"{head}; most is lost by {_LOSSES[worst]} ({100 * losses[worst]:.0f} %)"
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
-        found = self._scaling
+        found = self._report
         for run, fast, share, lost in zip(
             found.runs, found.speedup, found.efficiency, found.losses, strict=True
         ):
@@ -71,7 +61,7 @@ class ScalingReport:
             )
 
     def _bars(self) -> list[tuple[str, tuple[float, ...]]]:
-        found = self._scaling
+        found = self._report
         pairs = zip(found.engines, found.efficiency, found.losses, strict=True)
         return [(str(n), (share, *lost)) for n, share, lost in pairs]
 
@@ -89,7 +79,7 @@ class ScalingReport:
 
     def _factors(self) -> list[tuple[str, ...]]:
         """Return the table of factors: the rungs of the ladder, and how computing scales."""
-        found = self._scaling
+        found = self._report
         rows = [*found.rungs, ("computing as on the fewest", found.computing)]
         head = ("factors", *(f"{n} engine{'s' * (n != 1)}" for n in found.engines))
         return [head, *((name, *(f"{x:.3f}" for x in values)) for name, values in rows)]
@@ -102,15 +92,13 @@ class ScalingReport:
         return head, rows
 
     def _page(self) -> str:
-        title = (
-            f"Efficiency, and what is lost: {', '.join(map(str, self._scaling.engines))} engines"
-        )
+        title = f"Efficiency, and what is lost: {', '.join(map(str, self._report.engines))} engines"
         uid = crc32(repr(self._bars()).encode())
         bars = Bars(self._bars(), _fills(), self._whole(), f"s{uid:08x}").draw(title, self.finding)
         note = "efficiency and losses are shares of the time of all engines; they add up to 100 %"
         return (
             '<div><div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">'
-            f"{_curve(self._scaling, self.finding)}{bars}</div>"
+            f"{_curve(self._report, self.finding)}{bars}</div>"
             f"{table_html(_HEAD, self._rows())}<p><small>{note}</small></p>"
             f"{table_html(*self._table())}"
             f"<p>{escape(shorten(self.finding, 300))}</p></div>"
@@ -123,10 +111,10 @@ class ScalingReport:
         if axes is None:
             _, axes = pyplot.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
         left, right = axes
-        engines = self._scaling.engines
+        engines = self._report.engines
         ideal = [n / engines[0] for n in engines]
         left.plot(engines, ideal, "--", color="0.5", label="ideal")
-        left.plot(engines, self._scaling.speedup, "o-", color="#0072B2", label="speed-up")
+        left.plot(engines, self._report.speedup, "o-", color="#0072B2", label="speed-up")
         left.set(xlabel="engines", ylabel="speed-up", xticks=engines, ylim=(0, None))
         left.legend(frameon=False)
         _draw_losses(right, self._bars())

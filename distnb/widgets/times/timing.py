@@ -10,6 +10,7 @@ from typing import Any
 from distnb.measure.events import Report
 from distnb.widgets.drawing import matrices
 from distnb.widgets.drawing.page import standalone
+from distnb.widgets.drawing.showing import Showing
 from distnb.widgets.times import ladder
 from distnb.widgets.times.account import BARS, draw, rows
 from distnb.widgets.times.changes import TimeComparison
@@ -19,29 +20,12 @@ from distnb.widgets.times.trace import trace
 __all__ = ["TimeReport"]
 
 
-class TimeReport:
+class TimeReport(Showing):
     """A report that shows itself; every attribute of a ``Report`` is there.
 
     ``report.plot()`` draws its bars with matplotlib; ``to_html``, ``to_png`` and ``to_json`` return
     it as a page, a picture and a trace for Perfetto, and write these to a file if told where.
     """
-
-    def __init__(self, report: Report) -> None:
-        self._report = report
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # IPython asks for many; and copying, before there is a report
-            raise AttributeError(name)
-        return getattr(self._report, name)
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *dir(self._report)} - {"_report"})
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, TimeReport) and self._report == other._report
-
-    def __hash__(self) -> int:
-        return hash(self._report)
 
     def __repr__(self) -> str:
         return text_of(self._report)
@@ -57,11 +41,11 @@ class TimeReport:
     def to_html(self, path: str | Path | None = None) -> str:
         """Return a page of its own, with all operations; write it to ``path`` if given."""
         page = page_of(self._report, BARS, 64, 400, 100, 16, 32)
-        return _kept(standalone(head_of(self._report), page), path)
+        return _saved(standalone(head_of(self._report), page), path)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the trace of the steps in Chrome's event format; ui.perfetto.dev opens it."""
-        return _kept(json.dumps(trace(self._report)), path)
+        return _saved(json.dumps(trace(self._report)), path)
 
     def to_png(self, path: str | Path | None = None, dpi: int = 120) -> bytes:
         """Return a picture of bars, ladder and matrices; write it to ``path`` if given."""
@@ -100,7 +84,7 @@ class TimeReport:
         return ax
 
 
-def _kept(text: str, path: str | Path | None) -> str:
+def _saved(text: str, path: str | Path | None) -> str:
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text

@@ -1,6 +1,6 @@
 """An axis divided among owners: everything goes to its owner, once, and both ends agree on it."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from distnb.geometry.overlaps import (
@@ -12,6 +12,7 @@ from distnb.geometry.overlaps import (
 from distnb.geometry.slices import total
 from distnb.geometry.views import AxisMap
 from distnb.testing import axis_kinds, indices_of
+from tests.tiers import examples
 
 
 @st.composite
@@ -37,9 +38,9 @@ def seen_by(m, c):
     return Along(m, c, m.owned(c) if c >= 0 else ())
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.data(), several(2))
-def test_shares_cover_sections_each_with_its_owner(data, both):
+def test_overlaps_cover_sections_each_with_its_owner(data, both):
     mine, other = both
     sections = mine.owned(data.draw(st.integers(0, mine.p - 1)))
     found = divide(sections, seen_by(other, data.draw(st.integers(-1, other.p - 1))))
@@ -53,7 +54,7 @@ def test_shares_cover_sections_each_with_its_owner(data, both):
         assert places == [total(parts[:i]) for i in range(len(parts))]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(several(2))
 def test_sender_and_receiver_find_the_same_sections(both):
     """What c needs of what d has: found by dividing either, whoever looks."""
@@ -73,7 +74,7 @@ def test_an_axis_that_is_not_split_has_no_owner(one):
     ]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.data(), several(4))
 def test_strips_lie_within_one_share_of_each_operand(data, maps):
     mine, *others = maps
@@ -81,11 +82,11 @@ def test_strips_lie_within_one_share_of_each_operand(data, maps):
     others.append(others[0])
     operands = [seen_by(m, 0) for m in others]
     found = split(sections, operands)
-    covered = [i for s in found.strips for i in indices_of([s.section])]
+    covered = [i for s in found.intervals for i in indices_of([s.section])]
     assert sorted(covered) == sorted(indices_of(sections))
-    for section, shares in found.strips:
-        assert all(set(indices_of([section])) <= set(indices_of([x.section])) for x in shares)
+    for section, overlaps in found.intervals:
+        assert all(set(indices_of([section])) <= set(indices_of([x.section])) for x in overlaps)
     for j, operand in enumerate(operands):
-        shares = divide(sections, operand)
-        assert {s.shares[j] for s in found.strips} == set(shares)
-        assert found.lengths[j] == {c: total(parts) for c, parts in by_coord(shares)}
+        overlaps = divide(sections, operand)
+        assert {s.overlaps[j] for s in found.intervals} == set(overlaps)
+        assert found.lengths[j] == {c: total(parts) for c, parts in by_coord(overlaps)}

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from distnb.client.session.budget import Budget
+from distnb.client.batching.budget import Budget
 from distnb.geometry.layout import Ints, Layout
 
 __all__ = ["Entry", "HandleTable"]

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from distnb.client.session.connection import Outcome
-from distnb.client.session.failures import exception_of
-from distnb.client.session.handle_table import HandleTable
+from distnb.client.batching.connection import Outcome
+from distnb.client.batching.failures import exception_of
+from distnb.client.batching.handle_table import HandleTable
 from distnb.wire.protocol import Command, title
 
 __all__ = ["MISSING", "Replies"]

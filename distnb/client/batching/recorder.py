@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from distnb.client.session.deferred import Deferred
+from distnb.client.batching.deferred import Deferred
 from distnb.common.config import config
 from distnb.common.interrupts import deferred_interrupts
 from distnb.wire.protocol import Command, Create, Free

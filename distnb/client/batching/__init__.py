@@ -1,0 +1,5 @@
+"""Batches to the engines and what comes back: recorded, on their way, replied to, failed.
+
+Nothing about operations belongs here. ``client.session`` puts it together; rooms after that may
+import what they need of it.
+"""

@@ -1,0 +1,102 @@
+"""Which tests run when: `make quick`, `make test`, `make test-all`, each with all of the one before.
+
+A test is in the tier that ``pytest.mark.tier`` names, on itself or on its module. By default it is
+*quick* in ``tests/unit`` if it does not use the fixture ``session``, and *test* elsewhere. Two marks
+make *test* smaller than *test-all*:
+
+- ``cases(n)``: of a function's parameters only so many, evenly chosen;
+- ``ways(...)``: the contract runs on three engines in this process, and what uses MPI runs on MPICH;
+  a test runs in other ways where something can differ there, and these are named.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from distnb.client.transport.mpiexec import find_mpiexec, mpi_family
+
+TIERS = ("quick", "test", "test-all")
+TIER = os.environ.get("DISTNB_TEST_TIER", "test-all")
+
+#: Share of the random examples, and of the sizes of tables.
+SCALE = float(os.environ.get("DISTNB_TEST_EXAMPLES", "1"))
+
+#: The ways in which tests can run beside three engines in this process, and what each is.
+WAYS = {
+    "one": "one engine: nobody to send to",
+    "four": "four engines: grids of two dimensions",
+    "cutoff": "small arrays are in the notebook, as users have it",
+    "unfused": "every operation runs by itself",
+    "compiled": "whatever can be compiled is, at once",
+    "spmd": "every rank of mpiexec runs the notebook's code, and is an engine",
+    "started": "engines that distnb starts: other processes, sockets",
+    "connected": "engines of a running ipyparallel cluster",
+    "openmpi": "Open MPI in place of MPICH",
+}
+
+#: What a part of a session's word says of the way.
+_OF_SESSION = {"start": "started", "connect": "connected", "1": "one", "4": "four"}
+
+ROOT = Path(__file__).resolve().parents[1]
+_UNIT, _CONTRACT = ROOT / "tests" / "unit", ROOT / "tests" / "contract"
+
+
+def examples(n):
+    """Return hypothesis settings for about ``n`` examples."""
+    return settings(max_examples=max(2, round(n * SCALE)))
+
+
+def some(items, n):
+    """Return a list of all items, in *test* of so many, evenly chosen."""
+    items = list(items)
+    if TIER == "test-all" or n >= len(items):
+        return items
+    return [items[k * len(items) // n] for k in range(n)]
+
+
+def chosen(items):
+    """Return those of some tests that run in this tier."""
+    if TIER == "test-all":
+        return items
+    found = [x for x in items if TIERS.index(tier_of(x)) <= TIERS.index(TIER)]
+    on_open_mpi = mpi_family(find_mpiexec()) == "openmpi"
+    return _some_cases([x for x in found if _ways_of(x, on_open_mpi) <= _marked(x)])
+
+
+def tier_of(item):
+    """Return the first tier in which a test runs."""
+    mark = item.get_closest_marker("tier")
+    if mark:
+        return TIERS[TIERS.index(*mark.args)]
+    quick = _UNIT in item.path.parents and "session" not in item.fixturenames
+    return "quick" if quick else "test"
+
+
+def _ways_of(item, on_open_mpi):
+    """Return the ways in which a test would run here."""
+    if _CONTRACT not in item.path.parents:  # these were chosen by who runs them
+        return {"openmpi"} if on_open_mpi else set()
+    word = item.callspec.params.get("session", "") if hasattr(item, "callspec") else ""
+    return {_OF_SESSION.get(part, part) for part in word.split(":")} & WAYS.keys()
+
+
+def _marked(item):
+    marked = {way for mark in item.iter_markers("ways") for way in mark.args}
+    if wrong := marked - WAYS.keys():
+        raise pytest.UsageError(f"{item.nodeid}: ways: got {wrong}, expected some of {[*WAYS]}")
+    return marked
+
+
+def _some_cases(items):
+    """Thin the parameters of functions that are marked ``cases(n)``."""
+    groups = {}
+    for item in items:
+        mark = item.get_closest_marker("cases")
+        key = (item.path, item.originalname) if mark else item
+        groups.setdefault(key, (mark, []))[1].append(item)
+    keep = {
+        x for mark, group in groups.values() for x in some(group, *(mark.args if mark else [1]))
+    }
+    return [item for item in items if item in keep]
