@@ -201,7 +201,6 @@ from distnb.client.record.creation import (
     empty,
     empty_like,
     eye,
-    from_parts,
     fromfunction,
     full,
     full_like,
@@ -213,6 +212,7 @@ from distnb.client.record.creation import (
     zeros,
     zeros_like,
 )
+from distnb.client.record.parts import from_parts
 from distnb.client.select.coordinates import ix_, ravel_multi_index, unravel_index
 from distnb.client.select.counting import bincount
 from distnb.client.select.ordering import argpartition, argsort, lexsort, partition, topk
@@ -323,4 +323,4 @@ from distnb.client.stats.sets import (
 )
 from distnb.client.stats.statistics import average, corrcoef, cov
 
-__all__ = [name for name in globals() if not name.startswith("_")]
+__all__ = [name for name in dir() if not name.startswith("_")]

@@ -58,7 +58,7 @@ ORDER: dict[str, str] = {
     "distnb.client.session": "journal windows observing progress session bases current",
     "distnb.client.record": """
         arguments array indexing host_arrays operation_cache operations eager placement reducing
-        namespace gather_scatter advanced_indexing creation
+        namespace gather_scatter advanced_indexing creation parts
     """,
     "distnb.client.array": """
         prefetch reading migration printing distarray array_api
