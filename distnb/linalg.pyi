@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.array.distarray import DistArray
 from distnb.client.linalg import contractions
-from distnb.client.record.arguments import Axis, NoValue
+from distnb.client.record.arguments import Axes, NoValue
 
 def cholesky(a: ArrayLike, /, *, upper: bool = False) -> DistArray:
     """Return the Cholesky factor of a positive definite matrix, as ``numpy.linalg.cholesky``."""
@@ -72,7 +72,7 @@ def multi_dot(arrays: Sequence[Any], *, out: DistArray | None = None) -> DistArr
     """Multiply several matrices in the order that needs the fewest multiplications."""
 
 def norm(
-    x: ArrayLike, ord: float | str | None = None, axis: Axis = None, keepdims: bool = False
+    x: ArrayLike, ord: float | str | None = None, axis: Axes = None, keepdims: bool = False
 ) -> DistArray:
     """Return a norm of matrices or vectors, as ``numpy.linalg.norm``."""
 
@@ -121,6 +121,6 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> DistArray:
     """Sum the products of (the conjugate of) vectors along an axis."""
 
 def vector_norm(
-    x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: float | str | None = 2
+    x: ArrayLike, /, *, axis: Axes = None, keepdims: bool = False, ord: float | str | None = 2
 ) -> DistArray:
     """Return a norm of vectors along axes (None: of all elements)."""
