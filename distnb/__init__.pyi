@@ -31,12 +31,12 @@ from distnb.client.array.array_api import finfo as finfo
 from distnb.client.array.distarray import DistArray as DistArray
 from distnb.client.linalg.contractions import SummedAxes
 from distnb.client.math.mapping import vectorize as vectorize
-from distnb.client.record.arguments import Axis, Dist, Grid, Nested, NoValue, Number, Shape
+from distnb.client.record.arguments import Axes, Dist, Grid, Nested, NoValue, Number, Shape
 from distnb.client.record.eager import Out
 from distnb.client.record.placement import Placement as Placement
 from distnb.client.reports.profiling import Profile
 from distnb.client.session.session import Session as Session
-from distnb.client.shape.repeating import Grids
+from distnb.client.shape.grids import Grids
 from distnb.client.stats.histograms import Bins, Range
 from distnb.client.stats.sets import UniqueAll, UniqueCounts, UniqueInverse
 from distnb.common.config import Config as Config
@@ -180,7 +180,7 @@ add: _Binary
 
 def all(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
     *,
@@ -199,7 +199,7 @@ def allclose(
 
 def amax(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
     initial: Number | NoValue | None = None,
@@ -209,7 +209,7 @@ def amax(
 
 def amin(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
     initial: Number | NoValue | None = None,
@@ -222,7 +222,7 @@ def angle(z: ArrayLike, deg: builtins.bool = False) -> DistArray:
 
 def any(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
     *,
@@ -277,7 +277,7 @@ arctanh: _Unary
 
 def argmax(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: DistArray | None = None,
     *,
     keepdims: builtins.bool | NoValue = False,
@@ -286,7 +286,7 @@ def argmax(
 
 def argmin(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: DistArray | None = None,
     *,
     keepdims: builtins.bool | NoValue = False,
@@ -405,7 +405,7 @@ def atleast_3d(*arys: ArrayLike) -> Any:
 
 def average(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     weights: ArrayLike | None = None,
     returned: builtins.bool = False,
     *,
@@ -556,7 +556,7 @@ cos: _Unary
 cosh: _Unary
 """Hyperbolic cosine, element-wise."""
 
-def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: builtins.bool = False) -> DistArray:
+def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: builtins.bool = False) -> DistArray:
     """Count the elements that are not zero."""
 
 def cov(
@@ -731,7 +731,7 @@ exp: _Unary
 exp2: _Unary
 """Calculate `2**p` for all `p` in the input array."""
 
-def expand_dims(a: ArrayLike, axis: Axis = 0) -> DistArray:
+def expand_dims(a: ArrayLike, axis: Axes = 0) -> DistArray:
     """Return a view with new axes of length 1."""
 
 expm1: _Unary
@@ -765,7 +765,7 @@ def fix(x: ArrayLike, out: DistArray | None = None) -> DistArray:
 def flatnonzero(a: ArrayLike) -> DistArray:
     """Return the C-order positions of the elements that are not zero, as ``numpy.flatnonzero``."""
 
-def flip(m: ArrayLike, axis: Axis = None) -> DistArray:
+def flip(m: ArrayLike, axis: Axes = None) -> DistArray:
     """Return a view with the elements along axes in reverse order."""
 
 def fliplr(m: ArrayLike) -> DistArray:
@@ -856,7 +856,7 @@ def geomspace(
 ) -> DistArray:
     """Make a geometric progression, as ``numpy.geomspace``; see :func:`distnb.logspace`."""
 
-def gradient(f: ArrayLike, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> Any:
+def gradient(f: ArrayLike, *varargs: ArrayLike, axis: Axes = None, edge_order: int = 1) -> Any:
     """Return derivatives along axes by second-order differences, as ``numpy.gradient``."""
 
 greater: _Binary
@@ -1111,7 +1111,7 @@ def logspace(
 def map(
     function: Callable[..., Any],
     /,
-    *arrays: Any,
+    *arrays: ArrayLike,
     dtype: DTypeLike | tuple[DTypeLike, ...] | None = None,
     **constants: Any,
 ) -> Any:
@@ -1128,7 +1128,7 @@ def matvec(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Dis
 
 def max(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
     initial: Number | NoValue | None = None,
@@ -1141,7 +1141,7 @@ maximum: _Binary
 
 def mean(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
@@ -1152,7 +1152,7 @@ def mean(
 
 def median(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: DistArray | None = None,
     overwrite_input: builtins.bool = False,
     keepdims: builtins.bool | NoValue = False,
@@ -1166,7 +1166,7 @@ def meshgrid(
 
 def min(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
     initial: Number | NoValue | None = None,
@@ -1200,7 +1200,7 @@ def nan_to_num(
 
 def nanargmax(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: DistArray | None = None,
     *,
     keepdims: builtins.bool | NoValue = ...,
@@ -1209,7 +1209,7 @@ def nanargmax(
 
 def nanargmin(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: DistArray | None = None,
     *,
     keepdims: builtins.bool | NoValue = ...,
@@ -1234,7 +1234,7 @@ def nancumsum(
 
 def nanmax(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = ...,
     initial: Number | NoValue = ...,
@@ -1244,7 +1244,7 @@ def nanmax(
 
 def nanmean(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = ...,
@@ -1255,7 +1255,7 @@ def nanmean(
 
 def nanmedian(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: DistArray | None = None,
     overwrite_input: builtins.bool = False,
     keepdims: builtins.bool | NoValue = False,
@@ -1264,7 +1264,7 @@ def nanmedian(
 
 def nanmin(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = ...,
     initial: Number | NoValue = ...,
@@ -1275,7 +1275,7 @@ def nanmin(
 def nanpercentile(
     a: ArrayLike,
     q: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: DistArray | None = None,
     overwrite_input: builtins.bool = False,
     method: str = "linear",
@@ -1287,7 +1287,7 @@ def nanpercentile(
 
 def nanprod(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = ...,
@@ -1299,7 +1299,7 @@ def nanprod(
 def nanquantile(
     a: ArrayLike,
     q: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: DistArray | None = None,
     overwrite_input: builtins.bool = False,
     method: str = "linear",
@@ -1311,7 +1311,7 @@ def nanquantile(
 
 def nanstd(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
     ddof: float = 0,
@@ -1325,7 +1325,7 @@ def nanstd(
 
 def nansum(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = ...,
@@ -1336,7 +1336,7 @@ def nansum(
 
 def nanvar(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
     ddof: float = 0,
@@ -1403,7 +1403,7 @@ def partition(
 def percentile(
     a: ArrayLike,
     q: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: DistArray | None = None,
     overwrite_input: builtins.bool = False,
     method: str = "linear",
@@ -1470,7 +1470,7 @@ power: _Binary
 
 def prod(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
@@ -1484,7 +1484,7 @@ def profile(session: Session | None = None) -> Profile:
 
 def ptp(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
 ) -> DistArray:
@@ -1504,7 +1504,7 @@ def putmask(a: DistArray, /, mask: ArrayLike, values: ArrayLike) -> None:
 def quantile(
     a: ArrayLike,
     q: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: DistArray | None = None,
     overwrite_input: builtins.bool = False,
     method: str = "linear",
@@ -1650,7 +1650,7 @@ sqrt: _Unary
 square: _Unary
 """Return the element-wise square of the input."""
 
-def squeeze(a: ArrayLike, axis: Axis = None) -> DistArray:
+def squeeze(a: ArrayLike, axis: Axes = None) -> DistArray:
     """Return a view without axes of length 1."""
 
 def stack(
@@ -1669,7 +1669,7 @@ def start(n: int | None = None) -> Session:
 
 def std(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
     ddof: float = 0,
@@ -1689,7 +1689,7 @@ subtract: _Binary
 
 def sum(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
@@ -1742,7 +1742,7 @@ def trace(
 ) -> DistArray:
     """Sum diagonals, as ``numpy.trace``."""
 
-def transpose(a: ArrayLike, axes: Axis = None) -> DistArray:
+def transpose(a: ArrayLike, axes: Axes = None) -> DistArray:
     """Return a view with its axes in another order."""
 
 def trapezoid(
@@ -1771,7 +1771,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DistArray, .
 def tril_indices_from(arr: DistArray, k: int = 0) -> tuple[DistArray, ...]:
     """Return the indices of the lower triangle of an array, as ``numpy.tril_indices_from``."""
 
-def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> DistArray:
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> DistArray:
     """Return a view without zeros at the ends of axes, as ``numpy.trim_zeros``."""
 
 def triu(m: ArrayLike, k: int = 0) -> DistArray:
@@ -1835,7 +1835,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: builtins.bool = False
 
 def var(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
     ddof: float = 0,

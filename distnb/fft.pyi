@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.array.distarray import DistArray
-from distnb.client.record.arguments import Axis, Dist
+from distnb.client.record.arguments import Axes, Dist
 from distnb.client.session.session import Session
 
 def fft(
@@ -48,7 +48,7 @@ def fftn(
 ) -> DistArray:
     """Return the transform along several axes, as ``numpy.fft.fftn``."""
 
-def fftshift(x: ArrayLike, axes: Axis = None) -> DistArray:
+def fftshift(x: ArrayLike, axes: Axes = None) -> DistArray:
     """Move frequency zero to the middle, as ``numpy.fft.fftshift``; the result lies as ``x``."""
 
 def hfft(
@@ -87,7 +87,7 @@ def ifftn(
 ) -> DistArray:
     """Return the inverse transform along several axes, as ``numpy.fft.ifftn``."""
 
-def ifftshift(x: ArrayLike, axes: Axis = None) -> DistArray:
+def ifftshift(x: ArrayLike, axes: Axes = None) -> DistArray:
     """Undo :func:`fftshift`, as ``numpy.fft.ifftshift``."""
 
 def ihfft(

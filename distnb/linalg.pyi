@@ -3,19 +3,19 @@
 # Made by tools/make_stub.py from the functions themselves.
 
 from collections.abc import Sequence
-from typing import Any, Literal, SupportsIndex
+from typing import Any, SupportsIndex
 
 from numpy.linalg import LinAlgError as LinAlgError
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.array.distarray import DistArray
 from distnb.client.linalg import contractions
-from distnb.client.record.arguments import Axis, NoValue
+from distnb.client.record.arguments import Axes, NoValue
 
 def cholesky(a: ArrayLike, /, *, upper: bool = False) -> DistArray:
     """Return the Cholesky factor of a positive definite matrix, as ``numpy.linalg.cholesky``."""
 
-def cond(x: ArrayLike, p: Literal["fro", "nuc"] | float | None = None) -> DistArray:
+def cond(x: ArrayLike, p: float | str | None = None) -> DistArray:
     """Return the condition number, as ``numpy.linalg.cond``; infinite where it cannot be known."""
 
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> DistArray:
@@ -72,7 +72,7 @@ def multi_dot(arrays: Sequence[Any], *, out: DistArray | None = None) -> DistArr
     """Multiply several matrices in the order that needs the fewest multiplications."""
 
 def norm(
-    x: ArrayLike, ord: float | str | None = None, axis: Axis = None, keepdims: bool = False
+    x: ArrayLike, ord: float | str | None = None, axis: Axes = None, keepdims: bool = False
 ) -> DistArray:
     """Return a norm of matrices or vectors, as ``numpy.linalg.norm``."""
 
@@ -121,6 +121,6 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> DistArray:
     """Sum the products of (the conjugate of) vectors along an axis."""
 
 def vector_norm(
-    x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: float | str | None = 2
+    x: ArrayLike, /, *, axis: Axes = None, keepdims: bool = False, ord: float | str | None = 2
 ) -> DistArray:
     """Return a norm of vectors along axes (None: of all elements)."""

@@ -201,7 +201,6 @@ from distnb.client.record.creation import (
     empty,
     empty_like,
     eye,
-    from_parts,
     fromfunction,
     full,
     full_like,
@@ -213,6 +212,7 @@ from distnb.client.record.creation import (
     zeros,
     zeros_like,
 )
+from distnb.client.record.parts import from_parts
 from distnb.client.select.coordinates import ix_, ravel_multi_index, unravel_index
 from distnb.client.select.counting import bincount
 from distnb.client.select.ordering import argpartition, argsort, lexsort, partition, topk
@@ -230,36 +230,20 @@ from distnb.client.select.taking import (
     take,
     take_along_axis,
 )
+from distnb.client.shape.grids import meshgrid, mgrid, ogrid
 from distnb.client.shape.joining import (
     append,
-    array_split,
     block,
     column_stack,
     concat,
     concatenate,
-    dsplit,
     dstack,
-    hsplit,
     hstack,
-    roll,
-    rollaxis,
     row_stack,
-    split,
     stack,
-    unstack,
-    vsplit,
     vstack,
 )
-from distnb.client.shape.repeating import (
-    fliplr,
-    flipud,
-    meshgrid,
-    mgrid,
-    ogrid,
-    repeat,
-    rot90,
-    tile,
-)
+from distnb.client.shape.repeating import repeat, tile
 from distnb.client.shape.reshaping import (
     atleast_1d,
     atleast_2d,
@@ -269,6 +253,8 @@ from distnb.client.shape.reshaping import (
     reshape,
     resize,
 )
+from distnb.client.shape.splitting import array_split, dsplit, hsplit, split, unstack, vsplit
+from distnb.client.shape.turning import fliplr, flipud, roll, rollaxis, rot90
 from distnb.client.shape.viewing import (
     broadcast_arrays,
     broadcast_to,
@@ -337,4 +323,4 @@ from distnb.client.stats.sets import (
 )
 from distnb.client.stats.statistics import average, corrcoef, cov
 
-__all__ = [name for name in globals() if not name.startswith("_")]
+__all__ = [name for name in dir() if not name.startswith("_")]

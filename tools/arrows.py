@@ -58,12 +58,12 @@ ORDER: dict[str, str] = {
     "distnb.client.session": "journal windows observing progress session bases current",
     "distnb.client.record": """
         arguments array indexing host_arrays operation_cache operations eager placement reducing
-        namespace gather_scatter advanced_indexing creation
+        namespace gather_scatter advanced_indexing creation parts
     """,
     "distnb.client.array": """
         prefetch reading migration printing distarray array_api
     """,
-    "distnb.client.shape": "viewing reshaping joining repeating",
+    "distnb.client.shape": "viewing reshaping joining splitting repeating turning grids",
     "distnb.client.select": "taking placing coordinates sorting ordering searching counting",
     "distnb.client.math": """
         ufuncs reductions scans differences composed along_axis pickling mapping padding

@@ -23,17 +23,11 @@ from distnb.client.math.reductions import any_, mean, std, var
 from distnb.client.math.scans import accumulate, cumprod, cumsum, outer, reduceat
 from distnb.client.math.ufuncs import clip, round_
 from distnb.client.record.advanced_indexing import get_advanced, is_advanced, put_advanced
-from distnb.client.record.arguments import Axis, Dist, Grid, Number, Shape, Subscript
+from distnb.client.record.arguments import Axes, Dist, Grid, Number, Shape, Subscript
 from distnb.client.record.array import Array, numeric
 from distnb.client.record.indexing import index_view, one_axis, some_axes
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
-from distnb.client.record.operations import (
-    arithmetic,
-    assign,
-    copied,
-    elementwise,
-    understood,
-)
+from distnb.client.record.operations import arithmetic, assign, copied, elementwise, understood
 from distnb.client.record.placement import Placement, layout_for, stay
 from distnb.client.record.reducing import reduce, reduce_options
 from distnb.client.select.ordering import argpartition, argsort, partition
@@ -235,7 +229,7 @@ class DistArray(Array):
             raise ValueError(explain("array", f"{self.ndim} axes", "at least 2", "add an axis"))
         return self.swapaxes(-1, -2)
 
-    def transpose(self, *axes: Axis) -> DistArray:
+    def transpose(self, *axes: Axes) -> DistArray:
         """Return a view with its axes in another order."""
         order = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple | list) else axes
         if not order or order[0] is None:
@@ -254,7 +248,7 @@ class DistArray(Array):
         order[i], order[j] = order[j], order[i]
         return self.alias(self.dview.transpose(order))
 
-    def squeeze(self, axis: Axis = None) -> DistArray:
+    def squeeze(self, axis: Axes = None) -> DistArray:
         """Return a view without axes of length 1."""
         axes = (
             [d for d, n in enumerate(self.shape) if n == 1]
@@ -421,7 +415,7 @@ class DistArray(Array):
 
     def sum(
         self,
-        axis: Axis = None,
+        axis: Axes = None,
         dtype: DTypeLike | None = None,
         out: Array | None = None,
         keepdims: bool = False,
@@ -433,7 +427,7 @@ class DistArray(Array):
 
     def prod(
         self,
-        axis: Axis = None,
+        axis: Axes = None,
         dtype: DTypeLike | None = None,
         out: Array | None = None,
         keepdims: bool = False,
@@ -445,7 +439,7 @@ class DistArray(Array):
 
     def min(
         self,
-        axis: Axis = None,
+        axis: Axes = None,
         out: Array | None = None,
         keepdims: bool = False,
         initial: Number | None = None,
@@ -456,7 +450,7 @@ class DistArray(Array):
 
     def max(
         self,
-        axis: Axis = None,
+        axis: Axes = None,
         out: Array | None = None,
         keepdims: bool = False,
         initial: Number | None = None,
@@ -467,7 +461,7 @@ class DistArray(Array):
 
     def any(
         self,
-        axis: Axis = None,
+        axis: Axes = None,
         out: Array | None = None,
         keepdims: bool = False,
         where: ArrayLike = True,
@@ -477,7 +471,7 @@ class DistArray(Array):
 
     def all(
         self,
-        axis: Axis = None,
+        axis: Axes = None,
         out: Array | None = None,
         keepdims: bool = False,
         where: ArrayLike = True,
@@ -499,7 +493,7 @@ class DistArray(Array):
 
     def mean(
         self,
-        axis: Axis = None,
+        axis: Axes = None,
         dtype: DTypeLike | None = None,
         out: Array | None = None,
         keepdims: bool = False,
@@ -510,7 +504,7 @@ class DistArray(Array):
 
     def var(
         self,
-        axis: Axis = None,
+        axis: Axes = None,
         dtype: DTypeLike | None = None,
         out: Array | None = None,
         ddof: float = 0,
@@ -522,7 +516,7 @@ class DistArray(Array):
 
     def std(
         self,
-        axis: Axis = None,
+        axis: Axes = None,
         dtype: DTypeLike | None = None,
         out: Array | None = None,
         ddof: float = 0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from distnb.client.linalg.factorizations import inv, svdvals
 from distnb.client.linalg.matrix_commands import operands
 from distnb.client.math.ufuncs import where
-from distnb.client.record.arguments import Axis
+from distnb.client.record.arguments import Axes
 from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import watched
 from distnb.client.record.indexing import some_axes
@@ -24,7 +24,7 @@ __all__ = ["cond", "matrix_norm", "norm", "vector_norm"]
 
 @stands_for(np.linalg.norm)
 def norm(
-    x: ArrayLike, ord: float | str | None = None, axis: Axis = None, keepdims: bool = False
+    x: ArrayLike, ord: float | str | None = None, axis: Axes = None, keepdims: bool = False
 ) -> Array:
     """Return a norm of matrices or vectors, as ``numpy.linalg.norm``.
 
@@ -57,7 +57,7 @@ def norm(
 
 @stands_for(np.linalg.vector_norm)
 def vector_norm(
-    x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: float | str | None = 2
+    x: ArrayLike, /, *, axis: Axes = None, keepdims: bool = False, ord: float | str | None = 2
 ) -> Array:
     """Return a norm of vectors along axes (None: of all elements)."""
     (a,) = operands(x)
@@ -145,11 +145,12 @@ def _matrix(a: Array, ord: float | str | None, axes: tuple[Any, ...], keepdims: 
 
 
 @stands_for(np.linalg.cond)
-def cond(x: ArrayLike, p: Literal["fro", "nuc"] | float | None = None) -> Array:
+def cond(x: ArrayLike, p: float | str | None = None) -> Array:
     """Return the condition number, as ``numpy.linalg.cond``; infinite where it cannot be known."""
     (a,) = operands(x)
     if a.here is not None:
-        return settled(a.session, np.asarray(np.linalg.cond(a.here, p)))
+        numpys: Callable[..., Any] = np.linalg.cond
+        return settled(a.session, np.asarray(numpys(a.here, p)))
     if a.size == 0 and 0 in a.shape[-2:]:
         raise np.linalg.LinAlgError("cond is not defined on empty arrays")
     if p is None or p in (2, -2):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.math.reductions import mean
-from distnb.client.record.arguments import Axis
+from distnb.client.record.arguments import Axes
 from distnb.client.record.array import Array, create
 from distnb.client.record.creation import arange, asarray
 from distnb.client.record.indexing import some_axes
@@ -285,7 +285,7 @@ _FILL: dict[str, Callable[..., None]] = {
 
 
 @stands_for(np.trim_zeros)
-def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Array:
     """Return a view without zeros at the ends of axes, as ``numpy.trim_zeros``.
 
     Its shape depends on the elements: it is waited for two numbers of each axis.

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.record.arguments import Axis, NoValue, Number
+from distnb.client.record.arguments import Axes, NoValue, Number
 from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import delivered
@@ -23,7 +23,7 @@ __all__: list[str] = []
 @stands_for(np.sum)
 def sum_(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
     keepdims: bool | NoValue = False,
@@ -32,7 +32,7 @@ def sum_(
 ) -> Array:
     """Sum over axes, as ``numpy.sum``.
 
-    Axis that are kept stay split as they are, and every engine along an axis that is summed gets a
+    Axes that are kept stay split as they are, and every engine along an axis that is summed gets a
     copy of the result. Sent are partial results, up and down a binomial tree.
 
     Parameters
@@ -65,7 +65,7 @@ def sum_(
 @stands_for(np.prod)
 def prod(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
     keepdims: bool | NoValue = False,
@@ -79,7 +79,7 @@ def prod(
 @stands_for(np.min, np.amin)
 def min_(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: Array | None = None,
     keepdims: bool | NoValue = False,
     initial: Number | NoValue | None = None,
@@ -92,7 +92,7 @@ def min_(
 @stands_for(np.max, np.amax)
 def max_(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: Array | None = None,
     keepdims: bool | NoValue = False,
     initial: Number | NoValue | None = None,
@@ -105,7 +105,7 @@ def max_(
 @stands_for(np.any)
 def any_(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: Array | None = None,
     keepdims: bool | NoValue = False,
     *,
@@ -118,7 +118,7 @@ def any_(
 @stands_for(np.all)
 def all_(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: Array | None = None,
     keepdims: bool | NoValue = False,
     *,
@@ -130,7 +130,7 @@ def all_(
 
 @stands_for(np.argmin)
 def argmin(
-    a: ArrayLike, axis: Axis = None, out: Array | None = None, *, keepdims: bool | NoValue = False
+    a: ArrayLike, axis: Axes = None, out: Array | None = None, *, keepdims: bool | NoValue = False
 ) -> Array:
     """Return where the first minimum is, as ``numpy.argmin``; see :func:`distnb.sum`."""
     return reduce("argmin", asarray(a), axis, None, out, keepdims)
@@ -138,7 +138,7 @@ def argmin(
 
 @stands_for(np.argmax)
 def argmax(
-    a: ArrayLike, axis: Axis = None, out: Array | None = None, *, keepdims: bool | NoValue = False
+    a: ArrayLike, axis: Axes = None, out: Array | None = None, *, keepdims: bool | NoValue = False
 ) -> Array:
     """Return where the first maximum is, as ``numpy.argmax``; see :func:`distnb.sum`."""
     return reduce("argmax", asarray(a), axis, None, out, keepdims)
@@ -177,7 +177,7 @@ def _finish(found: Array, dtype: np.dtype, out: Array | None) -> Array:
 @stands_for(np.mean)
 def mean(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
     keepdims: bool | NoValue = False,
@@ -205,7 +205,7 @@ def free_of(ddof: float, correction: float | NoValue) -> Any:
 @stands_for(np.var)
 def var(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
     ddof: float = 0,
@@ -240,7 +240,7 @@ def var(
 @stands_for(np.std)
 def std(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
     ddof: float = 0,
@@ -257,7 +257,7 @@ def std(
 
 @stands_for(np.ptp)
 def ptp(
-    a: ArrayLike, axis: Axis = None, out: Array | None = None, keepdims: bool | NoValue = False
+    a: ArrayLike, axis: Axes = None, out: Array | None = None, keepdims: bool | NoValue = False
 ) -> Array:
     """Return how far the largest element is from the smallest."""
     x, keep = asarray(a), keepdims is True
@@ -266,7 +266,7 @@ def ptp(
 
 
 @stands_for(np.count_nonzero)
-def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Array:
+def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Array:
     """Count the elements that are not zero."""
     x = asarray(a)
     return reduce("sum", elementwise("not_equal", x, 0), axis, np.dtype(np.intp), None, keepdims)

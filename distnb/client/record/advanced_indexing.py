@@ -27,13 +27,7 @@ from distnb.client.record.gather_scatter import (
 )
 from distnb.client.record.host_arrays import all_here, watched
 from distnb.client.record.indexing import BASIC, index_view
-from distnb.client.record.operations import (
-    assign,
-    broadcast,
-    check_session,
-    move_out,
-    settled,
-)
+from distnb.client.record.operations import assign, broadcast, check_session, move_out, settled
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View

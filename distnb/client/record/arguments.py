@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from distnb.geometry.layout import Layout
 from distnb.geometry.views import Placed
 
-__all__ = ["Axis", "Dist", "Grid", "Nested", "NoValue", "Number", "Placeable", "Shape", "Subscript"]
+__all__ = ["Axes", "Dist", "Grid", "Nested", "NoValue", "Number", "Placeable", "Shape", "Subscript"]
 
 
 class Placeable(Protocol):
@@ -28,7 +28,7 @@ class Placeable(Protocol):
 
 
 #: One axis, several, or all.
-Axis: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | None
+Axes: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | None
 #: Lengths of axes; of one axis, a number.
 Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 #: What is asked for with ``dist=``: words as in :func:`distnb.array`, or where something lies.

@@ -14,20 +14,9 @@ from numpy.typing import ArrayLike
 
 from distnb.client.record.array import Array, Elements, create
 from distnb.client.record.indexing import one_axis
-from distnb.client.record.operations import (
-    as_dist,
-    assign,
-    copied,
-    elementwise,
-    from_host,
-)
+from distnb.client.record.operations import as_dist, assign, copied, elementwise, from_host
 from distnb.client.session.session import Session
-from distnb.geometry.axes import (
-    Axis,
-    Block,
-    Irregular,
-    Whole,
-)
+from distnb.geometry.axes import Axis, Block, Irregular, Whole
 from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import follow
 from distnb.plans.gather_scatter import (

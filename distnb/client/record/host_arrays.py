@@ -20,12 +20,7 @@ from distnb.client.record.array import Array, Elements, hosted, numeric
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.common.errors import explain
-from distnb.geometry.layout import (
-    Ints,
-    Layout,
-    default_layout,
-    in_notebook,
-)
+from distnb.geometry.layout import Ints, Layout, default_layout, in_notebook
 from distnb.ops import table
 from distnb.ops.scalars import NUMBERS
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.record.arguments import Axis, Shape, Subscript
+from distnb.client.record.arguments import Axes, Shape, Subscript
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
@@ -27,7 +27,7 @@ def one_axis(axis: Any, ndim: int) -> int:
     return i % ndim
 
 
-def some_axes(axis: Axis, ndim: int) -> Ints:
+def some_axes(axis: Axes, ndim: int) -> Ints:
     """Return axes as distinct non-negative numbers, ascending; None means all."""
     if axis is None:
         return tuple(range(ndim))

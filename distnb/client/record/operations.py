@@ -9,34 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.record import host_arrays, operation_cache
-from distnb.client.record.array import (
-    Array,
-    create,
-    hosted,
-    numeric,
-    record_creation,
-)
+from distnb.client.record.array import Array, create, hosted, numeric, record_creation
 from distnb.client.record.host_arrays import all_here, home, plain
 from distnb.client.record.operation_cache import OperationCache
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain
-from distnb.geometry.layout import (
-    Ints,
-    Layout,
-    default_layout,
-    make_layout,
-)
+from distnb.geometry.layout import Ints, Layout, default_layout, make_layout
 from distnb.geometry.views import Placed, View, follow
 from distnb.ops import table
 from distnb.ops.scalars import NUMBERS
 from distnb.plans.transfer import at, part_of
-from distnb.wire.protocol import (
-    Apply,
-    Function,
-    Operand,
-    Typed,
-)
+from distnb.wire.protocol import Apply, Function, Operand, Typed
 
 __all__ = [
     "arithmetic",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.record.arguments import Axis, Dist, Grid, Placeable
+from distnb.client.record.arguments import Axes, Dist, Grid, Placeable
 from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import home
 from distnb.client.session.session import Session
@@ -59,14 +59,14 @@ class Placement:
         """Return how many elements each rank holds."""
         return tuple(self.placed.held(r) for r in range(self.size))
 
-    def plot(self, ax: object = None, axes: Axis = None) -> Any:
+    def plot(self, ax: object = None, axes: Axes = None) -> Any:
         """Draw who owns what; returns the matplotlib Axes.
 
         ``axes`` are one or two axes to show, rows first; by default the longest that are split.
         """
         return self.views.plot(self.placed, self.dtype, ax=ax, axes=axes, size=self.size)
 
-    def show(self, *others: Placeable, axes: Axis = None) -> Any:
+    def show(self, *others: Placeable, axes: Axes = None) -> Any:
         """Return who owns what as a value that shows itself: other axes, or other arrays, too.
 
         Parameters

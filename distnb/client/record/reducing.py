@@ -8,16 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.record import host_arrays
-from distnb.client.record.arguments import Axis, Number
+from distnb.client.record.arguments import Axes, Number
 from distnb.client.record.array import Array, create, numeric
 from distnb.client.record.indexing import some_axes
-from distnb.client.record.operations import (
-    assign,
-    check_session,
-    elementwise,
-    outputs,
-    settled,
-)
+from distnb.client.record.operations import assign, check_session, elementwise, outputs, settled
 from distnb.client.session.bases import Base
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
@@ -25,7 +19,7 @@ from distnb.geometry.views import View
 from distnb.ops import table
 from distnb.wire.protocol import Create, Reduce
 
-__all__ = ["reduce", "reduce_options"]
+__all__ = ["put_into", "reduce", "reduce_options"]
 
 
 def reduce_options(kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -39,7 +33,7 @@ def reduce_options(kwargs: dict[str, Any]) -> dict[str, Any]:
 def reduce(
     op: str,
     x: Array,
-    axis: Axis = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
     keepdims: Any = False,
@@ -93,7 +87,7 @@ def _shown(found: Array, axes: Ints, keepdims: bool, op: str, out: Array | None)
 def _reduce_here(
     op: str,
     x: Array,
-    axis: Axis,
+    axis: Axes,
     dtype: DTypeLike | None,
     out: Array | None,
     keepdims: bool,
@@ -108,7 +102,7 @@ def _reduce_here(
 
 
 def _reduced_dtype(
-    op: str, x: Array, axis: Axis, dtype: DTypeLike | None, initial: Number | None
+    op: str, x: Array, axis: Axes, dtype: DTypeLike | None, initial: Number | None
 ) -> np.dtype:
     """Ask NumPy for the dtype of the result; raises what it raises (empty, axis, dtype)."""
     sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
@@ -116,7 +110,7 @@ def _reduced_dtype(
     return np.asarray(table.REDUCTIONS[op].function(sample, **options)).dtype
 
 
-def _numpys_options(axis: Axis, dtype: DTypeLike | None, initial: Number | None) -> dict[str, Any]:
+def _numpys_options(axis: Axes, dtype: DTypeLike | None, initial: Number | None) -> dict[str, Any]:
     options: dict[str, Any] = {"axis": tuple(axis) if isinstance(axis, list) else axis}
     if dtype is not None:
         options["dtype"] = numeric(dtype)
@@ -141,12 +135,25 @@ def _masked(op: str, x: Array, where: ArrayLike, initial: Number | None) -> Any:
     return elementwise("where", mask, x, np.asarray(identity).astype(x.dtype)[()])
 
 
-def _reduced_into(op: str, found: Array, out: Array | None) -> Any:
-    (out,) = outputs(out, 1)
-    if out.shape != found.shape:
+def matching(out: Any, found: Array) -> Array:
+    """Return the output for a result, which has its shape; it may be in a tuple."""
+    (into,) = outputs(out, 1)
+    if into.shape != found.shape:
         raise ValueError(
-            explain("out", f"shape {out.shape}", f"{found.shape}", "pass a matching one")
+            explain("out", f"shape {into.shape}", f"{found.shape}", "pass a matching one")
         )
+    return into
+
+
+def put_into(found: Array, out: Any) -> Array:
+    """Assign a result to an output of its shape; return the output."""
+    into = matching(out, found)
+    assign(into, found)
+    return into
+
+
+def _reduced_into(op: str, found: Array, out: Array | None) -> Any:
+    out = matching(out, found)
     if table.REDUCTIONS[op].ufunc is None and not np.can_cast(out.dtype, np.intp):
         raise TypeError(explain("out", out.dtype, "an integer type", "positions are intp"))
     check_session(found, out.session)

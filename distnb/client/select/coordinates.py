@@ -15,13 +15,7 @@ from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray
 from distnb.client.record.gather_scatter import keys_of
 from distnb.client.record.namespace import stands_for
-from distnb.client.select.taking import (
-    flatnonzero,
-    positions,
-    session_of,
-    settled_keys,
-    unraveled,
-)
+from distnb.client.select.taking import flatnonzero, positions, session_of, settled_keys, unraveled
 
 __all__: list[str] = []
 

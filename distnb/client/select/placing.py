@@ -23,14 +23,7 @@ from distnb.client.record.host_arrays import all_here, watched
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise, move_out
-from distnb.client.select.taking import (
-    along,
-    compress,
-    positions,
-    session_of,
-    take,
-    truth,
-)
+from distnb.client.select.taking import along, compress, positions, session_of, take, truth
 from distnb.client.shape.joining import concatenate
 from distnb.client.shape.reshaping import ravel
 from distnb.common.errors import explain

@@ -11,12 +11,7 @@ from distnb.client.record.array import Array, Elements, create
 from distnb.client.record.creation import asarray, zeros
 from distnb.client.record.host_arrays import all_here, plain, watched
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import (
-    as_dist,
-    check_session,
-    copied,
-    settled,
-)
+from distnb.client.record.operations import as_dist, check_session, copied, settled
 from distnb.client.record.placement import stay
 from distnb.common.errors import explain
 from distnb.geometry.layout import default_layout, replicated

@@ -24,13 +24,7 @@ from distnb.client.record.gather_scatter import (
 from distnb.client.record.host_arrays import all_here
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import (
-    as_dist,
-    assign,
-    copied,
-    elementwise,
-    settled,
-)
+from distnb.client.record.operations import as_dist, assign, copied, elementwise, settled
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.client.shape.joining import stack

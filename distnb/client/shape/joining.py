@@ -1,10 +1,8 @@
-"""Joining arrays and cutting them: a new array whose parts are assigned, or views of one."""
+"""Joining arrays: a new array whose parts are assigned."""
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise, product
+from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -12,24 +10,19 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.record.arguments import Nested
 from distnb.client.record.array import Array, Elements, create
-from distnb.client.record.creation import asarray, empty_like
+from distnb.client.record.creation import asarray
 from distnb.client.record.host_arrays import all_here, plain
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import (
-    assign,
-    check_session,
-    outputs,
-    settled,
-)
+from distnb.client.record.operations import assign, check_session, outputs, settled
 from distnb.client.session.current import need
-from distnb.client.shape.reshaping import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
+from distnb.client.shape.reshaping import atleast_1d, atleast_2d, atleast_3d, ravel
 from distnb.common.errors import explain
 from distnb.geometry.axes import Block, Irregular, SlicedBlock
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import Placed, follow
 
-__all__ = ["concatenate", "roll", "stack"]
+__all__ = ["concatenate", "stack"]
 
 
 @stands_for(np.concatenate)
@@ -266,126 +259,3 @@ def _blocks(arrays: Any, depth: int, ndim: int) -> Any:
 def append(arr: ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None) -> Array:
     """Join two arrays, as ``numpy.append``; by default all elements in C order."""
     return concatenate((arr, values), axis)
-
-
-# -- cutting ---------------------------------------------------------------------------------------
-
-
-@stands_for(np.unstack)
-def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """Return a view for each index of an axis."""
-    found = asarray(x)
-    if found.ndim == 0:
-        raise ValueError("Input array must be at least 1-d.")
-    d = one_axis(axis, found.ndim)
-    return tuple(found.alias(found.dview.fix(d, i)) for i in range(found.shape[d]))
-
-
-@stands_for(np.array_split)
-def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[Array]:
-    """Return views of parts along an axis, as ``numpy.array_split``; lengths may differ by 1."""
-    x = asarray(ary)
-    d = one_axis(axis, x.ndim)
-    before = (slice(None),) * d
-    cuts = _cuts(x.shape[d], indices_or_sections)
-    return [x[(*before, slice(low, high))] for low, high in pairwise(cuts)]
-
-
-def _cuts(n: int, given: Any) -> list[int]:
-    """Return where parts of an axis begin and end."""
-    try:
-        inner: Iterable[Any] = list(given)
-    except TypeError:
-        parts = int(given)
-        if parts <= 0:
-            raise ValueError("number sections must be larger than 0.") from None
-        return [Block().bounds(n, parts, c)[0] for c in range(parts)] + [n]
-    return [0, *(operator.index(i) for i in inner), n]
-
-
-@stands_for(np.split)
-def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:
-    """Return views of equal parts along an axis, or of parts that begin at given indices."""
-    x = asarray(ary)
-    if not hasattr(indices_or_sections, "__len__"):
-        n = x.shape[one_axis(axis, x.ndim)]
-        if n % indices_or_sections:
-            raise ValueError("array split does not result in an equal division")
-    return array_split(x, indices_or_sections, axis)
-
-
-def _at_least(x: ArrayLike, least: int, name: str) -> Array:
-    """Return an array that has the axes to be split."""
-    found = asarray(x)
-    if found.ndim < least:
-        raise ValueError(f"{name} only works on arrays of {least} or more dimensions")
-    return found
-
-
-@stands_for(np.hsplit)
-def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[Array]:
-    """Return views of parts along the second axis (of a vector: the first), as NumPy's."""
-    x = _at_least(ary, 1, "hsplit")
-    return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
-
-
-@stands_for(np.vsplit)
-def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[Array]:
-    """Return views of parts along the first axis, as ``numpy.vsplit``."""
-    return split(_at_least(ary, 2, "vsplit"), indices_or_sections, 0)
-
-
-@stands_for(np.dsplit)
-def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[Array]:
-    """Return views of parts along the third axis, as ``numpy.dsplit``."""
-    return split(_at_least(ary, 3, "dsplit"), indices_or_sections, 2)
-
-
-# -- moving around ---------------------------------------------------------------------------------
-
-
-@stands_for(np.roll)
-def roll(a: ArrayLike, shift: ArrayLike, axis: Any = None) -> Array:
-    """Return a copy whose elements have moved along axes, around the ends, as ``numpy.roll``.
-
-    The result follows the operand. Only elements that get to another engine are sent. Without an
-    axis, an array of several axes is reshaped to one and back.
-    """
-    x = asarray(a)
-    if axis is None:
-        return reshape(roll(ravel(x), shift, 0), x.shape)
-    shifts = [0] * x.ndim
-    pairs = np.broadcast(shift, axis)
-    if pairs.ndim > 1:
-        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
-    for by, d in pairs:
-        shifts[one_axis(d, x.ndim)] += int(by)
-    found = empty_like(x)
-    if not x.size:
-        return found
-    moves = [_two(by % n, n) for by, n in zip(shifts, x.shape, strict=True)]
-    for parts in product(*moves):
-        assign(found[tuple(to for to, _ in parts)], x[tuple(of for _, of in parts)])
-    return found
-
-
-def _two(by: int, n: int) -> list[tuple[slice, slice]]:
-    """Return where the parts of an axis go that is rolled, and where they come from."""
-    if not by:
-        return [(slice(None), slice(None))]
-    return [(slice(by, None), slice(None, n - by)), (slice(None, by), slice(n - by, None))]
-
-
-@stands_for(np.rollaxis)
-def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
-    """Return a view with an axis moved before another one, as ``numpy.rollaxis``."""
-    x = asarray(a)
-    d = one_axis(axis, x.ndim)
-    if not -x.ndim <= operator.index(start) <= x.ndim:
-        raise np.exceptions.AxisError(
-            f"'start' arg requires {-x.ndim} <= start < {x.ndim + 1}, but {start} was passed in"
-        )
-    to = start + x.ndim if start < 0 else start
-    order = [e for e in range(x.ndim) if e != d]
-    order.insert(to - (d < to), d)
-    return x.transpose(order)

@@ -1,4 +1,4 @@
-"""Repeating and turning: ``repeat``, ``tile``, ``rot90``, grids of coordinates."""
+"""Repeating elements: ``repeat``, ``tile``."""
 
 from __future__ import annotations
 
@@ -10,32 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.record.array import Array, create
-from distnb.client.record.creation import (
-    arange,
-    asarray,
-    empty,
-    linspace,
-)
-from distnb.client.record.host_arrays import home, plain
+from distnb.client.record.creation import asarray
+from distnb.client.record.host_arrays import plain
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import (
-    assign,
-    broadcast,
-    copied,
-    settled,
-)
+from distnb.client.record.operations import broadcast, copied, settled
 from distnb.client.record.placement import stay
 from distnb.client.shape.reshaping import adopted, ravel, reshape
-from distnb.client.shape.viewing import flip
 from distnb.common.errors import explain
-from distnb.geometry.axes import (
-    Axis,
-    Block,
-    BlockCyclic,
-    Irregular,
-)
-from distnb.geometry.layout import Layout, default_layout, replicated
+from distnb.geometry.axes import Axis, Block, BlockCyclic, Irregular
+from distnb.geometry.layout import Layout, replicated
 from distnb.wire.protocol import Local
 
 __all__ = ["axis_cut", "merged", "repeat", "tile"]
@@ -99,7 +83,7 @@ def _repeat_all(x: Array, times: int, d: int) -> Array:
 
 
 def merged(x: Array, d: int) -> Array:
-    """Return a new array in which an axis and the next one are one; each lane stays together."""
+    """Return a new array in which an axis and the next one are one; 1-D slices stay together."""
     shape = (*x.shape[:d], x.shape[d] * x.shape[d + 1], *x.shape[d + 2 :])
     layout = stay(x, x.dtype)
     if layout.parts(d + 1) > 1 or not x.size:
@@ -181,115 +165,3 @@ def tile(A: ArrayLike, reps: Any) -> Array:  # noqa: N803 - NumPy's name
         view = view.insert(e)
     wide = tuple(n for pair in zip(times, old, strict=True) for n in pair)
     return reshape(x.alias(view.broadcast(wide), writeable=False), shape, copy=True)
-
-
-# -- turning ---------------------------------------------------------------------------------------
-
-
-@stands_for(np.fliplr)
-def fliplr(m: ArrayLike) -> Array:
-    """Return a view with the elements along axis 1 in reverse order."""
-    x = asarray(m)
-    if x.ndim < 2:
-        raise ValueError("Input must be >= 2-d.")
-    return x[:, ::-1]
-
-
-@stands_for(np.flipud)
-def flipud(m: ArrayLike) -> Array:
-    """Return a view with the elements along axis 0 in reverse order."""
-    x = asarray(m)
-    if x.ndim < 1:
-        raise ValueError("Input must be >= 1-d.")
-    return x[::-1]
-
-
-@stands_for(np.rot90)
-def rot90(m: ArrayLike, k: int = 1, axes: Any = (0, 1)) -> Array:
-    """Return a view turned by 90 degrees, ``k`` times, from the first axis to the second."""
-    x = asarray(m)
-    if len(tuple(axes)) != 2:
-        raise ValueError("len(axes) must be 2.")
-    i, j = axes
-    if i == j or abs(i - j) == x.ndim:
-        raise ValueError("Axes must be different.")
-    if not (-x.ndim <= i < x.ndim and -x.ndim <= j < x.ndim):
-        raise ValueError(f"Axes={axes} out of range for array of ndim={x.ndim}.")
-    turned = x.swapaxes(i, j) if k % 2 else x
-    # After a quarter turn, what was along `j` runs backwards along `i`; after three, along `j`.
-    for d, times in ((i, (1, 2)), (j, (2, 3))):
-        if k % 4 in times:
-            turned = flip(turned, d)
-    return turned
-
-
-# -- grids -----------------------------------------------------------------------------------------
-
-
-@stands_for(np.meshgrid)
-def meshgrid(
-    *xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy"
-) -> tuple[Array, ...]:
-    """Return coordinates of a grid, as ``numpy.meshgrid``.
-
-    All results have the default layout, so that they meet without messages. With ``copy=False``
-    or ``sparse=True`` and no copies they are views.
-    """
-    if indexing not in ("xy", "ij"):
-        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
-    flat = [ravel(asarray(x)) for x in xi]
-    order = list(range(len(flat)))
-    if indexing == "xy" and len(flat) > 1:
-        order[:2] = [1, 0]
-    shape = tuple(flat[d].size for d in order)
-    views = []
-    for d, x in enumerate(flat):
-        at = order.index(d)
-        view = x[(*(None,) * at, slice(None), *(None,) * (len(flat) - at - 1))]
-        views.append(view if sparse else broadcast(view, shape))
-    return tuple(_settle(v) for v in views) if copy else tuple(views)
-
-
-def _settle(x: Array) -> Array:
-    """Return a copy in the layout of a new array of its shape."""
-    size = x.session.size
-    layout = home(x.shape, x.dtype, size)
-    there = layout.here and x.here is None
-    return copied(x, x.dtype, default_layout(x.shape, size) if there else layout)
-
-
-class Grids:
-    """What ``mgrid`` and ``ogrid`` are: coordinates of a grid, asked for by slices.
-
-    Examples
-    --------
-    >>> import distnb as dnb
-    >>> with dnb.inprocess(2):
-    ...     dnb.mgrid[:2, 0:1:3j].to_numpy()
-    array([[[0. , 0. , 0. ],
-            [1. , 1. , 1. ]],
-    <BLANKLINE>
-           [[0. , 0.5, 1. ],
-            [0. , 0.5, 1. ]]])
-    """
-
-    def __init__(self, sparse: bool) -> None:
-        self.sparse = sparse
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, slice):
-            start, step = key.start or 0, 1 if key.step is None else key.step
-            if isinstance(step, complex):
-                return linspace(start, key.stop, int(abs(step)))
-            return arange(start, key.stop, step)
-        axes = np.ogrid[key]
-        if self.sparse:
-            return tuple(asarray(a) for a in axes)
-        shape = tuple(a.size for a in axes)
-        found = empty((len(axes), *shape), np.result_type(*axes))
-        for d, a in enumerate(axes):
-            assign(found[d], a)
-        return found
-
-
-mgrid, ogrid = Grids(False), Grids(True)

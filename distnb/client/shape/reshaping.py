@@ -23,12 +23,7 @@ from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, copied, settled
 from distnb.common.errors import explain
-from distnb.geometry.axes import (
-    Axis,
-    Block,
-    Irregular,
-    Whole,
-)
+from distnb.geometry.axes import Axis, Block, Irregular, Whole
 from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import View, follow
 from distnb.wire.protocol import Local

@@ -8,7 +8,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.record.arguments import Axis, Shape
+from distnb.client.record.arguments import Axes, Shape
 from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray
 from distnb.client.record.indexing import lengths, one_axis, some_axes
@@ -22,7 +22,7 @@ __all__: list[str] = []
 
 
 @stands_for(np.transpose)
-def transpose(a: ArrayLike, axes: Axis = None) -> Array:
+def transpose(a: ArrayLike, axes: Axes = None) -> Array:
     """Return a view with its axes in another order."""
     return asarray(a).transpose(axes)
 
@@ -50,7 +50,7 @@ def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Array:
 
 
 @stands_for(np.flip)
-def flip(m: ArrayLike, axis: Axis = None) -> Array:
+def flip(m: ArrayLike, axis: Axes = None) -> Array:
     """Return a view with the elements along axes in reverse order."""
     x = asarray(m)
     axes = some_axes(axis, x.ndim)
@@ -58,7 +58,7 @@ def flip(m: ArrayLike, axis: Axis = None) -> Array:
 
 
 @stands_for(np.expand_dims)
-def expand_dims(a: ArrayLike, axis: Axis = 0) -> Array:
+def expand_dims(a: ArrayLike, axis: Axes = 0) -> Array:
     """Return a view with new axes of length 1."""
     x = asarray(a)
     given = axis if isinstance(axis, tuple | list) else (axis,)
@@ -69,7 +69,7 @@ def expand_dims(a: ArrayLike, axis: Axis = 0) -> Array:
 
 
 @stands_for(np.squeeze)
-def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
+def squeeze(a: ArrayLike, axis: Axes = None) -> Array:
     """Return a view without axes of length 1."""
     return asarray(a).squeeze(axis)
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.record.arguments import Axis, Dist
+from distnb.client.record.arguments import Axes, Dist
 from distnb.client.record.array import Array
 from distnb.client.record.creation import arange, asarray, empty_like
 from distnb.client.record.host_arrays import watched
@@ -215,7 +215,7 @@ def fftn(
 ) -> Array:
     """Return the transform along several axes, as ``numpy.fft.fftn``.
 
-    Axis that are not split come first. Then each split axis is made whole in turn, and an axis that
+    Axes that are not split come first. Then each split axis is made whole in turn, and an axis that
     is done (or not asked for) is split in its place; on a grid of engines, each stays on its
     dimension. The transforms before and after a redistribution write and read what travels.
 
@@ -408,18 +408,18 @@ def rfftfreq(
 
 
 @stands_for(np.fft.fftshift)
-def fftshift(x: ArrayLike, axes: Axis = None) -> Array:
+def fftshift(x: ArrayLike, axes: Axes = None) -> Array:
     """Move frequency zero to the middle, as ``numpy.fft.fftshift``; the result lies as ``x``."""
     return _shifted(np.fft.fftshift, x, axes, 1)
 
 
 @stands_for(np.fft.ifftshift)
-def ifftshift(x: ArrayLike, axes: Axis = None) -> Array:
+def ifftshift(x: ArrayLike, axes: Axes = None) -> Array:
     """Undo :func:`fftshift`, as ``numpy.fft.ifftshift``."""
     return _shifted(np.fft.ifftshift, x, axes, -1)
 
 
-def _shifted(numpys: Callable[..., Any], x: ArrayLike, axes: Axis, sign: int) -> Array:
+def _shifted(numpys: Callable[..., Any], x: ArrayLike, axes: Axes, sign: int) -> Array:
     """Exchange the two parts of each axis."""
     a = x if isinstance(x, Array) else asarray(x)
     numpys(_small(a), axes)  # raises what NumPy raises

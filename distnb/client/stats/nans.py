@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.math.reductions import free_of, mean, var
-from distnb.client.record.arguments import Axis, NoValue, Number
+from distnb.client.record.arguments import Axes, NoValue, Number
 from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import at_once, delivered
@@ -41,7 +41,7 @@ def _reduced(
     op: str,
     fill: complex | None,
     a: ArrayLike,
-    axis: Axis,
+    axis: Axes,
     dtype: DTypeLike | None,
     out: Array | None,
     options: dict[str, Any],
@@ -58,7 +58,7 @@ def _reduced(
 @stands_for(np.nansum)
 def nansum(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
     keepdims: bool | NoValue = _NONE,
@@ -76,7 +76,7 @@ def nansum(
 @stands_for(np.nanprod)
 def nanprod(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
     keepdims: bool | NoValue = _NONE,
@@ -91,7 +91,7 @@ def nanprod(
 @stands_for(np.nanmin)
 def nanmin(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: Array | None = None,
     keepdims: bool | NoValue = _NONE,
     initial: Number | NoValue = _NONE,
@@ -105,7 +105,7 @@ def nanmin(
 @stands_for(np.nanmax)
 def nanmax(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: Array | None = None,
     keepdims: bool | NoValue = _NONE,
     initial: Number | NoValue = _NONE,
@@ -121,7 +121,7 @@ def _position(
     op: str,
     fill: float,
     a: ArrayLike,
-    axis: Axis,
+    axis: Axes,
     out: Array | None,
     keepdims: bool | NoValue,
 ) -> Array:
@@ -137,7 +137,7 @@ def _position(
 
 @stands_for(np.nanargmin)
 def nanargmin(
-    a: ArrayLike, axis: Axis = None, out: Array | None = None, *, keepdims: bool | NoValue = _NONE
+    a: ArrayLike, axis: Axes = None, out: Array | None = None, *, keepdims: bool | NoValue = _NONE
 ) -> Array:
     """Return where the first minimum is, NaN left out, as ``numpy.nanargmin``.
 
@@ -148,7 +148,7 @@ def nanargmin(
 
 @stands_for(np.nanargmax)
 def nanargmax(
-    a: ArrayLike, axis: Axis = None, out: Array | None = None, *, keepdims: bool | NoValue = _NONE
+    a: ArrayLike, axis: Axes = None, out: Array | None = None, *, keepdims: bool | NoValue = _NONE
 ) -> Array:
     """Return where the first maximum is, NaN left out, as ``numpy.nanargmax``.
 
@@ -176,7 +176,7 @@ def _left(x: Array, axes: Ints, keep: bool, where: ArrayLike | NoValue) -> Array
 @stands_for(np.nanmean)
 def nanmean(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
     keepdims: bool | NoValue = _NONE,
@@ -201,7 +201,7 @@ def nanmean(
 @stands_for(np.nanvar)
 def nanvar(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
     ddof: float = 0,
@@ -249,7 +249,7 @@ def _variance(
 @stands_for(np.nanstd)
 def nanstd(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
     ddof: float = 0,

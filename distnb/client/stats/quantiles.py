@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.math.reductions import mean
-from distnb.client.record.arguments import Axis, NoValue
+from distnb.client.record.arguments import Axes, NoValue
 from distnb.client.record.array import Array, create
 from distnb.client.record.creation import asarray, empty
 from distnb.client.record.eager import delivered
@@ -179,7 +179,7 @@ def _quantile(
     name: str,
     a: ArrayLike,
     q: ArrayLike,
-    axis: Axis,
+    axis: Axes,
     out: Array | None,
     method: str,
     keepdims: bool | NoValue,
@@ -233,7 +233,7 @@ def _shaped(found: Array, asked: Ints, axes: Ints, keep: bool) -> Array:
 def quantile(
     a: ArrayLike,
     q: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: Array | None = None,
     overwrite_input: bool = False,
     method: str = "linear",
@@ -282,7 +282,7 @@ def quantile(
 def percentile(
     a: ArrayLike,
     q: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: Array | None = None,
     overwrite_input: bool = False,
     method: str = "linear",
@@ -298,7 +298,7 @@ def percentile(
 def nanquantile(
     a: ArrayLike,
     q: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: Array | None = None,
     overwrite_input: bool = False,
     method: str = "linear",
@@ -314,7 +314,7 @@ def nanquantile(
 def nanpercentile(
     a: ArrayLike,
     q: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: Array | None = None,
     overwrite_input: bool = False,
     method: str = "linear",
@@ -330,7 +330,7 @@ def nanpercentile(
 
 
 def _median(
-    name: str, a: ArrayLike, axis: Axis, out: Array | None, keepdims: bool | NoValue
+    name: str, a: ArrayLike, axis: Axes, out: Array | None, keepdims: bool | NoValue
 ) -> Array:
     x, keep = asarray(a), keepdims is True
     axis = tuple(axis) if isinstance(axis, list) else axis
@@ -368,7 +368,7 @@ def _middle_left(x: Array, axes: Ints) -> Array:
 @stands_for(np.median)
 def median(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: Array | None = None,
     overwrite_input: bool = False,
     keepdims: bool | NoValue = False,
@@ -380,7 +380,7 @@ def median(
 @stands_for(np.nanmedian)
 def nanmedian(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     out: Array | None = None,
     overwrite_input: bool = False,
     keepdims: bool | NoValue = False,

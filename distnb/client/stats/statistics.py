@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.linalg.products import matmul
 from distnb.client.math.reductions import mean
-from distnb.client.record.arguments import Axis, NoValue
+from distnb.client.record.arguments import Axes, NoValue
 from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray, empty, zeros_like
 from distnb.client.record.eager import at_once, session_of
@@ -27,7 +27,7 @@ __all__ = ["beside"]
 @stands_for(np.average)
 def average(
     a: ArrayLike,
-    axis: Axis = None,
+    axis: Axes = None,
     weights: ArrayLike | None = None,
     returned: bool = False,
     *,
@@ -55,12 +55,12 @@ def average(
     return (found, scale) if returned else found
 
 
-def beside(weights: Array, x: Array, axis: Axis, axes: Ints) -> Array:
+def beside(weights: Array, x: Array, axis: Axes, axes: Ints) -> Array:
     """Return weights in the shape of ``x``; those of some axes are stretched along the others."""
     if weights.shape == x.shape:
         return weights
     if axis is None:
-        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        raise TypeError("Axes must be specified when shapes of a and weights differ.")
     given = [d % x.ndim for d in (axis if isinstance(axis, tuple) else (axis,))]
     if weights.shape != tuple(x.shape[d] for d in given):
         raise ValueError(

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.math.scans import cumsum
-from distnb.client.record.arguments import Axis
+from distnb.client.record.arguments import Axes
 from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray, empty
 from distnb.client.record.operations import elementwise
@@ -21,7 +21,7 @@ __all__ = ["weighted"]
 
 
 def weighted(
-    x: Array, q: np.ndarray, weights: ArrayLike, axis: Axis, axes: Ints, skip: bool
+    x: Array, q: np.ndarray, weights: ArrayLike, axis: Axes, axes: Ints, skip: bool
 ) -> Array:
     """Return the elements at which the share of weights reaches each of ``q``: [q, *kept].
 

@@ -1,0 +1,87 @@
+"""Grids of coordinates: ``meshgrid``, ``mgrid``, ``ogrid``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from distnb.client.record.array import Array
+from distnb.client.record.creation import arange, asarray, empty, linspace
+from distnb.client.record.host_arrays import home
+from distnb.client.record.namespace import stands_for
+from distnb.client.record.operations import assign, broadcast, copied
+from distnb.client.shape.reshaping import ravel
+from distnb.geometry.layout import default_layout
+
+__all__: list[str] = []
+
+
+@stands_for(np.meshgrid)
+def meshgrid(
+    *xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> tuple[Array, ...]:
+    """Return coordinates of a grid, as ``numpy.meshgrid``.
+
+    All results have the default layout, so that they meet without messages. With ``copy=False``
+    or ``sparse=True`` and no copies they are views.
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    flat = [ravel(asarray(x)) for x in xi]
+    order = list(range(len(flat)))
+    if indexing == "xy" and len(flat) > 1:
+        order[:2] = [1, 0]
+    shape = tuple(flat[d].size for d in order)
+    views = []
+    for d, x in enumerate(flat):
+        at = order.index(d)
+        view = x[(*(None,) * at, slice(None), *(None,) * (len(flat) - at - 1))]
+        views.append(view if sparse else broadcast(view, shape))
+    return tuple(_settle(v) for v in views) if copy else tuple(views)
+
+
+def _settle(x: Array) -> Array:
+    """Return a copy in the layout of a new array of its shape."""
+    size = x.session.size
+    layout = home(x.shape, x.dtype, size)
+    there = layout.here and x.here is None
+    return copied(x, x.dtype, default_layout(x.shape, size) if there else layout)
+
+
+class Grids:
+    """What ``mgrid`` and ``ogrid`` are: coordinates of a grid, asked for by slices.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.mgrid[:2, 0:1:3j].to_numpy()
+    array([[[0. , 0. , 0. ],
+            [1. , 1. , 1. ]],
+    <BLANKLINE>
+           [[0. , 0.5, 1. ],
+            [0. , 0.5, 1. ]]])
+    """
+
+    def __init__(self, sparse: bool) -> None:
+        self.sparse = sparse
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            start, step = key.start or 0, 1 if key.step is None else key.step
+            if isinstance(step, complex):
+                return linspace(start, key.stop, int(abs(step)))
+            return arange(start, key.stop, step)
+        axes = np.ogrid[key]
+        if self.sparse:
+            return tuple(asarray(a) for a in axes)
+        shape = tuple(a.size for a in axes)
+        found = empty((len(axes), *shape), np.result_type(*axes))
+        for d, a in enumerate(axes):
+            assign(found[d], a)
+        return found
+
+
+mgrid, ogrid = Grids(False), Grids(True)
