@@ -47,12 +47,12 @@ def test_no_room_for_workspaces(session, name, rank):
             session,
             rank,
             """
-            from distnb.engines.scalapack import Step
-            real = Step.allocate
+            from distnb.engines.linalg.scalapack import RoutineCall
+            real = RoutineCall.allocate
             def fails(self):
-                Step.allocate = real
+                RoutineCall.allocate = real
                 raise MemoryError("no memory")
-            Step.allocate = fails
+            RoutineCall.allocate = fails
             """,
         )
     found = dnb.linalg.inv(x)
@@ -82,13 +82,13 @@ def test_ctrl_c_inside(session, rank, gate):
         session,
         rank,
         f"""
-        from distnb.engines.linalg.scalapack import Step
-        real = Step.run
+        from distnb.engines.linalg.scalapack import RoutineCall
+        real = RoutineCall.run
         def slow(self):
-            Step.run = real
+            RoutineCall.run = real
             {gate.stand}
             return real(self)
-        Step.run = slow
+        RoutineCall.run = slow
         """,
     )
     found = dnb.linalg.inv(x)
