@@ -10,12 +10,11 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.record.array import Array, create, numeric
 from distnb.client.record.creation import asarray
-from distnb.client.record.eager import Out
+from distnb.client.record.eager import Out, delivered
 from distnb.client.record.host_arrays import watched
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
-    assign,
     copied,
     elementwise,
     outputs,
@@ -24,7 +23,6 @@ from distnb.client.record.operations import (
 from distnb.client.shape.joining import concatenate
 from distnb.client.shape.repeating import axis_cut
 from distnb.client.shape.reshaping import ravel
-from distnb.common.errors import explain
 from distnb.geometry.layout import Layout, default_layout
 from distnb.ops import table
 from distnb.wire.protocol import Collective
@@ -54,7 +52,7 @@ def accumulate(
         found = settled(x.session, np.asarray(run))
     else:
         found = _scanned(ufunc, x, d, kind)
-    return found if out is None else _into(found, out)
+    return delivered(found, out)
 
 
 def _scanned(ufunc: np.ufunc, x: Array, d: int, kind: np.dtype) -> Array:
@@ -256,7 +254,7 @@ def reduceat(
         breaks = np.flatnonzero(np.diff(at) <= 0) + 1
         runs = [_segments(ufunc, x, run, d, kind) for run in _runs(at, breaks, n)]
         found = concatenate(runs, d) if len(runs) > 1 else runs[0]
-    return found if out is None else _into(found, out)
+    return delivered(found, out)
 
 
 def _runs(at: np.ndarray, breaks: np.ndarray, n: int) -> Iterator[tuple[list[int], int]]:
@@ -288,14 +286,3 @@ def _segments(
     both = (found.operand, source.operand)
     x.session.record(Collective("segments", both, both[1:], args, x.session.site()))
     return found
-
-
-def _into(found: Array, out: Out) -> Array:
-    """Assign a result to an output."""
-    (into,) = outputs(out, 1)
-    if into.shape != found.shape:
-        raise ValueError(
-            explain("out", f"shape {into.shape}", f"{found.shape}", "pass a matching one")
-        )
-    assign(into, found)
-    return into

@@ -9,9 +9,10 @@ import numpy as np
 
 from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import all_here, plain, watched
-from distnb.client.record.operations import assign, settled
+from distnb.client.record.operations import assign, check_session, outputs, settled
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
+from distnb.common.errors import explain
 
 __all__ = ["Out", "at_once", "delivered", "session_of"]
 
@@ -46,9 +47,14 @@ def _settled(session: Session, found: object) -> Any:
 
 
 def delivered(found: Any, out: Out) -> Any:
-    """Return a result, or the array it was asked to be put into."""
-    out = out[0] if isinstance(out, tuple) else out
+    """Return a result, or the array of its shape that it was asked to be put into."""
     if out is None:
         return found
-    assign(out, found)
-    return out
+    (into,) = outputs(out, 1)
+    if into.shape != found.shape:
+        raise ValueError(
+            explain("out", f"shape {into.shape}", f"{found.shape}", "pass a matching one")
+        )
+    check_session(found, into.session)
+    assign(into, found)
+    return into

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.record import host_arrays
 from distnb.client.record.arguments import Axes, Number
 from distnb.client.record.array import Array, create, numeric
+from distnb.client.record.eager import Out, delivered
 from distnb.client.record.indexing import some_axes
-from distnb.client.record.operations import assign, check_session, elementwise, outputs, settled
+from distnb.client.record.operations import elementwise, outputs, settled
 from distnb.client.session.bases import Base
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
@@ -135,14 +136,8 @@ def _masked(op: str, x: Array, where: ArrayLike, initial: Number | None) -> Any:
     return elementwise("where", mask, x, np.asarray(identity).astype(x.dtype)[()])
 
 
-def _reduced_into(op: str, found: Array, out: Array | None) -> Any:
-    (out,) = outputs(out, 1)
-    if out.shape != found.shape:
-        raise ValueError(
-            explain("out", f"shape {out.shape}", f"{found.shape}", "pass a matching one")
-        )
-    if table.REDUCTIONS[op].ufunc is None and not np.can_cast(out.dtype, np.intp):
-        raise TypeError(explain("out", out.dtype, "an integer type", "positions are intp"))
-    check_session(found, out.session)
-    assign(out, found)
-    return out
+def _reduced_into(op: str, found: Array, out: Out) -> Any:
+    (into,) = outputs(out, 1)
+    if table.REDUCTIONS[op].ufunc is None and not np.can_cast(into.dtype, np.intp):
+        raise TypeError(explain("out", into.dtype, "an integer type", "positions are intp"))
+    return delivered(found, into)
