@@ -856,7 +856,7 @@ def geomspace(
 ) -> DistArray:
     """Make a geometric progression, as ``numpy.geomspace``; see :func:`distnb.logspace`."""
 
-def gradient(f: ArrayLike, *varargs: Any, axis: Axes = None, edge_order: int = 1) -> Any:
+def gradient(f: ArrayLike, *varargs: ArrayLike, axis: Axes = None, edge_order: int = 1) -> Any:
     """Return derivatives along axes by second-order differences, as ``numpy.gradient``."""
 
 greater: _Binary
@@ -1111,7 +1111,7 @@ def logspace(
 def map(
     function: Callable[..., Any],
     /,
-    *arrays: Any,
+    *arrays: ArrayLike,
     dtype: DTypeLike | tuple[DTypeLike, ...] | None = None,
     **constants: Any,
 ) -> Any:

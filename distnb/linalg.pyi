@@ -3,7 +3,7 @@
 # Made by tools/make_stub.py from the functions themselves.
 
 from collections.abc import Sequence
-from typing import Any, Literal, SupportsIndex
+from typing import Any, SupportsIndex
 
 from numpy.linalg import LinAlgError as LinAlgError
 from numpy.typing import ArrayLike, DTypeLike
@@ -15,7 +15,7 @@ from distnb.client.record.arguments import Axes, NoValue
 def cholesky(a: ArrayLike, /, *, upper: bool = False) -> DistArray:
     """Return the Cholesky factor of a positive definite matrix, as ``numpy.linalg.cholesky``."""
 
-def cond(x: ArrayLike, p: Literal["fro", "nuc"] | float | None = None) -> DistArray:
+def cond(x: ArrayLike, p: float | str | None = None) -> DistArray:
     """Return the condition number, as ``numpy.linalg.cond``; infinite where it cannot be known."""
 
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> DistArray:

@@ -96,12 +96,12 @@ class Clock:
         """Note for whom the engine waited: part of the time in class ``waiting``."""
         self.waits[peer] = self.waits.get(peer, 0) + ns
 
-    def send(self, peer: int, nbytes: int, lent: int = 0) -> None:
-        """Count a message; ``lent`` bytes are not in it, for the peer reads them in place."""
+    def send(self, peer: int, nbytes: int, in_place: int = 0) -> None:
+        """Count a message; ``in_place`` bytes are not sent: the peer reads them there."""
         self.messages += 1
         self.bytes += nbytes
         messages, total = self.sent.get(peer, (0, 0))
-        self.sent[peer] = messages + 1, total + (lent or nbytes)
+        self.sent[peer] = messages + 1, total + (in_place or nbytes)
 
     @property
     def now(self) -> int:

@@ -82,7 +82,8 @@ def test_while_engines_work(doomed, gate):
     kill(doomed, 1)
     with pytest.raises(dnb.EngineError, match=GONE) as raised:
         total.item()
-    assert "died" in str(raised.value.__cause__)
+    cause = raised.value.__cause__  # none if it was heard of before anybody waited
+    assert cause is None or "died" in str(cause)
     check_dead(doomed, x)
     with dnb.start(3):
         assert dnb.arange(10).sum().item() == 45

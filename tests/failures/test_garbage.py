@@ -214,7 +214,7 @@ def test_two_sessions_on_the_same_engines(cluster):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(30)
+            thread.join()
         assert not failed
         x = np.arange(40.0)
         for k in range(40):

@@ -80,8 +80,13 @@ def report(code, outputs):
     return f"exit code {code if code is not None else 'none: it hung'}\n{shown}\n--- mpiexec\n{outputs[-1][-3000:]}"
 
 
-#: One rank, two, three and four; on Open MPI, `make test` runs two.
-RANKS = [1, pytest.param(2, marks=pytest.mark.ways("openmpi")), 3, 4]
+#: Three find what two and four hide.
+RANKS = [
+    1,
+    pytest.param(2, marks=pytest.mark.tier("test-all")),
+    pytest.param(3, marks=pytest.mark.ways("openmpi")),
+    4,
+]
 
 
 @pytest.mark.timeout(LIMIT + 30)

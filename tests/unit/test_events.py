@@ -134,7 +134,7 @@ def test_accounts_say_who_was_waited_for_and_what_was_sent():
     assert (before.waits, before.sent) == (((2, 30),), ((1, 1, 100),))
     clock.waited(2, 5)
     clock.waited(0, 7)
-    clock.send(1, 8, lent=1000)
+    clock.send(1, 8, in_place=1000)
     clock.touched += 64
     window = clock.read().since(before)
     assert window.waits == ((0, 7), (2, 5))

@@ -585,11 +585,11 @@ def test_it_ends_with_its_session_or_its_widget_or_the_next_one(shell, session):
     assert (board.closed, another.closed) == (True, False)
     another.widget.close()
     another._wake.set()
-    another._thread.join(5)
+    another._thread.join()
     assert another.closed
     last = Dashboard(session)
     session.close()
     last._wake.set()
-    last._thread.join(5)
+    last._thread.join()
     assert last.closed
     assert shell.events.callbacks["pre_run_cell"] == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -145,11 +145,12 @@ def _matrix(a: Array, ord: float | str | None, axes: tuple[Any, ...], keepdims: 
 
 
 @stands_for(np.linalg.cond)
-def cond(x: ArrayLike, p: Literal["fro", "nuc"] | float | None = None) -> Array:
+def cond(x: ArrayLike, p: float | str | None = None) -> Array:
     """Return the condition number, as ``numpy.linalg.cond``; infinite where it cannot be known."""
     (a,) = operands(x)
     if a.here is not None:
-        return settled(a.session, np.asarray(np.linalg.cond(a.here, p)))
+        numpys: Callable[..., Any] = np.linalg.cond
+        return settled(a.session, np.asarray(numpys(a.here, p)))
     if a.size == 0 and 0 in a.shape[-2:]:
         raise np.linalg.LinAlgError("cond is not defined on empty arrays")
     if p is None or p in (2, -2):

@@ -8,7 +8,6 @@ and only eigenvectors and right hand sides are transposed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -70,7 +69,7 @@ def _values(x: Array) -> Array:
     return create(x.session, shape, np.dtype(np.float64), replicated(1, size), ("empty",))
 
 
-def _run(name: str, parts: Sequence[Array], *args: Any) -> list[Array]:
+def _run(name: str, parts: Sequence[Array], *args: str) -> list[Array]:
     """Record a routine that works on matrices and vectors in place."""
     collective("scalapack", parts, parts, (name, *args))
     return list(parts)

@@ -21,7 +21,7 @@ from distnb.common.errors import explain
 __all__ = ["diff", "gradient", "trapezoid"]
 
 
-def _part(x: Array, axis: int, *index: Any) -> Any:
+def _part(x: Array, axis: int, *index: int | None) -> Array:
     """Return a slice of an array along one axis."""
     return x[(slice(None),) * axis + (slice(*index),)]
 
@@ -89,7 +89,7 @@ def _kind(x: ArrayLike) -> Any:
 
 
 @stands_for(np.gradient)
-def gradient(f: ArrayLike, *varargs: Any, axis: Axes = None, edge_order: int = 1) -> Any:
+def gradient(f: ArrayLike, *varargs: ArrayLike, axis: Axes = None, edge_order: int = 1) -> Any:
     """Return derivatives along axes by second-order differences, as ``numpy.gradient``.
 
     They lie as the array; an element goes over each border in each direction. Coordinates are
@@ -118,7 +118,7 @@ def _axes(axis: Axes, ndim: int) -> tuple[int, ...]:
     return tuple(one_axis(d, ndim) for d in given)
 
 
-def _spacings(x: Array, axes: tuple[int, ...], given: tuple[Any, ...]) -> list[Any]:
+def _spacings(x: Array, axes: tuple[int, ...], given: tuple[ArrayLike, ...]) -> list[Any]:
     """Return the distance of neighbours along each axis: a number, or an array of distances."""
     if not given:
         return [1.0] * len(axes)

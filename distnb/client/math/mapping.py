@@ -33,7 +33,7 @@ _Dtypes = tuple[np.dtype, ...]
 def map_(
     function: Callable[..., Any],
     /,
-    *arrays: Any,
+    *arrays: ArrayLike,
     dtype: DTypeLike | tuple[DTypeLike, ...] | None = None,
     **constants: Any,
 ) -> Any:

@@ -24,7 +24,7 @@ __all__: list[str] = []
 _Function = Callable[..., Any]
 
 
-def _first_array(*inputs: Any) -> tuple[Any, ...]:
+def _first_array(*inputs: ArrayLike) -> tuple[Any, ...]:
     """Make sure that one input is distributed, so that the operation runs on the engines."""
     if any(isinstance(x, Array) for x in inputs):
         return inputs
@@ -81,7 +81,7 @@ def _add_methods(function: Any, ufunc: np.ufunc) -> None:
 
 
 def _method(ufunc: np.ufunc, name: str) -> _Function:
-    def method(x: ArrayLike, /, *others: Any, **options: Any) -> Any:
+    def method(x: ArrayLike, /, *others: ArrayLike, **options: Any) -> Any:
         return getattr(ufunc, name)(*_first_array(x, *others), **options)
 
     method.__name__, method.__qualname__ = name, f"{ufunc.__name__}.{name}"

@@ -20,7 +20,7 @@ from distnb.geometry.views import View
 from distnb.ops import table
 from distnb.wire.protocol import Create, Reduce
 
-__all__ = ["reduce", "reduce_options"]
+__all__ = ["put_into", "reduce", "reduce_options"]
 
 
 def reduce_options(kwargs: dict[str, Any]) -> dict[str, Any]:

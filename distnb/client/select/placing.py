@@ -177,7 +177,7 @@ def place(arr: Array, mask: ArrayLike, vals: ArrayLike) -> None:
 def _write_flat(x: Array, flat: Elements, values: ArrayLike) -> None:
     """Assign to elements at C-order positions, in the notebook if all is there."""
     if all_here((x, flat, values), x.session):
-        put_advanced(x, flat, values)
+        put(x, flat, values)
     else:
         _place_flat(x, flat, values)
 

@@ -1,4 +1,4 @@
-"""``sort``: a copy that lies as the result, sorted there, or where whole lanes are together."""
+"""``sort``: a copy that lies as the result, sorted there, or where 1-D slices are whole."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def sort_into(
     *,
     stable: bool | None = None,
 ) -> None:
-    """Sort in place: where the array lies, if it is all of a base and its lanes are in order."""
+    """Sort in place: where it lies, if it is all of a base and its 1-D slices are in order."""
     if not x.writeable:
         raise ValueError("sort array is read-only")
     check_sort(x, axis, kind, order, stable)

@@ -83,7 +83,7 @@ def _repeat_all(x: Array, times: int, d: int) -> Array:
 
 
 def merged(x: Array, d: int) -> Array:
-    """Return a new array in which an axis and the next one are one; each lane stays together."""
+    """Return a new array in which an axis and the next one are one; 1-D slices stay together."""
     shape = (*x.shape[:d], x.shape[d] * x.shape[d + 1], *x.shape[d + 2 :])
     layout = stay(x, x.dtype)
     if layout.parts(d + 1) > 1 or not x.size:

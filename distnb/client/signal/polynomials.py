@@ -41,7 +41,7 @@ def polyval(p: ArrayLike, x: ArrayLike) -> Array:
     return y
 
 
-def _coefficients(*given: Any) -> list[Array]:
+def _coefficients(*given: ArrayLike) -> list[Array]:
     """Return coefficients as arrays of one axis."""
     session = session_of(*given)
     arrays = [asarray(p, session=session) for p in given]
@@ -80,7 +80,7 @@ def polymul(a1: ArrayLike, a2: ArrayLike) -> Array:
     return convolve(x, y) if found is None else found
 
 
-def _read(numpys: Callable[..., Any], *args: Any) -> Any:
+def _read(numpys: Callable[..., Any], *args: ArrayLike) -> Any:
     """Compute with NumPy a function of few numbers, which are read within the gather budget."""
     session = session_of(*args)
     found = numpys(*[a.__array__() if isinstance(a, Array) else a for a in args])
