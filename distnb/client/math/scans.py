@@ -15,10 +15,10 @@ from distnb.client.record.host_arrays import watched
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
+    array_of,
     copied,
     elementwise,
     outputs,
-    settled,
 )
 from distnb.client.shape.joining import concatenate
 from distnb.client.shape.repeating import axis_cut
@@ -49,7 +49,7 @@ def accumulate(
     d = 0 if axis is None else one_axis(axis, x.ndim)
     if x.here is not None:
         run = watched("accumulate", ufunc.accumulate, x.here, d, kind)
-        found = settled(x.session, np.asarray(run))
+        found = array_of(x.session, np.asarray(run))
     else:
         found = _scanned(ufunc, x, d, kind)
     return delivered(found, out)
@@ -246,7 +246,7 @@ def reduceat(
     for i in at[(at < 0) | (at >= n)]:
         raise IndexError(f"index {i} out-of-bounds in {ufunc.__name__}.reduceat [0, {n})")
     if x.here is not None:
-        found = settled(x.session, watched("reduceat", ufunc.reduceat, x.here, at, d, kind))
+        found = array_of(x.session, watched("reduceat", ufunc.reduceat, x.here, at, d, kind))
     elif not at.size or not x.size:
         shape = (*x.shape[:d], at.size, *x.shape[d + 1 :])
         found = create(x.session, shape, kind, default_layout(shape, x.session.size), ("empty",))

@@ -27,7 +27,7 @@ from distnb.client.record.gather_scatter import (
 )
 from distnb.client.record.host_arrays import all_here, watched
 from distnb.client.record.indexing import BASIC, index_view
-from distnb.client.record.operations import assign, broadcast, check_session, move_out, settled
+from distnb.client.record.operations import array_of, assign, broadcast, check_session, move_out
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
@@ -58,7 +58,7 @@ def get_advanced(x: Array, key: Subscript) -> Any:
     """
     here: Any = x.here
     if here is not None and (plain := in_notebook((x, *_items(key)))) is not None:
-        return settled(x.session, np.asarray(here[plain[1:]]))
+        return array_of(x.session, np.asarray(here[plain[1:]]))
     index = Index(x, key)
     flat = index.flat()
     return moved(gather(index.view_of(x), index.k, flat), flat.ndim, index.before)

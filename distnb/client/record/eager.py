@@ -9,7 +9,7 @@ import numpy as np
 
 from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import all_here, plain, watched
-from distnb.client.record.operations import assign, check_session, outputs, settled
+from distnb.client.record.operations import array_of, assign, check_session, outputs
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
@@ -33,17 +33,17 @@ def at_once(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         return None
     args = tuple([_plain(a) for a in args])
     options = {name: _plain(a) for name, a in options.items()}
-    return _settled(session, watched(function.__name__, function, *args, **options))
+    return _arrays_of(session, watched(function.__name__, function, *args, **options))
 
 
 def _plain(x: object) -> Any:
     return plain(x) if isinstance(x, Array) else x
 
 
-def _settled(session: Session, found: object) -> Any:
+def _arrays_of(session: Session, found: object) -> Any:
     if isinstance(found, tuple):
-        return tuple(_settled(session, f) for f in found)
-    return settled(session, np.array(found))
+        return tuple(_arrays_of(session, f) for f in found)
+    return array_of(session, np.array(found))
 
 
 def delivered(found: Any, out: Out) -> Any:

@@ -11,8 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distnb.client.record.array import Array, Elements, create
-from distnb.client.record.operations import as_dist, assign, copied, elementwise, from_host
+from distnb.client.record.array import Array, Elements, create, is_whole
+from distnb.client.record.operations import (
+    as_dist,
+    assign,
+    copied,
+    elementwise,
+    from_host,
+    in_layout,
+)
 from distnb.client.session.session import Session
 from distnb.geometry.axes import Axis, Block, Irregular, Whole
 from distnb.geometry.layout import Ints, Layout, default_layout
@@ -58,7 +65,7 @@ def gather(x: Array, k: int, flat: Elements) -> Any:
     x = aligned_copy(as_dist(x, session), k)
     lies = flat.placed if isinstance(flat, Array) and flat.dbase.host is None else None
     layout = gathered_layout(x.placed, k, lies, flat.shape, size)
-    at = in_layout(session, flat, layout_of_indices(layout, flat.ndim))
+    at = brought(session, flat, layout_of_indices(layout, flat.ndim))
     out = create(session, flat.shape + x.shape[k:], x.dtype, layout, ("empty",))
     if out.size:
         session.record(
@@ -91,12 +98,12 @@ def scatter(
         first_long(flat.shape) if flat.ndim else None
     )  # so engines are in the order of the indices
     layout = spread(x.placed, k, flat.shape, axis)
-    at = in_layout(session, flat, layout_of_indices(layout, flat.ndim))
+    at = brought(session, flat, layout_of_indices(layout, flat.ndim))
     ins, scalar = [x, at], None
     if isinstance(value, np.generic):
         scalar = (value.dtype.str, value.item())
     elif value is not None:
-        ins.append(in_layout(session, value, layout, x.dtype if op is None else value.dtype))
+        ins.append(brought(session, value, layout, x.dtype if op is None else value.dtype))
     if x.size and flat.size:
         args, operands = (k, op, scalar), tuple(i.operand for i in ins)
         session.record(Collective("scatter", operands[:1], operands, args, session.site()))
@@ -109,18 +116,13 @@ def aligned_copy(x: Array, k: int) -> Any:
     return copied(x, x.dtype, follow(x.placed, x.session.size)[0])
 
 
-def in_layout(session: Session, x: Elements, layout: Layout, dtype: np.dtype | None = None) -> Any:
-    """Return an array as the whole base of a layout: itself if it lies so."""
+def brought(session: Session, x: Elements, layout: Layout, dtype: np.dtype | None = None) -> Any:
+    """Return elements as all of a base in a layout, wherever they are."""
     if not isinstance(x, Array):
         return from_host(session, x, layout)
-    to = x.dtype if dtype is None else dtype
-    same = x.dbase.layout == layout or (session.size == 1 and x.dbase.host is None)
-    return x if same and x.dtype == to and is_whole(x) else copied(x, to, layout)
-
-
-def is_whole(x: Array) -> bool:
-    """Tell whether an array is all of its base."""
-    return x.dview.is_whole(x.dbase.shape)
+    if session.size == 1 and x.dbase.host is None and is_whole(x):
+        layout = x.dbase.layout  # one engine holds all of it in any
+    return in_layout(x, layout, dtype)
 
 
 # -- flat indices ------------------------------------------------------------------------------
@@ -205,7 +207,7 @@ def nonzero_indices(mask: Any) -> Any:
     if mask.here is not None:
         return np.flatnonzero(mask.here)
     session = mask.session
-    mask = in_layout(session, mask, _rows(mask))
+    mask = brought(session, mask, _rows(mask))
     layout = mask.dbase.layout
     counts = _counts(mask) if mask.size else np.zeros(layout.split, np.int64)
     cuts = (0, *np.cumsum(counts).tolist())

@@ -12,7 +12,7 @@ from distnb.client.record.arguments import Axes, Number
 from distnb.client.record.array import Array, create, numeric
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.indexing import some_axes
-from distnb.client.record.operations import elementwise, outputs, settled
+from distnb.client.record.operations import array_of, elementwise, outputs
 from distnb.client.session.bases import Base
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
@@ -20,7 +20,7 @@ from distnb.geometry.views import View
 from distnb.ops import table
 from distnb.wire.protocol import Create, Reduce
 
-__all__ = ["put_into", "reduce", "reduce_options"]
+__all__ = ["reduce", "reduce_options"]
 
 
 def reduce_options(kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _reduce_here(
     options = _numpys_options(axis, dtype, initial)
     function = table.REDUCTIONS[op].function
     found = host_arrays.watched("reduce", function, x.here, keepdims=keepdims, **options)
-    made = settled(x.session, np.asarray(found))
+    made = array_of(x.session, np.asarray(found))
     return made if out is None else _reduced_into(op, made, out)
 
 

@@ -15,9 +15,9 @@ from distnb.client.record.creation import asarray
 from distnb.client.record.eager import delivered
 from distnb.client.record.gather_scatter import (
     Position,
+    brought,
     flat_indices,
     gather,
-    in_layout,
     moved,
     nonzero_indices,
     rebalanced,
@@ -25,7 +25,7 @@ from distnb.client.record.gather_scatter import (
 from distnb.client.record.host_arrays import all_here
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import as_dist, copied, elementwise, settled
+from distnb.client.record.operations import array_of, as_dist, copied, elementwise
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.client.shape.joining import stack
@@ -120,7 +120,7 @@ def take(
     if all_here((x, indices), session):
         given = indices.here if isinstance(indices, Array) else indices
         ask: Any = np.take
-        return delivered(settled(session, np.asarray(ask(x.here, given, axis, mode=mode))), out)
+        return delivered(array_of(session, np.asarray(ask(x.here, given, axis, mode=mode))), out)
     d = 0 if axis is None else one_axis(axis, x.ndim)
     k = x.ndim if axis is None else 1
     n = x.size if axis is None else x.shape[d]
@@ -199,8 +199,8 @@ def _locally(x: Array, index: Array, d: int) -> Any:
     if lanes.parts(d) > 1:
         return None
     source, at = (
-        in_layout(session, there, lanes),
-        in_layout(session, as_dist(index, session), lanes),
+        brought(session, there, lanes),
+        brought(session, as_dist(index, session), lanes),
     )
     out = create(session, index.shape, x.dtype, lanes, ("empty",))
     if out.size:
@@ -224,7 +224,7 @@ def truth(x: Array) -> Any:
 
 def as_array(session: Session, flat: Elements) -> Any:
     """Return indices as a distributed array."""
-    return flat if isinstance(flat, Array) else settled(session, np.asarray(flat))
+    return flat if isinstance(flat, Array) else array_of(session, np.asarray(flat))
 
 
 @stands_for(np.flatnonzero)
