@@ -18,32 +18,11 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from distnb.geometry.axes import (
-    Axis,
-    Block,
-    BlockCyclic,
-    Cyclic,
-    Irregular,
-    SlicedBlock,
-    Whole,
-)
-from distnb.geometry.layout import (
-    Grid,
-    Ints,
-    Layout,
-    strides_of,
-)
+from distnb.geometry.axes import Axis, Block, BlockCyclic, Cyclic, Irregular, SlicedBlock, Whole
+from distnb.geometry.layout import Grid, Ints, Layout, strides_of
 from distnb.geometry.slices import Sections, elements
 from distnb.geometry.views import Placed, View
-from distnb.plans.transfer import (
-    LOCAL,
-    Message,
-    Piece,
-    Plan,
-    Ref,
-    ZeroCopy,
-    plan_apply,
-)
+from distnb.plans.transfer import LOCAL, Message, Piece, Plan, Ref, ZeroCopy, plan_apply
 
 __all__ = [
     "arrays",

@@ -22,13 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from distnb.geometry.layout import Ints, strides_of
-from distnb.geometry.overlaps import (
-    Along,
-    Interval,
-    by_coord,
-    divide,
-    split,
-)
+from distnb.geometry.overlaps import Along, Interval, by_coord, divide, split
 from distnb.geometry.slices import Section, Sections, total
 from distnb.geometry.views import Placed
 

@@ -11,7 +11,7 @@ from distnb.client.select import searching
 from tests.contract.support import DTYPES, agree, measured, pair, same, special, thin
 from tests.tiers import examples
 
-pytestmark = pytest.mark.ways("one", "spmd")
+pytestmark = pytest.mark.ways("one")
 
 METHODS = [
     "inverted_cdf",

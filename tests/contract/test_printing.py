@@ -6,7 +6,7 @@ import pytest
 import distnb as dnb
 from tests.contract.support import numbered
 
-pytestmark = [pytest.mark.usefixtures("session"), pytest.mark.ways("one", "cutoff", "spmd")]
+pytestmark = [pytest.mark.usefixtures("session"), pytest.mark.ways("one", "cutoff")]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from distnb import testing
 from tests.contract.support import agree, measured, numbered, pair, same, thin
 from tests.tiers import examples
 
-pytestmark = pytest.mark.ways("one", "four", "spmd")
+pytestmark = pytest.mark.ways("one", "four")
 
 SHAPES = [(24,), (2, 12), (12, 2), (4, 6), (2, 3, 4), (1, 24), (24, 1), (2, 1, 12), (2, 2, 2, 3)]
 DISTS = [

@@ -8,7 +8,7 @@ import pytest
 import distnb as dnb
 from tests.contract.support import agree, numbered, thin
 
-pytestmark = pytest.mark.ways("one", "cutoff", "spmd")
+pytestmark = pytest.mark.ways("one", "cutoff")
 
 RNG = np.random.default_rng(5)
 X = RNG.integers(0, 100, (6, 5))

@@ -1,0 +1,67 @@
+"""The way of one operation is the one that docs/architecture.md tells, call by call."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import distnb as dnb
+
+pytestmark = pytest.mark.tier("test")
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "architecture.md"
+PACKAGE = str(Path(dnb.__file__).parent)
+#: A comprehension is no call to whoever reads the code.
+HIDDEN = "<"
+
+
+def calls_of(function):
+    """Return the functions of distnb that a call makes, in order, as the page names them."""
+    found = []
+
+    def note(frame, event, _):
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(PACKAGE) and code.co_name[0] != HIDDEN:
+            found.append(f"{Path(code.co_filename).stem}.{code.co_name}")
+
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+@pytest.fixture
+def operands(monkeypatch):
+    """Two arrays on an engine, whose sum has been recorded before, in this batch too."""
+    monkeypatch.setattr(dnb.config, "cutoff", 0)
+    monkeypatch.setattr(dnb.config, "flush_idle", 60)
+    with dnb.inprocess(1) as session:
+        a, b = dnb.ones(9), dnb.ones(9)
+        session.flush()
+        kept = [a + b for _ in range(3)]
+        yield a, b
+        assert (kept[0].to_numpy() == 2).all()
+
+
+def told():
+    """Return the list of the page."""
+    part = PAGE.read_text().split("held by tests/unit/test_way.py")[1].split("**2.")[0]
+    return re.findall(r"^\d+\. `([\w.]+)`", part, re.MULTILINE)
+
+
+def test_the_page_tells_the_calls_of_an_operation_that_comes_again(operands):
+    a, b = operands
+    kept = []
+    calls = calls_of(lambda: kept.append(a + b))
+    assert calls == told()
+    assert len(calls) <= 8
+
+
+def test_numbers_and_other_operators_go_the_same_way(operands):
+    a, b = operands
+    first = [a * 2.0, a < b, b - a]
+    for again in (lambda: first.append(a * 2.0), lambda: first.append(a < b)):
+        assert calls_of(again) == told()
