@@ -1,8 +1,8 @@
 """Elements that are read one after the other are fetched several at a time.
 
-A loop that reads element by element waits for the engines each time. When it has gone on evenly for
-a while, along one axis, the next elements come along with the one that is asked for: twice as many
-each time, as operating systems read files ahead. They hold as long as nothing is recorded and
+A loop that reads element by element waits for the engines each time. When it has gone in even steps
+for a while, along one axis, the next elements come along with the one that is asked for: twice as
+many each time, as operating systems read files ahead. They hold as long as nothing is recorded and
 nothing is sent to the engines in any other way, and for a few milliseconds at most.
 """
 

@@ -14,7 +14,7 @@ import numpy as np
 from distnb.client.linalg.matrix_commands import local
 from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import all_here, fits, watched
-from distnb.client.record.operations import as_dist, elementwise, in_layout, settled
+from distnb.client.record.operations import array_of, as_dist, elementwise, in_layout
 from distnb.client.record.reducing import reduce
 from distnb.geometry.axes import Block, Whole
 from distnb.geometry.layout import (
@@ -38,7 +38,7 @@ def contract(a: Array, ia: Ints, b: Array, ib: Ints, io: Ints) -> Array:
     if all_here((a, b), a.session) and fits(prod(spec[0]) * spec[1].itemsize):
         args = (a.here, b.here), (ia, ib, io)
         (found,) = watched("multiply", matrix_functions.call, "contract", *args)
-        return settled(a.session, np.array(found, order="C"))
+        return array_of(a.session, np.array(found, order="C"))
     if not length:
         return elementwise("multiply", a, b)
     a, b = as_dist(a, a.session), as_dist(b, a.session)

@@ -25,10 +25,10 @@ from distnb.client.record.host_arrays import all_here, fits, watched
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
+    array_of,
     as_dist,
     elementwise,
     in_layout,
-    settled,
 )
 from distnb.client.shape.reshaping import reshape
 from distnb.common.errors import explain
@@ -149,7 +149,7 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
     shape = tuple(i * j for i, j in zip(x.shape, y.shape, strict=True))
     dtype = np.multiply(np.empty(0, x.dtype), np.empty(0, y.dtype)).dtype
     if all_here((x, y), x.session) and fits(prod(shape) * dtype.itemsize):
-        return settled(x.session, watched("kron", np.kron, x.here, y.here))
+        return array_of(x.session, watched("kron", np.kron, x.here, y.here))
     size = x.session.size
     d = max(range(n), key=lambda i: min(x.shape[i], size))
     where = _along(d, n, Block(), size)
@@ -187,7 +187,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     if d == e:
         raise ValueError("axis1 and axis2 cannot be the same")
     if x.here is not None:
-        return settled(x.session, np.array(np.diagonal(x.here, offset, d, e), order="C"))
+        return array_of(x.session, np.array(np.diagonal(x.here, offset, d, e), order="C"))
     rest = [i for i in range(x.ndim) if i not in (d, e)]
     x = x.transpose([*rest, d, e])
     x = x[..., max(0, -offset) :, max(0, offset) :]

@@ -23,10 +23,10 @@ from distnb.client.record.creation import (
 from distnb.client.record.host_arrays import home
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
+    array_of,
     assign,
     broadcast,
     elementwise,
-    settled,
 )
 from distnb.client.select.taking import nonzero
 from distnb.client.session.session import Session
@@ -54,7 +54,7 @@ def _triangle(m: ArrayLike, k: int, upper: bool) -> Array:
     if not x.ndim:
         raise TypeError("tri() missing 1 required positional argument: 'N'")
     if x.here is not None:
-        return settled(x.session, (np.triu if upper else np.tril)(x.here, k))
+        return array_of(x.session, (np.triu if upper else np.tril)(x.here, k))
     x = broadcast(x, x.shape * 2) if x.ndim == 1 else x
     mask, zero = _below(empty_like(x, bool), k - upper), x.dtype.type(0)
     return elementwise("where", mask, *((zero, x) if upper else (x, zero)))
@@ -87,7 +87,7 @@ def tri(
     shape = (max(0, N), max(0, N if M is None else M))
     mask = empty(shape, bool, dist=dist, grid=grid, session=session)
     if mask.here is not None:
-        return settled(mask.session, np.tri(N, M, k, numeric(dtype)))
+        return array_of(mask.session, np.tri(N, M, k, numeric(dtype)))
     return _below(mask, k).astype(numeric(dtype), copy=False)
 
 
@@ -110,7 +110,7 @@ def _with_diagonal(x: Array, k: int) -> Array:
     n = x.size + abs(k)
     layout, size = home((n, n), x.dtype, x.session.size), x.session.size
     if layout.here and x.here is not None:
-        return settled(x.session, np.diag(x.here, k))
+        return array_of(x.session, np.diag(x.here, k))
     layout = default_layout((n, n), size)
     shape, rows = rows_of((n, n), layout)
     flat = create(x.session, shape, x.dtype, rows, ("fill", 0))

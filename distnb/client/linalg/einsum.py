@@ -15,7 +15,7 @@ from distnb.client.record.array import Array
 from distnb.client.record.eager import delivered
 from distnb.client.record.host_arrays import all_here, watched
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import elementwise, settled
+from distnb.client.record.operations import array_of, elementwise
 from distnb.common.errors import explain
 
 __all__ = ["einsum", "einsum_path"]
@@ -55,7 +55,7 @@ def einsum(
     if all_here(arrays, arrays[0].session):
         values = [x.here for x in arrays]
         found = watched("einsum", np.einsum, text, *values, dtype=kind, casting=casting)
-        result = settled(arrays[0].session, np.array(found, order="C"))
+        result = array_of(arrays[0].session, np.array(found, order="C"))
     else:
         result = _on_engines(text, arrays, kind, optimize)
     return delivered(result, out)

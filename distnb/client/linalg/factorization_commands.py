@@ -20,14 +20,14 @@ import numpy as np
 
 from distnb.client.linalg.matrix_commands import collective, local, rows
 from distnb.client.linalg.scalapack_commands import ROUTINES
-from distnb.client.record.array import Array, create
+from distnb.client.record.array import Array, create, is_whole
 from distnb.client.record.host_arrays import all_here, watched
 from distnb.client.record.operations import (
+    array_of,
     as_dist,
     broadcast,
     copied,
     in_layout,
-    settled,
 )
 from distnb.common.config import config
 from distnb.geometry.axes import Whole
@@ -80,7 +80,7 @@ def factored(
     session = ins[0].session
     if all_here(ins, session):
         found = watched(name, matrix_functions.call, name, [x.here for x in ins], args)
-        return tuple(settled(session, np.array(f, order="C")) for f in found)
+        return tuple(array_of(session, np.array(f, order="C")) for f in found)
     ins = [as_dist(x, session) for x in ins]
     if on_node is not None and _on_node(ins[0]):
         patience = on_node
@@ -110,7 +110,7 @@ def _by_scalapack(name: str, ins: Sequence[Array], args: tuple[Any, ...]) -> Seq
     if not (served and counted and name in ROUTINES and too_large(ins[0])):
         return None
     found = ROUTINES[name](*ins, *args)
-    return found and [in_layout(f, _spread(f)) if _is_whole(f) else f for f in found]
+    return found and [in_layout(f, _spread(f)) if is_whole(f) else f for f in found]
 
 
 def _on_node(x: Array) -> bool:
@@ -135,14 +135,10 @@ def _without(x: Array, n: int) -> Array:
 
 def _finished(x: Array, spec: matrix_functions.Spec, n: int) -> Array:
     """Return a result in its dtype, with ``n`` leading axes of length 1."""
-    if not _is_whole(x):
+    if not is_whole(x):
         x = copied(x, spec[1], _spread(x))
     x = x if x.dtype == spec[1] else x.astype(spec[1])
     return x.alias(x.dview.of_ndim(x.ndim + n)) if n else x
-
-
-def _is_whole(x: Array) -> bool:
-    return x.dview.is_whole(x.dbase.shape)
 
 
 def layout_like(layout: Layout, shape: Ints) -> Layout:

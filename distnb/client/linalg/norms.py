@@ -16,7 +16,7 @@ from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import watched
 from distnb.client.record.indexing import some_axes
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import elementwise, settled
+from distnb.client.record.operations import array_of, elementwise
 from distnb.common.errors import explain
 
 __all__ = ["cond", "matrix_norm", "norm", "vector_norm"]
@@ -77,7 +77,7 @@ def matrix_norm(
 
 
 def _here(a: Array, name: str, function: Callable[..., Any], *args: Any, **options: Any) -> Array:
-    return settled(a.session, np.asarray(watched(name, function, *args, **options)))
+    return array_of(a.session, np.asarray(watched(name, function, *args, **options)))
 
 
 def _axes(axis: Any, ndim: int) -> tuple[Any, ...]:
@@ -150,7 +150,7 @@ def cond(x: ArrayLike, p: float | str | None = None) -> Array:
     (a,) = operands(x)
     if a.here is not None:
         numpys: Callable[..., Any] = np.linalg.cond
-        return settled(a.session, np.asarray(numpys(a.here, p)))
+        return array_of(a.session, np.asarray(numpys(a.here, p)))
     if a.size == 0 and 0 in a.shape[-2:]:
         raise np.linalg.LinAlgError("cond is not defined on empty arrays")
     if p is None or p in (2, -2):

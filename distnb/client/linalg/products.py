@@ -30,10 +30,10 @@ from distnb.client.record.eager import Out, delivered
 from distnb.client.record.host_arrays import all_here, fits, watched
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
+    array_of,
     as_dist,
     elementwise,
     in_layout,
-    settled,
 )
 from distnb.client.record.reducing import reduce
 from distnb.common.errors import explain
@@ -58,7 +58,7 @@ def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
     dtype = np.matmul(np.empty((1, 1), a.dtype), np.empty((1, 1), b.dtype)).dtype
     if all_here((a, b), a.session) and _small(a, b, dtype):
         return delivered(
-            settled(a.session, np.asarray(watched("matmul", np.matmul, a.here, b.here))), out
+            array_of(a.session, np.asarray(watched("matmul", np.matmul, a.here, b.here))), out
         )
     a, b = as_dist(a, a.session), as_dist(b, a.session)
     left, right = a, b

@@ -14,7 +14,7 @@ from distnb.client.record.array import Array, create
 from distnb.client.record.creation import arange, asarray
 from distnb.client.record.indexing import some_axes
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import assign, elementwise, settled
+from distnb.client.record.operations import array_of, assign, elementwise
 from distnb.client.record.placement import stay
 from distnb.client.record.reducing import reduce
 from distnb.common.errors import explain
@@ -77,7 +77,7 @@ def pad(
     x = asarray(array)
     margins = _margins(x, pad_width, mode, kwargs)
     if x.here is not None:
-        return settled(x.session, _NUMPYS(x.here, pad_width, mode, **kwargs))
+        return array_of(x.session, _NUMPYS(x.here, pad_width, mode, **kwargs))
     options = _OPTIONS[mode] | kwargs
     shape = tuple(n + a + b for n, (a, b) in zip(x.shape, margins, strict=True))
     found = create(x.session, shape, x.dtype, _layout(x, shape), ("empty",))

@@ -10,17 +10,16 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.record.array import Array, create, numeric
 from distnb.client.record.creation import asarray
-from distnb.client.record.eager import Out
+from distnb.client.record.eager import Out, delivered
 from distnb.client.record.host_arrays import watched
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
+    array_of,
     copied,
     elementwise,
     outputs,
-    settled,
 )
-from distnb.client.record.reducing import put_into
 from distnb.client.shape.joining import concatenate
 from distnb.client.shape.repeating import axis_cut
 from distnb.client.shape.reshaping import ravel
@@ -50,10 +49,10 @@ def accumulate(
     d = 0 if axis is None else one_axis(axis, x.ndim)
     if x.here is not None:
         run = watched("accumulate", ufunc.accumulate, x.here, d, kind)
-        found = settled(x.session, np.asarray(run))
+        found = array_of(x.session, np.asarray(run))
     else:
         found = _scanned(ufunc, x, d, kind)
-    return found if out is None else put_into(found, out)
+    return delivered(found, out)
 
 
 def _scanned(ufunc: np.ufunc, x: Array, d: int, kind: np.dtype) -> Array:
@@ -247,7 +246,7 @@ def reduceat(
     for i in at[(at < 0) | (at >= n)]:
         raise IndexError(f"index {i} out-of-bounds in {ufunc.__name__}.reduceat [0, {n})")
     if x.here is not None:
-        found = settled(x.session, watched("reduceat", ufunc.reduceat, x.here, at, d, kind))
+        found = array_of(x.session, watched("reduceat", ufunc.reduceat, x.here, at, d, kind))
     elif not at.size or not x.size:
         shape = (*x.shape[:d], at.size, *x.shape[d + 1 :])
         found = create(x.session, shape, kind, default_layout(shape, x.session.size), ("empty",))
@@ -255,7 +254,7 @@ def reduceat(
         breaks = np.flatnonzero(np.diff(at) <= 0) + 1
         runs = [_segments(ufunc, x, run, d, kind) for run in _runs(at, breaks, n)]
         found = concatenate(runs, d) if len(runs) > 1 else runs[0]
-    return found if out is None else put_into(found, out)
+    return delivered(found, out)
 
 
 def _runs(at: np.ndarray, breaks: np.ndarray, n: int) -> Iterator[tuple[list[int], int]]:

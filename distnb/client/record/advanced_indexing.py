@@ -1,7 +1,7 @@
 """Indexing by arrays: integers and masks, mixed with slices, as NumPy's advanced indexing.
 
 An index is taken apart into a view, whose first axes are those that arrays index, and the arrays'
-positions along them. Reading picks, and assigning places
+positions along them. Reading gathers, and assigning scatters
 (:mod:`distnb.client.record.gather_scatter`).
 """
 
@@ -19,15 +19,15 @@ from distnb.client.record.arguments import Subscript
 from distnb.client.record.array import Array, Elements
 from distnb.client.record.gather_scatter import (
     Position,
-    keys_of,
+    flat_indices,
+    gather,
     moved,
-    nonzero_keys,
-    pick,
+    nonzero_indices,
     scatter,
 )
 from distnb.client.record.host_arrays import all_here, watched
 from distnb.client.record.indexing import BASIC, index_view
-from distnb.client.record.operations import assign, broadcast, check_session, move_out, settled
+from distnb.client.record.operations import array_of, assign, broadcast, check_session, move_out
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
@@ -58,10 +58,10 @@ def get_advanced(x: Array, key: Subscript) -> Any:
     """
     here: Any = x.here
     if here is not None and (plain := in_notebook((x, *_items(key)))) is not None:
-        return settled(x.session, np.asarray(here[plain[1:]]))
+        return array_of(x.session, np.asarray(here[plain[1:]]))
     index = Index(x, key)
-    keys = index.keys()
-    return moved(pick(index.view_of(x), index.k, keys), keys.ndim, index.before)
+    flat = index.flat()
+    return moved(gather(index.view_of(x), index.k, flat), flat.ndim, index.before)
 
 
 def put_advanced(x: Array, key: Subscript, value: Any) -> None:
@@ -81,10 +81,10 @@ def put_advanced(x: Array, key: Subscript, value: Any) -> None:
         more = (..., *(None,) * (x.ndim - mask.ndim))
         assign(x, value if np.ndim(value) == 0 else value[0], mask[more])
         return
-    keys = index.keys(sure=True)
-    count = _check_count(index, keys, value) if mask is not None else None
-    shape = index.shape(keys) if count is None else (count,)
-    scatter(index.view_of(x), index.k, keys, values_for(x, value, shape, keys.ndim, index.before))
+    flat = index.flat(sure=True)
+    count = _check_count(index, flat, value) if mask is not None else None
+    shape = index.shape(flat) if count is None else (count,)
+    scatter(index.view_of(x), index.k, flat, values_for(x, value, shape, flat.ndim, index.before))
 
 
 def in_notebook(given: tuple[Any, ...]) -> tuple[Any, ...] | None:
@@ -98,7 +98,7 @@ def _items(key: Subscript) -> tuple[Any, ...]:
     return key if isinstance(key, tuple) else (key,)
 
 
-def _check_count(index: Index, keys: Elements, value: ArrayLike) -> int | None:
+def _check_count(index: Index, flat: Elements, value: ArrayLike) -> int | None:
     """Raise what NumPy raises for values that are not as many as a mask of all axes takes."""
     if index.k != len(index.view.shape):
         return None
@@ -107,12 +107,12 @@ def _check_count(index: Index, keys: Elements, value: ArrayLike) -> int | None:
             "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input "
             f"has {np.ndim(value)} dimensions"
         )
-    if np.size(value) not in (1, keys.size):
+    if np.size(value) not in (1, flat.size):
         raise ValueError(
             f"NumPy boolean array indexing assignment cannot assign {np.size(value)} input values "
-            f"to the {keys.size} output values where the mask is true"
+            f"to the {flat.size} output values where the mask is true"
         )
-    return int(keys.size)
+    return int(flat.size)
 
 
 def values_for(
@@ -120,8 +120,8 @@ def values_for(
 ) -> Any:
     """Return values for elements of a shape, as :func:`place` takes them.
 
-    The ``ndim`` axes of the keys come after ``before`` others in ``shape``, but first in what is
-    placed.
+    The ``ndim`` axes of the flat indices come after ``before`` others in ``shape``, but first in
+    what is placed.
     """
     if isinstance(value, Array) and value.here is None:
         check_session(value, x.session)
@@ -198,18 +198,21 @@ class Index:
             return None
         return self.items[0]
 
-    def keys(self, sure: bool = False) -> Any:
-        """Return what is picked of the indexed axes; masks are counted. ``sure``: see keys_of."""
+    def flat(self, sure: bool = False) -> Any:
+        """Return the flat indices into the indexed axes; masks are counted.
+
+        ``sure`` is as in :func:`flat_indices`.
+        """
         found = [
-            p._replace(index=nonzero_keys(p.index), checked=True) if _is_mask(p.index) else p
+            p._replace(index=nonzero_indices(p.index), checked=True) if _is_mask(p.index) else p
             for p in self.positions
         ]
-        return keys_of(self.session, found, sure=sure)
+        return flat_indices(self.session, found, sure=sure)
 
-    def shape(self, keys: Elements) -> Ints:
+    def shape(self, flat: Elements) -> Ints:
         """Return the shape of the result."""
         others = self.view.shape[self.k :]
-        return (*others[: self.before], *keys.shape, *others[self.before :])
+        return (*others[: self.before], *flat.shape, *others[self.before :])
 
     def view_of(self, x: Array) -> Any:
         """Return the array seen so that the first ``k`` axes are those that arrays index."""

@@ -21,7 +21,7 @@ from distnb.geometry.views import Placed, View
 from distnb.ops import filling
 from distnb.wire.protocol import Create, InNotebook, Operand
 
-__all__ = ["Array", "Elements", "create", "hosted", "numeric"]
+__all__ = ["Array", "Elements", "create", "hosted", "is_whole", "numeric"]
 
 #: Kinds of dtype that arrays can have: bool, integers, floats, complex.
 _KINDS = "biufc"
@@ -221,6 +221,11 @@ class Array(NDArrayOperatorsMixin):
 
 #: An array on the engines or in the notebook, or NumPy's own.
 Elements: TypeAlias = Array | np.ndarray
+
+
+def is_whole(x: Array) -> bool:
+    """Tell whether an array is all of its base."""
+    return x.dview.is_whole(x.dbase.shape)
 
 
 def host_view(host: np.ndarray, view: View) -> np.ndarray:

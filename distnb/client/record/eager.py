@@ -9,9 +9,10 @@ import numpy as np
 
 from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import all_here, plain, watched
-from distnb.client.record.operations import assign, settled
+from distnb.client.record.operations import array_of, assign, check_session, outputs
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
+from distnb.common.errors import explain
 
 __all__ = ["Out", "at_once", "delivered", "session_of"]
 
@@ -32,23 +33,28 @@ def at_once(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         return None
     args = tuple([_plain(a) for a in args])
     options = {name: _plain(a) for name, a in options.items()}
-    return _settled(session, watched(function.__name__, function, *args, **options))
+    return _arrays_of(session, watched(function.__name__, function, *args, **options))
 
 
 def _plain(x: object) -> Any:
     return plain(x) if isinstance(x, Array) else x
 
 
-def _settled(session: Session, found: object) -> Any:
+def _arrays_of(session: Session, found: object) -> Any:
     if isinstance(found, tuple):
-        return tuple(_settled(session, f) for f in found)
-    return settled(session, np.array(found))
+        return tuple(_arrays_of(session, f) for f in found)
+    return array_of(session, np.array(found))
 
 
 def delivered(found: Any, out: Out) -> Any:
-    """Return a result, or the array it was asked to be put into."""
-    out = out[0] if isinstance(out, tuple) else out
+    """Return a result, or the array of its shape that it was asked to be put into."""
     if out is None:
         return found
-    assign(out, found)
-    return out
+    (into,) = outputs(out, 1)
+    if into.shape != found.shape:
+        raise ValueError(
+            explain("out", f"shape {into.shape}", f"{found.shape}", "pass a matching one")
+        )
+    check_session(found, into.session)
+    assign(into, found)
+    return into

@@ -1,7 +1,7 @@
-"""Picking elements by position: what indexing by arrays, ``take`` and their like are made of.
+"""Gather and scatter by position: what indexing by arrays, ``take`` and their like are made of.
 
-An array is seen as a view whose first ``k`` axes are indexed together, by *keys*: C-order positions
-over these axes, as int64; see :mod:`distnb.plans.gather_scatter`.
+An array is seen as a view whose first ``k`` axes are indexed together, by *flat indices*:
+C-order positions over these axes, as int64; see :mod:`distnb.plans.gather_scatter`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,16 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from distnb.client.record.array import Array, Elements, create
-from distnb.client.record.indexing import one_axis
-from distnb.client.record.operations import as_dist, assign, copied, elementwise, from_host
+from distnb.client.record.array import Array, Elements, create, is_whole
+from distnb.client.record.operations import (
+    as_dist,
+    assign,
+    copied,
+    elementwise,
+    from_host,
+    in_layout,
+)
 from distnb.client.session.session import Session
 from distnb.geometry.axes import Axis, Block, Irregular, Whole
 from distnb.geometry.layout import Ints, Layout, default_layout
@@ -28,7 +33,7 @@ from distnb.plans.gather_scatter import (
 )
 from distnb.wire.protocol import Collective, Local
 
-__all__ = ["Position", "evenly", "gather", "keys_of", "nonzero_keys", "pick", "scatter"]
+__all__ = ["Position", "flat_indices", "gather", "nonzero_indices", "rebalanced", "scatter"]
 
 _INTP = np.dtype(np.int64)
 
@@ -45,104 +50,88 @@ class Position(NamedTuple):
     checked: bool = False
 
 
-def gather(x: Array, positions: ArrayLike, axis: int = 0) -> Any:
-    """Return the elements of ``x`` at integer positions along an axis, as ``numpy.take``.
-
-    Negative positions count from the end; those outside raise IndexError: at once if they are a
-    NumPy array, from the engines if they are distributed. The axes of the positions take the place
-    of ``axis``. The result lies as :func:`distnb.plans.gather_scatter.gathered_layout` says.
-    """
-    d = one_axis(axis, x.ndim)
-    order = (d, *(i for i in range(x.ndim) if i != d))
-    keys = keys_of(x.session, [Position(positions, x.shape[d], d)])
-    return moved(pick(x.alias(x.dview.transpose(order)), 1, keys), keys.ndim, d)
-
-
 def moved(x: Array, count: int, to: int) -> Any:
     """Return the view in which the first ``count`` axes come after ``to`` of the others."""
     order = (*range(count, count + to), *range(count), *range(count + to, x.ndim))
     return x if to == 0 else x.alias(x.dview.transpose(order))
 
 
-def pick(x: Array, k: int, keys: Elements) -> Any:
-    """Return what keys pick from a view: their axes, then those after its first ``k``.
+def gather(x: Array, k: int, flat: Elements) -> Any:
+    """Return what flat indices name in a view: their axes, then those after its first ``k``.
 
-    The keys are an ndarray or a distributed array; all are within bounds.
+    They are an ndarray or a distributed array; all are within bounds.
     """
     session, size = x.session, x.session.size
-    x = straight(as_dist(x, session), k)
-    lies = keys.placed if isinstance(keys, Array) and keys.dbase.host is None else None
-    layout = gathered_layout(x.placed, k, lies, keys.shape, size)
-    at = lying(session, keys, layout_of_indices(layout, keys.ndim))
-    out = create(session, keys.shape + x.shape[k:], x.dtype, layout, ("empty",))
+    x = aligned_copy(as_dist(x, session), k)
+    lies = flat.placed if isinstance(flat, Array) and flat.dbase.host is None else None
+    layout = gathered_layout(x.placed, k, lies, flat.shape, size)
+    at = brought(session, flat, layout_of_indices(layout, flat.ndim))
+    out = create(session, flat.shape + x.shape[k:], x.dtype, layout, ("empty",))
     if out.size:
         session.record(
             Collective("gather", (out.operand,), (x.operand, at.operand), (k,), session.site())
         )
-    return evenly(out)
+    return rebalanced(out)
 
 
-def evenly(x: Array) -> Any:
+def rebalanced(x: Array) -> Any:
     """Return all of a base, or a copy in the default layout if one engine holds far too much."""
     layout, stays = follow(x.placed, x.session.size)
     return x if stays else copied(x, x.dtype, layout)
 
 
 def scatter(
-    x: Array, k: int, keys: Elements, value: Elements | np.generic | None, op: str | None = None
+    x: Array, k: int, flat: Elements, value: Elements | np.generic | None, op: str | None = None
 ) -> None:
-    """Assign values to what keys pick of a view, or combine them with it by the ufunc ``op``.
+    """Assign values to what flat indices name in a view, or combine them by the ufunc ``op``.
 
-    ``value`` is a NumPy scalar, an array with the shape of what is picked, or None if ``op`` takes
-    none. Of equal keys the last wins.
+    ``value`` is a NumPy scalar, an array with the shape of what is named, or None if ``op`` takes
+    none. Of equal indices the last wins.
     """
     session = x.session
     if not in_line(x.placed, k):
-        copy = straight(x, k)
-        scatter(copy, k, keys, value, op)
+        copy = aligned_copy(x, k)
+        scatter(copy, k, flat, value, op)
         assign(x, copy)
         return
-    axis = first_long(keys.shape) if keys.ndim else None  # so engines are in the order of keys
-    layout = spread(x.placed, k, keys.shape, axis)
-    at = lying(session, keys, layout_of_indices(layout, keys.ndim))
+    axis = (
+        first_long(flat.shape) if flat.ndim else None
+    )  # so engines are in the order of the indices
+    layout = spread(x.placed, k, flat.shape, axis)
+    at = brought(session, flat, layout_of_indices(layout, flat.ndim))
     ins, scalar = [x, at], None
     if isinstance(value, np.generic):
         scalar = (value.dtype.str, value.item())
     elif value is not None:
-        ins.append(lying(session, value, layout, x.dtype if op is None else value.dtype))
-    if x.size and keys.size:
+        ins.append(brought(session, value, layout, x.dtype if op is None else value.dtype))
+    if x.size and flat.size:
         args, operands = (k, op, scalar), tuple(i.operand for i in ins)
         session.record(Collective("scatter", operands[:1], operands, args, session.site()))
 
 
-def straight(x: Array, k: int) -> Any:
-    """Return ``x``, or a copy if what is picked could not lie in line with its other axes."""
+def aligned_copy(x: Array, k: int) -> Any:
+    """Return ``x``, or a copy if what is gathered could not lie in line with its other axes."""
     if in_line(x.placed, k):
         return x
     return copied(x, x.dtype, follow(x.placed, x.session.size)[0])
 
 
-def lying(session: Session, x: Elements, layout: Layout, dtype: np.dtype | None = None) -> Any:
-    """Return an array as the whole base of a layout: itself if it lies so."""
+def brought(session: Session, x: Elements, layout: Layout, dtype: np.dtype | None = None) -> Any:
+    """Return elements as all of a base in a layout, wherever they are."""
     if not isinstance(x, Array):
         return from_host(session, x, layout)
-    to = x.dtype if dtype is None else dtype
-    same = x.dbase.layout == layout or (session.size == 1 and x.dbase.host is None)
-    return x if same and x.dtype == to and is_whole(x) else copied(x, to, layout)
+    if session.size == 1 and x.dbase.host is None and is_whole(x):
+        layout = x.dbase.layout  # one engine holds all of it in any
+    return in_layout(x, layout, dtype)
 
 
-def is_whole(x: Array) -> bool:
-    """Tell whether an array is all of its base."""
-    return x.dview.is_whole(x.dbase.shape)
+# -- flat indices ------------------------------------------------------------------------------
 
 
-# -- keys --------------------------------------------------------------------------------------
-
-
-def keys_of(
+def flat_indices(
     session: Session, positions: Sequence[Position], check: str = "index", sure: bool = False
 ) -> Any:
-    """Return the keys of positions along successive axes, broadcast together.
+    """Return the flat indices of positions along successive axes, broadcast together.
 
     They are an ndarray if all positions are; ``check`` is as in
     :func:`distnb.plans.gather_scatter.checked`. ``sure``: wait until engines have checked what they
@@ -207,7 +196,7 @@ def _checked(session: Session, p: Position, check: str) -> Any:
 # -- masks -------------------------------------------------------------------------------------
 
 
-def nonzero_keys(mask: Any) -> Any:
+def nonzero_indices(mask: Any) -> Any:
     """Return the C-order positions at which a mask is true, ascending.
 
     Of a mask on the engines they stay where these elements are if it lies in blocks of rows; else
@@ -218,7 +207,7 @@ def nonzero_keys(mask: Any) -> Any:
     if mask.here is not None:
         return np.flatnonzero(mask.here)
     session = mask.session
-    mask = lying(session, mask, _rows(mask))
+    mask = brought(session, mask, _rows(mask))
     layout = mask.dbase.layout
     counts = _counts(mask) if mask.size else np.zeros(layout.split, np.int64)
     cuts = (0, *np.cumsum(counts).tolist())

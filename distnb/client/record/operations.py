@@ -24,6 +24,7 @@ from distnb.wire.protocol import Apply, Function, Operand, Typed
 
 __all__ = [
     "arithmetic",
+    "array_of",
     "as_dist",
     "assign",
     "broadcast",
@@ -33,7 +34,6 @@ __all__ = [
     "from_host",
     "in_layout",
     "on_engines",
-    "settled",
     "simple",
     "understood",
 ]
@@ -84,7 +84,7 @@ def _host_part(data: np.ndarray, placed: Placed, rank: int) -> np.ndarray:
     return out
 
 
-def settled(session: Session, data: np.ndarray) -> Any:
+def array_of(session: Session, data: np.ndarray) -> Any:
     """Return the array of an ndarray that was made for it: in the notebook if it is small."""
     layout = home(data.shape, data.dtype, session.size)
     return hosted(session, data) if layout.here else from_host(session, data, layout)

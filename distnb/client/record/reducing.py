@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.record import host_arrays
 from distnb.client.record.arguments import Axes, Number
 from distnb.client.record.array import Array, create, numeric
+from distnb.client.record.eager import Out, delivered
 from distnb.client.record.indexing import some_axes
-from distnb.client.record.operations import assign, check_session, elementwise, outputs, settled
+from distnb.client.record.operations import array_of, elementwise, outputs
 from distnb.client.session.bases import Base
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
@@ -19,7 +20,7 @@ from distnb.geometry.views import View
 from distnb.ops import table
 from distnb.wire.protocol import Create, Reduce
 
-__all__ = ["put_into", "reduce", "reduce_options"]
+__all__ = ["reduce", "reduce_options"]
 
 
 def reduce_options(kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -97,7 +98,7 @@ def _reduce_here(
     options = _numpys_options(axis, dtype, initial)
     function = table.REDUCTIONS[op].function
     found = host_arrays.watched("reduce", function, x.here, keepdims=keepdims, **options)
-    made = settled(x.session, np.asarray(found))
+    made = array_of(x.session, np.asarray(found))
     return made if out is None else _reduced_into(op, made, out)
 
 
@@ -135,27 +136,8 @@ def _masked(op: str, x: Array, where: ArrayLike, initial: Number | None) -> Any:
     return elementwise("where", mask, x, np.asarray(identity).astype(x.dtype)[()])
 
 
-def matching(out: Any, found: Array) -> Array:
-    """Return the output for a result, which has its shape; it may be in a tuple."""
+def _reduced_into(op: str, found: Array, out: Out) -> Any:
     (into,) = outputs(out, 1)
-    if into.shape != found.shape:
-        raise ValueError(
-            explain("out", f"shape {into.shape}", f"{found.shape}", "pass a matching one")
-        )
-    return into
-
-
-def put_into(found: Array, out: Any) -> Array:
-    """Assign a result to an output of its shape; return the output."""
-    into = matching(out, found)
-    assign(into, found)
-    return into
-
-
-def _reduced_into(op: str, found: Array, out: Array | None) -> Any:
-    out = matching(out, found)
-    if table.REDUCTIONS[op].ufunc is None and not np.can_cast(out.dtype, np.intp):
-        raise TypeError(explain("out", out.dtype, "an integer type", "positions are intp"))
-    check_session(found, out.session)
-    assign(out, found)
-    return out
+    if table.REDUCTIONS[op].ufunc is None and not np.can_cast(into.dtype, np.intp):
+        raise TypeError(explain("out", into.dtype, "an integer type", "positions are intp"))
+    return delivered(found, into)

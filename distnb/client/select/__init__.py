@@ -1,4 +1,4 @@
-"""Functions that pick, place, sort, search and count elements.
+"""Functions that gather, place, sort, search and count elements.
 
 Rooms of the client after it may import it.
 """

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 from distnb.client.record.arguments import Shape
 from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray
-from distnb.client.record.gather_scatter import keys_of
+from distnb.client.record.gather_scatter import flat_indices
 from distnb.client.record.namespace import stands_for
-from distnb.client.select.taking import flatnonzero, positions, session_of, settled_keys, unraveled
+from distnb.client.select.taking import as_array, flatnonzero, positions, session_of, unraveled
 
 __all__: list[str] = []
 
@@ -48,13 +48,13 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[A
     (array([1, 0]), array([2, 2]))
     """
     lengths = _lengths(shape)
-    flat = asarray(indices)
+    x = asarray(indices)
     ask: Any = np.unravel_index
-    ask(np.zeros(0, flat.dtype), lengths, order)  # NumPy refuses what it does not take
-    if flat.dtype.kind not in "iu":
+    ask(np.zeros(0, x.dtype), lengths, order)  # NumPy refuses what it does not take
+    if x.dtype.kind not in "iu":
         raise TypeError("only int indices permitted")
-    keys = keys_of(flat.session, [positions(flat, prod(lengths), casting="unsafe")], "flat")
-    found = unraveled(settled_keys(flat.session, keys), lengths if order == "C" else lengths[::-1])
+    flat = flat_indices(x.session, [positions(x, prod(lengths), casting="unsafe")], "flat")
+    found = unraveled(as_array(x.session, flat), lengths if order == "C" else lengths[::-1])
     return found if order == "C" else found[::-1]
 
 
@@ -96,8 +96,8 @@ def ravel_multi_index(
         positions(*p, casting="unsafe")
         for p in zip(given, lengths, range(len(lengths)), modes, strict=True)
     ]
-    keys = keys_of(session, parts if order == "C" else parts[::-1], "coordinate")
-    return settled_keys(session, keys)
+    flat = flat_indices(session, parts if order == "C" else parts[::-1], "coordinate")
+    return as_array(session, flat)
 
 
 @stands_for(np.ix_)

@@ -7,11 +7,11 @@ from typing import SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.record.array import Array, create
+from distnb.client.record.array import Array, create, is_whole
 from distnb.client.record.creation import asarray, zeros
 from distnb.client.record.host_arrays import all_here, plain, watched
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import as_dist, copied, settled
+from distnb.client.record.operations import array_of, as_dist, copied, in_layout
 from distnb.client.record.reducing import reduce
 from distnb.common.errors import explain
 from distnb.geometry.axes import Block, Whole
@@ -57,14 +57,14 @@ def bincount(
     session = given[0].session
     if all_here((x, weights), session):
         values = (plain(x), None if weights is None else plain(weights))
-        return settled(session, watched("bincount", np.bincount, *values, minlength))
+        return array_of(session, watched("bincount", np.bincount, *values, minlength))
     numbers = as_dist(x, session)
     heavy = None if weights is None else as_dist(weights, numbers.session, numbers)
     dtype = _check(numbers, heavy, minlength)
     if not numbers.size:
         return zeros(int(minlength), dtype, dist="replicated", session=numbers.session)
-    numbers = numbers if _is_whole(numbers) else numbers.copy()
-    ins = [numbers] if heavy is None else [numbers, _beside(heavy, numbers)]
+    numbers = numbers if is_whole(numbers) else numbers.copy()
+    ins = [numbers] if heavy is None else [numbers, in_layout(heavy, numbers.dbase.layout)]
     found = _counts(ins, int(minlength), dtype)
     if found.ndim > 1:
         return reduce("sum", found, 0, dtype)
@@ -92,18 +92,6 @@ def _counts(ins: list[Array], least: int, dtype: np.dtype) -> Array:
         raise ValueError("'list' argument must have no negative elements")
     length = max(least, int(lengths.max()))
     return (found if length <= guess else _locally(ins, length + 1, dtype))[..., :length]
-
-
-def _is_whole(x: Array) -> bool:
-    return x.dview.is_whole(x.dbase.shape)
-
-
-def _beside(weights: Array, x: Array) -> Array:
-    """Return the weights, each where its number is."""
-    layout = x.dbase.layout
-    if _is_whole(weights) and weights.dbase.layout == layout:
-        return weights
-    return copied(weights, weights.dtype, layout)
 
 
 def _locally(ins: list[Array], length: int, dtype: np.dtype) -> Array:

@@ -14,7 +14,7 @@ from distnb.client.record.creation import asarray
 from distnb.client.record.host_arrays import all_here, plain
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import as_dist, copied, settled
+from distnb.client.record.operations import array_of, as_dist, copied
 from distnb.client.select.sorting import check_sort, reverse, sort
 from distnb.client.shape.reshaping import ravel
 from distnb.common.errors import explain
@@ -72,7 +72,7 @@ def argsort(
         return (x.shape[d] - 1) - reverse(found, d)
     if x.here is not None:
         keep = True if kind is None and stable is None else stable
-        return settled(x.session, np.argsort(x.here, d, kind, stable=keep))
+        return array_of(x.session, np.argsort(x.here, d, kind, stable=keep))
     return _positions_by([x], d)
 
 
@@ -136,7 +136,7 @@ def lexsort(keys: Any, axis: Any = -1) -> Array:
     found = next((k for k in given if isinstance(k, Array)), None)
     arrays = [asarray(k, session=None if found is None else found.session) for k in given]
     if all_here(arrays, arrays[0].session):
-        return settled(arrays[0].session, np.lexsort([plain(x) for x in arrays], axis))
+        return array_of(arrays[0].session, np.lexsort([plain(x) for x in arrays], axis))
     if any(x.shape != arrays[0].shape for x in arrays):
         raise ValueError("all keys need to be the same shape")
     there = [as_dist(x, arrays[0].session, x) for x in arrays]
@@ -234,7 +234,7 @@ def topk(x: ArrayLike, k: int, axis: int = -1, *, largest: bool = True) -> tuple
         order = argsort(a, d, stable=True, descending=largest)
         best = order.here[(slice(None),) * d + (slice(0, n),)]  # type: ignore[index]
         values = np.take_along_axis(a.here, best, d)
-        return tuple(settled(a.session, found) for found in (values, best.copy()))
+        return tuple(array_of(a.session, found) for found in (values, best.copy()))
     found = _stretch(reverse(a, d) if largest else a, d, n, largest)
     return tuple(reverse(f, d).copy() if largest else f for f in found)  # type: ignore[return-value]
 

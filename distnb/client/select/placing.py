@@ -18,7 +18,7 @@ from distnb.client.record.advanced_indexing import (
 from distnb.client.record.arguments import Subscript
 from distnb.client.record.array import Array, Elements
 from distnb.client.record.creation import asarray, empty, ones
-from distnb.client.record.gather_scatter import keys_of, nonzero_keys, scatter
+from distnb.client.record.gather_scatter import flat_indices, nonzero_indices, scatter
 from distnb.client.record.host_arrays import all_here, watched
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
@@ -43,11 +43,11 @@ def _target(x: object, what: str) -> Array:
     return x
 
 
-def _place_flat(x: Array, keys: Elements, values: ArrayLike) -> None:
+def _place_flat(x: Array, flat: Elements, values: ArrayLike) -> None:
     """Assign to elements at C-order positions, as many values."""
     move_out(x.dbase)
     seen, k = (x, x.ndim) if x.ndim else (x.alias(x.dview.insert(0)), 1)
-    scatter(seen, k, keys, values_for(x, values, keys.shape, keys.ndim))
+    scatter(seen, k, flat, values_for(x, values, flat.shape, flat.ndim))
 
 
 @stands_for(np.put)
@@ -85,16 +85,16 @@ def put(a: Array, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     at = positions(ind, x.size, 0, mode)
     if not x.size and np.size(at.index):
         raise IndexError("cannot replace elements of an empty array")
-    keys = keys_of(x.session, [at], sure=True)
-    if np.size(v) and keys.size:
-        _place_flat(x, keys, _repeated(v, keys))
+    flat = flat_indices(x.session, [at], sure=True)
+    if np.size(v) and flat.size:
+        _place_flat(x, flat, _repeated(v, flat))
 
 
-def _repeated(values: ArrayLike, keys: Elements) -> Any:
-    """Return as many values as there are keys, by repeating them."""
+def _repeated(values: ArrayLike, flat: Elements) -> Any:
+    """Return as many values as there are flat indices, by repeating them."""
     if np.size(values) == 1:
         return ravel(values)[0] if isinstance(values, Array) else np.ravel(values)[0]
-    return np.resize(values, keys.shape)  # ours, if they are distributed
+    return np.resize(values, flat.shape)  # ours, if they are distributed
 
 
 @stands_for(np.put_along_axis)
@@ -132,8 +132,8 @@ def put_along_axis(
         put_advanced(x, along(x.shape, index, axis), values)
         return
     along((x.size,), index, 0)
-    keys = keys_of(x.session, [positions(index, x.size)], sure=True)
-    _place_flat(x, keys, values)
+    flat = flat_indices(x.session, [positions(index, x.size)], sure=True)
+    _place_flat(x, flat, values)
 
 
 @stands_for(np.place)
@@ -164,22 +164,22 @@ def place(arr: Array, mask: ArrayLike, vals: ArrayLike) -> None:
     where = truth(asarray(mask, session=x.session))
     if where.size != x.size:
         raise ValueError("place: mask and data must be the same size")
-    keys = nonzero_keys(where)
-    if not np.size(vals) and keys.size:
+    flat = nonzero_indices(where)
+    if not np.size(vals) and flat.size:
         raise ValueError("Cannot insert from an empty array!")
-    if keys.size:
-        values = _repeated(vals, keys)
+    if flat.size:
+        values = _repeated(vals, flat)
         if np.ndim(values) == 1:
-            values = values[: keys.size]
-        _write_flat(x, keys, values)
+            values = values[: flat.size]
+        _write_flat(x, flat, values)
 
 
-def _write_flat(x: Array, keys: Elements, values: ArrayLike) -> None:
+def _write_flat(x: Array, flat: Elements, values: ArrayLike) -> None:
     """Assign to elements at C-order positions, in the notebook if all is there."""
-    if all_here((x, keys, values), x.session):
-        put(x, keys, values)
+    if all_here((x, flat, values), x.session):
+        put(x, flat, values)
     else:
-        _place_flat(x, keys, values)
+        _place_flat(x, flat, values)
 
 
 @stands_for(np.putmask)
@@ -217,9 +217,9 @@ def putmask(a: Array, /, mask: ArrayLike, values: ArrayLike) -> None:
     if where.shape == x.shape and (given.size == 1 or given.shape == x.shape):
         assign(x, given if given.size > 1 else _repeated(given, where), where)
         return
-    keys = nonzero_keys(where)
-    if keys.size:
-        _write_flat(x, keys, take(given, keys % given.size))
+    flat = nonzero_indices(where)
+    if flat.size:
+        _write_flat(x, flat, take(given, flat % given.size))
 
 
 def at(ufunc: np.ufunc, a: Array, indices: Subscript, *more: ArrayLike) -> None:
@@ -249,16 +249,16 @@ def at(ufunc: np.ufunc, a: Array, indices: Subscript, *more: ArrayLike) -> None:
 
 
 def _at_positions(ufunc: np.ufunc, x: Array, key: Subscript, more: Any) -> None:
-    """Apply a ufunc where arrays say; holders do so in the order of the keys."""
+    """Apply a ufunc where arrays say; holders do so in the order of the flat indices."""
     move_out(x.dbase)
     index = Index(x, key)
-    keys = index.keys(sure=True)
+    flat = index.flat(sure=True)
     values = None
     if more:
         kind = more[0].dtype if isinstance(more[0], Array) else np.asarray(more[0]).dtype
-        shape = index.shape(keys)
-        values = values_for(x, more[0], shape, keys.ndim, index.before, kind)
-    scatter(index.view_of(x), index.k, keys, values, ufunc.__name__)
+        shape = index.shape(flat)
+        values = values_for(x, more[0], shape, flat.ndim, index.before, kind)
+    scatter(index.view_of(x), index.k, flat, values, ufunc.__name__)
 
 
 # -- longer and shorter ----------------------------------------------------------------------------

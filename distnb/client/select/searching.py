@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.record.array import Array, Elements, create
+from distnb.client.record.array import Array, Elements, create, is_whole
 from distnb.client.record.creation import asarray, zeros
 from distnb.client.record.host_arrays import all_here, plain, watched
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import as_dist, check_session, copied, settled
+from distnb.client.record.operations import array_of, as_dist, check_session, in_layout
 from distnb.client.record.placement import stay
 from distnb.common.errors import explain
 from distnb.geometry.layout import default_layout, replicated
@@ -60,7 +60,7 @@ def searchsorted(
     if all_here((a, v, sorter), session):
         values = [None if x is None else plain(x) for x in (a, v, sorter)]
         found = watched("searchsorted", np.searchsorted, values[0], values[1], side, values[2])
-        return settled(session, np.asarray(found))
+        return array_of(session, np.asarray(found))
     for x in given:
         check_session(x, session)
     line, wanted = (x if isinstance(x, Array) else np.asarray(x) for x in (a, v))
@@ -88,15 +88,13 @@ def looked_up(a: Array, v: Array, side: str) -> Array:
     """
     kind = np.dtype(bool if side == "in" else np.intp)
     session, size = a.session, a.session.size
-    if not v.dview.is_whole(v.dbase.shape):
+    if not is_whole(v):
         v = v.copy()
     if not a.size:
         return zeros(v.shape, kind, dist=stay(v, kind), session=session)
     everywhere = a.nbytes <= SMALL or a.placed.layout.copies == size
     layout = replicated(1, size) if everywhere else default_layout(a.shape, size)
-    whole = a.dview.is_whole(a.dbase.shape)
-    if not (whole and a.dbase.layout == layout):
-        a = copied(a, a.dtype, layout)
+    a = in_layout(a, layout)
     out = create(session, v.shape, kind, v.dbase.layout, ("empty",))
     ins = (a.operand, v.operand)
     session.record(Collective("search", (out.operand,), ins, (side,), session.site()))

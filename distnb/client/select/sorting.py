@@ -11,7 +11,7 @@ from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import assign, copied, settled
+from distnb.client.record.operations import array_of, assign, copied
 from distnb.client.shape.reshaping import ravel
 from distnb.ops import table
 from distnb.wire.protocol import Collective
@@ -65,7 +65,7 @@ def sort(
     if descending:  # equal elements stay in order
         return reverse(sort(reverse(x, d), d, kind, stable=stable), d).copy()
     if x.here is not None:
-        return settled(x.session, np.sort(x.here, d, kind, stable=stable))
+        return array_of(x.session, np.sort(x.here, d, kind, stable=stable))
     layout = table.sorted_layout(x.placed, d, size)
     lanes = table.sorting_layout(x.shape, layout, d, size)
     found = copied(x, x.dtype, lanes)

@@ -12,19 +12,20 @@ from numpy.typing import ArrayLike
 from distnb.client.record.advanced_indexing import get_advanced
 from distnb.client.record.array import Array, Elements, create
 from distnb.client.record.creation import asarray
+from distnb.client.record.eager import delivered
 from distnb.client.record.gather_scatter import (
     Position,
-    evenly,
-    keys_of,
-    lying,
+    brought,
+    flat_indices,
+    gather,
     moved,
-    nonzero_keys,
-    pick,
+    nonzero_indices,
+    rebalanced,
 )
 from distnb.client.record.host_arrays import all_here
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import as_dist, assign, copied, elementwise, settled
+from distnb.client.record.operations import array_of, as_dist, copied, elementwise
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.client.shape.joining import stack
@@ -69,17 +70,6 @@ def positions(
     index = index.astype(np.int64)
     index = np.remainder(index, n) if mode == "wrap" else np.clip(index, 0, n - 1)
     return Position(index, n, axis, checked=True)
-
-
-def deliver(found: Array, out: Array | None) -> Any:
-    """Return a result, in ``out`` if that is given."""
-    if out is None:
-        return found
-    if not isinstance(out, Array) or out.shape != found.shape:
-        raise ValueError("output array does not match result")
-    np.can_cast(found.dtype, out.dtype, "same_kind")
-    assign(out, found)
-    return out
 
 
 # -- positions along an axis -----------------------------------------------------------------------
@@ -130,7 +120,7 @@ def take(
     if all_here((x, indices), session):
         given = indices.here if isinstance(indices, Array) else indices
         ask: Any = np.take
-        return deliver(settled(session, np.asarray(ask(x.here, given, axis, mode=mode))), out)
+        return delivered(array_of(session, np.asarray(ask(x.here, given, axis, mode=mode))), out)
     d = 0 if axis is None else one_axis(axis, x.ndim)
     k = x.ndim if axis is None else 1
     n = x.size if axis is None else x.shape[d]
@@ -140,9 +130,9 @@ def take(
     order = range(x.ndim) if axis is None else (d, *(i for i in range(x.ndim) if i != d))
     if not k:  # an array without axes has one element all the same
         x, k, order = x.alias(x.dview.insert(0)), 1, range(1)
-    keys = keys_of(session, [at])
-    found = pick(x.alias(x.dview.transpose(tuple(order))), k, keys)
-    return deliver(moved(found, keys.ndim, d), out)
+    flat = flat_indices(session, [at])
+    found = gather(x.alias(x.dview.transpose(tuple(order))), k, flat)
+    return delivered(moved(found, flat.ndim, d), out)
 
 
 @stands_for(np.take_along_axis)
@@ -208,7 +198,10 @@ def _locally(x: Array, index: Array, d: int) -> Any:
     lanes = table.sorting_layout(x.shape, follow(there.placed, size)[0], d, size)
     if lanes.parts(d) > 1:
         return None
-    source, at = lying(session, there, lanes), lying(session, as_dist(index, session), lanes)
+    source, at = (
+        brought(session, there, lanes),
+        brought(session, as_dist(index, session), lanes),
+    )
     out = create(session, index.shape, x.dtype, lanes, ("empty",))
     if out.size:
         operands = (source.operand, at.operand)
@@ -229,9 +222,9 @@ def truth(x: Array) -> Any:
     return x if x.dtype == bool else elementwise("not_equal", x, 0)
 
 
-def settled_keys(session: Session, keys: Elements) -> Any:
-    """Return keys as a distributed array."""
-    return keys if isinstance(keys, Array) else settled(session, np.asarray(keys))
+def as_array(session: Session, flat: Elements) -> Any:
+    """Return indices as a distributed array."""
+    return flat if isinstance(flat, Array) else array_of(session, np.asarray(flat))
 
 
 @stands_for(np.flatnonzero)
@@ -254,8 +247,8 @@ def flatnonzero(a: ArrayLike) -> Array:
     array([1, 3, 4])
     """
     x = asarray(a)
-    found = settled_keys(x.session, nonzero_keys(truth(x)))
-    return found if found.here is not None else evenly(found)
+    found = as_array(x.session, nonzero_indices(truth(x)))
+    return found if found.here is not None else rebalanced(found)
 
 
 @stands_for(np.nonzero)
@@ -287,13 +280,13 @@ def nonzero(a: ArrayLike, /) -> tuple[Array, ...]:
     return unraveled(flatnonzero(x), x.shape)
 
 
-def unraveled(keys: Elements, shape: Ints) -> tuple[Any, ...]:
+def unraveled(flat: Elements, shape: Ints) -> tuple[Any, ...]:
     """Return the indices of C-order positions that are within bounds."""
     if len(shape) == 1:
-        return (keys,)
+        return (flat,)
     found = []
     for d, n in enumerate(shape):
-        one = keys // max(1, prod(shape[d + 1 :]))
+        one = flat // max(1, prod(shape[d + 1 :]))
         found.append(one % max(1, n) if d else one)
     return tuple(found)
 
@@ -356,7 +349,7 @@ def compress(
     mask = asarray(condition, session=session)
     if mask.ndim != 1:
         raise ValueError("condition must be a 1-d array")
-    return take(asarray(a, session=session), nonzero_keys(truth(mask)), axis, out)
+    return take(asarray(a, session=session), nonzero_indices(truth(mask)), axis, out)
 
 
 @stands_for(np.extract)
@@ -382,7 +375,7 @@ def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
     """
     session = session_of(condition, arr)
     mask = truth(asarray(condition, session=session))
-    return take(asarray(arr, session=session), nonzero_keys(mask))
+    return take(asarray(arr, session=session), nonzero_indices(mask))
 
 
 # -- choices ---------------------------------------------------------------------------------------
@@ -421,16 +414,16 @@ def choose(
     given = [c if isinstance(c, Array) else np.asarray(c) for c in choices]
     which = asarray(a, session=session)
     at = positions(which, len(given), 0, mode)
-    at = at._replace(index=keys_of(session, [at], "choice"))
+    at = at._replace(index=flat_indices(session, [at], "choice"))
     dtype = np.result_type(*(c.dtype for c in given))
-    which, found = settled_keys(session, at.index), given[0]
+    which, found = as_array(session, at.index), given[0]
     shape = np.broadcast_shapes(which.shape, *(c.shape for c in given))
     for i, choice in enumerate(given[1:], 1):
         found = elementwise("where", which == i, choice, found)
     found = found if isinstance(found, Array) else asarray(found, session=session)
     if len(given) == 1 or found.dtype != dtype:
         found = broadcast_to(found, shape).astype(dtype)
-    return deliver(found, out)
+    return delivered(found, out)
 
 
 @stands_for(np.select)

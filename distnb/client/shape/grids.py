@@ -39,10 +39,10 @@ def meshgrid(
         at = order.index(d)
         view = x[(*(None,) * at, slice(None), *(None,) * (len(flat) - at - 1))]
         views.append(view if sparse else broadcast(view, shape))
-    return tuple(_settle(v) for v in views) if copy else tuple(views)
+    return tuple(_copied_home(v) for v in views) if copy else tuple(views)
 
 
-def _settle(x: Array) -> Array:
+def _copied_home(x: Array) -> Array:
     """Return a copy in the layout of a new array of its shape."""
     size = x.session.size
     layout = home(x.shape, x.dtype, size)

@@ -14,7 +14,7 @@ from distnb.client.record.creation import asarray
 from distnb.client.record.host_arrays import all_here, plain
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import assign, check_session, outputs, settled
+from distnb.client.record.operations import array_of, assign, check_session, outputs
 from distnb.client.session.current import need
 from distnb.client.shape.reshaping import atleast_1d, atleast_2d, atleast_3d, ravel
 from distnb.common.errors import explain
@@ -70,7 +70,7 @@ def concatenate(
         check_session(p, session)
     if out is None and all_here(parts, session):
         host = np.concatenate([plain(p) for p in parts], d, dtype=kind, casting="unsafe")
-        return settled(session, host)
+        return array_of(session, host)
     if out is None:
         out = create(session, shape, kind, _joined_layout(parts, shape, d), ("empty",))
     elif out.shape != shape:

@@ -14,7 +14,7 @@ from distnb.client.record.creation import asarray
 from distnb.client.record.host_arrays import plain
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import broadcast, copied, settled
+from distnb.client.record.operations import array_of, broadcast, copied
 from distnb.client.record.placement import stay
 from distnb.client.shape.reshaping import adopted, ravel, reshape
 from distnb.common.errors import explain
@@ -76,7 +76,7 @@ def _repeat_all(x: Array, times: int, d: int) -> Array:
     if times < 0:
         raise ValueError("repeats may not contain negative values.")
     if x.here is not None:
-        return settled(x.session, np.repeat(x.here, times, d))
+        return array_of(x.session, np.repeat(x.here, times, d))
     wide = x.alias(x.dview.insert(d + 1))
     shape = (*x.shape[: d + 1], times, *x.shape[d + 1 :])
     return merged(broadcast(wide, shape), d)
@@ -112,7 +112,7 @@ def axis_cut(cuts: list[int]) -> Axis:
 def _repeat_each(x: Array, times: Any, d: int) -> Array:
     """Repeat each index of an axis as often as an array says: each engine its own."""
     if x.here is not None and (not isinstance(times, Array) or times.here is not None):
-        return settled(x.session, np.repeat(x.here, plain(times), d))
+        return array_of(x.session, np.repeat(x.here, plain(times), d))
     lanes = x.transpose([d, *(e for e in range(x.ndim) if e != d)])
     layout = _in_intervals(stay(lanes, x.dtype) if x.here is None else None, lanes)
     source = copied(lanes, x.dtype, layout)
@@ -156,7 +156,7 @@ def tile(A: ArrayLike, reps: Any) -> Array:  # noqa: N803 - NumPy's name
     times = (1,) * (ndim - len(times)) + times
     old = (1,) * (ndim - x.ndim) + x.shape
     if x.here is not None:
-        return settled(x.session, np.tile(x.here, times))
+        return array_of(x.session, np.tile(x.here, times))
     shape = tuple(n * k for n, k in zip(old, times, strict=True))
     if min(shape, default=0) < 0:
         raise ValueError(explain("reps", times, "no negative numbers", "check the arithmetic"))

@@ -21,7 +21,7 @@ from distnb.client.record.arguments import Shape
 from distnb.client.record.array import Array, create
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import assign, copied, settled
+from distnb.client.record.operations import array_of, assign, copied
 from distnb.common.errors import explain
 from distnb.geometry.axes import Axis, Block, Irregular, Whole
 from distnb.geometry.layout import Ints, Layout, default_layout
@@ -108,7 +108,7 @@ def _reshaped(x: Array, shape: Ints, copy: bool | None = None) -> Array:
             explain("copy", "False", "None or True: it cannot be a view", "leave copy= out")
         )
     if x.here is not None:
-        return settled(x.session, np.array(x.here.reshape(shape), order="C", copy=True))
+        return array_of(x.session, np.array(x.here.reshape(shape), order="C", copy=True))
     if not x.size:
         layout = default_layout(shape, x.session.size)
         return create(x.session, shape, x.dtype, layout, ("empty",))
@@ -312,7 +312,7 @@ def resize(a: ArrayLike, new_shape: Shape) -> Array:
     if min(wanted, default=0) < 0:
         raise ValueError("all elements of `new_shape` must be non-negative")
     if x.here is not None:
-        return settled(x.session, np.resize(x.here, wanted))
+        return array_of(x.session, np.resize(x.here, wanted))
     n = prod(wanted)
     if not x.size:
         return create(

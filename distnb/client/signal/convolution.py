@@ -16,11 +16,11 @@ from distnb.client.record.creation import asarray
 from distnb.client.record.host_arrays import all_here, plain, watched
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
+    array_of,
     as_dist,
     assign,
     copied,
     elementwise,
-    settled,
 )
 from distnb.client.record.placement import stay
 from distnb.client.shape.joining import concatenate
@@ -44,7 +44,7 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Array:
     """
     x, w = _sequences(a, v, np.convolve, mode)
     if x.here is not None and w.here is not None:
-        return settled(x.session, watched("convolve", np.convolve, x.here, w.here, mode))
+        return array_of(x.session, watched("convolve", np.convolve, x.here, w.here, mode))
     k = min(x.size, w.size)
     return _of_full(x, w, mode, (k - 1) // 2)
 
@@ -54,7 +54,7 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Array:
     """Return the cross-correlation of two sequences, as ``numpy.correlate``; see ``convolve``."""
     x, w = _sequences(a, v, np.correlate, mode)
     if x.here is not None and w.here is not None:
-        return settled(x.session, watched("correlate", np.correlate, x.here, w.here, mode))
+        return array_of(x.session, watched("correlate", np.correlate, x.here, w.here, mode))
     back = w[::-1]
     back = elementwise("conjugate", back) if w.dtype.kind == "c" else back
     k = min(x.size, w.size)
@@ -136,7 +136,7 @@ def interp(
     if all_here((x, xp, fp), session):
         tables = [plain(y) for y in (x, xp, fp)]
         options = {"left": left, "right": right, "period": period}
-        return settled(session, np.asarray(_INTERP(*tables, **options)))
+        return array_of(session, np.asarray(_INTERP(*tables, **options)))
     points, values = (y if isinstance(y, Array) else np.asarray(y) for y in (xp, fp))
     _check_table(x, points, values, period)
     at = as_dist(x if isinstance(x, Array) else np.asarray(x), session)

@@ -22,7 +22,7 @@ from distnb.client.record.creation import arange, asarray, empty_like
 from distnb.client.record.host_arrays import watched
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import check_device, stands_for
-from distnb.client.record.operations import elementwise, settled
+from distnb.client.record.operations import array_of, elementwise
 from distnb.client.session.session import Session
 from distnb.client.signal.fft_commands import Transform, run
 
@@ -171,7 +171,7 @@ def _one(
     numpys(_small(x), _least(n), axis, norm)  # raises what NumPy raises
     if x.here is not None:
         found = watched(name, numpys, x.here, n, axis, norm)
-        return _delivered(settled(x.session, found), out)
+        return _delivered(array_of(x.session, found), out)
     d = one_axis(axis, x.ndim)
     length = x.shape[d] if n is None else int(n)
     if name in ("irfft", "hfft") and n is None:
@@ -331,7 +331,7 @@ def _several(
     numpys(_small(x), least, axes, norm)  # raises what NumPy raises
     if x.here is not None:
         found = watched(numpys.__name__, numpys, x.here, s, axes, norm)
-        return _delivered(settled(x.session, np.asarray(found)), out)
+        return _delivered(array_of(x.session, np.asarray(found)), out)
     transforms = _transforms(name, x.shape, s, axes, norm)
     kind = {"rfft": "fft", "irfft": "ifft"}.get(name, name)
     others = [transform._replace(name=kind) for transform in transforms[:-1]]
@@ -424,7 +424,7 @@ def _shifted(numpys: Callable[..., Any], x: ArrayLike, axes: Axes, sign: int) ->
     a = x if isinstance(x, Array) else asarray(x)
     numpys(_small(a), axes)  # raises what NumPy raises
     if a.here is not None:
-        return settled(a.session, numpys(a.here, axes))
+        return array_of(a.session, numpys(a.here, axes))
     given = range(a.ndim) if axes is None else axes if isinstance(axes, Sequence) else (axes,)
     where = [one_axis(axis, a.ndim) for axis in given]
     shifts = dict.fromkeys(where, 0)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from distnb.client.record.array import Array, create
+from distnb.client.record.array import Array, create, is_whole
 from distnb.client.record.creation import arange, empty, zeros
 from distnb.client.record.operations import as_dist, copied, elementwise, in_layout
 from distnb.client.record.placement import stay
@@ -136,7 +136,7 @@ def _follow(
             stages = stages[1:]
             found = in_layout(found, stage.layout)
             found = _pencils(found, stage.transform, ahead, None if stages else hermitian)
-        elif _is_whole(found) and _turns(found, stage._replace(layout=found.dbase.layout), stage):
+        elif is_whole(found) and _turns(found, stage._replace(layout=found.dbase.layout), stage):
             found = _pencils(found, None, stage, None if stages else hermitian)
         elif not stages and hermitian is not None:
             found = _pencils(in_layout(found, stage.layout), None, stage, hermitian)
@@ -170,10 +170,6 @@ def _halved(x: Array, transforms: list[Transform]) -> Array | None:
     real = half._replace(name=_HALVES[half.name])
     found = Hermitian(half.axis, half.n, others)
     return _follow(x, [stages[0]._replace(transform=real), *stages[1:]], False, found)
-
-
-def _is_whole(x: Array) -> bool:
-    return x.dview.is_whole(x.dbase.shape)
 
 
 def _local(x: Array, transform: Transform, layout: Layout, fresh: bool = True) -> Array:

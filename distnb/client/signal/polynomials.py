@@ -20,7 +20,7 @@ from distnb.client.record.creation import (
 )
 from distnb.client.record.eager import at_once, session_of
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import elementwise, settled
+from distnb.client.record.operations import array_of, elementwise
 from distnb.client.shape.joining import concatenate
 from distnb.client.signal.convolution import convolve
 
@@ -85,7 +85,7 @@ def _read(numpys: Callable[..., Any], *args: ArrayLike) -> Any:
     session = session_of(*args)
     found = numpys(*[a.__array__() if isinstance(a, Array) else a for a in args])
     several = isinstance(found, tuple)
-    made = tuple(settled(session, np.asarray(f)) for f in (found if several else (found,)))
+    made = tuple(array_of(session, np.asarray(f)) for f in (found if several else (found,)))
     return made if several else made[0]
 
 

@@ -14,11 +14,11 @@ from distnb.client.record.creation import asarray, empty
 from distnb.client.record.eager import at_once, session_of
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
+    array_of,
     as_dist,
     copied,
     from_host,
     in_layout,
-    settled,
 )
 from distnb.client.record.placement import stay
 from distnb.client.record.reducing import reduce
@@ -218,7 +218,7 @@ def histogram(
     if density:
         widths = np.array(np.diff(edges), float)
         counts = counts / widths / counts.sum()
-    return counts, settled(session, edges)
+    return counts, array_of(session, edges)
 
 
 @stands_for(np.histogram_bin_edges)
@@ -233,7 +233,7 @@ def histogram_bin_edges(
     found = at_once(np.histogram_bin_edges, x, bins, range, weights)
     if found is not None:
         return found
-    return settled(x.session, _bins_of(x, bins, range, weights)[0])
+    return array_of(x.session, _bins_of(x, bins, range, weights)[0])
 
 
 @stands_for(np.histogramdd)
@@ -265,7 +265,7 @@ def histogramdd(
             widths = np.diff(e).reshape([-1 if d == i else 1 for d in np.arange(len(edges))])
             counts = counts / widths
         counts = counts / total
-    return counts, tuple(settled(session, np.array(e)) for e in edges)
+    return counts, tuple(array_of(session, np.array(e)) for e in edges)
 
 
 def _points(sample: Array | np.ndarray | Sequence[ArrayLike], session: Session) -> Array:

@@ -21,11 +21,11 @@ from distnb.client.record.host_arrays import all_here, plain, watched
 from distnb.client.record.indexing import some_axes
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import (
+    array_of,
     as_dist,
     copied,
     elementwise,
     in_layout,
-    settled,
 )
 from distnb.client.stats.weighted import weighted
 from distnb.geometry.layout import Ints
@@ -196,7 +196,7 @@ def _quantile(
         options["weights"] = None if weights is None else plain(weights)
         known = x.to_numpy() if x.here is None else x.here
         found = watched(name, function, known, q, method=method, **options)
-        return delivered(settled(x.session, np.asarray(found)), out)
+        return delivered(array_of(x.session, np.asarray(found)), out)
     sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
     one = None if weights is None else np.ones(sample.shape)
     dtype = np.asarray(function(sample, q, method=method, weights=one, **options)).dtype
@@ -337,7 +337,7 @@ def _median(
     if x.here is not None or not x.size:
         known = x.to_numpy() if x.here is None else x.here
         found = watched(name, getattr(np, name), known, axis, keepdims=keep)
-        return delivered(settled(x.session, np.asarray(found)), out)
+        return delivered(array_of(x.session, np.asarray(found)), out)
     axes = some_axes(axis, x.ndim)
     n = int(np.prod([x.shape[d] for d in axes], dtype=int))
     middle = _middle_left(x, axes) if name == "nanmedian" else _middle(x, axes, n)
