@@ -57,7 +57,8 @@ ORDER: dict[str, str] = {
     """,
     "distnb.client.session": "journal windows observing progress session bases current",
     "distnb.client.record": """
-        arguments array indexing host_arrays operation_cache operations eager placement reducing
+        arguments array indexing host_arrays conversion operation_cache operations eager placement
+        reducing
         namespace gather_scatter advanced_indexing creation parts
     """,
     "distnb.client.array": """

@@ -25,9 +25,10 @@ from distnb.client.math.ufuncs import clip, round_
 from distnb.client.record.advanced_indexing import get_advanced, is_advanced, put_advanced
 from distnb.client.record.arguments import Axes, Dist, Grid, Number, Shape, Subscript
 from distnb.client.record.array import Array, numeric
+from distnb.client.record.conversion import copied
 from distnb.client.record.indexing import index_view, one_axis, some_axes
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
-from distnb.client.record.operations import arithmetic, assign, copied, elementwise, understood
+from distnb.client.record.operations import arithmetic, assign, elementwise, understood
 from distnb.client.record.placement import Placement, layout_for, stay
 from distnb.client.record.reducing import reduce, reduce_options
 from distnb.client.select.ordering import argpartition, argsort, partition

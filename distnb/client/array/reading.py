@@ -8,7 +8,7 @@ import numpy as np
 
 from distnb.client.array.prefetch import Prefetch
 from distnb.client.record.array import Array
-from distnb.client.record.operations import copied
+from distnb.client.record.conversion import copied
 from distnb.client.record.placement import stay
 from distnb.client.session.bases import Base
 from distnb.geometry.views import View

@@ -12,6 +12,7 @@ from distnb.client.linalg.contractions import diagonal
 from distnb.client.math.scans import accumulate
 from distnb.client.record.arguments import Dist, Grid
 from distnb.client.record.array import Array, create, numeric
+from distnb.client.record.conversion import array_of, broadcast
 from distnb.client.record.creation import (
     arange,
     asarray,
@@ -22,12 +23,7 @@ from distnb.client.record.creation import (
 )
 from distnb.client.record.host_arrays import home
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import (
-    array_of,
-    assign,
-    broadcast,
-    elementwise,
-)
+from distnb.client.record.operations import assign, elementwise
 from distnb.client.select.taking import nonzero
 from distnb.client.session.session import Session
 from distnb.client.shape.joining import concatenate

@@ -21,14 +21,8 @@ import numpy as np
 from distnb.client.linalg.matrix_commands import collective, local, rows
 from distnb.client.linalg.scalapack_commands import ROUTINES
 from distnb.client.record.array import Array, create, is_whole
+from distnb.client.record.conversion import array_of, as_dist, broadcast, copied, in_layout
 from distnb.client.record.host_arrays import all_here, watched
-from distnb.client.record.operations import (
-    array_of,
-    as_dist,
-    broadcast,
-    copied,
-    in_layout,
-)
 from distnb.common.config import config
 from distnb.geometry.axes import Whole
 from distnb.geometry.layout import (

@@ -13,10 +13,11 @@ from distnb.client.linalg.matrix_commands import operands
 from distnb.client.math.ufuncs import where
 from distnb.client.record.arguments import Axes
 from distnb.client.record.array import Array
+from distnb.client.record.conversion import array_of
 from distnb.client.record.host_arrays import watched
 from distnb.client.record.indexing import some_axes
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import array_of, elementwise
+from distnb.client.record.operations import elementwise
 from distnb.common.errors import explain
 
 __all__ = ["cond", "matrix_norm", "norm", "vector_norm"]

@@ -16,8 +16,9 @@ from distnb.client.linalg.matrix_commands import collective, rows
 from distnb.client.math.reductions import prod
 from distnb.client.math.ufuncs import where
 from distnb.client.record.array import Array, create
+from distnb.client.record.conversion import copied, in_layout
 from distnb.client.record.creation import arange, eye
-from distnb.client.record.operations import copied, elementwise, in_layout
+from distnb.client.record.operations import elementwise
 from distnb.geometry.axes import BlockCyclic, Whole
 from distnb.geometry.layout import Grid, Layout, replicated
 from distnb.ops import matrix_functions

@@ -26,15 +26,11 @@ from distnb.client.linalg.contraction_commands import (
 from distnb.client.linalg.grid_products import Way, multiply_parts
 from distnb.client.linalg.matrix_commands import operands
 from distnb.client.record.array import Array, create
+from distnb.client.record.conversion import array_of, as_dist, in_layout
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.host_arrays import all_here, fits, watched
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import (
-    array_of,
-    as_dist,
-    elementwise,
-    in_layout,
-)
+from distnb.client.record.operations import elementwise
 from distnb.client.record.reducing import reduce
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout, replicated

@@ -15,8 +15,8 @@ from distnb.client.linalg.contractions import diagonal
 from distnb.client.linalg.matrix_commands import collective
 from distnb.client.linalg.panel_commands import determinant, logarithm
 from distnb.client.record.array import Array, create
+from distnb.client.record.conversion import copied
 from distnb.client.record.creation import arange
-from distnb.client.record.operations import copied
 from distnb.common.config import config
 from distnb.geometry.axes import BlockCyclic
 from distnb.geometry.layout import (

@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.record.arguments import Axes, NoValue, Number
 from distnb.client.record.array import Array
+from distnb.client.record.conversion import broadcast
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import delivered
 from distnb.client.record.indexing import some_axes
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import broadcast, elementwise
+from distnb.client.record.operations import elementwise
 from distnb.client.record.reducing import reduce
 
 __all__: list[str] = []

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.record.arguments import Subscript
 from distnb.client.record.array import Array, Elements
+from distnb.client.record.conversion import array_of, broadcast, check_session, move_out
 from distnb.client.record.gather_scatter import (
     Position,
     flat_indices,
@@ -27,7 +28,7 @@ from distnb.client.record.gather_scatter import (
 )
 from distnb.client.record.host_arrays import all_here, watched
 from distnb.client.record.indexing import BASIC, index_view
-from distnb.client.record.operations import array_of, assign, broadcast, check_session, move_out
+from distnb.client.record.operations import assign
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View

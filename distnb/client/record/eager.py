@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from distnb.client.record.array import Array
+from distnb.client.record.conversion import array_of, check_session
 from distnb.client.record.host_arrays import all_here, plain, watched
-from distnb.client.record.operations import array_of, assign, check_session, outputs
+from distnb.client.record.operations import assign, outputs
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.errors import explain

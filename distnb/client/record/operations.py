@@ -9,30 +9,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.record import host_arrays, operation_cache
-from distnb.client.record.array import Array, create, hosted, numeric, record_creation
-from distnb.client.record.host_arrays import all_here, home, plain
+from distnb.client.record.array import Array, create, numeric
+from distnb.client.record.conversion import (
+    as_dist,
+    broadcast,
+    check_session,
+    move_out,
+    record_apply,
+)
+from distnb.client.record.host_arrays import all_here, plain
 from distnb.client.record.operation_cache import OperationCache
-from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
-from distnb.common.errors import SessionError, explain
-from distnb.geometry.layout import Ints, Layout, default_layout, make_layout
-from distnb.geometry.views import Placed, View, follow
+from distnb.common.errors import explain
+from distnb.geometry.layout import Ints
 from distnb.ops import table
 from distnb.ops.scalars import NUMBERS
-from distnb.plans.transfer import at, part_of
-from distnb.wire.protocol import Apply, Function, Operand, Typed
+from distnb.wire.protocol import Function, Typed
 
 __all__ = [
     "arithmetic",
-    "array_of",
-    "as_dist",
     "assign",
-    "broadcast",
     "broadcast_shape",
-    "copied",
     "elementwise",
-    "from_host",
-    "in_layout",
     "on_engines",
     "simple",
     "understood",
@@ -49,105 +47,6 @@ _UNDERSTOOD = (Array, np.ndarray, np.generic, list, tuple, *_SCALARS)
 def understood(x: Any) -> bool:
     """Tell whether operations take ``x`` as an operand."""
     return isinstance(x, _UNDERSTOOD)
-
-
-# -- making arrays -----------------------------------------------------------------------------
-
-
-def from_host(session: Session, data: np.ndarray, layout: Layout) -> Any:
-    """Send an ndarray to the engines, to each the part it is to hold.
-
-    A replicated array is sent in parts, and the engines give each other the rest.
-    """
-    if layout.copies > 1 and data.nbytes > 1 << 16 and session.size > 1:
-        spread = from_host(session, data, default_layout(data.shape, session.size))
-        return copied(spread, data.dtype, layout)
-    parts = _parts(session, data, layout)
-    return create(session, data.shape, data.dtype, layout, ("data", parts))
-
-
-def _parts(session: Session, data: np.ndarray, layout: Layout) -> list[np.ndarray]:
-    """Return, for each rank, a copy of what it is to hold."""
-    placed = Placed(data.shape, layout, View.whole(data.shape))
-    return [_host_part(data, placed, rank) for rank in range(session.size)]
-
-
-def _host_part(data: np.ndarray, placed: Placed, rank: int) -> np.ndarray:
-    owned = placed.owned(rank)
-    if owned is None:
-        return np.empty(0, data.dtype)
-    part = part_of(rank, placed, owned)
-    source = np.ascontiguousarray(data)
-    out = np.empty(part.shape, data.dtype)
-    for chunk, place in zip(part.chunks, part.places, strict=True):
-        at(out, chunk.shape, chunk.message)[...] = at(source, chunk.shape, place)
-    return out
-
-
-def array_of(session: Session, data: np.ndarray) -> Any:
-    """Return the array of an ndarray that was made for it: in the notebook if it is small."""
-    layout = home(data.shape, data.dtype, session.size)
-    return hosted(session, data) if layout.here else from_host(session, data, layout)
-
-
-def copied(x: Array, dtype: np.dtype, layout: Layout) -> Any:
-    """Return a new array with the elements of ``x``, in a dtype and a layout."""
-    if layout.here:
-        return hosted(x.session, np.array(x.here, dtype, order="C", copy=True))
-    out = create(x.session, x.shape, dtype, layout, ("empty",))
-    record_apply("copy", (out,), (as_dist(x, x.session),), None, ())
-    return out
-
-
-def in_layout(x: Array, layout: Layout, dtype: np.dtype | None = None) -> Any:
-    """Return all of a base with the elements of ``x`` in a layout: itself, or an aligned copy."""
-    there = x.dbase.layout == layout and x.dview.is_whole(x.dbase.shape)
-    return x if there and dtype in (None, x.dtype) else copied(x, dtype or x.dtype, layout)
-
-
-def move_out(base: Base, layout: Layout | None = None) -> None:
-    """Give a base to the engines for good: they are to write into it."""
-    host = base.host
-    if host is None:
-        return
-    base.move(layout or default_layout(base.shape, base.session.size))
-    record_creation(base, ("data", _parts(base.session, host, base.layout)))
-    base.host = base.copy = None
-
-
-def _copy_of(x: Array) -> Any:
-    """Return a read-only array on the engines with the elements that ``x`` has now.
-
-    Every engine gets the whole base, once for as long as nothing is written into it.
-    """
-    base = x.dbase
-    if base.host is not None and (base.copy is None or base.copy.lost):
-        layout = make_layout(base.shape, base.session.size, "replicated")
-        base.copy = from_host(base.session, base.host, layout).dbase
-    return Array.made(base.copy, x.dview, writeable=False)
-
-
-def check_session(x: Array, session: Session) -> None:
-    if x.session is not session:
-        raise SessionError(
-            explain("arrays", "two sessions", "one", "use .to_numpy() and distnb.asarray")
-        )
-
-
-def as_dist(x: Any, session: Session, like: Array | None = None) -> Any:
-    """Return array-like data as an array on the engines, laid out as ``like`` if shapes agree."""
-    if isinstance(x, Array):
-        check_session(x, session)
-        return x if x.dbase.host is None else _copy_of(x)
-    data = np.asarray(x)
-    numeric(data.dtype)
-    if like is not None and like.shape == data.shape:
-        layout = follow(like.placed, session.size)[0]
-    elif like is not None and data.nbytes <= 1 << 16:
-        layout = make_layout(data.shape, session.size, "replicated")
-    else:
-        layout = default_layout(data.shape, session.size)
-    return from_host(session, data.astype(numeric(data.dtype), copy=False), layout)
 
 
 # -- elementwise -------------------------------------------------------------------------------
@@ -442,47 +341,6 @@ def _deliver(result: Array, out: Any) -> Any:
         return result
     record_apply("copy", (out,), (result,), None, ())
     return out
-
-
-def broadcast(x: Array, shape: Ints) -> Any:
-    """Return a read-only view of ``x`` stretched to a shape it broadcasts to."""
-    return x if x.shape == shape else x.alias(x.dview.broadcast(shape), writeable=False)
-
-
-def record_apply(
-    op: str,
-    outs: tuple[Array, ...],
-    ins: Sequence[Any],
-    mask: Array | None,
-    options: tuple[tuple[str, str], ...],
-) -> None:
-    shape = outs[0].shape
-    session = outs[0].session
-    commands = [broadcast(x, shape).operand if isinstance(x, Array) else x for x in ins]
-    where = None if mask is None else broadcast(mask, shape).operand
-    written = tuple(_written(o, mask) for o in outs)
-    command = Apply(op, written, tuple(commands), where, options, session.site())
-    healed = [o.dbase for o in outs if o.dbase.lost]
-    for base in healed:
-        base.lost = False
-    try:
-        session.record(command)
-    except BaseException:
-        for base in healed:
-            base.lost = True
-        raise
-
-
-def _written(o: Array, mask: Array | None) -> Operand:
-    """Return an output as commands name it; writing all of a lost array makes it good again."""
-    base = o.dbase
-    recent = not base.lost and base.since > base.session.batches
-    if not recent and mask is None and o.dview.is_whole(base.shape):
-        base.since = base.session.batches + 1
-        if base.lost:
-            base.renew()
-            return Operand(base.handle, o.dview)
-    return o.operand
 
 
 def assign(target: Array, value: Any, mask: Array | None = None) -> None:

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.record import host_arrays
 from distnb.client.record.arguments import Axes, Number
 from distnb.client.record.array import Array, create, numeric
+from distnb.client.record.conversion import array_of
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.indexing import some_axes
-from distnb.client.record.operations import array_of, elementwise, outputs
+from distnb.client.record.operations import elementwise, outputs
 from distnb.client.session.bases import Base
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints

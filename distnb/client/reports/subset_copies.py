@@ -12,7 +12,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from distnb.client.record.array import Array, create, hosted
-from distnb.client.record.operations import copied
+from distnb.client.record.conversion import copied
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.client.stats.drawing import Source

@@ -17,12 +17,13 @@ from distnb.client.record.advanced_indexing import (
 )
 from distnb.client.record.arguments import Subscript
 from distnb.client.record.array import Array, Elements
+from distnb.client.record.conversion import move_out
 from distnb.client.record.creation import asarray, empty, ones
 from distnb.client.record.gather_scatter import flat_indices, nonzero_indices, scatter
 from distnb.client.record.host_arrays import all_here, watched
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import assign, elementwise, move_out
+from distnb.client.record.operations import assign, elementwise
 from distnb.client.select.taking import along, compress, positions, session_of, take, truth
 from distnb.client.shape.joining import concatenate
 from distnb.client.shape.reshaping import ravel

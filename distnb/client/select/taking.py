@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.record.advanced_indexing import get_advanced
 from distnb.client.record.array import Array, Elements, create
+from distnb.client.record.conversion import array_of, as_dist, copied
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import delivered
 from distnb.client.record.gather_scatter import (
@@ -25,7 +26,7 @@ from distnb.client.record.gather_scatter import (
 from distnb.client.record.host_arrays import all_here
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import array_of, as_dist, copied, elementwise
+from distnb.client.record.operations import elementwise
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.client.shape.joining import stack

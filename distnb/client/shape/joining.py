@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.record.arguments import Nested
 from distnb.client.record.array import Array, Elements, create
+from distnb.client.record.conversion import array_of, check_session
 from distnb.client.record.creation import asarray
 from distnb.client.record.host_arrays import all_here, plain
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import array_of, assign, check_session, outputs
+from distnb.client.record.operations import assign, outputs
 from distnb.client.session.current import need
 from distnb.client.shape.reshaping import atleast_1d, atleast_2d, atleast_3d, ravel
 from distnb.common.errors import explain

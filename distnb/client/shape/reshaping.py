@@ -19,9 +19,10 @@ from numpy.typing import ArrayLike
 
 from distnb.client.record.arguments import Shape
 from distnb.client.record.array import Array, create
+from distnb.client.record.conversion import array_of, copied
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import array_of, assign, copied
+from distnb.client.record.operations import assign
 from distnb.common.errors import explain
 from distnb.geometry.axes import Axis, Block, Irregular, Whole
 from distnb.geometry.layout import Ints, Layout, default_layout

@@ -12,16 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.record.array import Array, create
+from distnb.client.record.conversion import array_of, as_dist, copied
 from distnb.client.record.creation import asarray
 from distnb.client.record.host_arrays import all_here, plain, watched
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import (
-    array_of,
-    as_dist,
-    assign,
-    copied,
-    elementwise,
-)
+from distnb.client.record.operations import assign, elementwise
 from distnb.client.record.placement import stay
 from distnb.client.shape.joining import concatenate
 from distnb.client.shape.reshaping import adopted

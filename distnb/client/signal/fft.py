@@ -18,11 +18,12 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.record.arguments import Axes, Dist
 from distnb.client.record.array import Array
+from distnb.client.record.conversion import array_of
 from distnb.client.record.creation import arange, asarray, empty_like
 from distnb.client.record.host_arrays import watched
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import check_device, stands_for
-from distnb.client.record.operations import array_of, elementwise
+from distnb.client.record.operations import elementwise
 from distnb.client.session.session import Session
 from distnb.client.signal.fft_commands import Transform, run
 

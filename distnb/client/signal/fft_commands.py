@@ -22,8 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from distnb.client.record.array import Array, create, is_whole
+from distnb.client.record.conversion import as_dist, copied, in_layout
 from distnb.client.record.creation import arange, empty, zeros
-from distnb.client.record.operations import as_dist, copied, elementwise, in_layout
+from distnb.client.record.operations import elementwise
 from distnb.client.record.placement import stay
 from distnb.geometry.axes import Block, BlockCyclic, Whole
 from distnb.geometry.boxes import is_boxes

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from distnb.client.linalg.factorizations import inv, lstsq
 from distnb.client.linalg.products import matmul
 from distnb.client.record.array import Array
+from distnb.client.record.conversion import array_of
 from distnb.client.record.creation import (
     asarray,
     empty,
@@ -20,7 +21,7 @@ from distnb.client.record.creation import (
 )
 from distnb.client.record.eager import at_once, session_of
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import array_of, elementwise
+from distnb.client.record.operations import elementwise
 from distnb.client.shape.joining import concatenate
 from distnb.client.signal.convolution import convolve
 

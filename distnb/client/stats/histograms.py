@@ -10,16 +10,10 @@ from numpy.typing import ArrayLike
 
 from distnb.client.math.reductions import mean, std
 from distnb.client.record.array import Array, create
+from distnb.client.record.conversion import array_of, as_dist, copied, from_host, in_layout
 from distnb.client.record.creation import asarray, empty
 from distnb.client.record.eager import at_once, session_of
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import (
-    array_of,
-    as_dist,
-    copied,
-    from_host,
-    in_layout,
-)
 from distnb.client.record.placement import stay
 from distnb.client.record.reducing import reduce
 from distnb.client.select.taking import extract

@@ -15,18 +15,13 @@ from numpy.typing import ArrayLike
 from distnb.client.math.reductions import mean
 from distnb.client.record.arguments import Axes, NoValue
 from distnb.client.record.array import Array, create
+from distnb.client.record.conversion import array_of, as_dist, copied, in_layout
 from distnb.client.record.creation import asarray, empty
 from distnb.client.record.eager import delivered
 from distnb.client.record.host_arrays import all_here, plain, watched
 from distnb.client.record.indexing import some_axes
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import (
-    array_of,
-    as_dist,
-    copied,
-    elementwise,
-    in_layout,
-)
+from distnb.client.record.operations import elementwise
 from distnb.client.stats.weighted import weighted
 from distnb.geometry.layout import Ints
 from distnb.ops import table

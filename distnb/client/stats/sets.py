@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.math.scans import cumsum
 from distnb.client.record.array import Array
+from distnb.client.record.conversion import as_dist
 from distnb.client.record.creation import (
     arange,
     asarray,
@@ -19,7 +20,7 @@ from distnb.client.record.creation import (
 from distnb.client.record.eager import at_once, session_of
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
-from distnb.client.record.operations import as_dist, elementwise
+from distnb.client.record.operations import elementwise
 from distnb.client.record.reducing import reduce
 from distnb.client.select import searching
 from distnb.client.select.ordering import lexsort, sorted_with_positions
