@@ -301,7 +301,7 @@ def test_it_is_raised_by_the_next_command_if_nothing_is_read(three):
     with planted(three, 1, ADD, RAISE):
         b = a + 1
         three.send()
-        while three._sent:
+        while three.connection.sent:
             three._collect_oldest()
     with pytest.raises(ValueError, match="boom"):
         dnb.zeros(3)
@@ -358,7 +358,7 @@ def test_nothing_of_failed_reads_is_kept(three):
         a.to_numpy()
     with planted(three, 1, ADD, RAISE), pytest.raises(ValueError, match="boom"):
         (a + 1).to_numpy()
-    assert three._values == {}
+    assert three.replies.values == {}
 
 
 def test_nothing_is_kept_on_the_engines(three):
@@ -429,7 +429,7 @@ def test_all_uses_of_a_lost_array_raise(three):
     assert "content lost" not in repr(good)
     assert (x.shape, x.dtype, x.layout.owner(8)) == ((9,), np.dtype(float), 2)
     np.testing.assert_array_equal(good.to_numpy(), np.ones(9))
-    assert three._error is None
+    assert three.connection.ready
 
 
 def test_a_mask_does_not_heal(three):
