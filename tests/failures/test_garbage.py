@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -266,6 +267,28 @@ def test_a_forked_child_leaves_the_session_alone(cluster):
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     np.testing.assert_array_equal(x.to_numpy(), np.arange(1.0, 10))
+    support.work(cluster)
+
+
+def test_a_forked_child_waits_for_no_lock(cluster):
+    """The idle timer holds the recorder's lock when it sends; in a child nobody would free it."""
+    x = dnb.arange(9.0)
+    locked, forked = threading.Event(), threading.Event()
+
+    def hold():
+        with cluster.recorder.lock:
+            locked.set()
+            forked.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    locked.wait()
+    if (pid := os.fork()) == 0:
+        signal.alarm(60)  # which ends the child
+        os._exit(0 if reading(x) is dnb.SessionError else 2)
+    forked.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     support.work(cluster)
 
 

@@ -102,6 +102,10 @@ class Recorder:
         """Number of those that wait, without deletions."""
         return self.recorded - self._taken
 
+    def after_fork(self) -> None:
+        """Free the lock in a forked child: the idle timer may have held it, and is not there."""
+        self.lock._at_fork_reinit()  # type: ignore[attr-defined] # as the standard library does
+
     def close(self) -> None:
         """Stop the idle timer."""
         self._closed.append(True)

@@ -356,6 +356,7 @@ def _after_fork() -> None:
     """Close the sessions in a forked child: the engines work for its parent."""
     for session in _SESSIONS:
         session.closed = True
+        session.recorder.after_fork()
 
 
 os.register_at_fork(after_in_child=_after_fork)
