@@ -80,16 +80,16 @@ def _positions_by(keys: Sequence[Array], d: int) -> Array:
     """Return the positions in the order of the last key, of those before it where it is equal."""
     first = keys[0]
     layout = table.sorted_layout(first.placed, d, first.session.size)
-    lanes = table.sorting_layout(first.shape, layout, d, first.session.size)
-    carried = [copied(x, x.dtype, lanes) for x in keys]
+    uncut = table.sorting_layout(first.shape, layout, d, first.session.size)
+    carried = [copied(x, x.dtype, uncut) for x in keys]
     carried.append(
-        create(first.session, first.shape, _POSITION, lanes, ("index", d, *_numbers(first, d)))
+        create(first.session, first.shape, _POSITION, uncut, ("index", d, *_numbers(first, d)))
     )
     while len(carried) > 1:  # a stable sort by the least significant key first
         _record(carried, carried, d, 0)
         carried = carried[1:]
     found = carried[0]
-    return found if lanes == layout else copied(found, _POSITION, layout)
+    return found if uncut == layout else copied(found, _POSITION, layout)
 
 
 def sorted_with_positions(x: Array) -> tuple[Array, Array]:
@@ -243,13 +243,13 @@ def _stretch(a: Array, d: int, n: int, last: bool) -> tuple[Array, Array]:
     """Return the first or last ``n`` elements in sorted order, and where they come from."""
     session = a.session
     layout = table.sorted_layout(a.placed, d, session.size)
-    lanes = table.sorting_layout(a.shape, layout, d, session.size)
+    uncut = table.sorting_layout(a.shape, layout, d, session.size)
     shape = (*a.shape[:d], n, *a.shape[d + 1 :])
-    axes = (*lanes.axes[:d], Block() if lanes.dims[d] >= 0 else lanes.axes[d], *lanes.axes[d + 1 :])
-    into = Layout(lanes.grid, axes, lanes.dims)
+    axes = (*uncut.axes[:d], Block() if uncut.dims[d] >= 0 else uncut.axes[d], *uncut.axes[d + 1 :])
+    into = Layout(uncut.grid, axes, uncut.dims)
     ins = (
-        copied(a, a.dtype, lanes),
-        create(session, a.shape, _POSITION, lanes, ("index", d, *_numbers(a, d, last))),
+        copied(a, a.dtype, uncut),
+        create(session, a.shape, _POSITION, uncut, ("index", d, *_numbers(a, d, last))),
     )
     outs = tuple(create(session, shape, x.dtype, into, ("empty",)) for x in ins)
     if n:

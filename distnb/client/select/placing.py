@@ -102,7 +102,7 @@ def _repeated(values: ArrayLike, flat: Elements) -> Any:
 def put_along_axis(
     arr: Array, indices: ArrayLike, values: ArrayLike, axis: SupportsIndex | None
 ) -> None:
-    """Assign to elements at positions along an axis, other ones for each lane.
+    """Assign to elements at positions along an axis, other ones for each 1-D slice.
 
     As ``numpy.put_along_axis``; what is sent is that of :func:`put`.
 

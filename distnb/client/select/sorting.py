@@ -68,10 +68,10 @@ def sort(
     if x.here is not None:
         return array_of(x.session, np.sort(x.here, d, kind, stable=stable))
     layout = table.sorted_layout(x.placed, d, size)
-    lanes = table.sorting_layout(x.shape, layout, d, size)
-    found = copied(x, x.dtype, lanes)
+    uncut = table.sorting_layout(x.shape, layout, d, size)
+    found = copied(x, x.dtype, uncut)
     _record(found, d, kind, stable)
-    return found if lanes == layout else copied(found, x.dtype, layout)
+    return found if uncut == layout else copied(found, x.dtype, layout)
 
 
 def reverse(x: Array, d: int) -> Array:

@@ -138,7 +138,7 @@ def take(
 
 @stands_for(np.take_along_axis)
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None = -1) -> Array:
-    """Return elements at positions along an axis, other ones for each lane.
+    """Return elements at positions along an axis, other ones for each 1-D slice.
 
     As ``numpy.take_along_axis``, for what ``argsort`` returns. If the axis is not split, or
     another one is long enough to be split instead, both arrays are brought together so, and each
@@ -177,7 +177,7 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | No
 
 
 def along(shape: Ints, index: Elements, axis: SupportsIndex | None) -> tuple[Any, ...]:
-    """Return the index that names an element of each lane, by its position."""
+    """Return the index that names an element of each 1-D slice, by its position."""
     if index.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
     d = one_axis(axis, len(shape))
@@ -190,25 +190,25 @@ def along(shape: Ints, index: Elements, axis: SupportsIndex | None) -> tuple[Any
 
 
 def _locally(x: Array, index: Array, d: int) -> Any:
-    """Take where whole lanes are together; return None if there is no such layout."""
+    """Take where whole 1-D slices are together; return None if there is no such layout."""
     session, size = x.session, x.session.size
     lengths = [n for i, n in enumerate(x.shape) if i != d]
     if lengths != [n for i, n in enumerate(index.shape) if i != d]:
         return None
     there = as_dist(x, session)
-    lanes = table.sorting_layout(x.shape, follow(there.placed, size)[0], d, size)
-    if lanes.parts(d) > 1:
+    uncut = table.sorting_layout(x.shape, follow(there.placed, size)[0], d, size)
+    if uncut.parts(d) > 1:
         return None
     source, at = (
-        brought(session, there, lanes),
-        brought(session, as_dist(index, session), lanes),
+        brought(session, there, uncut),
+        brought(session, as_dist(index, session), uncut),
     )
-    out = create(session, index.shape, x.dtype, lanes, ("empty",))
+    out = create(session, index.shape, x.dtype, uncut, ("empty",))
     if out.size:
         operands = (source.operand, at.operand)
         session.record(Collective("along", (out.operand,), operands, (d,), session.site()))
     wanted = _follow_index(index, size)
-    return out if wanted in (None, lanes) else copied(out, out.dtype, wanted)
+    return out if wanted in (None, uncut) else copied(out, out.dtype, wanted)
 
 
 def _follow_index(index: Array, size: int) -> Layout | None:

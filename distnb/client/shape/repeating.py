@@ -113,9 +113,9 @@ def _repeat_each(x: Array, times: Any, d: int) -> Array:
     """Repeat each index of an axis as often as an array says: each engine its own."""
     if x.here is not None and (not isinstance(times, Array) or times.here is not None):
         return array_of(x.session, np.repeat(x.here, plain(times), d))
-    lanes = x.transpose([d, *(e for e in range(x.ndim) if e != d)])
-    layout = _in_intervals(stay(lanes, x.dtype) if x.here is None else None, lanes)
-    source = copied(lanes, x.dtype, layout)
+    rows = x.transpose([d, *(e for e in range(x.ndim) if e != d)])
+    layout = _in_intervals(stay(rows, x.dtype) if x.here is None else None, rows)
+    source = copied(rows, x.dtype, layout)
     n, p = x.shape[d], layout.parts(0)
     cuts = [layout.axes[0].bounds(n, p, c)[0] for c in range(p)] + [n]
     ends = _ends(times, cuts)
@@ -124,7 +124,7 @@ def _repeat_each(x: Array, times: Any, d: int) -> Array:
     beside = numbers.redistribute(along)
     axis = axis_cut(ends) if p > 1 else layout.axes[0]
     to = Layout(layout.grid, (axis, *layout.axes[1:]), layout.dims)
-    found = create(x.session, (ends[-1], *lanes.shape[1:]), x.dtype, to, ("empty",))
+    found = create(x.session, (ends[-1], *rows.shape[1:]), x.dtype, to, ("empty",))
     ins = (source.operand, beside.operand)
     x.session.record(Local("repeat", found.operand, ins, x.session.site()))
     return found.transpose([*range(1, d + 1), 0, *range(d + 1, x.ndim)])
