@@ -1496,7 +1496,7 @@ def put(a: DistArray, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None
 def put_along_axis(
     arr: DistArray, indices: ArrayLike, values: ArrayLike, axis: SupportsIndex | None
 ) -> None:
-    """Assign to elements at positions along an axis, other ones for each lane."""
+    """Assign to elements at positions along an axis, other ones for each 1-D slice."""
 
 def putmask(a: DistArray, /, mask: ArrayLike, values: ArrayLike) -> None:
     """Assign the values at the same C-order positions where a mask is true, as ``numpy.putmask``."""
@@ -1713,7 +1713,7 @@ def take(
 def take_along_axis(
     arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None = -1
 ) -> DistArray:
-    """Return elements at positions along an axis, other ones for each lane."""
+    """Return elements at positions along an axis, other ones for each 1-D slice."""
 
 tan: _Unary
 """Compute tangent element-wise."""
