@@ -212,7 +212,6 @@ from distnb.client.record.creation import (
     zeros,
     zeros_like,
 )
-from distnb.client.record.parts import from_parts
 from distnb.client.select.coordinates import ix_, ravel_multi_index, unravel_index
 from distnb.client.select.counting import bincount
 from distnb.client.select.ordering import argpartition, argsort, lexsort, partition, topk
@@ -243,6 +242,7 @@ from distnb.client.shape.joining import (
     stack,
     vstack,
 )
+from distnb.client.shape.parts import from_parts
 from distnb.client.shape.repeating import repeat, tile
 from distnb.client.shape.reshaping import (
     atleast_1d,

@@ -59,12 +59,12 @@ ORDER: dict[str, str] = {
     "distnb.client.record": """
         arguments array indexing host_arrays conversion operation_cache operations eager placement
         reducing
-        namespace gather_scatter advanced_indexing creation parts
+        namespace gather_scatter advanced_indexing creation
     """,
     "distnb.client.array": """
         prefetch reading migration printing distarray array_api
     """,
-    "distnb.client.shape": "viewing reshaping joining splitting repeating turning grids",
+    "distnb.client.shape": "viewing reshaping joining splitting repeating turning grids parts",
     "distnb.client.select": "taking placing coordinates sorting ordering searching counting",
     "distnb.client.math": """
         ufuncs reductions scans differences composed along_axis pickling mapping padding
