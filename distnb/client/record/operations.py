@@ -174,10 +174,11 @@ def arithmetic(ufunc: np.ufunc) -> Arithmetic:
     op = ufunc.__name__
 
     def forward(self: Array, other: Any) -> Any:
-        session, key = operation_cache.key_of(op, (self, other), None)
-        template = None if key is None else session.extensions[OperationCache].templates.get(key)
-        if template is not None:
-            return operation_cache.repeat(session, op, template, (self, other), None)
+        if self.dbase.host is None:
+            session, key = operation_cache.key_of(op, (self, other), None)
+            template = key and session.extensions[OperationCache].templates.get(key)
+            if template is not None:
+                return operation_cache.repeat(session, op, template, (self, other), None)
         return _operate(ufunc, self, other)
 
     def reflected(self: Array, other: Any) -> Any:
