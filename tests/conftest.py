@@ -9,6 +9,8 @@ import gc
 import os
 
 os.environ.setdefault("DISTNB_CUTOFF", "0")  # before distnb is imported, here and by engines
+# So do the engines compute, whatever is small; the way "reach" has the notebook do it.
+os.environ.setdefault("DISTNB_PLACE", "engines")
 # Compiled loops have tests of their own; elsewhere nothing is to be compiled in the background.
 os.environ.setdefault("DISTNB_JIT", "0")
 

@@ -30,6 +30,7 @@ WAYS = {
     "cutoff": "small arrays are in the notebook, as users have it",
     "unfused": "every operation runs by itself",
     "compiled": "whatever can be compiled is, at once",
+    "reach": "the notebook computes whatever it can on the memory of engines",
     "spmd": "every rank of mpiexec runs the notebook's code, and is an engine",
     "started": "engines that distnb starts: other processes, sockets",
     "connected": "engines of a running ipyparallel cluster",

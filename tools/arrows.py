@@ -24,7 +24,7 @@ ORDER: dict[str, str] = {
         common geometry ops measure wire plans engines client widgets magics
         fft linalg random namespace testing
     """,
-    "distnb.common": "errors config machine interrupts lazy calling",
+    "distnb.common": "errors config machine interrupts lazy calling shared_segments memory_pool",
     "distnb.geometry": "slices axes layout boxes views overlaps",
     "distnb.ops": "scalars philox samplers filling matrix_functions table",
     "distnb.measure": "replay comparison metrics advice events records snapshot",
@@ -32,7 +32,7 @@ ORDER: dict[str, str] = {
     "distnb.plans": "transfer traffic gather_scatter temporaries forecast",
     "distnb.engines": "runtime fusion collectives linalg worker server",
     "distnb.engines.runtime": """
-        comm exchange shared_segments memory store zero_copy creation threads user_functions
+        comm exchange node memory store zero_copy creation threads user_functions
     """,
     "distnb.engines.fusion": """
         reduction_blocks groups amounts loops fp_flags compiled_loops compiler kernels replicas
@@ -55,9 +55,9 @@ ORDER: dict[str, str] = {
     "distnb.client.batching": """
         call_sites failures budget handle_table user_functions deferred recorder connection replies
     """,
-    "distnb.client.session": "journal windows observing progress session bases current",
+    "distnb.client.session": "journal windows observing progress shared_memory session bases current",
     "distnb.client.record": """
-        arguments array indexing host_arrays conversion operation_cache operations eager placement
+        arguments array indexing host_arrays conversion operation_cache reach operations eager placement
         reducing
         namespace gather_scatter advanced_indexing creation
     """,

@@ -15,7 +15,7 @@ from typing import Any
 __all__ = ["Config", "config"]
 
 #: What a setting that is a word can be.
-WORDS = {"road": ("direct", "ipyparallel")}
+WORDS = {"road": ("direct", "ipyparallel"), "place": ("auto", "engines", "notebook")}
 
 
 @dataclass
@@ -27,6 +27,9 @@ class Config:
     cutoff: int = 1 << 17
     """Bytes up to which an array for which no layout was asked lives in the notebook's process, as
     a NumPy array; 0 puts all of them on the engines."""
+    place: str = "auto"
+    """Who computes: "auto" the engines what is large, and the notebook itself what is small, on the
+    same memory; "engines" or "notebook" whatever they can. Results are the same."""
     alone: int = 1 << 26
     """Bytes of a matrix up to which one engine factors it alone, with all cores of its node; 16
     times that for spectra, and for LU where all engines share a node."""

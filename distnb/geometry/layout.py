@@ -170,6 +170,32 @@ class Layout:
         )
 
     @lru_cache(maxsize=1024)  # noqa: B019 - layouts are small values
+    def in_order(self, shape: Ints) -> bool:
+        """Tell whether the ranks' parts, one after the other, are the array in C order.
+
+        >>> default_layout((4, 4), 2).in_order((4, 4))
+        True
+        >>> default_layout((4, 4), 2).T.in_order((4, 4))
+        False
+        """
+        split = [a for a in range(len(shape)) if self.parts(a) > 1]
+        if self.copies > 1 or len(split) > 1:
+            return False
+        return not split or (
+            prod(shape[: split[0]]) <= 1 and not self.axes[split[0]].period(self.parts(split[0]))
+        )
+
+    def start(self, shape: Ints, rank: int) -> int:
+        """Return where in that order a rank's part begins, in elements."""
+        coords = self.grid.coords(rank)
+        assert coords is not None
+        for a, n in enumerate(shape):
+            if self.parts(a) > 1:
+                low, _ = self.axes[a].bounds(n, self.parts(a), coords[self.dims[a]])
+                return low * prod(shape[a + 1 :])
+        return 0
+
+    @lru_cache(maxsize=1024)  # noqa: B019 - layouts are small values
     def largest_part(self, shape: Ints) -> int:
         """Return an upper bound of the number of elements that any rank holds."""
         return prod(

@@ -220,6 +220,7 @@ CREATIONS: dict[str, tuple[str, ...]] = {
     "random": ("kind", "seed", "stream", "args"),
     "data": ("slot",),
     "local": ("name",),
+    "at": ("place", "how"),
 }
 
 

@@ -31,11 +31,13 @@ from distnb.wire.protocol import (
     Free,
     Function,
     InNotebook,
+    Lay,
     Local,
     Operand,
     Packed,
     Param,
     Reduce,
+    Share,
     Survey,
     Typed,
 )
@@ -54,9 +56,11 @@ _ALLOWED: dict[tuple[str, str], Any] = {
             Apply,
             Reduce,
             Fetch,
+            Lay,
             Free,
             Bind,
             Clocks,
+            Share,
             Survey,
             Describe,
             Local,
@@ -214,8 +218,11 @@ def _flat_reduce(command: Reduce, numbers: _Numbers, values: list[Any]) -> Any:
 
 
 def _flat_fetch(command: Fetch, numbers: _Numbers, values: list[Any]) -> Any:
-    slot, (base, view), _ = command
+    slot, (base, view), _, place = command
     values.append(slot)
+    if place:
+        values.append(place)
+        return ("p", len(values) - 1, (numbers[base], view))
     if not view.shape:  # loops read one element after the other
         values.append(view)
         return ("e", len(values) - 1, numbers[base])
@@ -237,9 +244,13 @@ _FLAT: dict[type, Any] = {
 
 def _flat(command: Command, numbers: _Numbers, values: list[Any]) -> Any:
     """Return any other command: as it is, but for numbers and values."""
-    if isinstance(command, Clocks | Survey | Describe):
+    if isinstance(command, Clocks | Survey | Share | Describe):
         values.append(command.slot)
         command = command._replace(slot=Param("slot", len(values) - 1))  # type: ignore[arg-type]
+    if isinstance(command, Lay):
+        values += [command.slot, command.place]
+        slot: Any = Param("slot", len(values) - 2)
+        command = command._replace(slot=slot, place=0)
     if isinstance(command, Collective):
         values.append(command.args)
         command = command._replace(args=Param("args", len(values) - 1))
@@ -282,6 +293,10 @@ def _round(command: Any) -> Command:
     if kind == "g":
         index, operand = fields
         return Fetch(Param("slot", index), make(operand), 0)  # type: ignore[arg-type]
+    if kind == "p":
+        index, operand = fields
+        place: Any = Param("place", index)
+        return Fetch(Param("slot", index - 1), make(operand), 0, place)  # type: ignore[arg-type]
     if kind == "e":
         index, base = fields
         element: Any = Param("view", index)
@@ -304,7 +319,11 @@ def filled(command: Any, values: tuple[Any, ...]) -> Any:
         slot: Any = command.slot
         base, view = command.operand
         view = values[view.index] if isinstance(view, Param) else view
-        return Fetch(values[slot.index], Operand(base, view), command.site)
+        place = values[command.place.index] if isinstance(command.place, Param) else 0
+        return Fetch(values[slot.index], Operand(base, view), command.site, place)
+    if isinstance(command, Lay):
+        at: Any = command.slot
+        return command._replace(slot=values[at.index], place=values[at.index + 1])
     slot = getattr(command, "slot", None)
     return command if slot is None else command._replace(slot=values[slot.index])
 

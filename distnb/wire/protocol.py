@@ -28,12 +28,14 @@ __all__ = [
     "Free",
     "Function",
     "InNotebook",
+    "Lay",
     "Local",
     "Operand",
     "Packed",
     "Param",
     "Reduce",
     "Reply",
+    "Share",
     "Survey",
     "Typed",
     "bases_of",
@@ -41,7 +43,7 @@ __all__ = [
 ]
 
 #: Version of the messages; client and engines must agree.
-PROTOCOL = 7
+PROTOCOL = 8
 
 #: Handles of bases, or their numbers in a batch, under the other ones.
 Numbers = Mapping[int, int] | Sequence[int]
@@ -92,7 +94,8 @@ class Create(NamedTuple):
 
     ``('empty',)``, ``('fill', value)``, ``('index', axis, start, step)``: the global index along
     an axis, scaled; ``('random', kind, key, args)``; ``('data', slot)``: buffer ``slot`` of the
-    message holds this rank's part; ``('local', name)``.
+    message holds this rank's part; ``('local', name)``; ``('at', place, *how)``: it lies in
+    the notebook's segment.
     """
 
     base: int
@@ -232,11 +235,15 @@ class Collective(NamedTuple):
 
 
 class Fetch(NamedTuple):
-    """Send this rank's part of a view with the reply, as value ``slot``."""
+    """Send this rank's part of a view with the reply, as value ``slot``.
+
+    With a ``place``, copy it there in the notebook's segment, where the whole view is to lie.
+    """
 
     slot: int
     operand: Operand
     site: int
+    place: int = 0
 
     @property
     def reads(self) -> Operands:
@@ -250,7 +257,33 @@ class Fetch(NamedTuple):
 
     def renumbered(self, numbers: Numbers) -> Fetch:
         """Return the same on other bases."""
-        return Fetch(self.slot, self.operand.renumbered(numbers), 0)
+        return self._replace(operand=self.operand.renumbered(numbers), site=0)
+
+
+class Lay(NamedTuple):
+    """Move a base to a place of the notebook's segment, where its parts lie one after the other.
+
+    Sends as value ``slot`` whether this rank's part is there; if not, it is where it was.
+    """
+
+    slot: int
+    operand: Operand
+    place: int
+    site: int
+
+    @property
+    def reads(self) -> Operands:
+        """The views that it reads."""
+        return (self.operand,)
+
+    @property
+    def writes(self) -> Ints:
+        """The bases that it writes."""
+        return ()
+
+    def renumbered(self, numbers: Numbers) -> Lay:
+        """Return the same on other bases."""
+        return self._replace(operand=self.operand.renumbered(numbers), site=0)
 
 
 class Free(NamedTuple):
@@ -338,6 +371,30 @@ class Survey(NamedTuple):
         return self
 
 
+class Share(NamedTuple):
+    """Map the notebook's shared segment; send as value ``slot`` whether that could be done.
+
+    ``card`` are the fields of :class:`distnb.common.shared_segments.Card`.
+    """
+
+    slot: int
+    card: tuple[Any, ...]
+
+    @property
+    def reads(self) -> Operands:
+        """The views that it reads."""
+        return ()
+
+    @property
+    def writes(self) -> Ints:
+        """The bases that it writes."""
+        return ()
+
+    def renumbered(self, numbers: Numbers) -> Share:
+        """Return the same on other bases."""
+        return self
+
+
 class Describe(NamedTuple):
     """Send the shape and dtype of a variable of the user namespace as value ``slot``."""
 
@@ -360,7 +417,7 @@ class Describe(NamedTuple):
 
 
 Command = (
-    Create | Apply | Reduce | Local | Collective | Fetch | Free | Bind | Clocks | Survey | Describe
+    Create | Apply | Reduce | Local | Collective | Fetch | Lay | Free | Bind | Clocks | Survey | Share | Describe
 )
 
 

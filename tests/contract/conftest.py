@@ -77,8 +77,8 @@ def compiler():
 
 @pytest.fixture
 def engines_only():
-    """All arrays are on engines, small ones too: for tests of what engines do."""
-    with support.setting(cutoff=0):
+    """All arrays are on engines, small ones too, and these compute: for tests of what they do."""
+    with support.setting(cutoff=0, place="engines"):
         yield
 
 

@@ -49,7 +49,13 @@ def _share(group, all_of_it, least):
 
 
 #: What the end of a word like ``inprocess:3:unfused`` sets.
-SETTINGS = {"cutoff": {"cutoff": dnb.Config.cutoff}, "unfused": {"fuse": 0}, "compiled": {}}
+SETTINGS = {
+    "cutoff": {"cutoff": dnb.Config.cutoff},
+    "unfused": {"fuse": 0},
+    "compiled": {},
+    "reach": {"place": "notebook"},
+    "auto": {"place": "auto"},
+}
 
 
 def parted(word):
@@ -230,12 +236,18 @@ def pair(draw, *args, **options):
 
 
 def same(actual, expected, rtol=0.0):
-    """Raise AssertionError unless a distributed result is NumPy's in type, dtype, shape, values."""
+    """Raise AssertionError unless a distributed result is NumPy's in type, dtype, shape, values.
+
+    An element in reach of the notebook is NumPy's scalar.
+    """
+    if isinstance(actual, np.generic):
+        return alike(np.asarray(actual), expected, rtol)
     assert isinstance(actual, dnb.DistArray), type(actual)
     values = actual.to_numpy()
     alike(values, expected, rtol)
     assert actual.dtype == values.dtype
     assert actual.shape == values.shape
+    return None
 
 
 def alike(values, expected, rtol=0.0):

@@ -355,6 +355,7 @@ def test_wrong_outputs():
 
 
 @pytest.mark.usefixtures("engines_only")
+@pytest.mark.usefixtures("engines_only")
 def test_errors_of_values(session):
     """What depends on values raises at the read, with NumPy's type; then all goes on."""
     x = dnb.arange(6)

@@ -1,11 +1,14 @@
-"""Elements are copies of now, however late they are read; reading one at once sends no copy."""
+"""Elements on engines are copies of now, however late they are read; reading one sends no copy."""
 
 import numpy as np
 import pytest
 
 import distnb as dnb
 
-pytestmark = pytest.mark.ways("one", "cutoff", "spmd", "started")
+pytestmark = [
+    pytest.mark.ways("one", "spmd", "started"),
+    pytest.mark.usefixtures("engines_only"),
+]
 
 
 @pytest.fixture

@@ -143,7 +143,7 @@ def test_iteration_and_unpacking():
     assert [r.tolist() for r in rest] == x[1:].tolist()
 
 
-@pytest.mark.usefixtures("session")
+@pytest.mark.usefixtures("session", "engines_only")
 def test_elements_are_copies_and_views_are_not():
     x, a = np.arange(12.0).reshape(3, 4), dnb.arange(12.0)
     a = dnb.array(x)

@@ -8,9 +8,11 @@ import threading
 import numpy as np
 import pytest
 
-from distnb.engines.runtime import shared_segments
-from distnb.engines.runtime.memory import Memory, Pool
-from distnb.engines.runtime.shared_segments import Card, SharedSegment
+from distnb.common import shared_segments
+from distnb.common.memory_pool import Pool
+from distnb.engines.runtime.memory import Memory
+from distnb.common.shared_segments import Card, SharedSegment
+from distnb.engines.runtime.node import Node
 from distnb.engines.runtime.store import Store
 from distnb.geometry.layout import make_layout
 
@@ -81,22 +83,22 @@ def test_no_more_than_there_is(segment):
 
 def test_another_process_file_is_refused(segment, tmp_path):
     card = Card(("node", 1), os.getpid(), segment.fd, segment.nbytes, segment.secret)
-    pages = shared_segments._map(card)
+    pages = shared_segments.map_segment(card)
     segment.take(8)[...] = 7
     assert pages[:16] == segment.secret
-    assert shared_segments._map(card._replace(secret=bytes(16))) is None
-    assert shared_segments._map(card._replace(fd=9999)) is None
+    assert shared_segments.map_segment(card._replace(secret=bytes(16))) is None
+    assert shared_segments.map_segment(card._replace(fd=9999)) is None
     with open(tmp_path / "file", "wb+") as file:
         file.write(segment.secret)
         file.flush()
-        assert shared_segments._map(card._replace(fd=file.fileno())) is None
+        assert shared_segments.map_segment(card._replace(fd=file.fileno())) is None
 
 
 def test_peers_see_the_same_memory(segment):
-    pages = shared_segments._map(
+    pages = shared_segments.map_segment(
         Card(("node", 1), os.getpid(), segment.fd, segment.nbytes, segment.secret)
     )
-    node = shared_segments.Node(frozenset({0, 1}), 1, segment, {1: pages})
+    node = Node(frozenset({0, 1}), 1, segment, {1: pages})
     memory = segment.take(80)
     memory.view(float)[...] = np.arange(10.0)
     look = node.block(1, segment.offset(memory), 10, np.dtype(float))
@@ -110,7 +112,7 @@ def test_peers_see_the_same_memory(segment):
 
 @pytest.fixture
 def store(segment):
-    made = Store(0, Memory(1 << 20, shared_segments.Node(frozenset({0, 1}), 1, segment, {})))
+    made = Store(0, Memory(1 << 20, Node(frozenset({0, 1}), 1, segment, {})))
     yield made
     made.clear()
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.array.migration import move
 from distnb.client.array.printing import array_str
-from distnb.client.array.reading import read, taken
+from distnb.client.array.reading import element, read
 from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.products import dot
 from distnb.client.math.mapping import foreign
@@ -26,7 +26,7 @@ from distnb.client.record.advanced_indexing import get_advanced, is_advanced, pu
 from distnb.client.record.arguments import Axes, Dist, Grid, Number, Shape, Subscript
 from distnb.client.record.array import Array, numeric
 from distnb.client.record.conversion import copied
-from distnb.client.record.indexing import index_view, one_axis, some_axes
+from distnb.client.record.indexing import index_view, names_element, one_axis, some_axes
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
 from distnb.client.record.operations import arithmetic, assign, elementwise, understood
 from distnb.client.record.placement import Placement, layout_for, stay
@@ -124,7 +124,7 @@ class DistArray(Array):
         Each engine sends the part it holds. Raises what an engine raised since the last read. Of an
         array in the notebook, nothing is sent, and no engine is waited for.
         """
-        found = self.here
+        found = self.near
         if found is not None:
             return found.copy()
         return read(self)
@@ -205,12 +205,19 @@ class DistArray(Array):
     # -- views -------------------------------------------------------------------------------
 
     def __getitem__(self, key: Subscript) -> DistArray:
+        near = self.near if self.dbase.near is not None else None
+        if near is not None and (type(key) is int or names_element(key, near.ndim)):
+            taken = near[key]
+            if isinstance(taken, np.generic):
+                return taken
         if is_advanced(key):
             return get_advanced(self, key)
         view, is_element = index_view(self.dview, key)
         found = self.alias(view)
+        if near is not None and not is_element:
+            found._whole, found._near = self._whole, near[key]
         # As in NumPy, an index of all axes takes the element's value of now, not a view.
-        return taken(found) if is_element else found
+        return element(found) if is_element else found
 
     def __setitem__(self, key: Subscript, value: ArrayLike) -> None:
         if is_advanced(key):

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.client.array.prefetch import Prefetch
+from distnb.client.record import reach
 from distnb.client.record.array import Array
-from distnb.client.record.conversion import copied
 from distnb.client.record.placement import stay
 from distnb.client.session.bases import Base
 from distnb.geometry.views import View
 from distnb.wire.protocol import Apply, Create, Operand
 
-__all__ = ["read", "taken"]
+__all__ = ["element", "read"]
 
 
 class _Copy(NamedTuple):
@@ -33,13 +33,15 @@ class _Copy(NamedTuple):
         )
 
 
-def taken(x: Array) -> Any:
+def element(x: Array) -> Any:
     """Return an element as it is now, which later writes do not change.
 
-    It is a copy. But if it is read before anything else happens, it is read where it lies.
+    In reach it is NumPy's scalar. Else it is an array: a copy. But if that is read before anything
+    else happens, it is read where it lies.
     """
-    if x.dbase.host is not None:
-        return copied(x, x.dtype, stay(x, x.dtype))
+    found = reach.element(x)
+    if found is not None:
+        return found
     session, operand = x.session, x.operand
     base = Base.to_come(session, (), x.dtype, stay(x, x.dtype))
     base.site = session.site()
@@ -57,8 +59,9 @@ def read(x: Array) -> np.ndarray:
     if deferred is None:
         return session.gather(x.operand, x.placed, x.dtype)
     try:
+        found = reach.awaited(deferred.source)
         prefetch: Prefetch = session.extensions[Prefetch]
-        base.known = prefetch.element(deferred.source)
+        base.known = prefetch.element(deferred.source) if found is None else np.asarray(found)
     except BaseException:
         base.begin(base.layout)
         base.lost = True

@@ -14,14 +14,16 @@ from distnb.client.batching.failures import lost_error
 from distnb.client.record.arguments import Axes, Dist, Grid, Number, Subscript
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
+from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.slices import interval
 from distnb.geometry.views import Placed, View
 from distnb.ops import filling
+from distnb.plans.transfer import at, part_of
 from distnb.wire.protocol import Create, InNotebook, Operand
 
-__all__ = ["Array", "Elements", "create", "hosted", "is_whole", "numeric"]
+__all__ = ["Array", "Elements", "create", "hosted", "is_whole", "leave", "numeric", "parts_of", "room_for"]
 
 #: Kinds of dtype that arrays can have: bool, integers, floats, complex.
 _KINDS = "biufc"
@@ -34,7 +36,7 @@ class Array(NDArrayOperatorsMixin):
     :class:`distnb.DistArray`. It comes after all of them, for its methods call them.
     """
 
-    __slots__ = ("__weakref__", "_host_view", "_placed", "dbase", "dview", "spec", "writeable")
+    __slots__ = ("__weakref__", "_near", "_placed", "_whole", "dbase", "dview", "spec", "writeable")
     __hash__ = None  # type: ignore[assignment]
     #: The class of arrays.
     made: ClassVar[type[Any]]
@@ -48,7 +50,9 @@ class Array(NDArrayOperatorsMixin):
         self.dview = view
         self.writeable = writeable
         self._placed: Placed | None = None
-        self._host_view: np.ndarray | None = None
+        #: The elements in reach, and of which ndarray these are a view.
+        self._near: np.ndarray | None = None
+        self._whole: np.ndarray | None = None
         #: The number of its spec (``operation_cache``); 0 if it has none yet.
         self.spec = 0
 
@@ -102,14 +106,20 @@ class Array(NDArrayOperatorsMixin):
     @property
     def here(self) -> np.ndarray | None:
         """The elements themselves, if they are in the notebook; raises if its session is closed."""
-        host = self.dbase.host
-        if host is None:
+        return None if self.dbase.host is None else self.near
+
+    @property
+    def near(self) -> np.ndarray | None:
+        """The elements themselves, if they are in reach; raises if the session is closed."""
+        base = self.dbase
+        whole = base.near
+        if whole is None:
             return None
-        if self.dbase.session.closed:
-            self.dbase.session.check_open()
-        if self._host_view is None:
-            self._host_view = host_view(host, self.dview)
-        return self._host_view
+        if base.session.closed:
+            base.session.check_open()
+        if self._whole is not whole:
+            self._whole, self._near = whole, host_view(whole, self.dview)
+        return self._near
 
     @property
     def operand(self) -> Operand:
@@ -120,6 +130,8 @@ class Array(NDArrayOperatorsMixin):
             raise lost_error(self.shape)
         if self.dbase.known is not None:
             record_known(self.dbase)
+        if self.dbase.near is not None:
+            leave(self.dbase)
         return Operand(self.dbase.handle, self.dview)
 
     @property
@@ -135,7 +147,7 @@ class Array(NDArrayOperatorsMixin):
 
     def look_as(self, view: View) -> None:
         """Take another view of the same elements for one's own."""
-        self.dview, self._placed, self._host_view, self.spec = view, None, None, 0
+        self.dview, self._placed, self._whole, self.spec = view, None, None, 0
 
     if TYPE_CHECKING:  # what functions use of the methods of the class of arrays
 
@@ -256,25 +268,54 @@ def hosted(session: Session, elements: np.ndarray) -> Any:
     if not elements.flags.c_contiguous:
         elements = elements.copy()
     made = Array.made(Base.here(session, elements), View.whole(elements.shape))
-    made._host_view = elements
+    made._whole = made._near = elements
     return made
 
 
+def leave(base: Base) -> None:
+    """Give a base that is in reach to the engines, which are to read or write it."""
+    near, session = base.near, base.session
+    if base.nbytes >= 0:  # they have it, where it is
+        base.since = session.batches + 1
+    else:
+        base.move(base.layout)
+        parts = None if base.memory is not None else parts_of(session, near, base.layout)
+        record_creation(base, base.laid("empty") if parts is None else ("data", parts))
+    base.near = None
+
+
 def create(
-    session: Session, shape: Ints, dtype: np.dtype, layout: Layout, how: tuple[Any, ...]
+    session: Session,
+    shape: Ints,
+    dtype: np.dtype,
+    layout: Layout,
+    how: tuple[Any, ...],
+    stays: bool = False,
 ) -> Any:
     """Record the creation of a base; return the array of all of it.
 
     ``how`` is as in :class:`distnb.wire.protocol.Create`, but for ``('data', parts)``: a buffer for
-    each rank. A base in the notebook is made here and now.
+    each rank. A base in the notebook is made here and now. ``stays``: the user made it, and may
+    look at it from here, so it lies in the shared segment if it can.
     """
     if layout.here:
         if session.closed:
             session.check_open()
         return hosted(session, _filled(shape, dtype, how))
+    memory = room_for(session, shape, dtype, layout) if stays else None
     base = Base(session, shape, dtype, layout)
-    record_creation(base, how)
+    base.memory = memory
+    record_creation(base, base.laid(*how))
     return Array.made(base, View.whole(shape))
+
+
+def room_for(
+    session: Session, shape: Ints, dtype: np.dtype, layout: Layout
+) -> np.ndarray | None:
+    """Return memory of the shared segment for a base, None if it cannot lie there."""
+    if config.place == "engines" or not session.memory.fits(shape, layout):
+        return None
+    return session.memory.take(shape, dtype, session.settled)
 
 
 def record_creation(base: Base, how: tuple[Any, ...]) -> None:
@@ -297,6 +338,24 @@ def record_known(base: Base) -> None:
         Create(base.handle, base.shape, base.dtype.str, base.layout, how, base.site)
     )
     base.known = None
+
+
+def parts_of(session: Session, data: np.ndarray, layout: Layout) -> list[np.ndarray]:
+    """Return, for each rank, a copy of what it is to hold."""
+    placed = Placed(data.shape, layout, View.whole(data.shape))
+    return [_host_part(data, placed, rank) for rank in range(session.size)]
+
+
+def _host_part(data: np.ndarray, placed: Placed, rank: int) -> np.ndarray:
+    owned = placed.owned(rank)
+    if owned is None:
+        return np.empty(0, data.dtype)
+    part = part_of(rank, placed, owned)
+    source = np.ascontiguousarray(data)
+    out = np.empty(part.shape, data.dtype)
+    for chunk, place in zip(part.chunks, part.places, strict=True):
+        at(out, chunk.shape, chunk.message)[...] = at(source, chunk.shape, place)
+    return out
 
 
 def _filled(shape: Ints, dtype: np.dtype, how: tuple[Any, ...]) -> np.ndarray:

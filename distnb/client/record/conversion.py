@@ -7,14 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.record.array import Array, create, hosted, numeric, record_creation
+from distnb.client.record.array import (
+    Array,
+    create,
+    hosted,
+    leave,
+    numeric,
+    parts_of,
+    record_creation,
+    room_for,
+)
 from distnb.client.record.host_arrays import home
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain
 from distnb.geometry.layout import Ints, Layout, default_layout, make_layout
 from distnb.geometry.views import Placed, View, follow
-from distnb.plans.transfer import at, part_of
 from distnb.wire.protocol import Apply, Operand
 
 __all__ = [
@@ -38,26 +46,12 @@ def from_host(session: Session, data: np.ndarray, layout: Layout) -> Any:
     if layout.copies > 1 and data.nbytes > 1 << 16 and session.size > 1:
         spread = from_host(session, data, default_layout(data.shape, session.size))
         return copied(spread, data.dtype, layout)
-    parts = _parts(session, data, layout)
+    memory = room_for(session, data.shape, data.dtype, layout)
+    if memory is not None:  # engines find it there
+        memory[...] = data
+        return Array.made(Base.reached(session, memory, layout, memory), View.whole(data.shape))
+    parts = parts_of(session, data, layout)
     return create(session, data.shape, data.dtype, layout, ("data", parts))
-
-
-def _parts(session: Session, data: np.ndarray, layout: Layout) -> list[np.ndarray]:
-    """Return, for each rank, a copy of what it is to hold."""
-    placed = Placed(data.shape, layout, View.whole(data.shape))
-    return [_host_part(data, placed, rank) for rank in range(session.size)]
-
-
-def _host_part(data: np.ndarray, placed: Placed, rank: int) -> np.ndarray:
-    owned = placed.owned(rank)
-    if owned is None:
-        return np.empty(0, data.dtype)
-    part = part_of(rank, placed, owned)
-    source = np.ascontiguousarray(data)
-    out = np.empty(part.shape, data.dtype)
-    for chunk, place in zip(part.chunks, part.places, strict=True):
-        at(out, chunk.shape, chunk.message)[...] = at(source, chunk.shape, place)
-    return out
 
 
 def array_of(session: Session, data: np.ndarray) -> Any:
@@ -87,8 +81,8 @@ def move_out(base: Base, layout: Layout | None = None) -> None:
     if host is None:
         return
     base.move(layout or default_layout(base.shape, base.session.size))
-    record_creation(base, ("data", _parts(base.session, host, base.layout)))
-    base.host = base.copy = None
+    record_creation(base, ("data", parts_of(base.session, host, base.layout)))
+    base.host = base.near = base.copy = None
 
 
 def _copy_of(x: Array) -> Any:
@@ -160,6 +154,8 @@ def record_apply(
 def _written(o: Array, mask: Array | None) -> Operand:
     """Return an output as commands name it; writing all of a lost array makes it good again."""
     base = o.dbase
+    if base.near is not None:
+        leave(base)
     recent = not base.lost and base.since > base.session.batches
     if not recent and mask is None and o.dview.is_whole(base.shape):
         base.since = base.session.batches + 1

@@ -148,7 +148,7 @@ def _made(
 ) -> Array:
     at, extents = need(session), lengths(shape)
     kind = numeric(float if dtype is None else dtype)
-    return create(at, extents, kind, layout_of_new(extents, kind, at, dist, grid), how)
+    return create(at, extents, kind, layout_of_new(extents, kind, at, dist, grid), how, stays=True)
 
 
 def empty(
@@ -242,7 +242,7 @@ def _like(
         layout = stay(prototype, kind)
     else:
         layout = layout_of_new(extents, kind, at, dist)
-    return create(at, extents, kind, layout, how)
+    return create(at, extents, kind, layout, how, stays=True)
 
 
 @stands_for(np.empty_like)

@@ -49,9 +49,9 @@ def all_here(arrays: Iterable[Any], session: Session) -> bool:
 
 
 def plain(x: ArrayLike) -> Any:
-    """Return an operand as NumPy gets it: an ndarray, or the scalar itself."""
+    """Return an operand in reach as NumPy gets it: an ndarray, or the scalar itself."""
     if isinstance(x, Array):
-        return x.here
+        return x.near
     if isinstance(x, bool | int | float | complex) and not isinstance(x, np.generic):
         return x
     data = np.asarray(x)
@@ -109,7 +109,7 @@ def delivered(
 
 def assign(target: Array, value: ArrayLike, mask: np.ndarray | None) -> None:
     """Assign :func:`plain` values, where a mask is true."""
-    view: Any = target.here
+    view: Any = target.near
     target.dbase.about_to_be_written()
     if mask is None:
         watched("cast", view.__setitem__, ..., value)
@@ -149,7 +149,7 @@ def quick(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool = Fa
             return None
     else:
         b = y
-        if a is None or type(y) not in NUMBERS:
+        if a is None or not (type(y) in NUMBERS or isinstance(y, np.generic)):
             return None
     if not fits(a.nbytes) or (into and not x.writeable):
         return None

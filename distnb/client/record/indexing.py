@@ -13,7 +13,7 @@ from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
-__all__ = ["BASIC", "index_view", "lengths", "one_axis", "some_axes"]
+__all__ = ["BASIC", "index_view", "lengths", "names_element", "one_axis", "some_axes"]
 
 
 def one_axis(axis: Any, ndim: int) -> int:
@@ -137,6 +137,16 @@ def _position(k: Any, n: int, d: int) -> int:
     if not -n <= i < n:
         raise IndexError(f"index {i} is out of bounds for axis {d} with size {n}")
     return i % n
+
+
+def names_element(key: Any, ndim: int) -> bool:
+    """Tell whether an index is a tuple of Python's integers, one for each axis."""
+    if type(key) is not tuple or len(key) != ndim:
+        return False
+    for k in key:  # bool is another type, as is an array
+        if type(k) is not int:
+            return False
+    return True
 
 
 def lengths(shape: Shape) -> Ints:

@@ -8,20 +8,21 @@ of the operands, broadcast, and shape, dtype and layout of the result.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from distnb.client.batching import budget
-from distnb.client.record.array import Array
+from distnb.client.record.array import Array, leave
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import View
-from distnb.ops.scalars import SMALL, VALUE_FREE
-from distnb.wire.protocol import Apply, Create, Operand
+from distnb.ops.scalars import NUMBERS, SMALL, VALUE_FREE
+from distnb.wire.protocol import Apply, Create, Operand, Typed
 
-__all__ = ["OperationCache", "Template", "into", "key_of", "new", "repeat"]
+__all__ = ["OperationCache", "Template", "into", "key_of", "new", "repeat", "spec_of"]
 
 #: Makes a named tuple of all its fields, faster than its own class does.
 _new: Any = tuple.__new__
@@ -30,12 +31,18 @@ _MOST = 4096
 
 
 class Template(NamedTuple):
-    """How to record an operation: ``views`` are None for scalars; ``made`` is None for ``out=``."""
+    """How to do an operation: ``views`` are None for scalars; ``made`` is None for ``out=``.
+
+    ``nbytes`` are those that it reads and writes. ``mixed``: some operands are at home in the
+    notebook, so that engines would have to be sent them first.
+    """
 
     views: tuple[View | None, ...]
     out: View
     made: Made | None
     whole: bool
+    nbytes: int
+    mixed: bool
 
 
 class Made(NamedTuple):
@@ -82,14 +89,16 @@ def key_of(op: str, inputs: Sequence[Any], out: Array | None) -> tuple[Any, Any]
     for x in inputs if out is None else (*inputs, out):
         if isinstance(x, Array):
             base = x.dbase
-            if base.host is not None or base.lost or base.known is not None:
+            if base.lost or base.known is not None:
                 return None, None
             if base.session is not (session or base.session):
                 return None, None
             session = base.session
-            key.append((x.spec or _spec(session, x)) + base.turn)
+            key.append((x.spec or spec_of(session, x)) + base.turn)
         elif type(x) in VALUE_FREE or (type(x) is int and 0 <= x < SMALL):  # as weak_kind
             key.append(type(x))
+        elif isinstance(x, np.generic):
+            key.append(x.dtype)
         else:
             return None, None
     if out is not None:
@@ -99,7 +108,7 @@ def key_of(op: str, inputs: Sequence[Any], out: Array | None) -> tuple[Any, Any]
     return session, tuple(key)
 
 
-def _spec(session: Session, x: Array) -> int:
+def spec_of(session: Session, x: Array) -> int:
     """Return the number of an array's spec."""
     base = x.dbase
     cache: OperationCache = session.extensions[OperationCache]
@@ -110,7 +119,8 @@ def _spec(session: Session, x: Array) -> int:
 def into(out: Array, inputs: Sequence[Any]) -> Template:
     """Return the template of an operation into a given array."""
     whole = out.dview.is_whole(out.dbase.shape)
-    return Template(_views(inputs, out.shape), out.dview, None, whole)
+    nbytes, mixed = _amounts((*inputs, out))
+    return Template(_views(inputs, out.shape), out.dview, None, whole, nbytes, mixed)
 
 
 def new(
@@ -122,7 +132,15 @@ def new(
     number = cache.number((shape, layout, view, dtype.char))
     need = budget.need(shape, dtype, layout)
     made = Made(shape, dtype, dtype.str, layout, need, number)
-    return Template(_views(inputs, shape), view, made, True)
+    nbytes, mixed = _amounts(inputs)
+    nbytes += prod(shape) * dtype.itemsize
+    return Template(_views(inputs, shape), view, made, True, nbytes, mixed)
+
+
+def _amounts(arrays: Sequence[Any]) -> tuple[int, bool]:
+    """Return the bytes of arrays, and whether some are at home in the notebook."""
+    found = [x for x in arrays if isinstance(x, Array)]
+    return sum(x.nbytes for x in found), any(x.dbase.layout.here for x in found)
 
 
 def _views(inputs: Sequence[Any], shape: Ints) -> tuple[View | None, ...]:
@@ -133,14 +151,24 @@ def _stretched(x: Array, shape: Ints) -> View:
     return x.dview if x.shape == shape else x.dview.broadcast(shape)
 
 
+def _operand(x: Any, view: View | None) -> Any:
+    """Return an operand as commands name it."""
+    if view is None:
+        return x if type(x) in NUMBERS else Typed(x.dtype.str, x.item())
+    if x.dbase.near is not None:
+        leave(x.dbase)
+    return _new(Operand, (x.dbase.handle, view))
+
+
 def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any], out: Any) -> Any:
     """Record an operation by its template; return its result."""
-    views, view, made, whole = template
-    pairs = zip(inputs, views, strict=True)
-    ins = tuple([x if v is None else _new(Operand, (x.dbase.handle, v)) for x, v in pairs])
+    views, view, made, whole, _, _ = template
+    ins = tuple([_operand(x, v) for x, v in zip(inputs, views, strict=True)])
     site = session.site()
     if made is None:
         base = out.dbase
+        if base.near is not None:
+            leave(base)
         session.check_open()
         if whole:
             base.since = session.batches + 1

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.record import host_arrays, operation_cache
+from distnb.client.record import host_arrays, operation_cache, reach
 from distnb.client.record.array import Array, create, numeric
 from distnb.client.record.conversion import (
     as_dist,
@@ -18,7 +18,8 @@ from distnb.client.record.conversion import (
     record_apply,
 )
 from distnb.client.record.host_arrays import all_here, plain
-from distnb.client.record.operation_cache import OperationCache
+from distnb.client.record.operation_cache import OperationCache, Template
+from distnb.client.record.reach import admitted
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
@@ -149,13 +150,23 @@ def simple(op: str, inputs: Sequence[Any], out: Any) -> Any:
     if (one is not None and not isinstance(one, Array)) or table.ELEMENTWISE[op].nout > 1:
         return None
     session, key = operation_cache.key_of(op, inputs, one)
-    if session is None:
+    if session is None or not any(_leads(x) for x in (*inputs, one)):
         return None
     cache: OperationCache = session.extensions[OperationCache]
     template = cache.templates.get(key)
     if template is None:
         template = cache.add(key, _template(session, op, inputs, one))
-    return operation_cache.repeat(session, op, template, inputs, one)
+    return _done(session, op, template, inputs, one)
+
+
+def _done(session: Session, op: str, template: Template, inputs: Sequence[Any], out: Any) -> Any:
+    """Do an operation: here if it is small, and recorded if not; None if arrays must move for it."""
+    arrays = [x for x in (*inputs, out) if isinstance(x, Array)]
+    if admitted(session, arrays, template.nbytes):
+        return reach.computed(session, table.ELEMENTWISE[op], template, inputs, out)
+    if template.mixed:
+        return None
+    return operation_cache.repeat(session, op, template, inputs, out)
 
 
 class Arithmetic(NamedTuple):
@@ -178,7 +189,9 @@ def arithmetic(ufunc: np.ufunc) -> Arithmetic:
             session, key = operation_cache.key_of(op, (self, other), None)
             template = key and session.extensions[OperationCache].templates.get(key)
             if template is not None:
-                return operation_cache.repeat(session, op, template, (self, other), None)
+                found = _done(session, op, template, (self, other), None)
+                if found is not None:
+                    return found
         return _operate(ufunc, self, other)
 
     def reflected(self: Array, other: Any) -> Any:
@@ -196,7 +209,7 @@ def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool =
         found = host_arrays.quick(ufunc, x, y, swap, into)
         if found is not None:
             return found
-    if isinstance(y, Array) or type(y) in NUMBERS:
+    if isinstance(y, Array | np.generic) or type(y) in NUMBERS:
         inputs, out = (y, x) if swap else (x, y), x if into else None
         found = simple(ufunc.__name__, inputs, out)
         return elementwise(ufunc.__name__, *inputs, out=out) if found is None else found
@@ -209,21 +222,21 @@ def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool =
 
 def _template(
     session: Session, op: str, inputs: Sequence[Any], out: Array | None
-) -> operation_cache.Template:
+) -> Template:
     """Return the template of an operation, which NumPy is asked about."""
     (dtype,) = _result_dtypes(op, inputs, (out,), {})
     shape = broadcast_shape(inputs, (out,))
     if out is not None:
         return operation_cache.into(out, inputs)
-    arrays = [x for x in inputs if isinstance(x, Array)]
-    views = tuple([(x.size, broadcast(x, shape).placed) for x in arrays])
+    leaders = [x for x in inputs if _leads(x)]
+    views = tuple([(x.size, broadcast(x, shape).placed) for x in leaders])
     layout = table.elementwise_layout(views, shape, session.size)
     return operation_cache.new(session, inputs, shape, dtype, layout)
 
 
 def _leads(x: Any) -> bool:
     """Tell whether ``x`` is an array on the engines; results do not follow copies of others."""
-    return isinstance(x, Array) and x.dbase.host is None
+    return isinstance(x, Array) and not x.dbase.layout.here
 
 
 def _check_others(op: str, others: dict[str, Any]) -> None:
@@ -349,10 +362,10 @@ def assign(target: Array, value: Any, mask: Array | None = None) -> None:
     if not target.writeable:
         raise ValueError("assignment destination is read-only")
     session = target.session
+    if _near(target, value, mask):
+        _assign_here(target, value, mask)
+        return
     if target.dbase.host is not None:
-        if all_here((value, mask), session):
-            _assign_here(target, value, mask)
-            return
         for x in (value, mask):
             if isinstance(x, Array):
                 check_session(x, session)
@@ -372,6 +385,16 @@ def assign(target: Array, value: Any, mask: Array | None = None) -> None:
     if mask is not None:
         mask = _fit(host_arrays.boolean(as_dist(mask, session, target)), target.shape)
     record_apply("copy", (target,), (source,), mask, ())
+
+
+def _near(target: Array, value: Any, mask: Any) -> bool:
+    """Tell whether the notebook is to assign what is all at home or in reach."""
+    session = target.session
+    if target.dbase.host is not None and all_here((value, mask), session):
+        return True
+    arrays = [x for x in (target, value, mask) if isinstance(x, Array)]
+    alike = all(x.dbase.session is session for x in arrays)
+    return alike and admitted(session, arrays, 2 * target.nbytes)
 
 
 def _assign_here(target: Array, value: Any, mask: Any) -> None:

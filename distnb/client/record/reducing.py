@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.record import host_arrays
 from distnb.client.record.arguments import Axes, Number
-from distnb.client.record.array import Array, create, numeric
+from distnb.client.record.array import Array, create, is_whole, numeric
 from distnb.client.record.conversion import array_of
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.indexing import some_axes
+from distnb.client.record.operation_cache import OperationCache, spec_of
 from distnb.client.record.operations import elementwise, outputs
+from distnb.client.record.reach import admitted
 from distnb.client.session.bases import Base
+from distnb.client.transport.contract import ENTRY
 from distnb.common.errors import explain
-from distnb.geometry.layout import Ints
-from distnb.geometry.views import View
+from distnb.geometry.layout import Ints, Layout, in_notebook
+from distnb.geometry.views import Placed, View
 from distnb.ops import table
-from distnb.wire.protocol import Create, Reduce
+from distnb.plans.transfer import plan_reduce
+from distnb.wire.protocol import Create, Operand, Reduce
 
 __all__ = ["reduce", "reduce_options"]
 
@@ -51,6 +56,10 @@ def reduce(
     initial = None if initial is np._NoValue else initial
     if where is not True and where is not np._NoValue:
         x = _masked(op, x, where, initial)
+    if out is None and initial is None and type(axis) in _PLAIN and type(dtype) in _PLAIN:
+        found = _reached(op, x, axis, dtype, keepdims)
+        if found is not None:
+            return found
     if x.dbase.host is not None:
         return _reduce_here(op, x, axis, dtype, out, keepdims, initial)
     result_dtype = _reduced_dtype(op, x, axis, dtype, initial)
@@ -76,6 +85,104 @@ def reduce(
         first[...] = initial
         elementwise(ufunc.__name__, found, first, out=found)  # type: ignore[union-attr]
     return _shown(found, axes, keepdims, op, out)
+
+
+#: Reductions whose result depends on the order, if elements are rounded.
+_ORDERED = frozenset(("sum", "prod"))
+#: Types of ``axis`` and ``dtype`` that can be looked up; other ways to say the same are not.
+_PLAIN = frozenset((int, tuple, type(None), type))
+
+
+class _Known(NamedTuple):
+    """What is known of a reduction that comes again.
+
+    ``apart`` does it in the order of engines, where NumPy's is another one. ``ufunc`` is None if
+    the notebook cannot do it.
+    """
+
+    ufunc: np.ufunc | None
+    axes: Ints
+    dtype: np.dtype
+    layout: Layout
+    nbytes: int
+    apart: Any
+
+
+def _reached(op: str, x: Array, axis: Axes, dtype: DTypeLike | None, keepdims: bool) -> Any:
+    """Reduce an array that is in reach; return None if engines are to do it."""
+    base, session = x.dbase, x.dbase.session
+    if base.lost or base.known is not None:
+        return None
+    cache: OperationCache = session.extensions[OperationCache]
+    key = ("reduce", op, (x.spec or spec_of(session, x)) + base.turn, axis, dtype)
+    known: Any = cache.templates.get(key)
+    if known is None:
+        known = cache.add(key, _known(op, x, axis, dtype))  # type: ignore[arg-type]
+    if known.ufunc is None or not (base.layout.here or admitted(session, (x,), known.nbytes)):
+        return None
+    if known.apart is None:
+        near = host_arrays.watched("reduce", known.ufunc.reduce, x.near, known.axes, known.dtype)
+        found = np.asarray(near)
+        found = found if found.flags.c_contiguous else found.copy()
+    else:
+        found = host_arrays.watched("reduce", known.apart, base.near)
+    made = Array.made(Base.reached(session, found, known.layout), View.whole(found.shape))
+    return _shown(made, known.axes, keepdims, op, None) if keepdims else made
+
+
+def _known(op: str, x: Array, axis: Axes, dtype: DTypeLike | None) -> _Known:
+    """Find out how a reduction goes; raises what NumPy raises."""
+    ufunc, result = table.REDUCTIONS[op].ufunc, _reduced_dtype(op, x, axis, dtype, None)
+    axes = some_axes(axis, x.ndim) if x.ndim else ()
+    if x.dbase.layout.here:
+        return _Known(ufunc, axes, result, in_notebook(x.ndim - len(axes)), x.nbytes, None)
+    layout, good = table.reduction_layout(x.placed, axes, x.session.size)
+    good = good and x.size > 0
+    apart = None
+    if good and op in _ORDERED and result.kind in "fc" and not _in_one_piece(x, axes):
+        apart = _Apart(op, x, axes, result, layout)
+        good = x.dbase.layout.in_order(x.dbase.shape)
+    return _Known(ufunc if good else None, axes, result, layout, x.nbytes, apart)
+
+
+def _in_one_piece(x: Array, axes: Ints) -> bool:
+    """Tell whether one engine reduces a view in one go, as NumPy would."""
+    plans = [plan_reduce(rank, x.placed, axes) for rank in range(x.session.size)]
+    pieces = [plan[1] for plan in plans if plan is not None and plan[1]]
+    forward = all(step > 0 for _, _, step in x.dview.dims)
+    return not is_whole(x) and len(pieces) == 1 and len(pieces[0]) == 1 and forward
+
+
+class _Apart:
+    """A reduction of arrays of one spec, in the order in which engines do it."""
+
+    def __init__(self, op: str, x: Array, axes: Ints, dtype: np.dtype, layout: Layout) -> None:
+        command = Reduce(op, 0, Operand(0, x.dview), axes, dtype.str, 0)
+        size = x.session.size
+        self._run = importlib.import_module(ENTRY).OneProcess(command, x.placed, size).run
+        self._shape, self._dtype = table.reduced_shape(x.shape, axes, keepdims=False), dtype
+        there, made = x.dbase.shape, Placed.whole(self._shape, layout)
+        self._blocks = [_part(Placed.whole(there, x.dbase.layout), r) for r in range(size)]
+        self._outs = [_part(made, r) for r in range(size)]
+
+    def __call__(self, near: np.ndarray) -> np.ndarray:
+        """Return the result, of the elements of all of the base."""
+        found = np.empty(self._shape, self._dtype)
+        blocks = [_cut(near, part) for part in self._blocks]
+        self._run(blocks, [_cut(found, part) for part in self._outs])
+        return found
+
+
+def _part(placed: Placed, rank: int) -> tuple[Any, ...] | None:
+    """Return the index of what a rank has of an array whose parts are intervals; None: nothing."""
+    owned = placed.owned(rank)
+    if owned is None or not all(owned):
+        return None
+    return (*[slice(s[0].start, s[0].start + s[0].block) for s in owned], ...)
+
+
+def _cut(whole: np.ndarray, part: tuple[Any, ...] | None) -> np.ndarray:
+    return np.empty((0,) * (whole.ndim or 1), whole.dtype) if part is None else whole[part]
 
 
 def _shown(found: Array, axes: Ints, keepdims: bool, op: str, out: Array | None) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 from weakref import ref
 
 import numpy as np
@@ -19,12 +19,15 @@ class Base:
 
     On the engines it is known by its ``handle``; dropping the last reference frees it. In the
     notebook it is an ndarray in C order, ``host``, and ``copy`` may be a base on the engines with
-    the same elements, which every engine holds. An element that was read is made on the engines
+    the same elements, which every engine holds. A base on the engines may be in reach of the
+    notebook: ``near`` is then what the notebook reads and writes, and no engine does until the base
+    leaves (``record.reach``). With ``memory`` that is the engines' own, in the notebook's shared
+    segment; else engines are sent it when it leaves. An element that was read is made on the engines
     when something is done with it there; until then it is ``known``.
     """
 
     __slots__ = (
-        *("__weakref__", "copy", "dtype", "handle", "host", "known", "layout", "lost", "nbytes"),
+        *("__weakref__", "copy", "dtype", "handle", "host", "known", "layout", "lost", "memory", "nbytes", "near"),
         *("session", "shape", "since", "site", "turn"),
     )
 
@@ -45,6 +48,8 @@ class Base:
         self.dtype = dtype
         self.layout = layout
         self.host: np.ndarray | None = None
+        self.near: np.ndarray | None = None
+        self.memory: np.ndarray | None = None
         self.copy: Base | None = None
         #: The elements, where they are known and engines have nothing of it yet.
         self.known: np.ndarray | None = None
@@ -69,11 +74,24 @@ class Base:
         base.shape = host.shape
         base.dtype = host.dtype
         base.layout = in_notebook(host.ndim)
-        base.host = host
+        base.host = base.near = host
+        base.memory = None
         base.copy = base.known = None
         base.site = -1
         base.lost = False
         base.turn = 0
+        return base
+
+    @classmethod
+    def reached(
+        cls, session: Session, near: np.ndarray, layout: Layout, memory: np.ndarray | None = None
+    ) -> Base:
+        """Return a base of the engines that is in reach; they have not heard of it yet."""
+        base = cls.here(session, near)
+        if not layout.here:
+            base.layout = layout
+            base.host = None
+            base.memory = memory
         return base
 
     @classmethod
@@ -86,7 +104,7 @@ class Base:
         base.shape = shape
         base.dtype = dtype
         base.layout = layout
-        base.host = base.copy = base.known = None
+        base.host = base.near = base.memory = base.copy = base.known = None
         base.site = -1
         base.lost = False
         base.turn = 0
@@ -115,7 +133,7 @@ class Base:
 
     def exchange(self, other: Base) -> None:
         """Take the memory of another base, which has the same elements elsewhere, for one's own."""
-        for name in ("handle", "nbytes", "layout", "since"):
+        for name in ("handle", "nbytes", "layout", "since", "memory"):
             mine, its = getattr(self, name), getattr(other, name)
             setattr(self, name, its)
             setattr(other, name, mine)
@@ -127,11 +145,19 @@ class Base:
 
     def renew(self) -> None:
         """Record that a lost base is made again; the caller goes on to write all of it."""
-        how, site = ("empty",), self.session.site()
+        how, site = self.laid("empty"), self.session.site()
         self.session.record(Create(self.handle, self.shape, self.dtype.str, self.layout, how, site))
+
+    def laid(self, *how: Any) -> tuple[Any, ...]:
+        """Return how the base is made: where it is to lie, if it is in the shared segment."""
+        if self.memory is None:
+            return how
+        return ("at", self.session.memory.place(self.memory), *how)
 
     def __del__(self) -> None:
         if self.nbytes >= 0 and not self.session.closed:
+            if self.memory is not None and self.near is None:  # engines may be at it
+                self.session.memory.hold(self.memory, self.session.connection.batches + 1)
             self.session.handles.release(self)
 
 

@@ -6,6 +6,7 @@ import contextlib
 import os
 import weakref
 from collections.abc import Callable, Iterable
+from math import prod
 from time import perf_counter_ns
 from typing import Any, Protocol
 
@@ -22,6 +23,7 @@ from distnb.client.batching.user_functions import Functions
 from distnb.client.session.journal import Journal
 from distnb.client.session.observing import Observer
 from distnb.client.session.progress import Progress, surface
+from distnb.client.session.shared_memory import SharedMemory
 from distnb.client.session.windows import Measuring, Reading, Window
 from distnb.client.transport.contract import AnyTransport, share_of_node
 from distnb.common.errors import EngineError, SessionError, explain
@@ -41,6 +43,9 @@ from distnb.wire.protocol import (
 )
 
 __all__ = ["Session"]
+
+#: Bytes from which engines of this node copy elements to where the notebook wants them.
+_IN_PLACE = 1 << 16
 
 
 class Extensions(dict[type[Any], Any]):
@@ -95,6 +100,11 @@ class Session:
         self.handles = HandleTable(Budget(share_of_node(transport.about)), self.recorder.delete)
         self.functions = Functions(transport.define, self.recorder.delete)
         self.connection = Connection(transport)
+        self.memory = SharedMemory(self.ask, transport.concurrent)
+        #: How often arrays came in reach of the notebook: it may have written into them since.
+        self.reaches = 0
+        #: Whether ``%px`` was shown arrays, so that engines may change them at any time.
+        self.shown = False
         self.replies = Replies(self.size, self.handles, self.line)
         #: What this cell and the last one did.
         self.journal = Journal(self.handles.bases)
@@ -192,6 +202,23 @@ class Session:
         finally:
             self.connection.raise_error()
 
+    def quiet(self) -> bool:
+        """Tell whether engines have done all that was recorded; waits for nothing."""
+        if self.recorder.waiting or self.deferred.pending is not None:
+            return False
+        connection = self.connection
+        while connection.sent:
+            if not self.transport.done(connection.sent[0].ticket):
+                return False
+            self._collect_oldest()
+        return connection.ready
+
+    @property
+    def settled(self) -> int:
+        """The last batch whose replies have come, and with it those before."""
+        sent = self.connection.sent
+        return sent[0].number - 1 if sent else self.connection.batches
+
     def _collect_oldest(self, last: bool = True) -> None:
         with self.recorder.lock, deferred_interrupts():
             if not self.connection.sent:
@@ -251,12 +278,19 @@ class Session:
             self.replies.forget(slot)
 
     def gather(self, operand: Operand, placed: Placed, dtype: np.dtype) -> np.ndarray:
-        """Return a view's elements in the notebook; each engine sends its part directly."""
-        site = self.site()
-        parts = self.ask(lambda slot: Fetch(slot, operand, site))
+        """Return a view's elements in the notebook; each engine sends its part directly.
+
+        On one node engines copy what is large to where it is to be.
+        """
+        site, shape, place = self.site(), placed.view.shape, 0
+        if prod(shape) * dtype.itemsize >= _IN_PLACE and self.memory.available():
+            out = self.memory.take(shape, dtype, self.settled)
+            place = self.memory.place(out)
+        else:
+            out = np.empty(shape, dtype)
+        parts = self.ask(lambda slot: Fetch(slot, operand, site, place))
         if any(data is MISSING for data in parts):
-            raise lost_error(placed.view.shape)
-        out = np.empty(placed.view.shape, dtype)
+            raise lost_error(shape)
         for rank, data in enumerate(parts):
             if data is None:
                 continue
@@ -276,6 +310,7 @@ class Session:
 
     def bind(self, names: Iterable[tuple[str, Operand | InNotebook]]) -> None:
         """Make arrays reachable from ``%px`` under their notebook names."""
+        self.shown = True
         self.record(Bind(tuple(names)))
         self.send()
 

@@ -189,9 +189,7 @@ class Packing:
             return memory.view(self.dtype)
         place = np.empty(1, np.int64)
         exchange.receive(sent.peer, sent.tag, place)
-        node = self._store.memory.node
-        assert node is not None
-        return node.block(sent.peer, int(place[0]), count, self.dtype)
+        return self._store.memory.block(sent.peer, int(place[0]), count, self.dtype)
 
     def end_reads(self, exchange: Exchange) -> None:
         """Tell others that this rank has read all."""
@@ -262,14 +260,13 @@ class TargetBuffers:
 
     def open(self, exchange: Exchange) -> list[PackBuffer]:
         """Wait until all hosts have said where their blocks are; return these to be filled."""
-        found, base, node = [], self._base, self._store.memory.node
+        found, base = [], self._base
         for peer in self._hosts:
             place = np.empty(1, np.int64)
             exchange.receive(peer, self._tag, place)
             box = box_of(base.layout, base.shape, peer)
-            assert node is not None
             assert box is not None
-            flat = node.block(peer, int(place[0]), prod(sizes(box)), base.dtype)
+            flat = self._store.memory.block(peer, int(place[0]), prod(sizes(box)), base.dtype)
             found.append(PackBuffer(box, flat, sizes(box)[-1]))
         return found
 

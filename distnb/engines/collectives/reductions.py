@@ -10,6 +10,7 @@ where that is not all of an array.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
@@ -36,7 +37,7 @@ from distnb.plans.transfer import (
 )
 from distnb.wire.protocol import Reduce
 
-__all__ = ["Tree", "Work", "plan", "run"]
+__all__ = ["OneProcess", "Tree", "Work", "plan", "run"]
 
 _UP, _DOWN = 0, 1
 
@@ -134,6 +135,42 @@ def run(
         for child in work.plan.down.children:
             exchange.send(child, _DOWN, partial)
     out[...] = kind.result(partial)
+
+
+class OneProcess:
+    """A reduction as all ranks would do it, one after the other, in the process that has it all.
+
+    Parameters
+    ----------
+    command : Reduce
+        What to do; the numbers of its bases do not matter.
+    placed : Placed
+        Who has which elements of the operand.
+    size : int
+        Number of ranks.
+    """
+
+    def __init__(self, command: Reduce, placed: Placed, size: int) -> None:
+        works = [Work(command, plan(placed, command.axes, rank)) for rank in range(size)]
+        self._parts = [_Values(work, Scratch()) for work in works]
+
+    def run(self, blocks: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
+        """Reduce the ranks' blocks; of a result that several have, only the first is written."""
+        for rank, (part, out) in enumerate(zip(self._parts, outs, strict=True)):
+            tree, member = part.work.plan.up, part.work.plan.member
+            first = tree.parent is None if tree else part.work.plan.down is None
+            if member and first and out.size:
+                out[...] = self._combined(rank, blocks, outs)
+
+    def _combined(
+        self, rank: int, blocks: Sequence[np.ndarray], outs: Sequence[np.ndarray]
+    ) -> np.ndarray:
+        """Return the partial result of a rank and of those below it in the tree."""
+        part = self._parts[rank]
+        partial, tree = part.local(blocks[rank], outs[rank].shape), part.work.plan.up
+        for child in tree.children if tree is not None else ():
+            part.combine(partial, self._combined(child, blocks, outs))
+        return partial
 
 
 class _Values:

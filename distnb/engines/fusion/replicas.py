@@ -173,8 +173,7 @@ class Replicas:
     def _read_at(self, base: LocalBase, leader: int, place: int) -> None:
         if leader != self._store.rank and not base.virtual:
             shape = cast(Ints, base.layout.local_shape(base.shape, leader))
-            assert self._store.memory.node is not None
-            flat = self._store.memory.node.block(leader, place, prod(shape), base.dtype)
+            flat = self._store.memory.block(leader, place, prod(shape), base.dtype)
             base.block = flat.reshape(shape)
 
 

@@ -125,6 +125,22 @@ class BaseTable:
             base.block = self.memory.allocate(local, base.dtype)
         base.virtual = False
 
+    def lay(self, base: LocalBase, place: int) -> bool:
+        """Give a base memory in the notebook's segment, where all parts lie one after the other.
+
+        What it holds, it takes along; else its content is what lies there. Returns whether it is
+        there: what ``%px`` looks at is not moved.
+        """
+        local = base.layout.local_shape(base.shape, self.rank)
+        if local is None:
+            return True
+        before = base.layout.start(base.shape, self.rank) * base.dtype.itemsize
+        there = self.memory.at(place + before, local, base.dtype)
+        if base.block is None:
+            base.block = there
+            return True
+        return self._replace(base, there)
+
     def place(self, base: LocalBase, move: bool) -> int | None:
         """Return where in the shared segment a block lies.
 
@@ -139,17 +155,21 @@ class BaseTable:
     def _move(self, base: LocalBase) -> None:
         """Move a block to the shared segment, unless someone looks at it."""
         block = cast(np.ndarray, base.block)
-        owner = owner_of(block)
+        self._replace(base, self.memory.allocate(block.shape, block.dtype, shared=True))
+
+    def _replace(self, base: LocalBase, copy: np.ndarray) -> bool:
+        """Let a base have a copy of its block; tell whether nobody looks at that, and so it does."""
+        block = cast(np.ndarray, base.block)
+        address, owner = block.ctypes.data, owner_of(block)
         if owner is None:
-            return
-        shape, dtype, address = block.shape, block.dtype, block.ctypes.data
-        copy = self.memory.allocate(shape, dtype, shared=True)
+            return False
         copy[...] = block
         base.block = copy
         del block
         old = owner()
         if old is not None:  # it outlives the block, so somebody has it
-            base.block = np.ndarray(shape, dtype, old, address - old.ctypes.data)
+            base.block = np.ndarray(copy.shape, copy.dtype, old, address - old.ctypes.data)
+        return old is None
 
     def expose(self, base: LocalBase, ranks: Ints) -> None:
         """Let a block lie in the shared segment; its content becomes undefined.
@@ -166,7 +186,9 @@ class BaseTable:
         if target.block is None or source.block is None:
             return
         target.shared = source.shared
-        target.block = source.block.reshape(target.block.shape)
+        block = source.block.reshape(target.block.shape)
+        # The notebook gives the place of its segment to another base when this one is gone.
+        target.block = block.copy() if self.memory.is_notebooks(block) else block
 
 
 class Store(BaseTable):

@@ -66,9 +66,8 @@ class ZeroCopyReads:
     def block_of(self, base: LocalBase, peer: int, place: np.ndarray) -> np.ndarray:
         """Return the block of a peer, flat."""
         shape = base.layout.local_shape(base.shape, peer)
-        assert self._store.memory.node is not None
         assert shape is not None
-        return self._store.memory.node.block(peer, int(place[0]), prod(shape), base.dtype)
+        return self._store.memory.block(peer, int(place[0]), prod(shape), base.dtype)
 
     def end_reads(self, exchange: Exchange) -> None:
         """Tell owners that this rank has read all."""

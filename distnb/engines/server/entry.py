@@ -17,6 +17,7 @@ import numpy as np
 
 from distnb.common.interrupts import interruptible, listen
 from distnb.common.machine import cores
+from distnb.engines.collectives.reductions import OneProcess
 from distnb.engines.linalg import blacs
 from distnb.engines.runtime.comm import (
     Comm,
@@ -24,7 +25,7 @@ from distnb.engines.runtime.comm import (
     SoloComm,
     thread_comms,
 )
-from distnb.engines.runtime.shared_segments import join
+from distnb.engines.runtime.node import join
 from distnb.engines.runtime.threads import limit
 from distnb.engines.server.self_report import available_memory, sample
 from distnb.engines.worker.worker import Worker
@@ -34,6 +35,7 @@ from distnb.wire import replies
 from distnb.wire.protocol import PROTOCOL, Reply
 
 __all__ = [
+    "OneProcess",
     "attach",
     "catch_up",
     "close_server",

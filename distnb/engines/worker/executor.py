@@ -44,6 +44,7 @@ from distnb.wire.protocol import (
     Command,
     Create,
     Fetch,
+    Lay,
     Local,
     Reduce,
 )
@@ -112,7 +113,7 @@ class Executor:
     def run(
         self, number: int, command: Command, buffers: list[np.ndarray], dead: bool = False
     ) -> Any:
-        """Run a command that computes; return its value if it is a Fetch.
+        """Run a command that computes; return its value if it has one.
 
         ``dead``: whether what it creates is never stored (see :mod:`distnb.engines.fusion.groups`).
         """
@@ -127,6 +128,8 @@ class Executor:
             return self._collective(number, command)
         if isinstance(command, Fetch):
             return self._fetch(command)
+        if isinstance(command, Lay):
+            return self._lay(command)
         raise TypeError(f"command: got {type(command).__name__}, expected one that computes")
 
     def _check(self, command: Command) -> None:
@@ -157,6 +160,12 @@ class Executor:
 
     def _fill(self, number: int, command: Create, base: LocalBase) -> None:
         """Give a base memory and fill it."""
+        if command.how[0] == "at":
+            _, place, *how = command.how
+            self.store.lay(base, place)
+            self._check(command)
+            creation.fill(base, tuple(how), self.store.rank, self.user)
+            return
         made = [] if command.how[0] in ("empty", "local") else self.replicas.made_of(command.base)
         if not made:
             self.store.provide(base)
@@ -187,18 +196,33 @@ class Executor:
         if bad:
             raise PeerFailed(_LEADER_FAILED)
 
+    def _lay(self, command: Lay) -> bool:
+        """Move this rank's part of a base to the notebook's segment; tell whether it is there."""
+        base = self.store.get(command.operand.base)
+        self._check(command)
+        before = self.clock.switch(TRANSFER)
+        there = self.store.lay(base, command.place)
+        self.clock.switch(before)
+        return there
+
     def _fetch(self, command: Fetch) -> np.ndarray | None:
         base = self.store.get(command.operand.base)
         self._check(command)
+        view = command.operand.view
         part = plan_parts(self.store.rank, self.store.placed(command.operand))
         if part is None or base.block is None:
             return None
         before = self.clock.switch(TRANSFER)
-        out = np.empty(part.shape, base.dtype)
-        for chunk in part.chunks:
-            at(out, chunk.shape, chunk.message)[...] = at(base.block, chunk.shape, chunk.memory)
+        if command.place:
+            found, out = None, self.store.memory.at(command.place, view.shape, base.dtype)
+            places = part.places
+        else:
+            found = out = np.empty(part.shape, base.dtype)
+            places = tuple([chunk.message for chunk in part.chunks])
+        for chunk, place in zip(part.chunks, places, strict=True):
+            at(out, chunk.shape, place)[...] = at(base.block, chunk.shape, chunk.memory)
         self.clock.switch(before)
-        return out
+        return found
 
     def _local(self, number: int, command: Local) -> None:
         out = command.out.base

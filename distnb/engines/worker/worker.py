@@ -18,6 +18,7 @@ import numpy as np
 
 from distnb.common.config import config
 from distnb.common.interrupts import deferred_interrupts, interruptible
+from distnb.common.shared_segments import Card
 from distnb.engines.collectives.reductions import Tree
 from distnb.engines.fusion.compiler import Compiler, available
 from distnb.engines.fusion.elementwise import Task
@@ -25,7 +26,7 @@ from distnb.engines.fusion.groups import Specs
 from distnb.engines.runtime.comm import Comm
 from distnb.engines.runtime.exchange import Exchange, wait_until
 from distnb.engines.runtime.memory import Memory
-from distnb.engines.runtime.shared_segments import Node
+from distnb.engines.runtime.node import Node
 from distnb.engines.runtime.store import BatchScope, LocalBase, Store
 from distnb.engines.runtime.user_functions import Function
 from distnb.engines.worker.executor import DEPENDENT, Executor
@@ -45,9 +46,11 @@ from distnb.wire.protocol import (
     Failure,
     Fetch,
     Free,
+    Lay,
     Operand,
     Packed,
     Reply,
+    Share,
     Survey,
     bases_of,
 )
@@ -292,13 +295,15 @@ class _Run:
                 self.clocks.append(command.slot)
             elif isinstance(command, Survey):
                 self.values[command.slot] = survey(worker.store)
+            elif isinstance(command, Share):
+                self.values[command.slot] = worker.store.memory.attach(Card(*command.card))
             elif isinstance(command, Describe):
                 self.values[command.slot] = self._describe(command)
             else:
                 virtual = isinstance(command, Create) and command.base in dead
                 number = self._number(index)
                 value = worker.executor.run(number, command, self.buffers, virtual)
-                if isinstance(command, Fetch):
+                if isinstance(command, Fetch | Lay):
                     self.values[command.slot] = value
         except KeyboardInterrupt:
             raise

@@ -1,4 +1,4 @@
-"""Memory that the ranks of a node share: each has a *shared segment*, which the others can read.
+"""Memory that processes of a node share: who makes a *shared segment* lets the others map it.
 
 A segment is one file without a name (``memfd``), much larger than what is in it: pages come when
 they are touched, and go when a part is given back. As it has no name, the system removes it with
@@ -15,11 +15,11 @@ import weakref
 from bisect import insort
 from collections import deque
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Card", "Node", "SharedSegment", "join"]
+__all__ = ["Card", "SharedSegment", "card_of", "map_segment", "new_segment"]
 
 #: Parts of a segment begin and end at multiples of this.
 _GRAIN = 1 << 16
@@ -38,7 +38,7 @@ class Card(NamedTuple):
 
 
 class SharedSegment:
-    """Memory of one rank that other ranks of its node can map.
+    """Memory of one process that others of its node can map.
 
     Parameters
     ----------
@@ -111,83 +111,22 @@ def _give_back(pages: mmap.mmap, returned: deque[tuple[int, int]], start: int, l
     returned.append((start, length))
 
 
-class Node:
-    """The ranks of one node, and their segments.
+def new_segment(share: int = 1) -> SharedSegment | None:
+    """Return a segment as large as the node's memory; None where the system does not give one.
 
-    Parameters
-    ----------
-    ranks : frozenset of int
-        Those that can read each other's segments, this one included.
-    least : int
-        Bytes from which messages between them are read in place.
-    segment : SharedSegment
-        This rank's.
-    peers : dict
-        The others' segments, mapped.
+    ``share``: how many such segments each process maps.
     """
-
-    def __init__(
-        self, ranks: frozenset[int], least: int, segment: SharedSegment, peers: dict[int, mmap.mmap]
-    ) -> None:
-        self.ranks = ranks
-        self.least = least
-        self.segment = segment
-        self._peers = peers
-
-    def block(self, peer: int, offset: int, count: int, dtype: np.dtype) -> np.ndarray:
-        """Return a look at a block in the segment of a peer, flat."""
-        return np.ndarray((count,), dtype, self._peers[peer], offset)
-
-
-def join(comm: Any, least: int) -> Node | None:
-    """Find the ranks of this node and map their segments; collective over ``comm``.
-
-    Returns None where nothing can be shared: on all ranks of a node or on none.
-    """
-    from mpi4py import MPI
-
-    near = comm.Split_type(MPI.COMM_TYPE_SHARED)
-    ranks_here = near.Get_size()
-    near.Free()
-    segment = _segment(ranks_here) if least else None
-    try:
-        cards = comm.allgather(None if segment is None else _card(segment, least))
-        mine = cards[comm.Get_rank()]
-        peers = {
-            rank: pages
-            for rank, card in enumerate(cards)
-            if mine is not None and card is not None and card.node == mine.node and card != mine
-            if (pages := _map(card)) is not None
-        }
-        reached = comm.allgather(sorted([*peers, comm.Get_rank()]))
-    finally:
-        if segment is not None:
-            segment.close()
-    ranks = reached[comm.Get_rank()]
-    if (
-        segment is None
-        or len(ranks) == 1
-        or any(reached[r] != ranks for r in _together(cards, mine))
-    ):
-        return None
-    return Node(frozenset(ranks), least, segment, peers)
-
-
-def _segment(ranks: int) -> SharedSegment | None:
-    """Return a segment as large as the node's memory, None if there are no others to read it.
-
-    None also where the system does not give one.
-    """
-    if ranks == 1 or not hasattr(os, "memfd_create") or not hasattr(mmap, "MADV_REMOVE"):
+    if not hasattr(os, "memfd_create") or not hasattr(mmap, "MADV_REMOVE"):
         return None
     try:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        return SharedSegment(min(memory, _ADDRESSES // ranks) // _GRAIN * _GRAIN)
+        return SharedSegment(min(memory, _ADDRESSES // share) // _GRAIN * _GRAIN)
     except (OSError, ValueError):
         return None
 
 
-def _card(segment: SharedSegment, least: int) -> Card:
+def card_of(segment: SharedSegment, least: int = 0) -> Card:
+    """Return how others find a segment."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
     except OSError:
@@ -195,13 +134,7 @@ def _card(segment: SharedSegment, least: int) -> Card:
     return Card((boot, least), os.getpid(), segment.fd, segment.nbytes, segment.secret)
 
 
-def _together(cards: list[Card | None], mine: Card | None) -> list[int]:
-    return [
-        r for r, c in enumerate(cards) if c is not None and mine is not None and c[0] == mine[0]
-    ]
-
-
-def _map(card: Card) -> mmap.mmap | None:
+def map_segment(card: Card) -> mmap.mmap | None:
     """Map the segment of another process; None if it is out of reach, or another file."""
     path = f"/proc/{card.pid}/fd/{card.fd}"
     try:

@@ -1,0 +1,93 @@
+"""The notebook's shared segment: memory that it and all engines of its node have mapped.
+
+A base that lies there is one ndarray for the notebook, and each engine's part of it is where the
+layout says. The notebook gives out the places, and no message is needed for that.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from distnb.common.config import config
+from distnb.common.memory_pool import Pool
+from distnb.common.shared_segments import card_of, new_segment
+from distnb.geometry.layout import Ints, Layout
+from distnb.wire.protocol import Command, Share
+
+__all__ = ["SharedMemory"]
+
+
+class SharedMemory:
+    """What the notebook gives out of its segment, which is made when it is first asked for.
+
+    Parameters
+    ----------
+    ask : callable
+        Asks all engines, and waits (:meth:`distnb.client.session.session.Session.ask`).
+    possible : bool
+        Whether there can be one: not where each rank has a notebook of its own (SPMD).
+    """
+
+    def __init__(self, ask: Callable[[Callable[[int], Command]], list[Any]], possible: bool):
+        self._ask = ask
+        self._pool: Pool | None = None
+        self.possible = possible
+        #: What engines may be at: (the last batch that they may need it for, memory).
+        self._held: deque[tuple[int, np.ndarray]] = deque()
+
+    def available(self) -> bool:
+        """Tell whether all engines have mapped the segment; the first call asks them."""
+        if self._pool is None and self.possible:
+            self.possible = self._share()
+        return self._pool is not None
+
+    def _share(self) -> bool:
+        segment = new_segment()
+        if segment is None:
+            return False
+        card = tuple(card_of(segment))
+        try:
+            if not all(found is True for found in self._ask(lambda slot: Share(slot, card))):
+                return False
+        finally:
+            segment.close()
+        self._pool = Pool(config.pool_bytes, segment)
+        return True
+
+    def fits(self, shape: Ints, layout: Layout) -> bool:
+        """Tell whether a base can lie there: whole, in C order, on the engines of this node."""
+        return layout.in_order(shape) and prod(shape) > 0 and self.available()
+
+    def take(self, shape: Ints, dtype: np.dtype, settled: int) -> np.ndarray:
+        """Return an array of undefined content; its memory comes back when nobody refers to it.
+
+        ``settled`` is the last batch that engines have done.
+        """
+        assert self._pool is not None
+        held = self._held
+        while held and held[0][0] <= settled:
+            held.popleft()
+        nbytes = prod(shape) * dtype.itemsize
+        try:
+            memory = self._pool.take(nbytes, shared=True)
+        except MemoryError:
+            self._pool.clear()
+            memory = self._pool.take(nbytes, shared=True)
+        return np.ndarray(shape, dtype, memory)
+
+    def place(self, memory: np.ndarray) -> int:
+        """Return where in the segment memory lies."""
+        assert self._pool is not None
+        assert self._pool.segment is not None
+        found = self._pool.segment.offset(memory)
+        assert found is not None
+        return found
+
+    def hold(self, memory: np.ndarray, batch: int) -> None:
+        """Keep memory until engines have done a batch. The garbage collector calls this."""
+        self._held.append((batch, memory))

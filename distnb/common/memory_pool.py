@@ -1,0 +1,108 @@
+"""A pool of memory that came back, for whoever asks next.
+
+Nobody counts references. What the pool gives out is an array that stands for the memory, and that
+all views of it refer to; when that is gone, whoever had it, the memory comes back by itself.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from typing import Any, cast
+
+import numpy as np
+
+from distnb.common.shared_segments import SharedSegment
+
+__all__ = ["Pool"]
+
+
+class _Lease(weakref.ref[np.ndarray]):
+    """Refers to the array that stands for memory, and knows what memory that is."""
+
+    __slots__ = ("kind", "memory")
+
+    kind: tuple[int, bool]
+    memory: np.ndarray
+
+
+class Pool:
+    """Memory that came back, kept by size: a loop that makes temporaries pays its page faults once.
+
+    Memory of the segment, which others of the node can read, is kept apart. Its pages are small:
+    new ones cost more, and so does walking across them. So it is made only to be read by others.
+    """
+
+    def __init__(self, limit: int, segment: SharedSegment | None = None) -> None:
+        self.limit = limit
+        self.segment = segment
+        #: Bytes that are kept.
+        self.held = 0
+        #: (bytes, whether in the segment) -> memory; of which kind something came last comes last
+        self.free: dict[tuple[int, bool], list[np.ndarray]] = {}
+        self._leases: dict[int, _Lease] = {}
+        #: Those that have ended. That is appended by the interpreter, in any thread, between any
+        #: two instructions, so it waits here until it is called in.
+        self._ended: deque[_Lease] = deque()
+
+    def take(self, nbytes: int, shared: bool = False) -> np.ndarray:
+        """Return memory of exactly ``nbytes``, with undefined content; of the segment if asked.
+
+        It comes back when neither the array nor a view of it is there any more.
+        """
+        kind = nbytes, shared
+        memory = self.collect(kind)
+        for other in (True,) if shared else (False, True):
+            waiting = self.free.get((nbytes, other))
+            if memory is None and waiting:
+                self.held -= nbytes
+                kind, memory = (nbytes, other), waiting.pop()
+        return self._lend(kind, self._new(nbytes, shared) if memory is None else memory)
+
+    def _new(self, nbytes: int, shared: bool) -> np.ndarray:
+        if shared and self.segment is not None:
+            return self.segment.take(nbytes)
+        return np.empty(nbytes, np.uint8)
+
+    def _lend(self, kind: tuple[int, bool], memory: np.ndarray) -> np.ndarray:
+        if not len(memory):
+            return memory
+        # As it does not look like a view of an array, its own views refer to it and not beyond.
+        array = np.frombuffer(memoryview(cast(Any, memory)), np.uint8)
+        lease = _Lease(array, self._ended.append)
+        lease.kind, lease.memory = kind, memory
+        self._leases[id(lease)] = lease
+        return array
+
+    def collect(self, wanted: tuple[int, bool] | None = None) -> np.ndarray | None:
+        """Call in what has come back; return memory of a kind that is wanted, if there is any."""
+        found = None
+        while self._ended:
+            lease = self._ended.popleft()
+            del self._leases[id(lease)]
+            if found is None and lease.kind == wanted:
+                found = lease.memory
+            else:
+                self._keep(lease.kind, lease.memory)
+        return found
+
+    def _keep(self, kind: tuple[int, bool], memory: np.ndarray) -> None:
+        """Keep memory for reuse; when the pool is full, let go what was not used for long."""
+        if memory.nbytes <= self.limit:
+            self._make_room(self.limit - memory.nbytes)
+            waiting = self.free[kind] = self.free.pop(kind, [])  # the last of all kinds
+            waiting.append(memory)
+            self.held += memory.nbytes
+
+    def _make_room(self, most: int) -> None:
+        """Let memory go until no more than ``most`` bytes are kept: first of the oldest kind."""
+        for kind, waiting in self.free.items() if self.held > most else ():
+            while waiting and self.held > most:
+                waiting.pop()
+                self.held -= kind[0]
+
+    def clear(self) -> None:
+        """Let all kept memory go."""
+        self.collect()
+        self.free.clear()
+        self.held = 0
