@@ -57,7 +57,7 @@ ORDER: dict[str, str] = {
     """,
     "distnb.client.session": "journal windows observing progress shared_memory session bases current",
     "distnb.client.record": """
-        arguments array indexing host_arrays conversion operation_cache reach operations eager placement
+        arguments array indexing host_arrays conversion operation_cache promised_layouts reach operations eager placement
         reducing
         namespace gather_scatter advanced_indexing creation
     """,

@@ -58,6 +58,8 @@ def compare(expected, actual, rtol):
         for e, a in zip(expected, actual, strict=True):
             compare(e, a, rtol)
     elif hasattr(expected, "__array_namespace__"):
+        if isinstance(actual, np.generic):  # an element in reach
+            actual = dnb.asarray(actual)
         assert isinstance(actual, dnb.DistArray), type(actual)
         e = np.asarray(expected._array)
         assert (str(actual.dtype), actual.shape) == (str(e.dtype), e.shape)

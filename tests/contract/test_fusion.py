@@ -186,6 +186,7 @@ def test_what_is_overwritten_is_not_stored_before(session):
     np.testing.assert_array_equal(a.to_numpy(), expected)
 
 
+@pytest.mark.usefixtures("engines_only")
 def test_an_overwriter_that_fails_leaves_nothing_behind(session):
     """What was to be overwritten is lost, and says so; what was made of it is right."""
     x = np.arange(1, 7)

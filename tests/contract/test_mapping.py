@@ -307,6 +307,7 @@ def test_arguments_that_are_wrong(session):
             wrong()
 
 
+@pytest.mark.usefixtures("engines_only")
 def test_one_part_fails(session):
     x = dnb.arange(40.0, dist="block")
 

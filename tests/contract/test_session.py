@@ -120,7 +120,7 @@ def test_arrays_of_two_sessions(session, second):
     assert b.session is second
     for use in (
         lambda: a + b,
-        lambda: b * a[0],
+        lambda: b * a[0, ...],
         lambda: np.add(a, 1, out=b),
         lambda: np.add(a, a, where=b > 0, out=a),
         lambda: a.__setitem__(slice(None), b),

@@ -308,8 +308,8 @@ def test_polynomials(session):
         same(np.polyint(a, m), np.polyint(p, m))
     same(np.polymul(a, b), np.polymul(p, q))
     check(np.polydiv(a, b), np.polydiv(p, q))
-    same(np.poly(b), np.poly(q))
-    same(np.roots(a), np.roots(p))
+    same(dnb.poly(b), np.poly(q))  # NumPy asks the elements, which may be its own
+    same(dnb.roots(a), np.roots(p))
     same(np.polyint(a, 2, [1, 2]), np.polyint(p, 2, [1, 2]))
     for bad in (lambda y: np.polyder(y, -1), lambda y: np.polyint(y, 2, [1, 2, 3][:0])):
         agree(lambda bad=bad: bad(p), lambda bad=bad: bad(a))

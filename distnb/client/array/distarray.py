@@ -30,6 +30,7 @@ from distnb.client.record.indexing import index_view, names_element, one_axis, s
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
 from distnb.client.record.operations import arithmetic, assign, elementwise, understood
 from distnb.client.record.placement import Placement, layout_for, stay
+from distnb.client.record.reach import quick
 from distnb.client.record.reducing import reduce, reduce_options
 from distnb.client.select.ordering import argpartition, argsort, partition
 from distnb.client.select.placing import at, put
@@ -132,7 +133,9 @@ class DistArray(Array):
     def item(self, *index: SupportsIndex | tuple[SupportsIndex, ...]) -> Any:
         """Return one element as a Python scalar."""
         at: Any = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
-        one = self[at] if index else self
+        one: Any = self[at] if index else self
+        if isinstance(one, np.generic):
+            return one.item()
         if isinstance(one, DistArray) and one.size != 1:
             raise ValueError(
                 explain(
@@ -205,7 +208,8 @@ class DistArray(Array):
     # -- views -------------------------------------------------------------------------------
 
     def __getitem__(self, key: Subscript) -> DistArray:
-        near = self.near if self.dbase.near is not None else None
+        base = self.dbase
+        near = None if base.near is None or base.session.closed else self.near
         if near is not None and (type(key) is int or names_element(key, near.ndim)):
             taken = near[key]
             if isinstance(taken, np.generic):
@@ -336,6 +340,10 @@ class DistArray(Array):
     # -- NumPy's protocols ---------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method == "__call__" and not kwargs and ufunc.signature is None:
+            found = quick(ufunc, inputs)
+            if found is not None:
+                return found
         if method != "at" and any(not understood(x) for x in inputs):
             return NotImplemented
         row = table.ELEMENTWISE.get(ufunc.__name__)

@@ -14,6 +14,7 @@ from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise, understood
+from distnb.client.record.reach import quick
 from distnb.client.select.taking import nonzero
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
@@ -32,7 +33,13 @@ def _first_array(*inputs: ArrayLike) -> tuple[Any, ...]:
 
 
 def _make_elementwise(row: table.Elementwise) -> _Function:
+    ufunc = isinstance(row.run, np.ufunc)
+
     def function(*inputs: Any, **options: Any) -> Any:
+        if not options and ufunc:
+            found = quick(row.run, inputs)  # type: ignore[arg-type]
+            if found is not None:
+                return found
         if len(inputs) > row.nin:  # as in NumPy, outputs may be given by position
             options["out"] = tuple(inputs[row.nin :])
             inputs = inputs[: row.nin]

@@ -22,7 +22,6 @@ from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout, default_layout, in_notebook
 from distnb.ops import table
-from distnb.ops.scalars import NUMBERS
 
 __all__ = ["all_here", "assign", "compute", "fits", "home", "plain"]
 
@@ -136,39 +135,6 @@ def boolean(mask: Elements) -> Any:
     return mask
 
 
-def quick(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool = False) -> Any:
-    """Compute ``x + y`` and its like, or ``x += y``, the short way; None if it is not so simple.
-
-    Simple are an array in the notebook, and a number or an array of the same shape there.
-    """
-    session = x.dbase.session
-    a = x.here if x.dbase.host is not None else None
-    if isinstance(y, Array):
-        b = y.here if y.dbase.host is not None and y.dbase.session is session else None
-        if b is None or a is None or a.shape != b.shape:
-            return None
-    else:
-        b = y
-        if a is None or not (type(y) in NUMBERS or isinstance(y, np.generic)):
-            return None
-    if not fits(a.nbytes) or (into and not x.writeable):
-        return None
-    try:
-        if into:
-            x.dbase.about_to_be_written()
-            found = _CONTEXT.copy().run(ufunc, a, b, a)
-        else:
-            found = _CONTEXT.copy().run(ufunc, b, a) if swap else _CONTEXT.copy().run(ufunc, a, b)
-    except Exception:
-        _FLAGS.clear()
-        return None  # the long way says what is wrong
-    if _FLAGS:
-        tell(ufunc.__name__)
-    if into:
-        return x
-    return hosted(session, np.asarray(found)) if found.nbytes <= config.cutoff else None
-
-
 # -- floating point warnings ---------------------------------------------------------------------
 
 #: What went wrong in the last operation, as NumPy calls it.
@@ -185,18 +151,33 @@ def _watching() -> Context:
 
 
 _CONTEXT = _watching()
+_copy_of_context = _CONTEXT.copy
 
 
 def watched(name: str, run: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """Call NumPy; warn with the user's line, not with one of this module, as NumPy would."""
     try:
-        found = _CONTEXT.copy().run(run, *args, **options)
+        found = _copy_of_context().run(run, *args, **options)
     except BaseException:
         _FLAGS.clear()
         raise
     if _FLAGS:
         tell(name)
     return found
+
+
+def quietly(run: Callable[..., Any], *args: Any) -> Any:
+    """Call NumPy, and note what it would warn of: see :func:`flagged`."""
+    try:
+        return _copy_of_context().run(run, *args)
+    except BaseException:
+        _FLAGS.clear()
+        raise
+
+
+def flagged() -> bool:
+    """Tell whether there is something to :func:`tell`."""
+    return bool(_FLAGS)
 
 
 def tell(name: str) -> None:

@@ -33,8 +33,7 @@ _MOST = 4096
 class Template(NamedTuple):
     """How to do an operation: ``views`` are None for scalars; ``made`` is None for ``out=``.
 
-    ``nbytes`` are those that it reads and writes. ``mixed``: some operands are at home in the
-    notebook, so that engines would have to be sent them first.
+    ``nbytes`` are those that it reads and writes.
     """
 
     views: tuple[View | None, ...]
@@ -42,7 +41,6 @@ class Template(NamedTuple):
     made: Made | None
     whole: bool
     nbytes: int
-    mixed: bool
 
 
 class Made(NamedTuple):
@@ -89,7 +87,7 @@ def key_of(op: str, inputs: Sequence[Any], out: Array | None) -> tuple[Any, Any]
     for x in inputs if out is None else (*inputs, out):
         if isinstance(x, Array):
             base = x.dbase
-            if base.lost or base.known is not None:
+            if base.host is not None or base.lost or base.known is not None:
                 return None, None
             if base.session is not (session or base.session):
                 return None, None
@@ -119,8 +117,7 @@ def spec_of(session: Session, x: Array) -> int:
 def into(out: Array, inputs: Sequence[Any]) -> Template:
     """Return the template of an operation into a given array."""
     whole = out.dview.is_whole(out.dbase.shape)
-    nbytes, mixed = _amounts((*inputs, out))
-    return Template(_views(inputs, out.shape), out.dview, None, whole, nbytes, mixed)
+    return Template(_views(inputs, out.shape), out.dview, None, whole, _nbytes((*inputs, out)))
 
 
 def new(
@@ -132,15 +129,12 @@ def new(
     number = cache.number((shape, layout, view, dtype.char))
     need = budget.need(shape, dtype, layout)
     made = Made(shape, dtype, dtype.str, layout, need, number)
-    nbytes, mixed = _amounts(inputs)
-    nbytes += prod(shape) * dtype.itemsize
-    return Template(_views(inputs, shape), view, made, True, nbytes, mixed)
+    nbytes = _nbytes(inputs) + prod(shape) * dtype.itemsize
+    return Template(_views(inputs, shape), view, made, True, nbytes)
 
 
-def _amounts(arrays: Sequence[Any]) -> tuple[int, bool]:
-    """Return the bytes of arrays, and whether some are at home in the notebook."""
-    found = [x for x in arrays if isinstance(x, Array)]
-    return sum(x.nbytes for x in found), any(x.dbase.layout.here for x in found)
+def _nbytes(arrays: Sequence[Any]) -> int:
+    return sum([x.nbytes for x in arrays if isinstance(x, Array)])
 
 
 def _views(inputs: Sequence[Any], shape: Ints) -> tuple[View | None, ...]:
@@ -162,7 +156,7 @@ def _operand(x: Any, view: View | None) -> Any:
 
 def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any], out: Any) -> Any:
     """Record an operation by its template; return its result."""
-    views, view, made, whole, _, _ = template
+    views, view, made, whole, _ = template
     ins = tuple([_operand(x, v) for x, v in zip(inputs, views, strict=True)])
     site = session.site()
     if made is None:

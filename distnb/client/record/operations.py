@@ -150,7 +150,7 @@ def simple(op: str, inputs: Sequence[Any], out: Any) -> Any:
     if (one is not None and not isinstance(one, Array)) or table.ELEMENTWISE[op].nout > 1:
         return None
     session, key = operation_cache.key_of(op, inputs, one)
-    if session is None or not any(_leads(x) for x in (*inputs, one)):
+    if session is None:
         return None
     cache: OperationCache = session.extensions[OperationCache]
     template = cache.templates.get(key)
@@ -160,12 +160,10 @@ def simple(op: str, inputs: Sequence[Any], out: Any) -> Any:
 
 
 def _done(session: Session, op: str, template: Template, inputs: Sequence[Any], out: Any) -> Any:
-    """Do an operation: here if it is small, and recorded if not; None if arrays must move for it."""
+    """Do an operation: here if it is small, and recorded if not."""
     arrays = [x for x in (*inputs, out) if isinstance(x, Array)]
     if admitted(session, arrays, template.nbytes):
         return reach.computed(session, table.ELEMENTWISE[op], template, inputs, out)
-    if template.mixed:
-        return None
     return operation_cache.repeat(session, op, template, inputs, out)
 
 
@@ -180,35 +178,34 @@ class Arithmetic(NamedTuple):
 def arithmetic(ufunc: np.ufunc) -> Arithmetic:
     """Return the methods of an operator, which take the shortest way that there is.
 
-    That of an operation which came before: its template tells what to record.
+    That of an operation which came before: its template tells what to compute or to record.
     """
     op = ufunc.__name__
 
     def forward(self: Array, other: Any) -> Any:
-        if self.dbase.host is None:
+        found = None
+        if self.dbase.near is not None:
+            found = reach.quick(ufunc, (self, other))
+        else:
             session, key = operation_cache.key_of(op, (self, other), None)
             template = key and session.extensions[OperationCache].templates.get(key)
             if template is not None:
                 found = _done(session, op, template, (self, other), None)
-                if found is not None:
-                    return found
-        return _operate(ufunc, self, other)
+        return _operate(ufunc, self, other) if found is None else found
 
     def reflected(self: Array, other: Any) -> Any:
-        return _operate(ufunc, self, other, swap=True)
+        found = reach.quick(ufunc, (other, self))
+        return _operate(ufunc, self, other, swap=True) if found is None else found
 
     def in_place(self: Array, other: Any) -> Any:
-        return _operate(ufunc, self, other, into=True)
+        found = reach.quick(ufunc, (self, other), self)
+        return _operate(ufunc, self, other, into=True) if found is None else found
 
     return Arithmetic(forward, reflected, in_place)
 
 
 def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool = False) -> Any:
-    """Do what an operator does: with NumPy in the notebook, or recorded."""
-    if x.dbase.host is not None:
-        found = host_arrays.quick(ufunc, x, y, swap, into)
-        if found is not None:
-            return found
+    """Do what an operator does the first time, and with operands of all kinds."""
     if isinstance(y, Array | np.generic) or type(y) in NUMBERS:
         inputs, out = (y, x) if swap else (x, y), x if into else None
         found = simple(ufunc.__name__, inputs, out)
@@ -228,8 +225,8 @@ def _template(
     shape = broadcast_shape(inputs, (out,))
     if out is not None:
         return operation_cache.into(out, inputs)
-    leaders = [x for x in inputs if _leads(x)]
-    views = tuple([(x.size, broadcast(x, shape).placed) for x in leaders])
+    arrays = [x for x in inputs if isinstance(x, Array)]
+    views = tuple([(x.size, broadcast(x, shape).placed) for x in arrays])
     layout = table.elementwise_layout(views, shape, session.size)
     return operation_cache.new(session, inputs, shape, dtype, layout)
 

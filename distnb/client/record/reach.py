@@ -18,20 +18,24 @@ from typing import Any
 import numpy as np
 
 from distnb.client.record.array import Array, room_for
-from distnb.client.record.host_arrays import watched
+from distnb.client.record.host_arrays import flagged, quietly, tell, watched
+from distnb.client.record.promised_layouts import promised
 from distnb.client.record.operation_cache import Template
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.geometry.views import Placed, View
+from distnb.ops.scalars import NUMBERS
 from distnb.ops.table import Elementwise
 from distnb.wire.protocol import Lay, Operand
 
-__all__ = ["admitted", "awaited", "computed", "element"]
+__all__ = ["admitted", "awaited", "computed", "element", "quick"]
 
 #: Bytes that a step reads and writes, up to which it is small: about what takes as long as two
 #: engines take for a batch of it, there and back.
 _SMALL = 4 << 20
+#: Bytes up to which operands in reach, and results, are not looked at twice.
+_QUICK = 1 << 20
 #: Small steps, one after the other, that are recorded before engines are waited for.
 _PATIENCE = 6
 #: Bytes of a base outside of the segment that are worth moving for one small step.
@@ -121,27 +125,86 @@ def _fetched(base: Base) -> bool:
     return True
 
 
+def quick(ufunc: np.ufunc, inputs: Sequence[Any], out: Array | None = None) -> Any:
+    """Do an operation on scalars, and small arrays in reach; return None if it is another one.
+
+    NumPy finds out dtype and shape. The layout is found when somebody asks.
+    """
+    session, args, nbytes, shape, alike = None, [], 0, None, True
+    for x in inputs if out is None else (*inputs, out):
+        kind = type(x)
+        if kind is Array.made:
+            base = x.dbase
+            whole = base.near
+            if session is None:
+                session = base.session
+            if whole is None or base.session is not session:
+                return None
+            near = x._near if x._whole is whole else x.near
+            args.append(near)
+            nbytes += near.nbytes
+            if shape is None:
+                shape = near.shape
+            elif shape != near.shape:
+                alike = False
+        elif kind in NUMBERS or issubclass(kind, np.generic):
+            args.append(x)
+        else:
+            return None
+    if session is None or session.closed or nbytes > _QUICK or ufunc.nout > 1:
+        return None
+    if not alike and not _is_small(args):
+        return None
+    if out is not None:
+        if not out.writeable:
+            return None
+        out.dbase.copy = None
+    try:
+        near = quietly(ufunc, *args)
+    except Exception:
+        return None  # the long way says what is wrong
+    if flagged():
+        tell(ufunc.__name__)
+    if out is not None:
+        return out
+    if type(near) is not np.ndarray:
+        near = np.asarray(near)
+    elif not near.flags.c_contiguous:
+        near = near.copy()
+    return made_of(session, near, promised(inputs, near))
+
+
+def _is_small(args: Sequence[Any]) -> bool:
+    """Tell whether a result is small of operands of several shapes."""
+    try:
+        shape = np.broadcast_shapes(*[a.shape for a in args if type(a) is np.ndarray])
+    except ValueError:
+        return False
+    return 16 * prod(shape) <= _QUICK
+
+
 def computed(
     session: Session, row: Elementwise, template: Template, inputs: Sequence[Any], out: Any
 ) -> Any:
     """Do an operation on arrays in reach; return its result."""
     args = [x.near if isinstance(x, Array) else x for x in inputs]
-    made, run = template.made, row.run
+    made = template.made
     if made is None:
         out.dbase.about_to_be_written()
-        watched(row.name, run, *args, out=(out.near,))
+        watched(row.name, row.run, *args, out=(out.near,))
         return out
-    memory = None
-    if made.need > config.cutoff:
-        memory = room_for(session, made.shape, made.dtype, made.layout)
-    if memory is None and isinstance(run, np.ufunc):
-        near = np.asarray(watched(row.name, run, *args))
-        near = near if near.flags.c_contiguous else near.copy()
-    else:
-        near = np.empty(made.shape, made.dtype) if memory is None else memory
-        watched(row.name, run, *args, out=(near,))
-    found = Array.made(Base.reached(session, near, made.layout, memory), template.out)
-    found.spec, found._whole, found._near = made.spec, near, near
+    near = room_for(session, made.shape, made.dtype, made.layout) if made.need > _QUICK else None
+    memory, near = near, np.empty(made.shape, made.dtype) if near is None else near
+    watched(row.name, row.run, *args, out=(near,))
+    return made_of(session, near, made.layout, memory)
+
+
+def made_of(
+    session: Session, near: np.ndarray, layout: Any, memory: np.ndarray | None = None
+) -> Any:
+    """Return the array in reach of an ndarray in C order; a layout, or what promises one."""
+    found = Array.made(Base.reached(session, near, layout, memory), View.whole(near.shape))
+    found._whole = found._near = near
     return found
 
 

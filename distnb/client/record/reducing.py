@@ -120,6 +120,8 @@ def _reached(op: str, x: Array, axis: Axes, dtype: DTypeLike | None, keepdims: b
         known = cache.add(key, _known(op, x, axis, dtype))  # type: ignore[arg-type]
     if known.ufunc is None or not (base.layout.here or admitted(session, (x,), known.nbytes)):
         return None
+    if session.closed:
+        session.check_open()
     if known.apart is None:
         near = host_arrays.watched("reduce", known.ufunc.reduce, x.near, known.axes, known.dtype)
         found = np.asarray(near)

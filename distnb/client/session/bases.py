@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, Protocol, cast
 from weakref import ref
 
 import numpy as np
@@ -12,6 +12,13 @@ from distnb.geometry.layout import Ints, Layout, in_notebook
 from distnb.wire.protocol import Create
 
 __all__ = ["Base", "bases_of"]
+
+
+class Promised(Protocol):
+    """What finds a layout when somebody asks."""
+
+    def layout(self) -> Layout:
+        """Return it."""
 
 
 class Base:
@@ -28,6 +35,7 @@ class Base:
 
     __slots__ = (
         *("__weakref__", "copy", "dtype", "handle", "host", "known", "layout", "lost", "memory", "nbytes", "near"),
+        "promise",
         *("session", "shape", "since", "site", "turn"),
     )
 
@@ -49,6 +57,7 @@ class Base:
         self.layout = layout
         self.host: np.ndarray | None = None
         self.near: np.ndarray | None = None
+        self.promise: Promised | None = None
         self.memory: np.ndarray | None = None
         self.copy: Base | None = None
         #: The elements, where they are known and engines have nothing of it yet.
@@ -75,7 +84,7 @@ class Base:
         base.dtype = host.dtype
         base.layout = in_notebook(host.ndim)
         base.host = base.near = host
-        base.memory = None
+        base.memory = base.promise = None
         base.copy = base.known = None
         base.site = -1
         base.lost = False
@@ -84,15 +93,40 @@ class Base:
 
     @classmethod
     def reached(
-        cls, session: Session, near: np.ndarray, layout: Layout, memory: np.ndarray | None = None
+        cls,
+        session: Session,
+        near: np.ndarray,
+        layout: Layout | Promised,
+        memory: np.ndarray | None = None,
     ) -> Base:
-        """Return a base of the engines that is in reach; they have not heard of it yet."""
+        """Return a base of the engines that is in reach; they have not heard of it yet.
+
+        Its layout may be promised. If it is that of the notebook, so is the base.
+        """
         base = cls.here(session, near)
-        if not layout.here:
+        if type(layout) is not Layout:
+            base.promise = layout
+            del base.layout
+        elif layout.here:
+            return base
+        else:
             base.layout = layout
-            base.host = None
-            base.memory = memory
+        base.host = None
+        base.memory = memory
         return base
+
+    def __getattr__(self, name: str) -> Any:
+        """Find a layout that was promised; all others are there."""
+        if name != "layout":
+            raise AttributeError(f"'Base' object has no attribute {name!r}")
+        layout = self.layout = self.promise.layout()
+        return layout
+
+    @property
+    def layout_or_promise(self) -> Layout | Promised:
+        """The layout, or what promises it as long as nobody has asked."""
+        promise = self.promise
+        return self.layout if promise is None else promise
 
     @classmethod
     def to_come(cls, session: Session, shape: Ints, dtype: np.dtype, layout: Layout) -> Base:
@@ -104,7 +138,7 @@ class Base:
         base.shape = shape
         base.dtype = dtype
         base.layout = layout
-        base.host = base.near = base.memory = base.copy = base.known = None
+        base.host = base.near = base.memory = base.promise = base.copy = base.known = None
         base.site = -1
         base.lost = False
         base.turn = 0
@@ -124,6 +158,7 @@ class Base:
         handles = session.handles
         self.nbytes = handles.budget.reserve(self.shape, self.dtype, layout, need)
         self.layout = layout
+        self.promise = None
         self.since = session.connection.batches + 1
         handles.watch(self)
 

@@ -131,7 +131,7 @@ def _interpolated(
     discrete = at.dtype.kind == "i"
     before, after = (np.clip(at, 0, last),) * 2 if discrete else _neighbours(at, n)
     found = selected(x, axes, _stacked((before, last) if discrete else (before, after, last)))
-    m, end = len(q), found[-1]
+    m, end = len(q), found[-1, ...]
     result = found[:m]
     if not discrete:
         weight = _weight(method, at, before)
@@ -217,7 +217,7 @@ def _shaped(found: Array, asked: Ints, axes: Ints, keep: bool) -> Array:
     if len(asked) == 1:
         return found
     if not asked:
-        return found[0]
+        return found[0, ...]
     made, rows = empty((*asked, *found.shape[1:]), found.dtype, session=found.session), asked[1]
     for i in range(asked[0]):
         made[i] = found[i * rows : (i + 1) * rows]

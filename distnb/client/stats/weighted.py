@@ -40,7 +40,7 @@ def weighted(
     shares = cumsum(heavy, 0, dtype=np.float64)
     total = shares[-1:]
     shares = shares / total
-    if not skip and bool(reduce("any", elementwise("isnan", shares[-1]))):
+    if not skip and bool(reduce("any", elementwise("isnan", shares[-1, ...]))):
         raise ValueError("Weights included NaN, inf or were all zero.")
     if q.dtype.kind == "f":
         shares = shares.astype(q.dtype, copy=False)
