@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import importlib
 import inspect
 import subprocess
@@ -225,6 +226,7 @@ class Stub:
         return "\n".join(lines) + "\n"
 
 
+@functools.cache
 def _imports_of(module: str) -> dict[str, str]:
     """Return where a module has its names from."""
     found: dict[str, str] = {}

@@ -14,7 +14,7 @@ from distnb.client.record.operation_cache import OperationCache
 from tests.contract.support import agree, numbered, on_engines, same, setting, take
 from tests.tiers import examples
 
-pytestmark = pytest.mark.ways("cutoff", "spmd")
+pytestmark = pytest.mark.ways("cutoff")
 
 HERE = "in the notebook"
 
@@ -63,6 +63,7 @@ def test_small_arrays_cost_no_command(session):
     assert commands(session, step) == 0
 
 
+@pytest.mark.ways("spmd")
 def test_where_new_arrays_live(session):
     n = 100
     for make in (dnb.zeros, dnb.ones, dnb.arange, dnb.random.default_rng(1).random, dnb.empty):
@@ -147,6 +148,7 @@ def test_nothing_outside_aliases(session):
 # -- meeting arrays on engines -----------------------------------------------------------------
 
 
+@pytest.mark.ways("spmd")
 def test_a_copy_travels_once_until_it_is_written(session):
     x, a = large(session)
     y = numbered(10)
@@ -194,6 +196,7 @@ def test_results_do_not_follow_the_copy(session):
     assert (d + dnb.ones(10)).layout == (d + 1).layout
 
 
+@pytest.mark.ways("spmd")
 def test_writing_from_engines_moves_out(session):
     x, a = large(session)
     y = numbered((10, 3))
@@ -231,6 +234,7 @@ def test_writing_from_engines_moves_out(session):
     same(dnb.ones((2, 20)) @ a, np.ones((2, 20)) @ x)
 
 
+@pytest.mark.ways("spmd")
 def test_a_lost_copy_is_sent_again(session):
     x, a = large(session)
     b = dnb.arange(10.0)
@@ -239,6 +243,7 @@ def test_a_lost_copy_is_sent_again(session):
     same(a * b, x * np.arange(10.0))
 
 
+@pytest.mark.ways("spmd")
 def test_sessions_do_not_mix(session, second):
     a, b = dnb.ones(4, session=session), dnb.ones(4, session=second)
     for use in (
@@ -255,6 +260,7 @@ def test_sessions_do_not_mix(session, second):
     same(a, np.ones(4))
 
 
+@pytest.mark.ways("spmd")
 def test_px_is_told(session):
     a, (_, b) = dnb.arange(6.0), large(session)
     session.bind([("a", a.bound), ("b", b.bound)])
@@ -271,6 +277,7 @@ def test_px_is_told(session):
 # -- as NumPy does -----------------------------------------------------------------------------
 
 
+@pytest.mark.ways("spmd")
 def test_random_numbers_are_the_same_everywhere(session):
     for draw in (
         lambda rng, **at: rng.random((4, 3), **at),
@@ -312,6 +319,7 @@ def test_warnings_name_the_line_and_obey_errstate(session):
     assert told == [("divide by zero", 1)]
 
 
+@pytest.mark.ways("spmd")
 def test_errors_come_at_once_and_change_nothing(session):
     x = numbered(6, int)
     a = dnb.array(x)

@@ -16,7 +16,7 @@ from distnb.engines.collectives import pencils
 from tests.contract.support import DTYPES, agree, lent, measured, on_engines, pair, same, thin
 from tests.tiers import examples
 
-pytestmark = pytest.mark.ways("one", "four", "spmd")
+pytestmark = pytest.mark.ways("one", "four")
 
 ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 SEVERAL = ("fftn", "ifftn", "rfftn", "irfftn", "fft2", "ifft2", "rfft2", "irfft2")
@@ -193,6 +193,7 @@ def test_dtypes(session, together, dtype):
             compare(name, dnb.array(x.reshape(8, 6)), x.reshape(8, 6), axis=0)
 
 
+@pytest.mark.ways("spmd")
 @given(st.data())
 @examples(40)
 def test_any_view_of_any_layout(session, data):
@@ -232,6 +233,7 @@ def test_primes_are_convolutions_of_many_engines(session, engines_only, monkeypa
         close(dnb.fft.fft(a), np.fft.fft(a.to_numpy()))
 
 
+@pytest.mark.ways("spmd")
 @pytest.mark.parametrize("name", ONE)
 def test_one_lane_by_all_engines(session, together, name):
     """Lengths that two, three, four engines can divide, and prime ones."""
@@ -243,6 +245,7 @@ def test_one_lane_by_all_engines(session, together, name):
                 compare(name, a, x, length)
 
 
+@pytest.mark.ways("spmd")
 def test_few_lanes_by_all_engines(session, together):
     x = data((2, 150))
     for dist in (("*", "block"), ("block", "block")):
@@ -295,6 +298,7 @@ def test_real_elements_send_half_and_conjugates(session, engines_only):
     assert b.dbase.layout == dnb.fft.fft2(a * 1j).dbase.layout
 
 
+@pytest.mark.ways("spmd")
 def test_pencils(session, engines_only):
     """On a grid, elements move along its dimensions only."""
     x = data((8, 8, 8))
@@ -311,6 +315,7 @@ def test_lanes_of_one_axis_stay_in_blocks(session, engines_only):
         assert session.size == 1 or found.dbase.layout == a.dbase.layout
 
 
+@pytest.mark.ways("spmd")
 def test_pack_buffers_go_back_to_the_pool(session, engines_only):
     a = dnb.array(data((96, 96), dtype=float))
     held = []
@@ -324,6 +329,7 @@ def test_pack_buffers_go_back_to_the_pool(session, engines_only):
     assert min(held[1]) >= most * 0.9
 
 
+@pytest.mark.ways("spmd")
 @pytest.mark.parametrize("dtype", [float, complex])
 def test_a_failure_amid_the_transforms(session, engines_only, monkeypatch, dtype):
     """Nobody waits for ever, and nothing is left over."""

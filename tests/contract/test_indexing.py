@@ -7,7 +7,7 @@ import distnb as dnb
 from tests.contract.support import agree, measured, numbered, outcome, same
 from tests.tiers import SCALE
 
-pytestmark = pytest.mark.ways("one", "four", "cutoff", "spmd", "started")
+pytestmark = pytest.mark.ways("one", "four", "cutoff", "spmd")
 
 LAYOUTS = [None, "replicated", "engine", ("block", "*"), ("*", "cyclic"), (("cyclic", 2), "block")]
 

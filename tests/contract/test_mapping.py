@@ -11,7 +11,7 @@ import distnb as dnb
 from distnb.client.batching import user_functions
 from tests.contract.support import agree, measured, numbered, on_engines, same, setting, special
 
-pytestmark = pytest.mark.ways("one", "cutoff", "spmd", "started")
+pytestmark = pytest.mark.ways("one", "cutoff")
 
 DISTS = {
     "block": "block",
@@ -164,6 +164,7 @@ def test_constants(session):
     same(dnb.map(partial(look, plus=1), i, table=table), table[X.astype(int) % 5] + 1)
 
 
+@pytest.mark.ways("spmd", "started")
 def test_a_call_is_a_snapshot(session):
     x, k = dnb.arange(10.0, dist="block"), 2
     by = {"k": 1.0}
@@ -307,6 +308,7 @@ def test_arguments_that_are_wrong(session):
             wrong()
 
 
+@pytest.mark.ways("spmd", "started")
 @pytest.mark.usefixtures("engines_only")
 def test_one_part_fails(session):
     x = dnb.arange(40.0, dist="block")
@@ -329,6 +331,7 @@ def test_one_part_fails(session):
         found + 1
 
 
+@pytest.mark.ways("spmd", "started")
 def test_no_session_on_an_engine(session, engines_only):
     x = dnb.arange(7.0, dist="block")
     with pytest.raises(RuntimeError, match="^session: got none on an engine, expected NumPy's"):
@@ -353,6 +356,7 @@ def test_floating_point_warnings(session):
         np.testing.assert_array_equal(found, np.log(np.arange(-2.0, 3)))
 
 
+@pytest.mark.ways("spmd", "started")
 def test_reports_name_the_function(session, engines_only):
     x = dnb.arange(9.0, dist="block")
     with measured(session) as found:
@@ -373,6 +377,7 @@ def kept(session):
     return on_engines(session, "len(worker.store.functions)")
 
 
+@pytest.mark.ways("spmd", "started")
 def test_a_function_is_sent_once(session, engines_only, monkeypatch):
     x, sent = dnb.arange(9.0, dist="block"), []
     define = session.functions._define
@@ -388,6 +393,7 @@ def test_a_function_is_sent_once(session, engines_only, monkeypatch):
     assert len({number for number, _ in sent}) == len(sent) == 5
 
 
+@pytest.mark.ways("spmd", "started")
 def test_those_used_last_are_kept(session, engines_only, monkeypatch):
     x = dnb.arange(9.0, dist="block")
     monkeypatch.setattr(user_functions, "_MOST", 3)
@@ -397,6 +403,7 @@ def test_those_used_last_are_kept(session, engines_only, monkeypatch):
         same(one, np.arange(9.0) * n)
 
 
+@pytest.mark.ways("spmd", "started")
 def test_large_ones_are_dropped_after_use(session, engines_only, monkeypatch):
     x = dnb.arange(9, dist="block")
     monkeypatch.setattr(user_functions, "_MOST_BYTES", 5000)
@@ -410,6 +417,7 @@ def test_large_ones_are_dropped_after_use(session, engines_only, monkeypatch):
         same(one, table[:9])
 
 
+@pytest.mark.ways("spmd", "started")
 def test_sessions_have_functions_of_their_own(session, second, engines_only):
     f = lambda v: v + 1  # noqa: E731
     for s in (second, session, second):

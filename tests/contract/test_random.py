@@ -9,7 +9,7 @@ import distnb as dnb
 from distnb.ops import samplers
 from tests.contract.support import measured, outcome, public, same
 
-pytestmark = pytest.mark.ways("one", "cutoff", "spmd")
+pytestmark = pytest.mark.ways("one", "cutoff")
 
 #: Every distribution, with numbers and with arrays for its parameters.
 CASES = [
@@ -57,6 +57,7 @@ def draw(kind, args, size=None, seed=5, **options):
     return getattr(dnb.random.default_rng(seed), kind)(*args, size=size, **options)
 
 
+@pytest.mark.ways("spmd")
 @pytest.mark.parametrize(("kind", "args"), CASES, ids=ids)
 def test_the_same_for_every_layout(session, kind, args):
     made = [
@@ -168,6 +169,7 @@ def test_empty_arrays(session):
         same(draw("gamma", (np.ones(size),)), np.zeros(size))
 
 
+@pytest.mark.ways("spmd")
 def test_streams_do_not_repeat(session):
     rng = dnb.random.default_rng(1)
     made = [rng.standard_gamma(2.0, 50).to_numpy() for _ in range(3)]
@@ -176,6 +178,7 @@ def test_streams_do_not_repeat(session):
     assert dnb.random.default_rng(rng) is rng
 
 
+@pytest.mark.ways("spmd")
 def test_bytes(session):
     found = dnb.random.default_rng(3).bytes(1000)
     assert len(found) == 1000
@@ -215,6 +218,7 @@ def test_permutation_of_slices(session):
         rng.shuffle([1, 2, 3])
 
 
+@pytest.mark.ways("spmd")
 def test_permuted(session):
     """Each slice has an order of its own; all together have one."""
     x = np.arange(48).reshape(12, 4)
@@ -242,6 +246,7 @@ def test_orders_are_equally_likely(session):
     assert min(counts) > 2
 
 
+@pytest.mark.ways("spmd")
 def test_choice(session):
     rng = dnb.random.default_rng(2)
     x = rng.choice(5, (300, 2)).to_numpy()

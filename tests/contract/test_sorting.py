@@ -26,7 +26,7 @@ from tests.tiers import SCALE, examples
 
 pytestmark = [
     pytest.mark.usefixtures("engines_only"),
-    pytest.mark.ways("one", "four", "spmd"),
+    pytest.mark.ways("one", "four"),
 ]
 
 DISTS = [None, "cyclic", ("cyclic", 3), ("irregular", "all on the last"), "replicated", "engine"]
@@ -119,6 +119,7 @@ def test_stable_keeps_zeros_and_nan_payloads_in_order(session):
     exactly(dnb.sort(a[::-1], kind="stable"), np.sort(x[::-1], kind="stable"))
 
 
+@pytest.mark.ways("spmd")
 @given(st.data())
 @examples(60)
 def test_any_view_of_any_layout(session, data):
@@ -132,6 +133,7 @@ def test_any_view_of_any_layout(session, data):
     same(dist, before)
 
 
+@pytest.mark.ways("spmd")
 @given(st.data())
 @examples(60)
 def test_any_view_in_place(session, data):
@@ -286,6 +288,7 @@ def test_bincount(session, dist):
         same(np.bincount(a[::-2], weights=w[::-2]), np.bincount(x[::-2], w[::-2]))
 
 
+@pytest.mark.ways("spmd")
 @given(st.data())
 @examples(40)
 def test_bincount_of_any_view(session, data):
@@ -366,6 +369,7 @@ def test_large_sorts(session):
         same(dnb.sort(dnb.array(x, dist="cyclic")), np.sort(x))
 
 
+@pytest.mark.ways("spmd")
 def test_temporaries_are_sorted_within_a_batch(session):
     """What is computed, sorted in place and dropped in one batch must be stored all the same."""
     x = mixed((500,), np.float64)

@@ -23,7 +23,7 @@ from tests.contract.support import (
 )
 from tests.tiers import examples
 
-pytestmark = pytest.mark.ways("one", "four", "cutoff", "spmd", "connected")
+pytestmark = pytest.mark.ways("one", "four", "cutoff", "connected")
 
 DISTS = [
     None,

@@ -5,6 +5,7 @@ They may grow with the number of peers a rank talks to, never with that of engin
 elements.
 """
 
+import functools
 import gc
 import inspect
 import sys
@@ -50,12 +51,19 @@ BLOCKS = [4, 50, 10**9]
 
 def forget():
     """Empty the caches of the package: what other tests left there must not be counted."""
-    for module in [m for name, m in sys.modules.items() if name.partition(".")[0] == "distnb"]:
+    for clear in caches(*(name for name in sys.modules if name.partition(".")[0] == "distnb")):
+        clear()
+
+
+@functools.cache
+def caches(*names):
+    """Return what empties the caches of some modules, and of their classes."""
+    found = []
+    for module in map(sys.modules.__getitem__, names):
         for holder in (module, *filter(inspect.isclass, vars(module).values())):
             for name in vars(holder):  # by name: a static method hides the cache it wraps
-                clear = getattr(getattr(holder, name, None), "cache_clear", None)
-                if clear is not None:
-                    clear()
+                found.append(getattr(getattr(holder, name, None), "cache_clear", None))
+    return {clear for clear in found if clear is not None}
 
 
 def steps(function):

@@ -168,13 +168,17 @@ def rooms_of(name: str) -> set[str]:
     if name.startswith("distnb."):
         found = functools.reduce(getattr, name.split(".")[1:], dnb)
         return {found.__module__.rpartition(".")[0]}
-    return {
-        module.rpartition(".")[0]
-        for module in MODULES
-        if (spec := importlib.util.find_spec(module)) is not None and spec.origin is not None
-        for node in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name
-    }
+    return {module.rpartition(".")[0] for module in MODULES if name in defined_in(module)}
+
+
+@functools.cache
+def defined_in(module: str) -> set[str]:
+    """Return the names of a module's functions and classes."""
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.origin is None:
+        return set()
+    body = ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
+    return {node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
 
 
 def test_names_are_in_the_rooms_where_a_reader_looks_for_them():

@@ -140,6 +140,7 @@ def test_a_users_code_runs():
         assert "cyclic" in typed_use.moved(dnb.ones((4, 4)))
 
 
+@pytest.mark.tier("test")  # `make check` is a part of `make quick`
 def test_pyright_takes_the_stub_and_a_users_code():
     """``mypy`` takes them, too: ``make check``."""
     pyright = shutil.which("pyright", path=Path(sys.executable).parent) or shutil.which("pyright")

@@ -32,6 +32,14 @@ def test_this_test_is_quick(request):
     assert tiers.tier_of(request.node) == "quick"
 
 
+@pytest.mark.xdist_group("alone")
+def test_xdist_groups_what_shares_engines(request):
+    """Where it does not, it says nothing, and starts everything twice."""
+    if not getattr(request.config.option, "loadgroup", False):
+        pytest.skip("not run by --dist loadgroup")
+    assert request.node.nodeid.endswith("@alone"), "make .venv/ready installs a pytest that does"
+
+
 @pytest.mark.parametrize(
     ("lines", "text"), [([], ""), ([3], "3"), ([3, 4], "3-4"), ([1, 3, 4, 5, 9], "1, 3-5, 9")]
 )

@@ -43,9 +43,9 @@ from distnb.testing import (
     simulate_apply,
     view_of,
 )
-from tests.tiers import examples
+from tests.tiers import examples, some
 
-SIZES = range(1, 8)
+SIZES = some(range(1, 8), 5)
 
 
 def whole(shape, layout):
