@@ -417,7 +417,19 @@ class Describe(NamedTuple):
 
 
 Command = (
-    Create | Apply | Reduce | Local | Collective | Fetch | Lay | Free | Bind | Clocks | Survey | Share | Describe
+    Create
+    | Apply
+    | Reduce
+    | Local
+    | Collective
+    | Fetch
+    | Lay
+    | Free
+    | Bind
+    | Clocks
+    | Survey
+    | Share
+    | Describe
 )
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from distnb.common import shared_segments
 from distnb.common.memory_pool import Pool
-from distnb.engines.runtime.memory import Memory
 from distnb.common.shared_segments import Card, SharedSegment
+from distnb.engines.runtime.memory import Memory
 from distnb.engines.runtime.node import Node
 from distnb.engines.runtime.store import Store
 from distnb.geometry.layout import make_layout

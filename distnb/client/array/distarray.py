@@ -26,11 +26,11 @@ from distnb.client.record.advanced_indexing import get_advanced, is_advanced, pu
 from distnb.client.record.arguments import Axes, Dist, Grid, Number, Shape, Subscript
 from distnb.client.record.array import Array, numeric
 from distnb.client.record.conversion import copied
-from distnb.client.record.indexing import index_view, names_element, one_axis, some_axes
+from distnb.client.record.indexing import index_view, is_plain, one_axis, some_axes
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
 from distnb.client.record.operations import arithmetic, assign, elementwise, understood
 from distnb.client.record.placement import Placement, layout_for, stay
-from distnb.client.record.reach import quick
+from distnb.client.record.reach import product, quick, store
 from distnb.client.record.reducing import reduce, reduce_options
 from distnb.client.select.ordering import argpartition, argsort, partition
 from distnb.client.select.placing import at, put
@@ -210,20 +210,23 @@ class DistArray(Array):
     def __getitem__(self, key: Subscript) -> DistArray:
         base = self.dbase
         near = None if base.near is None or base.session.closed else self.near
-        if near is not None and (type(key) is int or names_element(key, near.ndim)):
+        taken = None
+        if near is not None and is_plain(key):
             taken = near[key]
-            if isinstance(taken, np.generic):
+            if type(taken) is not np.ndarray:
                 return taken
         if is_advanced(key):
             return get_advanced(self, key)
         view, is_element = index_view(self.dview, key)
         found = self.alias(view)
-        if near is not None and not is_element:
-            found._whole, found._near = self._whole, near[key]
+        if taken is not None:
+            found._whole, found._near = self._whole, taken
         # As in NumPy, an index of all axes takes the element's value of now, not a view.
         return element(found) if is_element else found
 
     def __setitem__(self, key: Subscript, value: ArrayLike) -> None:
+        if self.dbase.near is not None and store(self, key, value):
+            return
         if is_advanced(key):
             put_advanced(self, key, value)
             return
@@ -340,6 +343,10 @@ class DistArray(Array):
     # -- NumPy's protocols ---------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if ufunc is np.matmul and not kwargs and all(type(x) is DistArray for x in inputs):
+            found = product(*inputs)
+            if found is not None:
+                return found
         if method == "__call__" and not kwargs and ufunc.signature is None:
             found = quick(ufunc, inputs)
             if found is not None:

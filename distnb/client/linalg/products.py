@@ -31,6 +31,7 @@ from distnb.client.record.eager import Out, delivered
 from distnb.client.record.host_arrays import all_here, fits, watched
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
+from distnb.client.record.reach import product
 from distnb.client.record.reducing import reduce
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout, replicated
@@ -50,6 +51,10 @@ def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
     """
     _no_options("matmul", options)
     a, b = operands(x1, x2)
+    if out is None:
+        found = product(a, b)
+        if found is not None:
+            return found
     _check("matmul", a, b)
     dtype = np.matmul(np.empty((1, 1), a.dtype), np.empty((1, 1), b.dtype)).dtype
     if all_here((a, b), a.session) and _small(a, b, dtype):
@@ -74,6 +79,10 @@ def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
 def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Array:
     """Multiply along the last axis of ``a`` and the last but one of ``b``, as ``numpy.dot``."""
     x, y = operands(a, b)
+    if out is None and min(x.ndim, y.ndim) > 0 and max(x.ndim, y.ndim) < 3:
+        found = product(x, y)
+        if found is not None:
+            return found
     if 0 in (x.ndim, y.ndim):
         return delivered(elementwise("multiply", x, y), out)
     if max(x.ndim, y.ndim) > 2:

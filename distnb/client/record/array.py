@@ -23,7 +23,17 @@ from distnb.ops import filling
 from distnb.plans.transfer import at, part_of
 from distnb.wire.protocol import Create, InNotebook, Operand
 
-__all__ = ["Array", "Elements", "create", "hosted", "is_whole", "leave", "numeric", "parts_of", "room_for"]
+__all__ = [
+    "Array",
+    "Elements",
+    "create",
+    "hosted",
+    "is_whole",
+    "leave",
+    "numeric",
+    "parts_of",
+    "room_for",
+]
 
 #: Kinds of dtype that arrays can have: bool, integers, floats, complex.
 _KINDS = "biufc"
@@ -309,9 +319,7 @@ def create(
     return Array.made(base, View.whole(shape))
 
 
-def room_for(
-    session: Session, shape: Ints, dtype: np.dtype, layout: Layout
-) -> np.ndarray | None:
+def room_for(session: Session, shape: Ints, dtype: np.dtype, layout: Layout) -> np.ndarray | None:
     """Return memory of the shared segment for a base, None if it cannot lie there."""
     if config.place == "engines" or not session.memory.fits(shape, layout):
         return None

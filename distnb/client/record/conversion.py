@@ -22,7 +22,7 @@ from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain
 from distnb.geometry.layout import Ints, Layout, default_layout, make_layout
-from distnb.geometry.views import Placed, View, follow
+from distnb.geometry.views import View, follow
 from distnb.wire.protocol import Apply, Operand
 
 __all__ = [

@@ -23,7 +23,7 @@ from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout, default_layout, in_notebook
 from distnb.ops import table
 
-__all__ = ["all_here", "assign", "compute", "fits", "home", "plain"]
+__all__ = ["FLAGS", "all_here", "assign", "compute", "fits", "home", "plain"]
 
 
 def fits(nbytes: int) -> bool:
@@ -138,7 +138,7 @@ def boolean(mask: Elements) -> Any:
 # -- floating point warnings ---------------------------------------------------------------------
 
 #: What went wrong in the last operation, as NumPy calls it.
-_FLAGS: list[str] = []
+FLAGS: list[str] = []
 _KINDS = {"divide by zero": "divide", "overflow": "over", "underflow": "under"}
 
 
@@ -146,7 +146,7 @@ def _watching() -> Context:
     """Return a context in which NumPy notes what it would warn of (its settings are the user's)."""
     context = copy_context()
     context.run(np.seterr, all="call")
-    context.run(np.seterrcall, lambda kind, flag: _FLAGS.append(kind))
+    context.run(np.seterrcall, lambda kind, flag: FLAGS.append(kind))
     return context
 
 
@@ -159,31 +159,26 @@ def watched(name: str, run: Callable[..., Any], *args: Any, **options: Any) -> A
     try:
         found = _copy_of_context().run(run, *args, **options)
     except BaseException:
-        _FLAGS.clear()
+        FLAGS.clear()
         raise
-    if _FLAGS:
+    if FLAGS:
         tell(name)
     return found
 
 
-def quietly(run: Callable[..., Any], *args: Any) -> Any:
-    """Call NumPy, and note what it would warn of: see :func:`flagged`."""
+def quietly(run: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """Call NumPy, and note in FLAGS what it would warn of."""
     try:
         return _copy_of_context().run(run, *args)
     except BaseException:
-        _FLAGS.clear()
+        FLAGS.clear()
         raise
-
-
-def flagged() -> bool:
-    """Tell whether there is something to :func:`tell`."""
-    return bool(_FLAGS)
 
 
 def tell(name: str) -> None:
     """Do what ``np.seterr`` says about what went wrong."""
-    kinds = list(dict.fromkeys(_FLAGS))
-    _FLAGS.clear()
+    kinds = list(dict.fromkeys(FLAGS))
+    FLAGS.clear()
     wanted: dict[str, str] = dict(np.geterr())  # type: ignore[arg-type]
     for kind in kinds:
         _one_kind(wanted[_KINDS.get(kind, "invalid")], f"{kind} encountered in {name}", kind)

@@ -13,7 +13,7 @@ from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
-__all__ = ["BASIC", "index_view", "lengths", "names_element", "one_axis", "some_axes"]
+__all__ = ["BASIC", "index_view", "is_plain", "lengths", "one_axis", "some_axes"]
 
 
 def one_axis(axis: Any, ndim: int) -> int:
@@ -49,6 +49,8 @@ def index_view(view: View, key: Subscript) -> tuple[View, bool]:
 
 #: Types of an index that has no arrays in it.
 BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
+
+_PLAIN = frozenset((int, slice, type(Ellipsis)))
 
 #: What numbers of an index may be if it is looked up: True and 1.0 would be found as 1.
 _EXACT = frozenset((int, type(None)))
@@ -139,12 +141,12 @@ def _position(k: Any, n: int, d: int) -> int:
     return i % n
 
 
-def names_element(key: Any, ndim: int) -> bool:
-    """Tell whether an index is a tuple of Python's integers, one for each axis."""
-    if type(key) is not tuple or len(key) != ndim:
-        return False
+def is_plain(key: Any) -> bool:
+    """Tell whether an index is of Python's integers and slices only, which NumPy takes as we do."""
+    if type(key) is not tuple:
+        return type(key) in _PLAIN
     for k in key:  # bool is another type, as is an array
-        if type(k) is not int:
+        if type(k) not in _PLAIN:
             return False
     return True
 

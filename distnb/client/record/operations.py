@@ -217,9 +217,7 @@ def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool =
     return ufunc(y, x) if swap else ufunc(x, y)
 
 
-def _template(
-    session: Session, op: str, inputs: Sequence[Any], out: Array | None
-) -> Template:
+def _template(session: Session, op: str, inputs: Sequence[Any], out: Array | None) -> Template:
     """Return the template of an operation, which NumPy is asked about."""
     (dtype,) = _result_dtypes(op, inputs, (out,), {})
     shape = broadcast_shape(inputs, (out,))

@@ -14,58 +14,71 @@ from typing import Any
 
 import numpy as np
 
+from distnb.client.record.arguments import Axes
 from distnb.client.record.array import Array
 from distnb.client.record.host_arrays import fits
+from distnb.client.record.indexing import some_axes
+from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout, default_layout, in_notebook
-from distnb.geometry.views import Placed, View
+from distnb.geometry.views import Placed, View, follow
 from distnb.ops import table
 
-__all__ = ["Promise", "promised"]
+__all__ = ["Promise", "promised", "reduced"]
 
 #: Promises that build on each other, at most.
 _DEEPEST = 16
 
 
 class Promise:
-    """The layout of an elementwise result, kept when it is found.
+    """The layout of a result, kept when it is found.
 
     Parameters
     ----------
-    find : callable
-        Finds it.
     depth : int
         How many promises it builds on, one on the other.
+    find : callable
+        Finds it.
+    args
+        What it is called with.
     """
 
-    __slots__ = ("_find", "_found", "depth")
+    __slots__ = ("_args", "_find", "_found", "depth")
 
-    def __init__(self, find: Callable[[], Layout], depth: int = 0) -> None:
-        self._find: Callable[[], Layout] | None = find
+    def __init__(self, depth: int, find: Callable[..., Layout], *args: Any) -> None:
+        self._find, self._args = find, args
         self._found: Layout | None = None
         self.depth = depth
 
     def layout(self) -> Layout:
         """Return it."""
         if self._found is None:
-            assert self._find is not None
-            self._found, self._find, self.depth = self._find(), None, 0
+            self._found = self._find(*self._args)
+            self._args, self.depth = (), 0
         return self._found
 
 
-def promised(inputs: Sequence[Any], near: np.ndarray) -> Layout | Promise:
-    """Return the layout of an elementwise result of arrays in reach, or what promises it."""
-    arrays = [x for x in inputs if type(x) is Array.made]
-    leaders = [x for x in arrays if x.dbase.host is None]
-    if not leaders:
-        size = arrays[0].dbase.session.size
-        return in_notebook(near.ndim) if fits(near.nbytes) else default_layout(near.shape, size)
-    size, shape = leaders[0].dbase.session.size, near.shape
-    known = [(x.dbase.layout_or_promise, x.dbase.shape, x.dview) for x in leaders]
-    first = known[0][0]
-    if all([k[0] is first and k[1] == shape and k[2].is_whole(shape) for k in known]):
+def promised(session: Session, away: Sequence[Array], near: np.ndarray) -> Layout | Promise:
+    """Return the layout of an elementwise result, or what promises it.
+
+    ``away`` are those operands in reach that are not at home in the notebook.
+    """
+    size, shape = session.size, near.shape
+    if not away:
+        return in_notebook(near.ndim) if fits(near.nbytes) else default_layout(shape, size)
+    first, whole = away[0].dbase.promise or away[0].dbase.layout, True
+    for x in away:
+        base = x.dbase
+        if (
+            x._near is not base.near
+            or base.shape != shape
+            or first is not (base.promise or base.layout)
+        ):
+            whole = False
+    if whole:
         return first if type(first) is Promise else _followed(first, shape, size)
+    known = [(x.dbase.promise or x.dbase.layout, x.dbase.shape, x.dview) for x in away]
     depth = max([k[0].depth for k in known if type(k[0]) is Promise], default=-1) + 1
-    made = Promise(lambda: _found(known, shape, size), depth)
+    made = Promise(depth, _found, known, shape, size)
     return made.layout() if depth > _DEEPEST else made
 
 
@@ -77,6 +90,28 @@ def _found(known: Sequence[tuple[Any, Ints, View]], shape: Ints, size: int) -> L
         stretched = view if view.shape == shape else view.broadcast(shape)
         views.append((prod(view.shape), Placed(base, layout, stretched)))
     return table.elementwise_layout(tuple(views), shape, size)
+
+
+def reduced(x: Array, axis: Axes) -> Layout | Promise:
+    """Return the layout of a reduction along axes, or what promises it."""
+    session, base = x.dbase.session, x.dbase
+    if base.host is not None:
+        return in_notebook(x.ndim - (x.ndim if axis is None else len(some_axes(axis, x.ndim))))
+    from_ = base.promise or base.layout
+    depth = from_.depth + 1 if type(from_) is Promise else 0
+    made = Promise(depth, _of_reduced, from_, base.shape, x.dview, axis, session.size)
+    return made.layout() if depth > _DEEPEST else made
+
+
+def _of_reduced(promise: Any, shape: Ints, view: View, axis: Axes, size: int) -> Layout:
+    layout = promise.layout() if type(promise) is Promise else promise
+    axes = some_axes(axis, len(view.shape)) if view.shape else ()
+    placed = Placed(shape, layout, view)
+    found, exact = table.reduction_layout(placed, axes, size)
+    if not exact:  # engines reduce a copy
+        copy = follow(placed, size)[0]
+        found, _ = table.reduction_layout(Placed.whole(view.shape, copy), axes, size)
+    return found
 
 
 @lru_cache(maxsize=1024)

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from distnb.client.record.array import Array, room_for
-from distnb.client.record.host_arrays import flagged, quietly, tell, watched
-from distnb.client.record.promised_layouts import promised
+from distnb.client.record.host_arrays import FLAGS, quietly, tell, watched
+from distnb.client.record.indexing import is_plain
 from distnb.client.record.operation_cache import Template
+from distnb.client.record.promised_layouts import promised
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.config import config
@@ -29,7 +30,18 @@ from distnb.ops.scalars import NUMBERS
 from distnb.ops.table import Elementwise
 from distnb.wire.protocol import Lay, Operand
 
-__all__ = ["admitted", "awaited", "computed", "element", "quick"]
+__all__ = [
+    "admitted",
+    "awaited",
+    "computed",
+    "done",
+    "element",
+    "is_mine",
+    "made_of",
+    "product",
+    "quick",
+    "store",
+]
 
 #: Bytes that a step reads and writes, up to which it is small: about what takes as long as two
 #: engines take for a batch of it, there and back.
@@ -130,48 +142,101 @@ def quick(ufunc: np.ufunc, inputs: Sequence[Any], out: Array | None = None) -> A
 
     NumPy finds out dtype and shape. The layout is found when somebody asks.
     """
-    session, args, nbytes, shape, alike = None, [], 0, None, True
+    session, shape, alike, nbytes = None, None, True, 0
+    args: list[Any] = []
+    away: list[Array] = []
     for x in inputs if out is None else (*inputs, out):
         kind = type(x)
         if kind is Array.made:
             base = x.dbase
             whole = base.near
-            if session is None:
-                session = base.session
-            if whole is None or base.session is not session:
+            if whole is None or (session is not None and base.session is not session):
                 return None
             near = x._near if x._whole is whole else x.near
             args.append(near)
             nbytes += near.nbytes
-            if shape is None:
-                shape = near.shape
+            if session is None:
+                session, shape = base.session, near.shape
             elif shape != near.shape:
                 alike = False
+            if base.host is None:
+                away.append(x)
         elif kind in NUMBERS or issubclass(kind, np.generic):
             args.append(x)
         else:
             return None
-    if session is None or session.closed or nbytes > _QUICK or ufunc.nout > 1:
+    if session is None or nbytes > _QUICK or session.closed or ufunc.nout > 1:
         return None
-    if not alike and not _is_small(args):
+    if (away and config.place == "engines") or not (alike or _is_small(args)):
         return None
-    if out is not None:
-        if not out.writeable:
-            return None
-        out.dbase.copy = None
+    if out is None:
+        near = done(ufunc, args)
+        return None if near is None else made_of(session, near, promised(session, away, near))
+    if not out.writeable:
+        return None
+    out.dbase.copy = None
+    return None if done(ufunc, args) is None else out
+
+
+def done(run: Any, args: Sequence[Any]) -> Any:
+    """Return what NumPy makes of small operands, an array; None if it raises."""
     try:
-        near = quietly(ufunc, *args)
+        found = quietly(run, args)
     except Exception:
         return None  # the long way says what is wrong
-    if flagged():
-        tell(ufunc.__name__)
-    if out is not None:
-        return out
-    if type(near) is not np.ndarray:
-        near = np.asarray(near)
-    elif not near.flags.c_contiguous:
-        near = near.copy()
-    return made_of(session, near, promised(inputs, near))
+    if FLAGS:
+        tell(run.__name__)
+    if type(found) is not np.ndarray:
+        return np.asarray(found)
+    return found if found.flags.c_contiguous else found.copy()
+
+
+def is_mine(nbytes: int) -> bool:
+    """Tell whether a step on so much memory in reach is the notebook's."""
+    place = config.place
+    return place == "notebook" or (nbytes <= _SMALL and place == "auto")
+
+
+def product(x: Array, y: Array) -> Any:
+    """Multiply small matrices and vectors in reach; return None if they are something else."""
+    one, two = x.dbase, y.dbase
+    if one.near is None or two.near is None or one.session is not two.session:
+        return None
+    if one.session.closed or config.place == "engines":
+        return None
+    a, b = x.near, y.near
+    if not (0 < a.ndim < 3 and 0 < b.ndim < 3) or a.nbytes + b.nbytes > _QUICK:
+        return None
+    found = done(np.matmul, (a, b))
+    return None if found is None else made_of(one.session, found, promised(one.session, (), found))
+
+
+def store(x: Array, key: Any, value: Any) -> bool:
+    """Do ``x[key] = value`` in reach, if it is small and simple; tell whether it was done."""
+    base = x.dbase
+    if not is_plain(key) or not x.writeable or base.session.closed:
+        return False
+    kind = type(value)
+    if kind is Array.made:
+        other = value.dbase
+        if other.near is None or other.session is not base.session:
+            return False
+        value = value.near
+        if value.nbytes > _QUICK:
+            return False
+    elif not (kind in NUMBERS or issubclass(kind, np.generic)):
+        return False
+    near = x.near
+    if near.nbytes > _QUICK and type(key) is not int and near[key].nbytes > _QUICK:
+        return False
+    base.copy = None
+    try:
+        quietly(near.__setitem__, (key, value))
+    except Exception:
+        return False  # the long way says what is wrong
+    if FLAGS:
+        tell("cast")
+    return True
 
 
 def _is_small(args: Sequence[Any]) -> bool:

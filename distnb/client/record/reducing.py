@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+from bisect import bisect_right
+from functools import lru_cache
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +19,8 @@ from distnb.client.record.eager import Out, delivered
 from distnb.client.record.indexing import some_axes
 from distnb.client.record.operation_cache import OperationCache, spec_of
 from distnb.client.record.operations import elementwise, outputs
-from distnb.client.record.reach import admitted
+from distnb.client.record.promised_layouts import reduced
+from distnb.client.record.reach import admitted, done, is_mine, made_of
 from distnb.client.session.bases import Base
 from distnb.client.transport.contract import ENTRY
 from distnb.common.errors import explain
@@ -113,6 +117,10 @@ def _reached(op: str, x: Array, axis: Axes, dtype: DTypeLike | None, keepdims: b
     base, session = x.dbase, x.dbase.session
     if base.lost or base.known is not None:
         return None
+    if base.near is not None and dtype is None:
+        found = _quick(op, x, axis)
+        if found is not None:
+            return _shown(found, some_axes(axis, x.ndim), True, op, None) if keepdims else found
     cache: OperationCache = session.extensions[OperationCache]
     key = ("reduce", op, (x.spec or spec_of(session, x)) + base.turn, axis, dtype)
     known: Any = cache.templates.get(key)
@@ -130,6 +138,40 @@ def _reached(op: str, x: Array, axis: Axes, dtype: DTypeLike | None, keepdims: b
         found = host_arrays.watched("reduce", known.apart, base.near)
     made = Array.made(Base.reached(session, found, known.layout), View.whole(found.shape))
     return _shown(made, known.axes, keepdims, op, None) if keepdims else made
+
+
+def _quick(op: str, x: Array, axis: Axes) -> Any:
+    """Reduce what is in reach if NumPy's order is that of engines; return None if it is not."""
+    ufunc, near, base = table.REDUCTIONS[op].ufunc, x.near, x.dbase
+    if ufunc is None or near is None or not near.ndim or not near.size:
+        return None
+    if base.host is None and not (is_mine(near.nbytes) and _same_order(op, x, near)):
+        return None
+    found = done(ufunc.reduce, (near, axis))
+    return None if found is None else made_of(base.session, found, reduced(x, axis))
+
+
+def _same_order(op: str, x: Array, near: np.ndarray) -> bool:
+    """Tell whether engines combine elements as NumPy does: one of them, those of a part of it."""
+    if op not in _ORDERED or near.dtype.kind not in "fc":
+        return True
+    base = x.dbase
+    whole: Any = base.near
+    if near.size == whole.size or not near.flags.c_contiguous:
+        return False
+    if not base.layout.in_order(base.shape):
+        return False
+    starts = _starts(base.layout, base.shape, base.session.size)
+    data = near.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    at = data // near.itemsize
+    return at + near.size <= starts[bisect_right(starts, at)]
+
+
+@lru_cache(maxsize=256)
+def _starts(layout: Layout, shape: Ints, size: int) -> Ints:
+    """Return where the parts of an array begin, in elements and in order, and where the last ends."""
+    ranks = [r for r in range(size) if layout.local_shape(shape, r) is not None]
+    return (*sorted({layout.start(shape, r) for r in ranks}), prod(shape))
 
 
 def _known(op: str, x: Array, axis: Axes, dtype: DTypeLike | None) -> _Known:

@@ -34,7 +34,19 @@ class Base:
     """
 
     __slots__ = (
-        *("__weakref__", "copy", "dtype", "handle", "host", "known", "layout", "lost", "memory", "nbytes", "near"),
+        *(
+            "__weakref__",
+            "copy",
+            "dtype",
+            "handle",
+            "host",
+            "known",
+            "layout",
+            "lost",
+            "memory",
+            "nbytes",
+            "near",
+        ),
         "promise",
         *("session", "shape", "since", "site", "turn"),
     )
@@ -103,16 +115,23 @@ class Base:
 
         Its layout may be promised. If it is that of the notebook, so is the base.
         """
-        base = cls.here(session, near)
+        base = cls.__new__(cls)
+        base.session = session
+        base.nbytes = -1
+        base.shape = near.shape
+        base.dtype = near.dtype
+        base.near = near
+        base.host = base.copy = base.known = base.promise = None
+        base.memory = memory
+        base.site = -1
+        base.lost = False
+        base.turn = 0
         if type(layout) is not Layout:
             base.promise = layout
-            del base.layout
-        elif layout.here:
             return base
-        else:
-            base.layout = layout
-        base.host = None
-        base.memory = memory
+        base.layout = layout
+        if layout.here:
+            base.host = near
         return base
 
     def __getattr__(self, name: str) -> Any:
@@ -121,12 +140,6 @@ class Base:
             raise AttributeError(f"'Base' object has no attribute {name!r}")
         layout = self.layout = self.promise.layout()
         return layout
-
-    @property
-    def layout_or_promise(self) -> Layout | Promised:
-        """The layout, or what promises it as long as nobody has asked."""
-        promise = self.promise
-        return self.layout if promise is None else promise
 
     @classmethod
     def to_come(cls, session: Session, shape: Ints, dtype: np.dtype, layout: Layout) -> Base:

@@ -228,7 +228,11 @@ def _closed(account: Account, wall: int) -> Account:
 
 def _name(command: Command) -> tuple[str, int]:
     """Return the operation of a command, and the number of its source line (-1: none)."""
-    name = f"create ({command.how[2 * (command.how[0] == 'at')]})" if isinstance(command, Create) else title(command)
+    name = (
+        f"create ({command.how[2 * (command.how[0] == 'at')]})"
+        if isinstance(command, Create)
+        else title(command)
+    )
     return name, getattr(command, "site", -1)
 
 

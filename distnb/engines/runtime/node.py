@@ -78,5 +78,3 @@ def _together(cards: list[Card | None], mine: Card | None) -> list[int]:
     return [
         r for r, c in enumerate(cards) if c is not None and mine is not None and c[0] == mine[0]
     ]
-
-
