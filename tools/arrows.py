@@ -55,9 +55,12 @@ ORDER: dict[str, str] = {
     "distnb.client.batching": """
         call_sites failures budget handle_table user_functions deferred recorder connection replies
     """,
-    "distnb.client.session": "journal windows observing progress shared_memory session bases current",
+    "distnb.client.session": """
+        journal windows observing progress shared_memory session bases current
+    """,
     "distnb.client.record": """
-        arguments array indexing host_arrays conversion operation_cache promised_layouts reach operations eager placement
+        arguments array indexing host_arrays conversion operation_cache promised_layouts
+        reach operations eager placement
         reducing
         namespace gather_scatter advanced_indexing creation
     """,

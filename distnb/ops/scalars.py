@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["NUMBERS", "PYTHON_SCALARS", "SMALL", "VALUE_FREE", "weak_kind"]
+import numpy as np
+
+__all__ = ["NUMBERS", "NUMPYS", "PYTHON_SCALARS", "SCALARS", "SMALL", "VALUE_FREE", "weak_kind"]
 
 #: Name of a type, as it travels -> the type.
 PYTHON_SCALARS: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 #: The types.
 NUMBERS = frozenset(PYTHON_SCALARS.values())
+#: NumPy's scalars that arrays can have for elements.
+NUMPYS = frozenset(np.dtype(code).type for code in "?bhilqBHILQefdFD")
+#: All of these.
+SCALARS = NUMBERS | NUMPYS
 #: Those whose values never matter for a dtype. Integers can be out of range,
 VALUE_FREE = NUMBERS - {int}
 #: but not those from 0 up to this: an int8 can be 127.

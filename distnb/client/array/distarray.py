@@ -26,11 +26,11 @@ from distnb.client.record.advanced_indexing import get_advanced, is_advanced, pu
 from distnb.client.record.arguments import Axes, Dist, Grid, Number, Shape, Subscript
 from distnb.client.record.array import Array, numeric
 from distnb.client.record.conversion import copied
-from distnb.client.record.indexing import index_view, is_plain, one_axis, some_axes
+from distnb.client.record.indexing import index_view, one_axis, some_axes
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
 from distnb.client.record.operations import arithmetic, assign, elementwise, understood
 from distnb.client.record.placement import Placement, layout_for, stay
-from distnb.client.record.reach import product, quick, store
+from distnb.client.record.reach import look, product, quick, store
 from distnb.client.record.reducing import reduce, reduce_options
 from distnb.client.select.ordering import argpartition, argsort, partition
 from distnb.client.select.placing import at, put
@@ -208,13 +208,9 @@ class DistArray(Array):
     # -- views -------------------------------------------------------------------------------
 
     def __getitem__(self, key: Subscript) -> DistArray:
-        base = self.dbase
-        near = None if base.near is None or base.session.closed else self.near
-        taken = None
-        if near is not None and is_plain(key):
-            taken = near[key]
-            if type(taken) is not np.ndarray:
-                return taken
+        taken = None if self.dbase.near is None else look(self, key)
+        if taken is not None and type(taken) is not np.ndarray:
+            return taken
         if is_advanced(key):
             return get_advanced(self, key)
         view, is_element = index_view(self.dview, key)

@@ -284,7 +284,8 @@ def hosted(session: Session, elements: np.ndarray) -> Any:
 
 def leave(base: Base) -> None:
     """Give a base that is in reach to the engines, which are to read or write it."""
-    near, session = base.near, base.session
+    near: Any = base.near
+    session = base.session
     if base.nbytes >= 0:  # they have it, where it is
         base.since = session.batches + 1
     else:

@@ -19,7 +19,7 @@ from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import View
-from distnb.ops.scalars import NUMBERS, SMALL, VALUE_FREE
+from distnb.ops.scalars import NUMBERS, NUMPYS, SMALL, VALUE_FREE
 from distnb.wire.protocol import Apply, Create, Operand, Typed
 
 __all__ = ["OperationCache", "Template", "into", "key_of", "new", "repeat", "spec_of"]
@@ -95,7 +95,7 @@ def key_of(op: str, inputs: Sequence[Any], out: Array | None) -> tuple[Any, Any]
             key.append((x.spec or spec_of(session, x)) + base.turn)
         elif type(x) in VALUE_FREE or (type(x) is int and 0 <= x < SMALL):  # as weak_kind
             key.append(type(x))
-        elif isinstance(x, np.generic):
+        elif type(x) in NUMPYS:
             key.append(x.dtype)
         else:
             return None, None

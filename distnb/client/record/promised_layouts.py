@@ -1,8 +1,8 @@
 """Layouts of results in reach, which are found when somebody asks.
 
 A small step takes NumPy less time than the rules for the layout of its result, and few results are
-ever given to engines or looked at. So a base in reach may have what promises its layout: the operands'
-shapes, layouts and views, which in turn may be promised.
+ever given to engines or looked at. So a base in reach may have what promises its layout: the
+shapes, layouts and views of the operands, where a layout may in turn be promised.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def promised(session: Session, away: Sequence[Array], near: np.ndarray) -> Layou
     size, shape = session.size, near.shape
     if not away:
         return in_notebook(near.ndim) if fits(near.nbytes) else default_layout(shape, size)
-    first, whole = away[0].dbase.promise or away[0].dbase.layout, True
+    whole = True
+    first: Any = away[0].dbase.promise or away[0].dbase.layout
     for x in away:
         base = x.dbase
         if (

@@ -4,9 +4,9 @@ An array is in reach while the notebook may read and write its elements: what en
 done, and they do nothing with it until it leaves. In the shared segment coming and going moves
 nothing. Small arrays elsewhere are fetched, and sent when they leave.
 
-What is small is done here, at NumPy's cost, what is large by the engines. If engines are busy, small
-work is recorded for them; when several such steps came one after the other, waiting for the engines
-once is cheaper than their next steps would be. Either way the results are the same.
+What is small is done here, at NumPy's cost, what is large by the engines. If engines are busy,
+small work is recorded for them; when several such steps came one after the other, waiting for the
+engines once is cheaper than their next steps would be. Either way the results are the same.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.geometry.views import Placed, View
-from distnb.ops.scalars import NUMBERS
+from distnb.ops.scalars import SCALARS
 from distnb.ops.table import Elementwise
 from distnb.wire.protocol import Lay, Operand
 
@@ -37,6 +37,7 @@ __all__ = [
     "done",
     "element",
     "is_mine",
+    "look",
     "made_of",
     "product",
     "quick",
@@ -77,7 +78,7 @@ def admitted(session: Session, arrays: Iterable[Array], nbytes: int) -> bool:
         pace.small = 0
         return False
     away = [base for a in arrays if (base := a.dbase).near is None]
-    return not away or (_ready(session, pace) and all([_come(base, pace) for base in away]))
+    return not away or (_ready(session, pace) and all(_come(base, pace) for base in away))
 
 
 def _ready(session: Session, pace: Pace) -> bool:
@@ -161,7 +162,7 @@ def quick(ufunc: np.ufunc, inputs: Sequence[Any], out: Array | None = None) -> A
                 alike = False
             if base.host is None:
                 away.append(x)
-        elif kind in NUMBERS or issubclass(kind, np.generic):
+        elif kind in SCALARS:
             args.append(x)
         else:
             return None
@@ -204,11 +205,23 @@ def product(x: Array, y: Array) -> Any:
         return None
     if one.session.closed or config.place == "engines":
         return None
-    a, b = x.near, y.near
+    a: Any = x.near
+    b: Any = y.near
     if not (0 < a.ndim < 3 and 0 < b.ndim < 3) or a.nbytes + b.nbytes > _QUICK:
         return None
     found = done(np.matmul, (a, b))
     return None if found is None else made_of(one.session, found, promised(one.session, (), found))
+
+
+def look(x: Array, key: Any) -> Any:
+    """Return what NumPy makes of an index in reach: an element or a view; None if it is no such."""
+    near = x.near if is_plain(key) and not x.dbase.session.closed else None
+    if near is None:
+        return None
+    try:
+        return near[key]
+    except IndexError:
+        return None  # the long way says what is wrong
 
 
 def store(x: Array, key: Any, value: Any) -> bool:
@@ -224,9 +237,9 @@ def store(x: Array, key: Any, value: Any) -> bool:
         value = value.near
         if value.nbytes > _QUICK:
             return False
-    elif not (kind in NUMBERS or issubclass(kind, np.generic)):
+    elif kind not in SCALARS:
         return False
-    near = x.near
+    near: Any = x.near
     if near.nbytes > _QUICK and type(key) is not int and near[key].nbytes > _QUICK:
         return False
     base.copy = None

@@ -169,7 +169,7 @@ def _same_order(op: str, x: Array, near: np.ndarray) -> bool:
 
 @lru_cache(maxsize=256)
 def _starts(layout: Layout, shape: Ints, size: int) -> Ints:
-    """Return where the parts of an array begin, in elements and in order, and where the last ends."""
+    """Return where the parts of an array begin in C order, and where the last one ends."""
     ranks = [r for r in range(size) if layout.local_shape(shape, r) is not None]
     return (*sorted({layout.start(shape, r) for r in ranks}), prod(shape))
 

@@ -29,8 +29,8 @@ class Base:
     the same elements, which every engine holds. A base on the engines may be in reach of the
     notebook: ``near`` is then what the notebook reads and writes, and no engine does until the base
     leaves (``record.reach``). With ``memory`` that is the engines' own, in the notebook's shared
-    segment; else engines are sent it when it leaves. An element that was read is made on the engines
-    when something is done with it there; until then it is ``known``.
+    segment; else engines are sent it when it leaves. An element that was read is made on the
+    engines when something is done with it there; until then it is ``known``.
     """
 
     __slots__ = (
@@ -126,7 +126,7 @@ class Base:
         base.site = -1
         base.lost = False
         base.turn = 0
-        if type(layout) is not Layout:
+        if not isinstance(layout, Layout):
             base.promise = layout
             return base
         base.layout = layout
@@ -138,7 +138,8 @@ class Base:
         """Find a layout that was promised; all others are there."""
         if name != "layout":
             raise AttributeError(f"'Base' object has no attribute {name!r}")
-        layout = self.layout = self.promise.layout()
+        promise: Any = self.promise
+        layout = self.layout = promise.layout()
         return layout
 
     @classmethod

@@ -292,7 +292,7 @@ class Session:
         if any(data is MISSING for data in parts):
             raise lost_error(shape)
         for rank, data in enumerate(parts):
-            if data is None:
+            if data is None or place:
                 continue
             if data.shape == out.shape:
                 out[...] = data
@@ -300,8 +300,8 @@ class Session:
             part = plan_parts(rank, placed)
             if part is None:
                 continue
-            for chunk, place in zip(part.chunks, part.places, strict=True):
-                at(out, chunk.shape, place)[...] = at(data, chunk.shape, chunk.message)
+            for chunk, to in zip(part.chunks, part.places, strict=True):
+                at(out, chunk.shape, to)[...] = at(data, chunk.shape, chunk.message)
         return out
 
     def describe(self, name: str) -> list[tuple[Any, ...]]:

@@ -158,7 +158,7 @@ class BaseTable:
         self._replace(base, self.memory.allocate(block.shape, block.dtype, shared=True))
 
     def _replace(self, base: LocalBase, copy: np.ndarray) -> bool:
-        """Let a base have a copy of its block; tell whether nobody looks at that, and so it does."""
+        """Let a base have a copy of its block, unless somebody looks at it; tell whether it has."""
         block = cast(np.ndarray, base.block)
         address, owner = block.ctypes.data, owner_of(block)
         if owner is None:
