@@ -31,6 +31,7 @@ WAYS = {
     "unfused": "every operation runs by itself",
     "compiled": "whatever can be compiled is, at once",
     "reach": "the notebook computes whatever it can on the memory of engines",
+    "auto": "the notebook computes what is small, as users have it",
     "spmd": "every rank of mpiexec runs the notebook's code, and is an engine",
     "started": "engines that distnb starts: other processes, sockets",
     "connected": "engines of a running ipyparallel cluster",

@@ -33,6 +33,7 @@ from distnb.wire.protocol import (
     InNotebook,
     Lay,
     Local,
+    Looked,
     Operand,
     Packed,
     Param,
@@ -61,6 +62,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
             Bind,
             Clocks,
             Share,
+            Looked,
             Survey,
             Describe,
             Local,
@@ -244,7 +246,7 @@ _FLAT: dict[type, Any] = {
 
 def _flat(command: Command, numbers: _Numbers, values: list[Any]) -> Any:
     """Return any other command: as it is, but for numbers and values."""
-    if isinstance(command, Clocks | Survey | Share | Describe):
+    if isinstance(command, Clocks | Survey | Share | Looked | Describe):
         values.append(command.slot)
         command = command._replace(slot=Param("slot", len(values) - 1))  # type: ignore[arg-type]
     if isinstance(command, Lay):

@@ -29,6 +29,7 @@ __all__ = [
     "Function",
     "InNotebook",
     "Lay",
+    "Looked",
     "Local",
     "Operand",
     "Packed",
@@ -395,6 +396,30 @@ class Share(NamedTuple):
         return self
 
 
+class Looked(NamedTuple):
+    """Send at which places of the notebook's segment somebody looks (``%px``), as value ``slot``.
+
+    The bases that lay there are gone.
+    """
+
+    slot: int
+    places: Ints
+
+    @property
+    def reads(self) -> Operands:
+        """The views that it reads."""
+        return ()
+
+    @property
+    def writes(self) -> Ints:
+        """The bases that it writes."""
+        return ()
+
+    def renumbered(self, numbers: Numbers) -> Looked:
+        """Return the same on other bases."""
+        return self
+
+
 class Describe(NamedTuple):
     """Send the shape and dtype of a variable of the user namespace as value ``slot``."""
 
@@ -429,6 +454,7 @@ Command = (
     | Clocks
     | Survey
     | Share
+    | Looked
     | Describe
 )
 

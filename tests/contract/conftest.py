@@ -22,7 +22,7 @@ from tests.contract import support
 KINDS = os.environ.get(
     "DISTNB_TEST_SESSION",
     "inprocess:1 inprocess:2:cutoff inprocess:2:unfused inprocess:2:compiled inprocess:3 "
-    "inprocess:4",
+    "inprocess:4 inprocess:3:reach inprocess:2:auto",
 )
 
 # All ranks must run the same examples: nothing may depend on a clock, on chance or on a file.

@@ -857,3 +857,25 @@ def test_what_is_in_the_notebook_is_on_no_engine_and_stays(data):
     assert all(layout.local_shape(shape, rank) is None for rank in range(size))
     assert follow(operand, size) == (in_notebook(len(operand.view.shape)), True)
     assert not any(found.here for found in (default_layout(shape, size), replicated(1, size)))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_parts_in_order_are_the_array(size):
+    """Where a layout says so, the ranks' parts lie one after the other as the array does."""
+    words = [None, "block", "cyclic", "replicated", ("engine", 0), ("*", "block"), ("cyclic", 2)]
+    seen = 0
+    for shape in [(0,), (1,), (5,), (7,), (1, 6), (6, 1), (3, 4), (2, 3, 2), (1, 1, 5)]:
+        for word in words:
+            if isinstance(word, tuple) and word[0] == "*" and len(shape) < 2:
+                continue
+            layout, x = make_layout(shape, size, word), numbered(shape)
+            flat, found = x.reshape(-1), np.full(x.size, -1)
+            if not layout.in_order(shape):
+                continue
+            for rank, part in enumerate(local_parts(x, Placed.whole(shape, layout), size)):
+                if part is not None:
+                    start = layout.start(shape, rank)
+                    found[start : start + part.size] = part.reshape(-1)
+            np.testing.assert_array_equal(found, flat)
+            seen += 1
+    assert seen >= 20

@@ -199,3 +199,61 @@ def test_memory_comes_back_when_the_last_view_of_it_is_gone():
     thread.join()
     pool.collect()
     assert pool.held == 800 + 999
+
+
+# The notebook's segment
+
+
+@pytest.fixture
+def laid(store, segment):
+    """A store whose rank has mapped the notebook's segment."""
+    assert store.memory.attach(shared_segments.card_of(segment))
+    return store
+
+
+def test_a_base_lies_where_the_notebook_says(laid, segment):
+    base = add(laid)
+    whole = np.ndarray(5000, float, segment.take(40000))
+    place = segment.offset(whole)
+    assert laid.lay(base, place)
+    assert (whole == np.arange(5000.0)).all()
+    base.block[3] = -1
+    whole[4] = -2
+    assert whole[3] == -1
+    assert base.block[4] == -2
+    assert laid.memory.offset(base.block) == -place
+    assert laid.place(base, move=True) == -place  # it stays there
+    peers = laid.memory.block(1, -place, 10, np.dtype(float))
+    assert peers.tolist() == whole[:10].tolist()
+
+
+def test_a_base_that_someone_looks_at_is_not_laid(laid, segment):
+    base = add(laid)
+    seen = base.block[1:3]
+    place = segment.offset(np.ndarray(5000, float, segment.take(40000)))
+    assert not laid.lay(base, place)
+    base.block[1] = -5
+    assert seen[0] == -5
+
+
+def test_who_looks_at_memory_of_bases_that_are_gone(laid, segment):
+    base = add(laid)
+    memory = segment.take(40000)
+    place = segment.offset(memory)
+    laid.lay(base, place)
+    seen = base.block.reshape(50, 100)[1:, ::2]
+    laid.free((1,))
+    del base
+    assert laid.memory.looked_at((place, 12)) == (place,)
+    del seen
+    assert laid.memory.looked_at((place,)) == ()
+
+
+def test_an_array_that_adopts_a_block_of_the_segment_copies_it(laid, segment):
+    base, other = add(laid), add(laid, 2)
+    memory = segment.take(40000)
+    laid.lay(base, segment.offset(memory))
+    laid.adopt(other, base)
+    laid.free((1,))
+    memory[...] = 0
+    assert (other.block == np.arange(5000.0)).all()

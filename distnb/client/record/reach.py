@@ -127,7 +127,7 @@ def _fetched(base: Base) -> bool:
     """Fetch a small base, which engines then drop, unless others may look at it there (``%px``)."""
     session = base.session
     nbytes = prod(base.shape) * base.dtype.itemsize
-    if nbytes > _FETCHED or session.shown or base.memory is not None:
+    if nbytes > _FETCHED or session.memory.shown or base.memory is not None:
         return False
     whole, placed = View.whole(base.shape), Placed.whole(base.shape, base.layout)
     near = session.gather(Operand(base.handle, whole), placed, base.dtype)

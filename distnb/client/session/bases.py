@@ -205,8 +205,10 @@ class Base:
 
     def __del__(self) -> None:
         if self.nbytes >= 0 and not self.session.closed:
-            if self.memory is not None and self.near is None:  # engines may be at it
-                self.session.memory.hold(self.memory, self.session.connection.batches + 1)
+            memory = self.session.memory
+            if self.memory is not None and (self.near is None or memory.shown):
+                # Engines may be at it, or their users look at it.
+                memory.hold(self.memory, self.session.connection.batches + 1)
             self.session.handles.release(self)
 
 

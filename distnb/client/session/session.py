@@ -103,8 +103,6 @@ class Session:
         self.memory = SharedMemory(self.ask, transport.concurrent)
         #: How often arrays came in reach of the notebook: it may have written into them since.
         self.reaches = 0
-        #: Whether ``%px`` was shown arrays, so that engines may change them at any time.
-        self.shown = False
         self.replies = Replies(self.size, self.handles, self.line)
         #: What this cell and the last one did.
         self.journal = Journal(self.handles.bases)
@@ -310,7 +308,7 @@ class Session:
 
     def bind(self, names: Iterable[tuple[str, Operand | InNotebook]]) -> None:
         """Make arrays reachable from ``%px`` under their notebook names."""
-        self.shown = True
+        self.memory.shown = True
         self.record(Bind(tuple(names)))
         self.send()
 

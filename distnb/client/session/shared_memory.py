@@ -17,9 +17,12 @@ from distnb.common.config import config
 from distnb.common.memory_pool import Pool
 from distnb.common.shared_segments import card_of, new_segment
 from distnb.geometry.layout import Ints, Layout
-from distnb.wire.protocol import Command, Share
+from distnb.wire.protocol import Command, Looked, Share
 
 __all__ = ["SharedMemory"]
+
+#: Bytes of bases that are gone from which engines are asked whether somebody looks at them.
+_SHOWN = 1 << 26
 
 
 class SharedMemory:
@@ -39,6 +42,10 @@ class SharedMemory:
         self.possible = possible
         #: What engines may be at: (the last batch that they may need it for, memory).
         self._held: deque[tuple[int, np.ndarray]] = deque()
+        #: Whether ``%px`` was shown arrays, so that engines' users may look at them at any time.
+        self.shown = False
+        #: Memory of bases that are gone, at which they may still look.
+        self._shown: list[np.ndarray] = []
 
     def available(self) -> bool:
         """Tell whether all engines have mapped the segment; the first call asks them."""
@@ -71,7 +78,11 @@ class SharedMemory:
         assert self._pool is not None
         held = self._held
         while held and held[0][0] <= settled:
-            held.popleft()
+            _, gone = held.popleft()
+            if self.shown:
+                self._shown.append(gone)
+        if sum([x.nbytes for x in self._shown]) > _SHOWN:
+            self._ask_who_looks()
         nbytes = prod(shape) * dtype.itemsize
         try:
             memory = self._pool.take(nbytes, shared=True)
@@ -87,6 +98,13 @@ class SharedMemory:
         found = self._pool.segment.offset(memory)
         assert found is not None
         return found
+
+    def _ask_who_looks(self) -> None:
+        """Give back what was shown to users of engines, and nobody looks at any more."""
+        shown = {self.place(x): x for x in self._shown}
+        self._shown = []
+        found = self._ask(lambda slot: Looked(slot, tuple(shown)))
+        self._shown = [x for place, x in shown.items() if any(place in f for f in found)]
 
     def hold(self, memory: np.ndarray, batch: int) -> None:
         """Keep memory until engines have done a batch. The garbage collector calls this."""

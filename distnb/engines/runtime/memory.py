@@ -36,6 +36,8 @@ class Memory:
         self.pool = Pool(pool_bytes, None if node is None else node.segment)
         #: The segment of the notebook, and where it begins, if it has given one to its engines.
         self._notebooks: tuple[mmap.mmap, int] | None = None
+        #: Place there of a base -> what all views of this rank's block refer to.
+        self._laid: dict[int, weakref.ref[np.ndarray]] = {}
         #: (bytes, ranks that may still read it) -> blocks that were dropped
         self._still_read: dict[tuple[int, Ints], list[np.ndarray]] = {}
 
@@ -89,6 +91,22 @@ class Memory:
         """Return what lies at a place of the notebook's segment."""
         assert self._notebooks is not None
         return np.ndarray(shape, dtype, self._notebooks[0], place)
+
+    def lay(self, place: int, offset: int, shape: Ints, dtype: np.dtype) -> np.ndarray:
+        """Return the block of a base that begins at a place, and note who looks at it."""
+        assert self._notebooks is not None
+        nbytes = prod(shape) * dtype.itemsize
+        pages = memoryview(self._notebooks[0])[place + offset : place + offset + nbytes]
+        owner = np.frombuffer(pages, np.uint8)  # which all views of the block refer to
+        self._laid[place] = weakref.ref(owner)
+        return np.ndarray(shape, dtype, owner)
+
+    def looked_at(self, places: Ints) -> Ints:
+        """Return the places of blocks at which somebody looks; the others are forgotten."""
+        gone = [p for p in places if p not in self._laid or self._laid[p]() is None]
+        for place in gone:
+            self._laid.pop(place, None)
+        return tuple([p for p in places if p not in gone])
 
     def is_notebooks(self, block: np.ndarray) -> bool:
         """Tell whether an array lies in the notebook's segment."""

@@ -135,7 +135,7 @@ class BaseTable:
         if local is None:
             return True
         before = base.layout.start(base.shape, self.rank) * base.dtype.itemsize
-        there = self.memory.at(place + before, local, base.dtype)
+        there = self.memory.lay(place, before, local, base.dtype)
         if base.block is None:
             base.block = there
             return True
@@ -154,8 +154,8 @@ class BaseTable:
 
     def _move(self, base: LocalBase) -> None:
         """Move a block to the shared segment, unless someone looks at it."""
-        block = cast(np.ndarray, base.block)
-        self._replace(base, self.memory.allocate(block.shape, block.dtype, shared=True))
+        shape = cast(np.ndarray, base.block).shape
+        self._replace(base, self.memory.allocate(shape, base.dtype, shared=True))
 
     def _replace(self, base: LocalBase, copy: np.ndarray) -> bool:
         """Let a base have a copy of its block, unless somebody looks at it; tell whether it has."""

@@ -47,6 +47,7 @@ from distnb.wire.protocol import (
     Fetch,
     Free,
     Lay,
+    Looked,
     Operand,
     Packed,
     Reply,
@@ -297,6 +298,8 @@ class _Run:
                 self.values[command.slot] = survey(worker.store)
             elif isinstance(command, Share):
                 self.values[command.slot] = worker.store.memory.attach(Card(*command.card))
+            elif isinstance(command, Looked):
+                self.values[command.slot] = worker.store.memory.looked_at(command.places)
             elif isinstance(command, Describe):
                 self.values[command.slot] = self._describe(command)
             else:

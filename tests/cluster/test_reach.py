@@ -1,0 +1,79 @@
+"""The notebook and engines that are other processes work on one memory, and `%px` sees it, too."""
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from tests.contract.support import setting
+
+
+@pytest.fixture(autouse=True)
+def auto(engines):
+    with setting(place="auto"):
+        yield
+    engines.flush()
+
+
+@pytest.fixture
+def client(engines):
+    return engines.transport.client
+
+
+def shown(client, name):
+    """Return each engine's part of an array that was bound to a name."""
+    return client[:].apply_sync(lambda name: globals()[name].local.copy(), name)
+
+
+def test_px_sees_what_the_notebook_wrote(engines, client):
+    a = dnb.zeros((30, 5000), session=engines)
+    float(a[0, 0])
+    a[20] = 3.0
+    assert a.dbase.near is not None
+    engines.bind([("reached", a.bound)])
+    client[:].execute("reached.local[0, :] += 1 + reached.comm.Get_rank()", block=True)
+    x = np.zeros((30, 5000))
+    x[20] = 3.0
+    x[[0, 10, 20]] += np.array([[1.0], [2.0], [3.0]])
+    np.testing.assert_array_equal(a.to_numpy(), x)
+    a[0] = a[20] * 2
+    x[0] = x[20] * 2
+    engines.bind([("reached", a.bound)])
+    client[:].execute("seen = reached.local.copy()", block=True)
+    np.testing.assert_array_equal(np.concatenate(client[:]["seen"]), x)
+
+
+def test_what_px_looks_at_stays_as_it_is(engines, client):
+    """A view on an engine outlives the array: its memory is not given to another one."""
+    a = dnb.ones((30, 5000), session=engines)
+    float(a[0, 0])
+    engines.bind([("reached", a.bound)])
+    client[:].execute("look = reached.local[1:3]", block=True)
+    engines.bind([])
+    del a
+    for k in range(4):
+        b = dnb.array(np.full((30, 5000), -1.0 - k), session=engines)
+        float((b * 2)[3, 4])
+    client[:].execute("found = look.sum()", block=True)
+    assert client[:]["found"] == [10000.0] * 3
+    client[:].execute("del look, found", block=True)
+
+
+def test_large_reads_come_through_the_segment(engines):
+    x = np.arange(60000.0).reshape(200, 300)
+    a = dnb.array(x, dist=("*", "cyclic"), session=engines)
+    found = (a + 1).to_numpy()
+    np.testing.assert_array_equal(found, x + 1)
+    found[...] = 0  # the user's own
+    np.testing.assert_array_equal(a[::2, ::-1].to_numpy(), x[::2, ::-1])
+    np.testing.assert_array_equal(a.T.to_numpy(), x.T)
+
+
+def test_engines_that_fail_leave_what_the_notebook_wrote(engines):
+    a = dnb.array(np.arange(60000), dist="block", session=engines)
+    float(a[0])
+    a[5] = 7
+    with pytest.raises(ValueError, match="negative integer powers"):
+        np.asarray(a ** (a - 30000))
+    assert int(a[5]) == 7
+    a[6] = 8
+    assert a[5:7].to_numpy().tolist() == [7, 8]

@@ -1,0 +1,232 @@
+"""Who computes, engines or the notebook on the same memory, changes no bit, dtype, layout or alias."""
+
+import gc
+import operator
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from distnb.client.record import reach
+from distnb.client.session import shared_memory
+from tests.contract.support import numbered, same, setting
+
+pytestmark = pytest.mark.ways("one", "four", "started")
+
+
+@pytest.fixture(autouse=True)
+def notebook(session):
+    if not session.transport.concurrent:
+        pytest.skip("ranks that record for themselves have no notebook beside them")
+    with setting(place="auto"):
+        yield
+    session.flush()
+
+
+def views(a):
+    """Return views of an array, by name."""
+    found = {"all": a, "later": a[1:], "back": a[::-1], "second": a[::2], "turned": a.T}
+    if a.ndim > 1:
+        found |= {"row": a[1], "column": a[:, 1], "middle": a[..., 1:3], "rows": a[1:3]}
+    return found
+
+
+SHAPES = [(7,), (40000,), (300, 31), (3, 20000), (3, 4, 5)]
+DISTS = [None, "cyclic", "replicated", ("engine", 0)]
+
+STEPS = {
+    "x + 2": lambda x: x + 2.5,
+    "1 / x": lambda x: 1 / x,
+    "x * x": lambda x: x * x,
+    "x > 0": lambda x: x > 0,
+    "sqrt": np.sqrt,
+    "maximum": lambda x: np.maximum(x, 0.25),
+    "where": lambda x: np.where(x > 0, x, 0.5),
+    "sum": lambda x: x.sum(),
+    "sums": lambda x: x.sum(axis=0),
+    "products": lambda x: np.prod(x, axis=-1, keepdims=True),
+    "max": lambda x: x.max(axis=-1),
+    "any": lambda x: np.any(x > 1, axis=0),
+    "argmax": lambda x: x.argmax(),
+    "mean": lambda x: x.mean(),
+    "std": lambda x: np.std(x, axis=0),
+    "chain": lambda x: ((x + 1) * 2 - x).sum(axis=0),
+    "copy": lambda x: x.copy(),
+}
+
+
+@pytest.mark.parametrize("dist", DISTS, ids=str)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_results_are_those_of_engines(shape, dist):
+    x = np.random.default_rng(len(shape)).standard_normal(shape)
+    found = {}
+    for place in ("engines", "notebook"):
+        with setting(place=place), np.errstate(all="ignore"):
+            a = dnb.array(x, dist=dist)
+            for (name, view), (what, step) in (
+                (v, s) for v in views(a).items() for s in STEPS.items()
+            ):
+                y = step(view)
+                facts = y.layout.base.spell(), y.shape, y.dtype, y.to_numpy().tobytes()
+                assert found.setdefault((name, what), facts) == facts, (name, what, place)
+
+
+def test_an_array_comes_and_goes(session):
+    x, a = numbered((600, 500)), dnb.array(numbered((600, 500)), dist="block")
+    with setting(place="engines"):
+        a *= 2
+    for i in range(1, 40):
+        a[i] = a[i - 1] * 0.5 + a[i]  # here, when engines have done the product
+    with setting(place="engines"):
+        b = a + a[::-1]
+    a[3] = -1.0
+    session.flush()
+    a[:, 2] += 7
+    assert a.dbase.near is not None
+    with setting(place="engines"):
+        c = a - b
+    x *= 2
+    for i in range(1, 40):
+        x[i] = x[i - 1] * 0.5 + x[i]
+    y = x + x[::-1]
+    x[3] = -1.0
+    x[:, 2] += 7
+    same(b, y)
+    same(c, x - y)
+    same(a, x)
+
+
+def test_views_see_each_other():
+    x, a = numbered((40, 30)), dnb.array(numbered((40, 30)), dist="block")
+    rows, columns, turned = a[4:8], a[:, 3], a.T
+    float(a[0, 0])
+    rows[...] = 1
+    with setting(place="engines"):
+        columns += 2
+    turned[5] = a[:, 3]
+    x[4:8] = 1
+    x[:, 3] += 2
+    x.T[5] = x[:, 3]
+    for mine, numpys in ((a, x), (rows, x[4:8]), (columns, x[:, 3]), (turned, x.T)):
+        same(mine, numpys)
+
+
+def test_memory_is_not_given_away_too_soon():
+    """The notebook writes at once; what engines were asked before must not see it."""
+    n = 1 << 17
+    for k in range(20):
+        a = dnb.full(n, float(k), dist="block")
+        with setting(place="engines"):
+            b = a * 2 + 1
+        del a
+        c = dnb.array(np.full(n, -1.0), dist="block")
+        same(b[::1000], np.full(n, 2.0 * k + 1)[::1000])
+        same(c[::1000], np.full(n, -1.0)[::1000])
+
+
+def test_small_steps_leave_memory_flat(session):
+    a = dnb.array(numbered((200, 300)), dist="block")
+    float(a[0, 0])
+
+    def steps():
+        for i in range(300):
+            a[i % 200] = a[(i + 1) % 200] * 0.5 + a[0]
+            float(a[i % 7].sum())
+        big = [a + 1.0 for _ in range(20)]
+        return len(big)
+
+    steps()
+    session.flush()
+    gc.collect()
+    pool = session.memory._pool
+    pool.collect()
+    before = len(session.handles), pool.held, pool.segment.used
+    for _ in range(5):
+        steps()
+    session.flush()
+    gc.collect()
+    pool.collect()
+    assert (len(session.handles), pool.held, pool.segment.used) <= before
+
+
+def test_promises_do_not_pile_up():
+    """A layout may follow from that of an operand, and so on: not without end."""
+    a = dnb.array(numbered((30, 20)), dist="block")
+    b = dnb.array(numbered((20,)), dist="block")
+    float(a[0, 0] + b[0])
+    total = b * 0
+    for i in range(30):
+        total = total + a[i]
+    assert getattr(total.dbase.promise, "depth", 0) <= 16
+    same(total, numbered((30, 20)).sum(axis=0))
+    assert total.layout.elements()
+
+
+def test_an_error_leaves_the_array_as_it_was():
+    a = dnb.array(numbered((20, 30)), dist="block")
+    x = numbered((20, 30))
+    float(a[0, 0])
+    for wrong, kind in (
+        (lambda: operator.setitem(a, 3, np.ones(7)), ValueError),
+        (lambda: operator.setitem(a, (3, 40), 1), IndexError),
+        (lambda: a[1] + dnb.ones(7), ValueError),
+        (lambda: operator.setitem(a, 3, "x"), TypeError),
+        (lambda: np.add(a[0], a[1], out=dnb.zeros(3)), ValueError),
+        (lambda: a.sum(axis=5), ValueError),
+        (lambda: a[2] @ a[:, 2], ValueError),
+    ):
+        with pytest.raises(kind):
+            wrong()
+        same(a, x)
+
+
+def test_what_is_read_only_stays_as_it_is():
+    a = dnb.array(numbered((6, 5)), dist="block")
+    float(a[0, 0])
+    wide = dnb.broadcast_to(a[0], (3, 5))
+    for write in (
+        lambda: operator.setitem(wide, 0, 1),
+        lambda: operator.iadd(wide, 1),
+        lambda: np.add(wide, 1, out=wide),
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            write()
+    same(a, numbered((6, 5)))
+
+
+def test_floating_point_warnings_name_the_line():
+    a = dnb.array([1.0, 0.0, -1.0], dist="block")
+    float(a[0])
+    with pytest.warns(RuntimeWarning, match="divide by zero") as found:
+        1 / a
+    assert found[0].filename == __file__
+    with np.errstate(invalid="raise"), pytest.raises(FloatingPointError, match="invalid"):
+        np.sqrt(a)
+
+
+def test_without_a_segment(session, monkeypatch):
+    """Where the system gives none, or engines are elsewhere, all works as it did."""
+    monkeypatch.setattr(shared_memory, "new_segment", lambda: None)
+    with dnb.inprocess(2) as other:
+        a = dnb.array(numbered((40, 30)), dist="block")
+        x = numbered((40, 30))
+        for i in range(1, 40):
+            a[i] = a[i - 1] * 0.5
+            x[i] = x[i - 1] * 0.5
+        same(a, x)
+        assert not other.memory.possible
+        assert float(a[3, 4]) == x[3, 4]
+
+
+def test_small_steps_do_not_wait_for_large_ones(session):
+    """They are recorded while engines are busy, until several came one after the other."""
+    a = dnb.array(numbered((1000, 700)), dist="block")
+    with setting(place="engines"):
+        for _ in range(3):
+            a = a * 1.5
+    batches, done = session.batches, session.settled
+    a[0] = 1.0
+    assert (session.batches, session.settled) == (batches, done) or session.quiet()
+    for _ in range(reach._PATIENCE):
+        a[1] = 2.0
+    assert a.dbase.near is not None
