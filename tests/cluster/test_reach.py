@@ -19,11 +19,6 @@ def client(engines):
     return engines.transport.client
 
 
-def shown(client, name):
-    """Return each engine's part of an array that was bound to a name."""
-    return client[:].apply_sync(lambda name: globals()[name].local.copy(), name)
-
-
 def test_px_sees_what_the_notebook_wrote(engines, client):
     a = dnb.zeros((30, 5000), session=engines)
     float(a[0, 0])
