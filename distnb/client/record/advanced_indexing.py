@@ -20,6 +20,8 @@ from distnb.client.record.array import Array, Elements
 from distnb.client.record.conversion import array_of, broadcast, check_session, move_out
 from distnb.client.record.gather_scatter import (
     Position,
+    compressed,
+    expand,
     flat_indices,
     gather,
     moved,
@@ -61,6 +63,9 @@ def get_advanced(x: Array, key: Subscript) -> Any:
     if here is not None and (plain := in_notebook((x, *_items(key)))) is not None:
         return array_of(x.session, np.asarray(here[plain[1:]]))
     index = Index(x, key)
+    found = None if index.mask is None else compressed(x, index.mask)
+    if found is not None:
+        return found
     flat = index.flat()
     return moved(gather(index.view_of(x), index.k, flat), flat.ndim, index.before)
 
@@ -82,9 +87,12 @@ def put_advanced(x: Array, key: Subscript, value: Any) -> None:
         more = (..., *(None,) * (x.ndim - mask.ndim))
         assign(x, value if np.ndim(value) == 0 else value[0], mask[more])
         return
+    if mask is not None and expand(x, mask, lambda n: _masked_values(index, value, n)):
+        return
     flat = index.flat(sure=True)
-    count = _check_count(index, flat, value) if mask is not None else None
-    shape = index.shape(flat) if count is None else (count,)
+    if mask is not None:
+        _check_count(index, flat.size, value)
+    shape = index.shape(flat.shape)
     scatter(index.view_of(x), index.k, flat, values_for(x, value, shape, flat.ndim, index.before))
 
 
@@ -99,21 +107,28 @@ def _items(key: Subscript) -> tuple[Any, ...]:
     return key if isinstance(key, tuple) else (key,)
 
 
-def _check_count(index: Index, flat: Elements, value: ArrayLike) -> int | None:
+def _masked_values(index: Index, value: Any, n: int) -> Any:
+    """Return the values for ``n`` elements that a mask names, as an array."""
+    _check_count(index, n, value)
+    shape = index.shape((n,))
+    found = values_for(index.x, value, shape, 1)
+    return np.full(shape, found) if isinstance(found, np.generic) else found
+
+
+def _check_count(index: Index, n: int, value: ArrayLike) -> None:
     """Raise what NumPy raises for values that are not as many as a mask of all axes takes."""
     if index.k != len(index.view.shape):
-        return None
+        return
     if np.ndim(value) > 1:
         raise TypeError(
             "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input "
             f"has {np.ndim(value)} dimensions"
         )
-    if np.size(value) not in (1, flat.size):
+    if np.size(value) not in (1, n):
         raise ValueError(
             f"NumPy boolean array indexing assignment cannot assign {np.size(value)} input values "
-            f"to the {flat.size} output values where the mask is true"
+            f"to the {n} output values where the mask is true"
         )
-    return int(flat.size)
 
 
 def values_for(
@@ -178,6 +193,7 @@ class Index:
     """
 
     def __init__(self, x: Array, key: Subscript) -> None:
+        self.x = x
         self.session = x.session
         self.items = [_item(k) for k in _items(key)]
         self.arrays = [k for k in self.items if isinstance(k, Array)]
@@ -210,10 +226,10 @@ class Index:
         ]
         return flat_indices(self.session, found, sure=sure)
 
-    def shape(self, flat: Elements) -> Ints:
-        """Return the shape of the result."""
+    def shape(self, flat: Ints) -> Ints:
+        """Return the shape of the result, for flat indices of a shape."""
         others = self.view.shape[self.k :]
-        return (*others[: self.before], *flat.shape, *others[self.before :])
+        return (*others[: self.before], *flat, *others[self.before :])
 
     def view_of(self, x: Array) -> Any:
         """Return the array seen so that the first ``k`` axes are those that arrays index."""

@@ -6,7 +6,7 @@ C-order positions over these axes, as int64; see :mod:`distnb.plans.gather_scatt
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from distnb.client.record.operations import assign, elementwise
 from distnb.client.session.session import Session
 from distnb.geometry.axes import Axis, Block, Irregular, Whole
 from distnb.geometry.layout import Ints, Layout, default_layout
-from distnb.geometry.views import follow
+from distnb.geometry.views import Placed, follow
 from distnb.plans.gather_scatter import (
     checked,
     gathered_layout,
@@ -25,9 +25,19 @@ from distnb.plans.gather_scatter import (
     layout_of_indices,
     spread,
 )
+from distnb.plans.temporaries import alike
 from distnb.wire.protocol import Collective, Local
 
-__all__ = ["Position", "flat_indices", "gather", "nonzero_indices", "rebalanced", "scatter"]
+__all__ = [
+    "Position",
+    "compressed",
+    "expand",
+    "flat_indices",
+    "gather",
+    "nonzero_indices",
+    "rebalanced",
+    "scatter",
+]
 
 _INTP = np.dtype(np.int64)
 
@@ -201,16 +211,87 @@ def nonzero_indices(mask: Any) -> Any:
     if mask.here is not None:
         return np.flatnonzero(mask.here)
     session = mask.session
-    mask = brought(session, mask, _rows(mask))
+    counted = _counted(mask)
+    out = create(session, (counted.n,), _INTP, counted.layout, ("empty",))
+    if out.size:
+        operands = (counted.mask.operand,)
+        session.record(Collective("nonzero", (out.operand,), operands, (), session.site()))
+    return out
+
+
+class _Counted(NamedTuple):
+    """A mask in blocks of rows: how many elements are true, and where lies what it leaves."""
+
+    mask: Any
+    n: int
+    layout: Layout
+
+
+def _counted(mask: Array) -> _Counted:
+    """Bring a mask into blocks of rows, and read how many elements are true on each engine."""
+    mask = brought(mask.session, mask, _rows(mask))
     layout = mask.dbase.layout
     counts = _counts(mask) if mask.size else np.zeros(layout.split, np.int64)
     cuts = (0, *np.cumsum(counts).tolist())
     split = next((g for g in layout.dims if g >= 0), -1)
     kind = _cut_at(cuts) if split >= 0 else Whole()
-    out = create(session, (cuts[-1],), _INTP, Layout(layout.grid, (kind,), (split,)), ("empty",))
+    return _Counted(mask, cuts[-1], Layout(layout.grid, (kind,), (split,)))
+
+
+def compressed(x: Array, mask: Elements) -> Any:
+    """Return what a mask of the first axes leaves of an array, along one axis in their place.
+
+    Nothing travels: it stays where these elements are. None if mask or array are not on the
+    engines, or lie otherwise: then positions must travel.
+    """
+    if not isinstance(mask, Array) or (lies := _in_blocks_of(x, mask)) is None:
+        return None
+    session, counted, inner = x.session, _counted(mask), x.ndim - mask.ndim
+    source = brought(session, x, lies)
+    shape = (counted.n, *x.shape[mask.ndim :])
+    out = create(session, shape, x.dtype, _with_rows(counted.layout, inner), ("empty",))
     if out.size:
-        session.record(Collective("nonzero", (out.operand,), (mask.operand,), (), session.site()))
-    return out
+        op = "compress.rows" if inner else "compress"
+        operands = (source.operand, counted.mask.operand)
+        session.record(Collective(op, (out.operand,), operands, (), session.site()))
+    return rebalanced(out)
+
+
+def expand(x: Array, mask: Elements, values: Callable[[int], Elements]) -> bool:
+    """Assign to what a mask of the first axes names; tell whether that could be done in place.
+
+    ``values`` are made by ``values(n)`` of the number of elements that are true.
+    """
+    if not isinstance(mask, Array) or not is_whole(x):
+        return False
+    lies = _in_blocks_of(x, mask)
+    if lies is None or (x.session.size > 1 and x.dbase.layout != lies):
+        return False
+    session, counted = x.session, _counted(mask)
+    given = values(counted.n)
+    if counted.n and x.size:
+        layout = _with_rows(counted.layout, x.ndim - mask.ndim)
+        given = brought(session, given, layout, x.dtype)
+        operands = (x.operand, counted.mask.operand, given.operand)
+        session.record(Collective("expand", operands[:1], operands, (), session.site()))
+    return True
+
+
+def _in_blocks_of(x: Array, mask: Array) -> Layout | None:
+    """Return the layout in which engines have all of an array that their parts of a mask name.
+
+    None if elements of the array would have to travel, or the mask is in the notebook.
+    """
+    if mask.here is not None:
+        return None
+    lies = _with_rows(_rows(mask), x.ndim - mask.ndim)
+    near = x.session.size == 1 and x.here is None
+    return lies if near or alike(x.placed, Placed.whole(x.shape, lies)) else None
+
+
+def _with_rows(layout: Layout, inner: int) -> Layout:
+    """Return a layout with more axes, that are not split."""
+    return Layout(layout.grid, layout.axes + (Whole(),) * inner, layout.dims + (-1,) * inner)
 
 
 def _cut_at(cuts: Ints) -> Axis:

@@ -257,7 +257,7 @@ def _at_positions(ufunc: np.ufunc, x: Array, key: Subscript, more: Any) -> None:
     values = None
     if more:
         kind = more[0].dtype if isinstance(more[0], Array) else np.asarray(more[0]).dtype
-        shape = index.shape(flat)
+        shape = index.shape(flat.shape)
         values = values_for(x, more[0], shape, flat.ndim, index.before, kind)
     scatter(index.view_of(x), index.k, flat, values, ufunc.__name__)
 

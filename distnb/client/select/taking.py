@@ -17,6 +17,7 @@ from distnb.client.record.eager import delivered
 from distnb.client.record.gather_scatter import (
     Position,
     brought,
+    compressed,
     flat_indices,
     gather,
     moved,
@@ -350,7 +351,12 @@ def compress(
     mask = asarray(condition, session=session)
     if mask.ndim != 1:
         raise ValueError("condition must be a 1-d array")
-    return take(asarray(a, session=session), nonzero_indices(truth(mask)), axis, out)
+    x, mask = asarray(a, session=session), truth(mask)
+    if mask.shape == x.shape[:1] and (x.ndim == 1 if axis is None else one_axis(axis, x.ndim) == 0):
+        found = compressed(x, mask)
+        if found is not None:
+            return delivered(found, out)
+    return take(x, nonzero_indices(mask), axis, out)
 
 
 @stands_for(np.extract)
@@ -376,7 +382,9 @@ def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
     """
     session = session_of(condition, arr)
     mask = truth(asarray(condition, session=session))
-    return take(asarray(arr, session=session), nonzero_indices(mask))
+    x = asarray(arr, session=session)
+    found = compressed(x, mask) if mask.shape == x.shape and x.ndim else None
+    return take(x, nonzero_indices(mask)) if found is None else found
 
 
 # -- choices ---------------------------------------------------------------------------------------
