@@ -32,7 +32,8 @@ ORDER: dict[str, str] = {
     "distnb.plans": "transfer traffic gather_scatter temporaries forecast",
     "distnb.engines": "runtime fusion collectives linalg worker server",
     "distnb.engines.runtime": """
-        comm exchange shared_segments memory store zero_copy creation threads user_functions
+        comm exchange shared_segments memory store zero_copy peer_blocks creation threads
+        user_functions
     """,
     "distnb.engines.fusion": """
         reduction_blocks compressed groups amounts loops fp_flags compiled_loops compiler kernels

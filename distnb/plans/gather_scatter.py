@@ -59,13 +59,13 @@ def checked(i: np.ndarray, n: int, axis: int = 0, check: str = "index") -> np.nd
     array([0, 4])
     """
     wraps, error, text = _CHECKS[check]
-    found = i.astype(np.int64)
+    found = i.astype(np.int64, copy=False)
+    if not found.size or (found.min() >= 0 and found.max() < n):
+        return found
     bad = (found < (-n if wraps else 0)) | (found >= n)
     if bad.any():
         raise error(text.format(i=found[bad][0], axis=axis, n=n))
-    if wraps:
-        np.add(found, n, out=found, where=found < 0)
-    return found
+    return np.where(found < 0, found + n, found) if wraps else found
 
 
 def unravel(flat: np.ndarray, shape: Ints) -> tuple[np.ndarray, ...]:

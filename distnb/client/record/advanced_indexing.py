@@ -19,11 +19,12 @@ from distnb.client.record.arguments import Subscript
 from distnb.client.record.array import Array, Elements
 from distnb.client.record.conversion import array_of, broadcast, check_session, move_out
 from distnb.client.record.gather_scatter import (
+    Flat,
     Position,
     compressed,
     expand,
-    flat_indices,
     gather,
+    lazy_indices,
     moved,
     nonzero_indices,
     scatter,
@@ -67,7 +68,7 @@ def get_advanced(x: Array, key: Subscript) -> Any:
     if found is not None:
         return found
     flat = index.flat()
-    return moved(gather(index.view_of(x), index.k, flat), flat.ndim, index.before)
+    return moved(gather(index.view_of(x), index.k, flat), flat.index.ndim, index.before)
 
 
 def put_advanced(x: Array, key: Subscript, value: Any) -> None:
@@ -91,9 +92,9 @@ def put_advanced(x: Array, key: Subscript, value: Any) -> None:
         return
     flat = index.flat(sure=True)
     if mask is not None:
-        _check_count(index, flat.size, value)
-    shape = index.shape(flat.shape)
-    scatter(index.view_of(x), index.k, flat, values_for(x, value, shape, flat.ndim, index.before))
+        _check_count(index, flat.index.size, value)
+    values = values_for(x, value, index.shape(flat), flat.index.ndim, index.before)
+    scatter(index.view_of(x), index.k, flat, values)
 
 
 def in_notebook(given: tuple[Any, ...]) -> tuple[Any, ...] | None:
@@ -110,7 +111,7 @@ def _items(key: Subscript) -> tuple[Any, ...]:
 def _masked_values(index: Index, value: Any, n: int) -> Any:
     """Return the values for ``n`` elements that a mask names, as an array."""
     _check_count(index, n, value)
-    shape = index.shape((n,))
+    shape = index.shape_of((n,))
     found = values_for(index.x, value, shape, 1)
     return np.full(shape, found) if isinstance(found, np.generic) else found
 
@@ -215,7 +216,7 @@ class Index:
             return None
         return self.items[0]
 
-    def flat(self, sure: bool = False) -> Any:
+    def flat(self, sure: bool = False) -> Flat:
         """Return the flat indices into the indexed axes; masks are counted.
 
         ``sure`` is as in :func:`flat_indices`.
@@ -224,12 +225,16 @@ class Index:
             p._replace(index=nonzero_indices(p.index), checked=True) if _is_mask(p.index) else p
             for p in self.positions
         ]
-        return flat_indices(self.session, found, sure=sure)
+        return lazy_indices(self.session, found, sure)
 
-    def shape(self, flat: Ints) -> Ints:
-        """Return the shape of the result, for flat indices of a shape."""
+    def shape(self, flat: Flat) -> Ints:
+        """Return the shape of the result."""
+        return self.shape_of(flat.index.shape)
+
+    def shape_of(self, indices: Ints) -> Ints:
+        """Return the shape of the result, for indices of a shape."""
         others = self.view.shape[self.k :]
-        return (*others[: self.before], *flat, *others[self.before :])
+        return (*others[: self.before], *indices, *others[self.before :])
 
     def view_of(self, x: Array) -> Any:
         """Return the array seen so that the first ``k`` axes are those that arrays index."""

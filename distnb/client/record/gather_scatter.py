@@ -29,11 +29,13 @@ from distnb.plans.temporaries import alike
 from distnb.wire.protocol import Collective, Local
 
 __all__ = [
+    "Flat",
     "Position",
     "compressed",
     "expand",
     "flat_indices",
     "gather",
+    "lazy_indices",
     "nonzero_indices",
     "rebalanced",
     "scatter",
@@ -60,11 +62,20 @@ def moved(x: Array, count: int, to: int) -> Any:
     return x if to == 0 else x.alias(x.dview.transpose(order))
 
 
-def gather(x: Array, k: int, flat: Elements) -> Any:
-    """Return what flat indices name in a view: their axes, then those after its first ``k``.
+class Flat(NamedTuple):
+    """Flat indices, an ndarray or a distributed array; ``rule``: how engines are to check them.
 
-    They are an ndarray or a distributed array; all are within bounds.
+    It has the arguments of :func:`distnb.plans.gather_scatter.checked`, or is None if all are
+    within bounds for sure.
     """
+
+    index: Any
+    rule: tuple[int, int, str] | None = None
+
+
+def gather(x: Array, k: int, given: Flat | Elements) -> Any:
+    """Return what flat indices name in a view: their axes, then those after its first ``k``."""
+    flat, rule = given if isinstance(given, Flat) else Flat(given)
     session, size = x.session, x.session.size
     x = aligned_copy(as_dist(x, session), k)
     lies = flat.placed if isinstance(flat, Array) and flat.dbase.host is None else None
@@ -72,10 +83,16 @@ def gather(x: Array, k: int, flat: Elements) -> Any:
     at = brought(session, flat, layout_of_indices(layout, flat.ndim))
     out = create(session, flat.shape + x.shape[k:], x.dtype, layout, ("empty",))
     if out.size:
-        session.record(
-            Collective("gather", (out.operand,), (x.operand, at.operand), (k,), session.site())
-        )
+        operands, args = (x.operand, at.operand), (k, rule)
+        session.record(Collective("gather", (out.operand,), operands, args, session.site()))
+    elif rule is not None and at.size:
+        _check(at, rule)
     return rebalanced(out)
+
+
+def _check(index: Array, rule: tuple[int, int, str]) -> None:
+    session = index.session
+    session.record(Collective("check", (), (index.operand,), rule, session.site()))
 
 
 def rebalanced(x: Array) -> Any:
@@ -85,7 +102,11 @@ def rebalanced(x: Array) -> Any:
 
 
 def scatter(
-    x: Array, k: int, flat: Elements, value: Elements | np.generic | None, op: str | None = None
+    x: Array,
+    k: int,
+    given: Flat | Elements,
+    value: Elements | np.generic | None,
+    op: str | None = None,
 ) -> None:
     """Assign values to what flat indices name in a view, or combine them by the ufunc ``op``.
 
@@ -93,9 +114,10 @@ def scatter(
     none. Of equal indices the last wins.
     """
     session = x.session
+    flat, rule = given if isinstance(given, Flat) else Flat(given)
     if not in_line(x.placed, k):
         copy = aligned_copy(x, k)
-        scatter(copy, k, flat, value, op)
+        scatter(copy, k, given, value, op)
         assign(x, copy)
         return
     axis = (
@@ -109,7 +131,7 @@ def scatter(
     elif value is not None:
         ins.append(brought(session, value, layout, x.dtype if op is None else value.dtype))
     if x.size and flat.size:
-        args, operands = (k, op, scalar), tuple(i.operand for i in ins)
+        args, operands = (k, op, scalar, rule), tuple(i.operand for i in ins)
         session.record(Collective("scatter", operands[:1], operands, args, session.site()))
 
 
@@ -153,6 +175,23 @@ def flat_indices(
     if isinstance(found, Array):
         return found if found.dtype == _INTP else copied(found, _INTP, found.dbase.layout)
     return np.broadcast_to(np.asarray(found, _INTP), shape)
+
+
+def lazy_indices(session: Session, positions: Sequence[Position], sure: bool = False) -> Flat:
+    """Return the flat indices of :func:`flat_indices`, which are not made if there is one array.
+
+    Engines then check its positions where they use them; if ``sure``, before.
+    """
+    first = positions[0]
+    if len(positions) > 1 or not _is_there(first) or not first.index.size:
+        return Flat(flat_indices(session, positions, sure=sure))
+    index, rule = first.index, (first.n, first.axis, "index")
+    if not is_whole(index):
+        index = copied(index, index.dtype, follow(index.placed, session.size)[0])
+    if sure:
+        _check(index, rule)
+        session.flush()
+    return Flat(index, rule)
 
 
 def _is_there(p: Position) -> bool:

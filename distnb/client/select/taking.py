@@ -20,6 +20,7 @@ from distnb.client.record.gather_scatter import (
     compressed,
     flat_indices,
     gather,
+    lazy_indices,
     moved,
     nonzero_indices,
     rebalanced,
@@ -132,9 +133,9 @@ def take(
     order = range(x.ndim) if axis is None else (d, *(i for i in range(x.ndim) if i != d))
     if not k:  # an array without axes has one element all the same
         x, k, order = x.alias(x.dview.insert(0)), 1, range(1)
-    flat = flat_indices(session, [at])
+    flat = lazy_indices(session, [at])
     found = gather(x.alias(x.dview.transpose(tuple(order))), k, flat)
-    return delivered(moved(found, flat.ndim, d), out)
+    return delivered(moved(found, flat.index.ndim, d), out)
 
 
 @stands_for(np.take_along_axis)
