@@ -12,10 +12,12 @@ stretches that stay in the cache, and choose those of each holder.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from math import prod
 from typing import Any, cast
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from distnb.engines.collectives.single_engine import SingleEngine
 from distnb.engines.runtime.exchange import Exchange, Key
@@ -106,9 +108,9 @@ class _Window:
     def __init__(self, held: np.ndarray, k: int) -> None:
         self.held, self._shape = held, held.shape[:k]
         #: The same with one axis in place of these, if its elements lie one after the other.
-        self._rows = None
+        self.rows = None
         if held.flags.c_contiguous:
-            self._rows = held.reshape(prod(self._shape), *held.shape[k:])
+            self.rows = held.reshape(prod(self._shape), *held.shape[k:])
 
     def index(self, positions: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the indices of positions."""
@@ -116,9 +118,42 @@ class _Window:
 
     def take(self, positions: np.ndarray) -> np.ndarray:
         """Return what is at some positions, which are within bounds."""
-        if self._rows is None:
+        if self.rows is None:
             return self.held[self.index(positions)]
-        return self._rows.take(positions, 0, mode="clip")
+        return self.rows.take(positions, 0, mode="clip")
+
+
+class _Reach:
+    """One array over the blocks of several ranks, wherever they are in this process' memory.
+
+    What is between them is never touched: each index names an element of a block. So it is one
+    call that takes from all of them, and no index has to be put apart.
+
+    Parameters
+    ----------
+    blocks : sequence of numpy.ndarray
+        Dense, of one dtype, in the order of the flat indices.
+    lows : sequence of int
+        The first flat index of each.
+    """
+
+    def __init__(self, blocks: Sequence[np.ndarray], lows: Sequence[int]) -> None:
+        self._blocks, self._lows = blocks, lows
+        starts = np.array([b.__array_interface__["data"][0] for b in blocks])
+        size, first = blocks[0].itemsize, int(starts.argmin())
+        #: Whether all begin at a multiple of an element's size from each other.
+        self.even = not ((starts - starts[first]) % size).any()
+        far = (starts - starts[first]) // size
+        self._shifts = (far - lows).tolist()
+        length = int((far + [b.size for b in blocks]).max())
+        self._all = as_strided(blocks[first], (length,), (size,), writeable=False)
+
+    def take(self, flat: np.ndarray, out: np.ndarray) -> None:
+        """Take what flat indices name."""
+        at = flat + self._shifts[0]
+        for low, (before, shift) in zip(self._lows[1:], pairwise(self._shifts), strict=True):
+            at += (flat >= low) * (shift - before)
+        self._all.take(at, 0, out, "clip")
 
 
 class _GatherScatter:
@@ -136,6 +171,9 @@ class _GatherScatter:
         self.rule = command.args[-1]
         self.indexed = indexed = IndexedView(store.placed(x), command.args[0], copies)
         self.dtype = wanted_dtype(self.x.shape)
+        #: How many flat indices there may be, and which of them each rank has.
+        self.total = prod(indexed.placed.view.shape[: indexed.k])
+        self._spans: dict[int, tuple[int, int] | None] = {}
         self.inner = indexed.inner(rank)
         self.holders = indexed.holders(rank) if self._count(rank) else []
         grid = self.flat.layout.grid
@@ -163,29 +201,57 @@ class _GatherScatter:
         block = self.flat.block
         return np.empty(0, np.int64) if block is None or not self.holders else block.reshape(-1)
 
-    def _stretches(
-        self, indices: np.ndarray, owner: int
-    ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """Go through the indices of a rank: which, who holds what they name, and where there."""
+    def _stretches(self, indices: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """Go through indices: which of them, and the flat indices that they are."""
         step = max(1, _STRETCH // max(1, prod(self.inner)))
         for i in range(0, indices.size, step):
             some = indices[i : i + step]
-            flat = some if self.rule is None else checked(some, *self.rule)
-            yield (slice(i, i + len(some)), *self.indexed.find(flat, owner))
+            yield (
+                slice(i, i + len(some)),
+                some.astype(np.int64, copy=False)
+                if self.rule is None
+                else checked(some, *self.rule),
+            )
 
-    def _choices(self, ranks: np.ndarray) -> Iterator[tuple[int, Any]]:
-        """Enumerate the holders, each with which of the indices name what it holds, in order."""
-        first = {r: self.indexed.first_copy(r) for r in self.holders}
-        if len(set(first.values())) == 1:
-            yield from ((r, slice(None)) for r in first)
-        elif len(first) <= _FEW:
-            yield from ((r, (ranks == low).nonzero()[0]) for r, low in first.items())
-        else:
-            small = ranks.astype(np.min_scalar_type(int(ranks.max())))
-            order = small.argsort(kind="stable")  # so each holder's indices stay in order
-            lows = list(first.values())
-            cuts = np.searchsorted(small, [lows, [low + 1 for low in lows]], sorter=order).T
-            yield from ((r, order[i:j]) for r, (i, j) in zip(first, cuts.tolist(), strict=True))
+    def _parts(
+        self, flat: np.ndarray, owner: int, holders: Sequence[int]
+    ) -> Iterator[tuple[int, Any, np.ndarray]]:
+        """Enumerate holders: which of a rank's flat indices name what each has, and where there."""
+        spans = [self._span(r) for r in holders]
+        if len(holders) > _FEW or None in spans:
+            yield from self._found(flat, owner, holders)
+            return
+        for r, (low, high) in zip(holders, cast(list[tuple[int, int]], spans), strict=True):
+            if high - low == self.total:
+                yield r, slice(None), flat
+                continue
+            at = flat - low
+            # As a number without a sign, what is below is far above.
+            which = (at.view(np.uint64) < high - low).nonzero()[0]
+            yield r, which, at.take(which, mode="clip")
+
+    def _span(self, rank: int) -> tuple[int, int] | None:
+        if rank not in self._spans:
+            self._spans[rank] = self.indexed.span(rank)
+        return self._spans[rank]
+
+    def _found(
+        self, flat: np.ndarray, owner: int, holders: Sequence[int]
+    ) -> Iterator[tuple[int, Any, np.ndarray]]:
+        """Do the same where nobody has all from one index to another, or there are many."""
+        ranks, at = self.indexed.find(flat, owner)
+        first = {r: self.indexed.first_copy(r) for r in holders}
+        if len(first) <= _FEW:
+            for r, low in first.items():
+                which = (ranks == low).nonzero()[0]
+                yield r, which, at.take(which, mode="clip")
+            return
+        small = ranks.astype(np.min_scalar_type(int(ranks.max())))
+        order = small.argsort(kind="stable")  # so each holder's indices stay in order
+        lows = list(first.values())
+        cuts = np.searchsorted(small, [lows, [low + 1 for low in lows]], sorter=order).T
+        for r, (i, j) in zip(first, cuts.tolist(), strict=True):
+            yield r, order[i:j], at.take(order[i:j], mode="clip")
 
     def _window(self, block: np.ndarray | None, rank: int) -> _Window:
         """Return what a rank holds."""
@@ -297,15 +363,31 @@ class Gather(_GatherScatter):
     def _take(self, windows: dict[int, _Window], target: np.ndarray) -> dict[int, _Chosen]:
         """Take what can be read; return what others are to be asked for."""
         chosen = {r: _Chosen() for r in self.asks}
-        for stretch, ranks, at in self._stretches(self._indices(), self.rank):
+        reach = self._reach(windows)
+        for stretch, flat in self._stretches(self._indices()):
             out = target[stretch]
-            for r, which in self._choices(ranks):
-                positions = _chosen(at, which)
+            if reach is not None:
+                reach.take(flat, out)
+                continue
+            for r, which, positions in self._parts(flat, self.rank, self.holders):
                 if r in chosen:
                     chosen[r].add(stretch, which, positions)
                 else:
                     out[which] = windows[r].take(positions)
         return chosen
+
+    def _reach(self, windows: dict[int, _Window]) -> _Reach | None:
+        """Return all that this rank's indices may name as one array, if that can be."""
+        spans = {r: self._span(r) for r in self.holders}
+        if self.asks or self.inner or not 1 < len(spans) <= _FEW or None in spans.values():
+            return None
+        order = sorted(self.holders, key=lambda r: cast(tuple[int, int], spans[r]))
+        blocks = [windows[r].rows for r in order]
+        if any(block is None for block in blocks):
+            return None
+        lows = [cast(tuple[int, int], spans[r])[0] for r in order]
+        reach = _Reach(cast(list[np.ndarray], blocks), lows)
+        return reach if reach.even else None
 
     def _target(self) -> np.ndarray:
         """Return the part of the result here, with an entry for each index."""
@@ -403,10 +485,9 @@ class Scatter(_GatherScatter):
         if not self.sends:
             return
         chosen = {r: _Chosen() for r in self.sends}
-        for stretch, ranks, at in self._stretches(self._indices(), self.rank):
-            for r, which in self._choices(ranks):
-                if r in chosen:
-                    chosen[r].add(stretch, which, _chosen(at, which))
+        for stretch, flat in self._stretches(self._indices()):
+            for r, which, positions in self._parts(flat, self.rank, self.sends):
+                chosen[r].add(stretch, which, positions)
         rows = None if self.values is None else self._rows(self.values.block)
         for r in self.sends:
             exchange.send(r, _POSITIONS, _message(chosen[r].positions(self.dtype)))
@@ -428,12 +509,11 @@ class Scatter(_GatherScatter):
         self, held: _Window, owner: int, flat: np.ndarray, values: np.ndarray | None = None
     ) -> None:
         """Write what of a rank's indices name something here."""
-        rows, mine = self._rows(values), self.indexed.first_copy(self.rank)
-        alone = {self.indexed.first_copy(r) for r in self.indexed.holders(owner)} == {mine}
-        for stretch, ranks, at in self._stretches(flat.reshape(-1), owner):
-            which: Any = slice(None) if alone else (ranks == mine).nonzero()[0]
-            some = None if rows is None else _chosen(rows[stretch], which)
-            self._write(held, _chosen(at, which), some)
+        rows = self._rows(values)
+        for stretch, indices in self._stretches(flat.reshape(-1)):
+            for _, which, positions in self._parts(indices, owner, [self.rank]):
+                some = None if rows is None else _chosen(rows[stretch], which)
+                self._write(held, positions, some)
 
     def _write(self, held: _Window, positions: np.ndarray, rows: np.ndarray | None) -> None:
         if not positions.size:

@@ -63,9 +63,9 @@ class PeerBlocks:
 
     def _place(self, base: LocalBase) -> int:
         """Have a block lie in the shared segment: it stays there, or a copy of it does."""
-        block = cast(np.ndarray, base.block)
         place = self._store.place(base, move=not base.shared)
         if place is None:  # somebody looks at it, or it is another rank's
+            block = cast(np.ndarray, base.block)
             memory = self._store.memory.take(block.nbytes, shared=True)
             np.ndarray(block.shape, block.dtype, memory)[...] = block
             self._copies.append(memory)
