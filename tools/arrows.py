@@ -41,7 +41,7 @@ ORDER: dict[str, str] = {
     """,
     "distnb.engines.collectives": """
         single_engine reductions scans segmented splitters sorting selecting searching
-        gather_scatter masks fourier packing pencils
+        indexed_blocks gather_scatter masks fourier packing pencils
     """,
     "distnb.engines.linalg": "whole_matrices triangular tsqr summa panels blacs scalapack",
     "distnb.engines.worker": "plan_cache local survey executor worker",

@@ -12,13 +12,12 @@ stretches that stay in the cache, and choose those of each holder.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from math import prod
 from typing import Any, cast
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
+from distnb.engines.collectives.indexed_blocks import Chosen, Reach, Window
 from distnb.engines.collectives.single_engine import SingleEngine
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.peer_blocks import PeerBlocks
@@ -28,7 +27,6 @@ from distnb.ops.table import ELEMENTWISE
 from distnb.plans.gather_scatter import (
     IndexedView,
     checked,
-    unravel,
     wanted_dtype,
 )
 from distnb.wire.protocol import Collective
@@ -100,60 +98,6 @@ class Along(_Blocks):
         (axis,) = self.args
         found, x, index = self._blocks()
         found[...] = np.take_along_axis(x, checked(index, x.shape[axis], axis), axis)
-
-
-class _Window:
-    """What a rank holds and may be asked for: ``held`` has the ``k`` indexed axes first."""
-
-    def __init__(self, held: np.ndarray, k: int) -> None:
-        self.held, self._shape = held, held.shape[:k]
-        #: The same with one axis in place of these, if its elements lie one after the other.
-        self.rows = None
-        if held.flags.c_contiguous:
-            self.rows = held.reshape(prod(self._shape), *held.shape[k:])
-
-    def index(self, positions: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return the indices of positions."""
-        return unravel(positions, self._shape)
-
-    def take(self, positions: np.ndarray) -> np.ndarray:
-        """Return what is at some positions, which are within bounds."""
-        if self.rows is None:
-            return self.held[self.index(positions)]
-        return self.rows.take(positions, 0, mode="clip")
-
-
-class _Reach:
-    """One array over the blocks of several ranks, wherever they are in this process' memory.
-
-    What is between them is never touched: each index names an element of a block. So it is one
-    call that takes from all of them, and no index has to be put apart.
-
-    Parameters
-    ----------
-    blocks : sequence of numpy.ndarray
-        Dense, of one dtype, in the order of the flat indices.
-    lows : sequence of int
-        The first flat index of each.
-    """
-
-    def __init__(self, blocks: Sequence[np.ndarray], lows: Sequence[int]) -> None:
-        self._blocks, self._lows = blocks, lows
-        starts = np.array([b.__array_interface__["data"][0] for b in blocks])
-        size, first = blocks[0].itemsize, int(starts.argmin())
-        #: Whether all begin at a multiple of an element's size from each other.
-        self.even = not ((starts - starts[first]) % size).any()
-        far = (starts - starts[first]) // size
-        self._shifts = (far - lows).tolist()
-        length = int((far + [b.size for b in blocks]).max())
-        self._all = as_strided(blocks[first], (length,), (size,), writeable=False)
-
-    def take(self, flat: np.ndarray, out: np.ndarray) -> None:
-        """Take what flat indices name."""
-        at = flat + self._shifts[0]
-        for low, (before, shift) in zip(self._lows[1:], pairwise(self._shifts), strict=True):
-            at += (flat >= low) * (shift - before)
-        self._all.take(at, 0, out, "clip")
 
 
 class _GatherScatter:
@@ -253,12 +197,12 @@ class _GatherScatter:
         for r, (i, j) in zip(first, cuts.tolist(), strict=True):
             yield r, order[i:j], at.take(order[i:j], mode="clip")
 
-    def _window(self, block: np.ndarray | None, rank: int) -> _Window:
+    def _window(self, block: np.ndarray | None, rank: int) -> Window:
         """Return what a rank holds."""
         shape, k = self.indexed.outer(rank) + self.inner, self.command.args[0]
         if block is None or 0 in shape:
-            return _Window(np.empty(shape, self.x.dtype), k)
-        return _Window(self.indexed.window(block, rank), k)
+            return Window(np.empty(shape, self.x.dtype), k)
+        return Window(self.indexed.window(block, rank), k)
 
     def _asked(self, peer: int, exchange: Exchange) -> np.ndarray:
         """Take in the positions that a rank sends."""
@@ -271,30 +215,6 @@ class _GatherScatter:
 def _chosen(values: np.ndarray, which: Any) -> np.ndarray:
     """Return some rows, or all of them."""
     return values if isinstance(which, slice) else values.take(which, 0, mode="clip")
-
-
-class _Chosen:
-    """Which indices name what a rank holds, stretch by stretch, and their positions there."""
-
-    def __init__(self) -> None:
-        self._which: list[np.ndarray] = []
-        self._positions: list[np.ndarray] = []
-
-    def add(self, stretch: slice, which: Any, positions: np.ndarray) -> None:
-        """Add those of a stretch."""
-        if isinstance(which, slice):
-            which = np.arange(len(positions))
-        self._which.append(which + stretch.start)
-        self._positions.append(positions)
-
-    @property
-    def which(self) -> np.ndarray:
-        """Their numbers among the indices."""
-        return np.concatenate([np.empty(0, np.int64), *self._which])
-
-    def positions(self, dtype: np.dtype) -> np.ndarray:
-        """Return their positions, as they travel."""
-        return np.concatenate([np.empty(0, dtype), *[p.astype(dtype) for p in self._positions]])
 
 
 class Gather(_GatherScatter):
@@ -360,9 +280,9 @@ class Gather(_GatherScatter):
         self.peers.close(exchange)
         clock.switch(before)
 
-    def _take(self, windows: dict[int, _Window], target: np.ndarray) -> dict[int, _Chosen]:
+    def _take(self, windows: dict[int, Window], target: np.ndarray) -> dict[int, Chosen]:
         """Take what can be read; return what others are to be asked for."""
-        chosen = {r: _Chosen() for r in self.asks}
+        chosen = {r: Chosen() for r in self.asks}
         reach = self._reach(windows)
         for stretch, flat in self._stretches(self._indices()):
             out = target[stretch]
@@ -376,7 +296,7 @@ class Gather(_GatherScatter):
                     out[which] = windows[r].take(positions)
         return chosen
 
-    def _reach(self, windows: dict[int, _Window]) -> _Reach | None:
+    def _reach(self, windows: dict[int, Window]) -> Reach | None:
         """Return all that this rank's indices may name as one array, if that can be."""
         spans = {r: self._span(r) for r in self.holders}
         if self.asks or self.inner or not 1 < len(spans) <= _FEW or None in spans.values():
@@ -386,7 +306,7 @@ class Gather(_GatherScatter):
         if any(block is None for block in blocks):
             return None
         lows = [cast(tuple[int, int], spans[r])[0] for r in order]
-        reach = _Reach(cast(list[np.ndarray], blocks), lows)
+        reach = Reach(cast(list[np.ndarray], blocks), lows)
         return reach if reach.even else None
 
     def _target(self) -> np.ndarray:
@@ -484,7 +404,7 @@ class Scatter(_GatherScatter):
         """Send positions and values to those that cannot read them."""
         if not self.sends:
             return
-        chosen = {r: _Chosen() for r in self.sends}
+        chosen = {r: Chosen() for r in self.sends}
         for stretch, flat in self._stretches(self._indices()):
             for r, which, positions in self._parts(flat, self.rank, self.sends):
                 chosen[r].add(stretch, which, positions)
@@ -506,7 +426,7 @@ class Scatter(_GatherScatter):
         return rows
 
     def _write_all(
-        self, held: _Window, owner: int, flat: np.ndarray, values: np.ndarray | None = None
+        self, held: Window, owner: int, flat: np.ndarray, values: np.ndarray | None = None
     ) -> None:
         """Write what of a rank's indices name something here."""
         rows = self._rows(values)
@@ -515,7 +435,7 @@ class Scatter(_GatherScatter):
                 some = None if rows is None else _chosen(rows[stretch], which)
                 self._write(held, positions, some)
 
-    def _write(self, held: _Window, positions: np.ndarray, rows: np.ndarray | None) -> None:
+    def _write(self, held: Window, positions: np.ndarray, rows: np.ndarray | None) -> None:
         if not positions.size:
             return
         index, value = held.index(positions), self.scalar if rows is None else rows
