@@ -345,27 +345,6 @@ CASES = (
         (SHORT, 0),
         needs=("bincount",),
     ),
-    Case(
-        "W2 mask",
-        "a[a > 0.5].sum()",
-        lambda xp, a: a[a > 0.5].sum(),
-        matrix_of_half_the_columns,
-        (N, 0),
-        (SMALL, 0),
-    ),
-    *(
-        Case(
-            f"W2 {name}",
-            what,
-            code,
-            line_and_positions,
-            (1 << 22, 0),
-            (SHORT, 0),
-            (0,) * (name != "take"),
-            tried=True,
-        )
-        for name, (what, code) in INDEXED.items()
-    ),
     Case("W3", "Black-Scholes prices", black_scholes, options, (LONG, 0), (SHORT, 0)),
     Case("W4", "product of matrices", lambda xp, a, b: a @ b, two_squares, (N, 0), (SMALL, 0)),
     Case("W5", "0.5 * (M + M.T)", symmetric, square, (N, 0), (SMALL, 0)),
@@ -384,6 +363,28 @@ CASES = (
         settings={"cutoff": 0},
     ),
     Case("W11", "reading one element", read, square, (1024, 50), (SMALL, 5)),
+    Case(
+        "I mask",
+        "a[a > 0.5].sum()",
+        lambda xp, a: a[a > 0.5].sum(),
+        matrix_of_half_the_columns,
+        (N, 0),
+        (SMALL, 0),
+        tried=True,
+    ),
+    *(
+        Case(
+            f"I {name}",
+            what,
+            code,
+            line_and_positions,
+            (1 << 22, 0),
+            (SHORT, 0),
+            (0,) * (name != "take"),
+            tried=True,
+        )
+        for name, (what, code) in INDEXED.items()
+    ),
     Case("L1", "singular values", lambda xp, a: xp.linalg.svdvals(a), square, (3000, 0), (64, 0)),
     Case(
         "L2",

@@ -55,7 +55,8 @@ def _place_flat(x: Array, flat: Flat, values: ArrayLike) -> None:
 def put(a: Array, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     """Assign to elements at C-order positions, as ``numpy.put``.
 
-    Positions and values travel to those who hold the elements; of equal positions the last wins.
+    Positions and values travel to those who hold the elements, or are read by these on their node;
+    of equal positions the last wins.
 
     Parameters
     ----------

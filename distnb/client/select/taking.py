@@ -89,8 +89,8 @@ def take(
     """Return the elements at positions along an axis, as ``numpy.take``.
 
     The result lies as the indices do, or in the default layout if these are no distributed array;
-    but where ``a`` is split along another axis, it stays so. Positions travel to those who hold
-    the elements, and these travel back; each engine asks for what it is to hold and does not hold.
+    but where ``a`` is split along another axis, it stays so. Each engine reads what it is to hold in
+    the memory of the others of its node; to other nodes positions travel, and elements back.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ def compress(
     """Return the parts of an array along an axis for which a condition is true.
 
     As ``numpy.compress``; the result lies as that of :func:`take` at :func:`flatnonzero` of the
-    condition.
+    condition. Where both lie in blocks of rows, nothing travels.
 
     Parameters
     ----------
