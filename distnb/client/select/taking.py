@@ -89,8 +89,8 @@ def take(
     """Return the elements at positions along an axis, as ``numpy.take``.
 
     The result lies as the indices do, or in the default layout if these are no distributed array;
-    but where ``a`` is split along another axis, it stays so. Each engine reads what it is to hold in
-    the memory of the others of its node; to other nodes positions travel, and elements back.
+    but where ``a`` is split along another axis, it stays so. Each engine reads what it is to hold
+    in the memory of the others of its node; to other nodes positions travel, and elements back.
 
     Parameters
     ----------
