@@ -31,7 +31,7 @@ from distnb.plans.gather_scatter import (
 )
 from distnb.wire.protocol import Collective
 
-__all__ = ["Along", "Check", "Gather", "Nonzero", "Scatter"]
+__all__ = ["Along", "Check", "Gather", "Scatter"]
 
 _POSITIONS, _ROWS, _PLACES = 0, 1, 2
 #: Elements that indices of one stretch name: with their positions they stay in the cache.
@@ -67,27 +67,6 @@ class Check(_Blocks):
             good = checked(index[i : i + _STRETCH], *self.args)
             if self.keeps:
                 found[i : i + _STRETCH] = good
-
-
-class Nonzero(_Blocks):
-    """Find where a mask is true: C-order positions; the output is as long as there are of these."""
-
-    def work(self) -> None:
-        """Fill the positions."""
-        found, mask = self._blocks()
-        found[...] = np.flatnonzero(mask) + self._first()
-
-    def _first(self) -> int:
-        """Return the position of the first element of this rank; axes before it have length 1."""
-        base = self.ins[0]
-        layout = base.layout
-        split = next((d for d in range(len(layout.dims)) if layout.parts(d) > 1), None)
-        coords = base.layout.grid.coords(self.rank)
-        if split is None or coords is None:
-            return 0
-        c, p = coords[base.layout.dims[split]], base.layout.parts(split)
-        low = base.layout.axes[split].bounds(base.shape[split], p, c)[0]
-        return low * prod(base.shape[split + 1 :])
 
 
 class Along(_Blocks):

@@ -60,7 +60,7 @@ COLLECTIVES: dict[str, Callable[[Collective, BaseTable], Any]] = {
     "expand": masks.Expand,
     "fft": fourier.Transform,
     "gather": gather_scatter.Gather,
-    "nonzero": gather_scatter.Nonzero,
+    "nonzero": masks.Nonzero,
     "panel": panels.PanelStep,
     "pencils": pencils.Pencils,
     "sample": single_engine.Sample,
