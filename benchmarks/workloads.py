@@ -202,6 +202,33 @@ def read(xp, a, steps):
 # -- W2: one pass over memory --------------------------------------------------------------------
 
 
+def matrix_of_half_the_columns(n: int) -> Arrays:
+    return (np.random.default_rng(12).random((n, max(1, n // 2))),)
+
+
+def line_and_positions(n: int) -> Arrays:
+    """Return numbers, and half as many positions of some of them, with values."""
+    rng = np.random.default_rng(13)
+    return rng.random(n), rng.integers(0, n, n // 2), rng.random(n // 2)
+
+
+def placed(xp, a, i, values):
+    a[i] = values
+    return a
+
+
+def added(xp, a, i, values):
+    np.add.at(a, i, values)
+    return a
+
+
+INDEXED: dict[str, tuple[str, Callable[..., Any]]] = {
+    "take": ("a[i] * 2", lambda xp, a, i, v: a[i] * 2),
+    "put": ("a[i] = values", placed),
+    "add.at": ("add.at(a, i, values)", added),
+}
+
+
 def double(xp, a):
     a += a
     return a
@@ -336,6 +363,28 @@ CASES = (
         settings={"cutoff": 0},
     ),
     Case("W11", "reading one element", read, square, (1024, 50), (SMALL, 5)),
+    Case(
+        "I mask",
+        "a[a > 0.5].sum()",
+        lambda xp, a: a[a > 0.5].sum(),
+        matrix_of_half_the_columns,
+        (N, 0),
+        (SMALL, 0),
+        tried=True,
+    ),
+    *(
+        Case(
+            f"I {name}",
+            what,
+            code,
+            line_and_positions,
+            (1 << 22, 0),
+            (SHORT, 0),
+            (0,) * (name != "take"),
+            tried=True,
+        )
+        for name, (what, code) in INDEXED.items()
+    ),
     Case("L1", "singular values", lambda xp, a: xp.linalg.svdvals(a), square, (3000, 0), (64, 0)),
     Case(
         "L2",

@@ -32,15 +32,15 @@ ORDER: dict[str, str] = {
     "distnb.plans": "transfer traffic gather_scatter temporaries forecast",
     "distnb.engines": "runtime fusion collectives linalg worker server",
     "distnb.engines.runtime": """
-        comm exchange node memory store zero_copy creation threads user_functions
+        comm exchange node memory store zero_copy peer_blocks creation threads user_functions
     """,
     "distnb.engines.fusion": """
-        reduction_blocks groups amounts loops fp_flags compiled_loops compiler kernels replicas
-        elementwise
+        reduction_blocks compressed groups amounts loops fp_flags compiled_loops compiler kernels
+        replicas elementwise
     """,
     "distnb.engines.collectives": """
         single_engine reductions scans segmented splitters sorting selecting searching
-        gather_scatter fourier packing pencils
+        indexed_blocks gather_scatter masks fourier packing pencils
     """,
     "distnb.engines.linalg": "whole_matrices triangular tsqr summa panels blacs scalapack",
     "distnb.engines.worker": "plan_cache local survey executor worker",

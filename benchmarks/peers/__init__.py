@@ -29,6 +29,7 @@ PEERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
 CALLS = {
     "P": "a program of array functions",
     "F1": "a call of a library",
+    "I": "an index of NumPy's",
     **{f"L{k}": "a call of LAPACK" for k in range(1, 6)},
 }
 

@@ -81,7 +81,7 @@ class Axis:
             owners = np.zeros(i.shape, np.intp)
             for low in first[1:]:
                 owners += i >= low
-        return owners, i - first[owners]
+        return owners, i - first.take(owners)
 
     def run(self, n: int, p: int, i: int) -> int:
         """Return the end of the run of consecutive indices after ``i`` that ``i``'s owner owns."""

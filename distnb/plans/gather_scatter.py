@@ -59,13 +59,13 @@ def checked(i: np.ndarray, n: int, axis: int = 0, check: str = "index") -> np.nd
     array([0, 4])
     """
     wraps, error, text = _CHECKS[check]
-    found = i.astype(np.int64)
+    found = i.astype(np.int64, copy=False)
+    if not found.size or (found.min() >= 0 and found.max() < n):
+        return found
     bad = (found < (-n if wraps else 0)) | (found >= n)
     if bad.any():
         raise error(text.format(i=found[bad][0], axis=axis, n=n))
-    if wraps:
-        np.add(found, n, out=found, where=found < 0)
-    return found
+    return np.where(found < 0, found + n, found) if wraps else found
 
 
 def unravel(flat: np.ndarray, shape: Ints) -> tuple[np.ndarray, ...]:
@@ -128,6 +128,30 @@ class IndexedView:
                     size = np.array([m.axis.size(m.n, m.p, c) for c in range(m.p)])[owner]
             at = local if at is None else at * size + local
         return ranks, np.zeros(flat.shape, np.int64) if at is None else at
+
+    def span(self, rank: int) -> tuple[int, int] | None:
+        """Return the first flat index that names something a holder has, and the end of the last.
+
+        None if that are not all between, or they do not lie in their order.
+        """
+        placed, k = self.placed, self.k
+        shape, maps, coords = (
+            placed.view.shape[:k],
+            placed.maps[:k],
+            placed.layout.grid.coords(rank),
+        )
+        plain = tuple((d, 0, 1) for d in range(k))
+        if placed.view.dims[:k] != plain or shape != placed.shape[:k] or coords is None:
+            return None
+        if any(m is not None for m in maps[1:]):
+            return None
+        m, row = maps[0], prod(shape[1:])
+        if m is None:
+            return 0, shape[0] * row
+        if m.axis.period(m.p):
+            return None
+        low, high = m.axis.bounds(m.n, m.p, coords[m.gdim])
+        return low * row, high * row
 
     def first_copy(self, rank: int) -> int:
         """Return the rank that :meth:`find` names for what a holder holds."""

@@ -72,6 +72,47 @@ def test_what_is_lent_is_not_sent(session, do, messages):
         same(b, np.asarray(expected))
 
 
+def placed_at(x, i):
+    y = x.copy()
+    y[i] = i * 2.0
+    return y
+
+
+def added_at(x, i):
+    y = x.copy()
+    np.add.at(y, i, i * 0.5)
+    return y
+
+
+@pytest.mark.parametrize(
+    ("do", "messages", "places"),
+    [
+        (lambda x, i: x[i], 6, 1),
+        (lambda x, i: x[:, None][i], 6, 1),  # rows
+        (lambda x, i: x[::-1][i], 6, 1),
+        (placed_at, 6, 2),
+        (added_at, 6, 2),
+    ],
+)
+def test_indices_reach_what_is_lent(session, do, messages, places):
+    i = np.random.default_rng(1).integers(-60, 60, 90)
+    x = numbered((60,))
+    a, index = dnb.array(x, dist="block"), dnb.array(i)
+    for _ in range(3):
+        session.flush()
+        with measured(session) as reports:
+            b = do(a, index)
+        found, nbytes = traffic(reports[0])
+        if lends(session):
+            assert (found, nbytes) == (messages, messages * places * TOKEN)
+        else:
+            assert nbytes > messages * places * TOKEN
+        same(b, do(x, i))
+    with pytest.raises(IndexError, match="index 60 is out of bounds for axis 0 with size 60"):
+        do(a, dnb.array(np.where(np.arange(90) == 70, 60, i))).to_numpy()
+    same(do(a, index), do(x, i))
+
+
 def in_segment(session, array):
     expression = (
         "(lambda s, b: s.memory.offset(b.block) is not None)"

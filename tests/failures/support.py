@@ -318,6 +318,11 @@ def _put(x, w):
     w.c[w.i[::2, 0] % 10] = w.b[:5]
 
 
+def _expanded(x, w):
+    mask = w.row > 3
+    w.row[mask] = w.row[mask] * 2
+
+
 def _at(x, w):
     np.add.at(w.row, w.i[:, 1] % 7, w.a[:, 0])
 
@@ -494,11 +499,15 @@ CASES = {
         _searched, _COLLECTIVE, numpys=lambda x, w: x.searchsorted(np.arange(9000.0), w.b)
     ),
     "take": Case(lambda x, w: x.take(w.b, w.i[:, 1] % 10, axis=0), _collective("gather")),
-    "take, checking": Case(lambda x, w: w.a[w.i[:, 1] % 10], _collective("check")),
+    "take, checking": Case(lambda x, w: w.a[w.i[:, 1] % 10, w.i[:, 0] % 7], _collective("check")),
     "index by arrays": Case(lambda x, w: w.a[[9, 0, 3], w.i[:3, 0] % 7], _collective("gather")),
     "put": Case(_put, _collective("scatter"), ["c"]),
     "at": Case(_at, _collective("scatter"), ["row"]),
     "mask": Case(lambda x, w: w.b[w.m], _collective("gather")),
+    "mask in its blocks": Case(lambda x, w: w.row[w.row > 3], _collective("compress")),
+    "mask of rows": Case(lambda x, w: w.a[w.a[:, 0] > 9], _collective("compress.rows")),
+    "assign to a mask": Case(_expanded, _collective("expand"), ["row"]),
+    "put, checking": Case(_put, _collective("check")),
     "mask, counting": Case(lambda x, w: w.b[w.m], _local("count")),
     "nonzero": Case(lambda x, w: x.nonzero(w.i % 3), _collective("nonzero")),
     "take along axis": Case(_taken_along, _collective("along")),

@@ -19,9 +19,12 @@ from distnb.client.record.arguments import Subscript
 from distnb.client.record.array import Array, Elements
 from distnb.client.record.conversion import array_of, broadcast, check_session, move_out
 from distnb.client.record.gather_scatter import (
+    Flat,
     Position,
-    flat_indices,
+    compressed,
+    expand,
     gather,
+    lazy_indices,
     moved,
     nonzero_indices,
     scatter,
@@ -61,8 +64,11 @@ def get_advanced(x: Array, key: Subscript) -> Any:
     if here is not None and (plain := in_notebook((x, *_items(key)))) is not None:
         return array_of(x.session, np.asarray(here[plain[1:]]))
     index = Index(x, key)
+    found = None if index.mask is None else compressed(x, index.mask)
+    if found is not None:
+        return found
     flat = index.flat()
-    return moved(gather(index.view_of(x), index.k, flat), flat.ndim, index.before)
+    return moved(gather(index.view_of(x), index.k, flat), flat.index.ndim, index.before)
 
 
 def put_advanced(x: Array, key: Subscript, value: Any) -> None:
@@ -82,10 +88,13 @@ def put_advanced(x: Array, key: Subscript, value: Any) -> None:
         more = (..., *(None,) * (x.ndim - mask.ndim))
         assign(x, value if np.ndim(value) == 0 else value[0], mask[more])
         return
+    if mask is not None and expand(x, mask, lambda n: _masked_values(index, value, n)):
+        return
     flat = index.flat(sure=True)
-    count = _check_count(index, flat, value) if mask is not None else None
-    shape = index.shape(flat) if count is None else (count,)
-    scatter(index.view_of(x), index.k, flat, values_for(x, value, shape, flat.ndim, index.before))
+    if mask is not None:
+        _check_count(index, flat.index.size, value)
+    values = values_for(x, value, index.shape(flat), flat.index.ndim, index.before)
+    scatter(index.view_of(x), index.k, flat, values)
 
 
 def in_notebook(given: tuple[Any, ...]) -> tuple[Any, ...] | None:
@@ -99,21 +108,28 @@ def _items(key: Subscript) -> tuple[Any, ...]:
     return key if isinstance(key, tuple) else (key,)
 
 
-def _check_count(index: Index, flat: Elements, value: ArrayLike) -> int | None:
+def _masked_values(index: Index, value: Any, n: int) -> Any:
+    """Return the values for ``n`` elements that a mask names, as an array."""
+    _check_count(index, n, value)
+    shape = index.shape_of((n,))
+    found = values_for(index.x, value, shape, 1)
+    return np.full(shape, found) if isinstance(found, np.generic) else found
+
+
+def _check_count(index: Index, n: int, value: ArrayLike) -> None:
     """Raise what NumPy raises for values that are not as many as a mask of all axes takes."""
     if index.k != len(index.view.shape):
-        return None
+        return
     if np.ndim(value) > 1:
         raise TypeError(
             "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input "
             f"has {np.ndim(value)} dimensions"
         )
-    if np.size(value) not in (1, flat.size):
+    if np.size(value) not in (1, n):
         raise ValueError(
             f"NumPy boolean array indexing assignment cannot assign {np.size(value)} input values "
-            f"to the {flat.size} output values where the mask is true"
+            f"to the {n} output values where the mask is true"
         )
-    return int(flat.size)
 
 
 def values_for(
@@ -178,6 +194,7 @@ class Index:
     """
 
     def __init__(self, x: Array, key: Subscript) -> None:
+        self.x = x
         self.session = x.session
         self.items = [_item(k) for k in _items(key)]
         self.arrays = [k for k in self.items if isinstance(k, Array)]
@@ -199,7 +216,7 @@ class Index:
             return None
         return self.items[0]
 
-    def flat(self, sure: bool = False) -> Any:
+    def flat(self, sure: bool = False) -> Flat:
         """Return the flat indices into the indexed axes; masks are counted.
 
         ``sure`` is as in :func:`flat_indices`.
@@ -208,12 +225,16 @@ class Index:
             p._replace(index=nonzero_indices(p.index), checked=True) if _is_mask(p.index) else p
             for p in self.positions
         ]
-        return flat_indices(self.session, found, sure=sure)
+        return lazy_indices(self.session, found, sure)
 
-    def shape(self, flat: Elements) -> Ints:
+    def shape(self, flat: Flat) -> Ints:
         """Return the shape of the result."""
+        return self.shape_of(flat.index.shape)
+
+    def shape_of(self, indices: Ints) -> Ints:
+        """Return the shape of the result, for indices of a shape."""
         others = self.view.shape[self.k :]
-        return (*others[: self.before], *flat.shape, *others[self.before :])
+        return (*others[: self.before], *indices, *others[self.before :])
 
     def view_of(self, x: Array) -> Any:
         """Return the array seen so that the first ``k`` axes are those that arrays index."""

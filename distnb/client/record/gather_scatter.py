@@ -6,7 +6,7 @@ C-order positions over these axes, as int64; see :mod:`distnb.plans.gather_scatt
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from distnb.client.record.operations import assign, elementwise
 from distnb.client.session.session import Session
 from distnb.geometry.axes import Axis, Block, Irregular, Whole
 from distnb.geometry.layout import Ints, Layout, default_layout
-from distnb.geometry.views import follow
+from distnb.geometry.views import Placed, follow
 from distnb.plans.gather_scatter import (
     checked,
     gathered_layout,
@@ -25,9 +25,21 @@ from distnb.plans.gather_scatter import (
     layout_of_indices,
     spread,
 )
+from distnb.plans.temporaries import alike
 from distnb.wire.protocol import Collective, Local
 
-__all__ = ["Position", "flat_indices", "gather", "nonzero_indices", "rebalanced", "scatter"]
+__all__ = [
+    "Flat",
+    "Position",
+    "compressed",
+    "expand",
+    "flat_indices",
+    "gather",
+    "lazy_indices",
+    "nonzero_indices",
+    "rebalanced",
+    "scatter",
+]
 
 _INTP = np.dtype(np.int64)
 
@@ -50,11 +62,20 @@ def moved(x: Array, count: int, to: int) -> Any:
     return x if to == 0 else x.alias(x.dview.transpose(order))
 
 
-def gather(x: Array, k: int, flat: Elements) -> Any:
-    """Return what flat indices name in a view: their axes, then those after its first ``k``.
+class Flat(NamedTuple):
+    """Flat indices, an ndarray or a distributed array; ``rule``: how engines are to check them.
 
-    They are an ndarray or a distributed array; all are within bounds.
+    It has the arguments of :func:`distnb.plans.gather_scatter.checked`, or is None if all are
+    within bounds for sure.
     """
+
+    index: Any
+    rule: tuple[int, int, str] | None = None
+
+
+def gather(x: Array, k: int, given: Flat | Elements) -> Any:
+    """Return what flat indices name in a view: their axes, then those after its first ``k``."""
+    flat, rule = given if isinstance(given, Flat) else Flat(given)
     session, size = x.session, x.session.size
     x = aligned_copy(as_dist(x, session), k)
     lies = flat.placed if isinstance(flat, Array) and flat.dbase.host is None else None
@@ -62,10 +83,16 @@ def gather(x: Array, k: int, flat: Elements) -> Any:
     at = brought(session, flat, layout_of_indices(layout, flat.ndim))
     out = create(session, flat.shape + x.shape[k:], x.dtype, layout, ("empty",))
     if out.size:
-        session.record(
-            Collective("gather", (out.operand,), (x.operand, at.operand), (k,), session.site())
-        )
+        operands, args = (x.operand, at.operand), (k, rule)
+        session.record(Collective("gather", (out.operand,), operands, args, session.site()))
+    elif rule is not None and at.size:
+        _check(at, rule)
     return rebalanced(out)
+
+
+def _check(index: Array, rule: tuple[int, int, str]) -> None:
+    session = index.session
+    session.record(Collective("check", (), (index.operand,), rule, session.site()))
 
 
 def rebalanced(x: Array) -> Any:
@@ -75,7 +102,11 @@ def rebalanced(x: Array) -> Any:
 
 
 def scatter(
-    x: Array, k: int, flat: Elements, value: Elements | np.generic | None, op: str | None = None
+    x: Array,
+    k: int,
+    given: Flat | Elements,
+    value: Elements | np.generic | None,
+    op: str | None = None,
 ) -> None:
     """Assign values to what flat indices name in a view, or combine them by the ufunc ``op``.
 
@@ -83,9 +114,10 @@ def scatter(
     none. Of equal indices the last wins.
     """
     session = x.session
+    flat, rule = given if isinstance(given, Flat) else Flat(given)
     if not in_line(x.placed, k):
         copy = aligned_copy(x, k)
-        scatter(copy, k, flat, value, op)
+        scatter(copy, k, given, value, op)
         assign(x, copy)
         return
     axis = (
@@ -99,7 +131,7 @@ def scatter(
     elif value is not None:
         ins.append(brought(session, value, layout, x.dtype if op is None else value.dtype))
     if x.size and flat.size:
-        args, operands = (k, op, scalar), tuple(i.operand for i in ins)
+        args, operands = (k, op, scalar, rule), tuple(i.operand for i in ins)
         session.record(Collective("scatter", operands[:1], operands, args, session.site()))
 
 
@@ -143,6 +175,23 @@ def flat_indices(
     if isinstance(found, Array):
         return found if found.dtype == _INTP else copied(found, _INTP, found.dbase.layout)
     return np.broadcast_to(np.asarray(found, _INTP), shape)
+
+
+def lazy_indices(session: Session, positions: Sequence[Position], sure: bool = False) -> Flat:
+    """Return the flat indices of :func:`flat_indices`, which are not made if there is one array.
+
+    Engines then check its positions where they use them; if ``sure``, before.
+    """
+    first = positions[0]
+    if len(positions) > 1 or not _is_there(first) or not first.index.size:
+        return Flat(flat_indices(session, positions, sure=sure))
+    index, rule = first.index, (first.n, first.axis, "index")
+    if not is_whole(index):
+        index = copied(index, index.dtype, follow(index.placed, session.size)[0])
+    if sure:
+        _check(index, rule)
+        session.flush()
+    return Flat(index, rule)
 
 
 def _is_there(p: Position) -> bool:
@@ -201,16 +250,87 @@ def nonzero_indices(mask: Any) -> Any:
     if mask.here is not None:
         return np.flatnonzero(mask.here)
     session = mask.session
-    mask = brought(session, mask, _rows(mask))
+    counted = _counted(mask)
+    out = create(session, (counted.n,), _INTP, counted.layout, ("empty",))
+    if out.size:
+        operands = (counted.mask.operand,)
+        session.record(Collective("nonzero", (out.operand,), operands, (), session.site()))
+    return out
+
+
+class _Counted(NamedTuple):
+    """A mask in blocks of rows: how many elements are true, and where lies what it leaves."""
+
+    mask: Any
+    n: int
+    layout: Layout
+
+
+def _counted(mask: Array) -> _Counted:
+    """Bring a mask into blocks of rows, and read how many elements are true on each engine."""
+    mask = brought(mask.session, mask, _rows(mask))
     layout = mask.dbase.layout
     counts = _counts(mask) if mask.size else np.zeros(layout.split, np.int64)
     cuts = (0, *np.cumsum(counts).tolist())
     split = next((g for g in layout.dims if g >= 0), -1)
     kind = _cut_at(cuts) if split >= 0 else Whole()
-    out = create(session, (cuts[-1],), _INTP, Layout(layout.grid, (kind,), (split,)), ("empty",))
+    return _Counted(mask, cuts[-1], Layout(layout.grid, (kind,), (split,)))
+
+
+def compressed(x: Array, mask: Elements) -> Any:
+    """Return what a mask of the first axes leaves of an array, along one axis in their place.
+
+    Nothing travels: it stays where these elements are. None if mask or array are not on the
+    engines, or lie otherwise: then positions must travel.
+    """
+    if not isinstance(mask, Array) or (lies := _in_blocks_of(x, mask)) is None:
+        return None
+    session, counted, inner = x.session, _counted(mask), x.ndim - mask.ndim
+    source = brought(session, x, lies)
+    shape = (counted.n, *x.shape[mask.ndim :])
+    out = create(session, shape, x.dtype, _with_rows(counted.layout, inner), ("empty",))
     if out.size:
-        session.record(Collective("nonzero", (out.operand,), (mask.operand,), (), session.site()))
-    return out
+        op = "compress.rows" if inner else "compress"
+        operands = (source.operand, counted.mask.operand)
+        session.record(Collective(op, (out.operand,), operands, (), session.site()))
+    return rebalanced(out)
+
+
+def expand(x: Array, mask: Elements, values: Callable[[int], Elements]) -> bool:
+    """Assign to what a mask of the first axes names; tell whether that could be done in place.
+
+    ``values`` are made by ``values(n)`` of the number of elements that are true.
+    """
+    if not isinstance(mask, Array) or not is_whole(x):
+        return False
+    lies = _in_blocks_of(x, mask)
+    if lies is None or (x.session.size > 1 and x.dbase.layout != lies):
+        return False
+    session, counted = x.session, _counted(mask)
+    given = values(counted.n)
+    if counted.n and x.size:
+        layout = _with_rows(counted.layout, x.ndim - mask.ndim)
+        given = brought(session, given, layout, x.dtype)
+        operands = (x.operand, counted.mask.operand, given.operand)
+        session.record(Collective("expand", operands[:1], operands, (), session.site()))
+    return True
+
+
+def _in_blocks_of(x: Array, mask: Array) -> Layout | None:
+    """Return the layout in which engines have all of an array that their parts of a mask name.
+
+    None if elements of the array would have to travel, or the mask is in the notebook.
+    """
+    if mask.here is not None:
+        return None
+    lies = _with_rows(_rows(mask), x.ndim - mask.ndim)
+    near = x.session.size == 1 and x.here is None
+    return lies if near or alike(x.placed, Placed.whole(x.shape, lies)) else None
+
+
+def _with_rows(layout: Layout, inner: int) -> Layout:
+    """Return a layout with more axes, that are not split."""
+    return Layout(layout.grid, layout.axes + (Whole(),) * inner, layout.dims + (-1,) * inner)
 
 
 def _cut_at(cuts: Ints) -> Axis:

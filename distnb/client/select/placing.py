@@ -19,7 +19,7 @@ from distnb.client.record.arguments import Subscript
 from distnb.client.record.array import Array, Elements
 from distnb.client.record.conversion import move_out
 from distnb.client.record.creation import asarray, empty, ones
-from distnb.client.record.gather_scatter import flat_indices, nonzero_indices, scatter
+from distnb.client.record.gather_scatter import Flat, lazy_indices, nonzero_indices, scatter
 from distnb.client.record.host_arrays import all_here, watched
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
@@ -44,18 +44,19 @@ def _target(x: object, what: str) -> Array:
     return x
 
 
-def _place_flat(x: Array, flat: Elements, values: ArrayLike) -> None:
+def _place_flat(x: Array, flat: Flat, values: ArrayLike) -> None:
     """Assign to elements at C-order positions, as many values."""
     move_out(x.dbase)
     seen, k = (x, x.ndim) if x.ndim else (x.alias(x.dview.insert(0)), 1)
-    scatter(seen, k, flat, values_for(x, values, flat.shape, flat.ndim))
+    scatter(seen, k, flat, values_for(x, values, flat.index.shape, flat.index.ndim))
 
 
 @stands_for(np.put)
 def put(a: Array, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     """Assign to elements at C-order positions, as ``numpy.put``.
 
-    Positions and values travel to those who hold the elements; of equal positions the last wins.
+    Positions and values travel to those who hold the elements, or are read by these on their node;
+    of equal positions the last wins.
 
     Parameters
     ----------
@@ -86,9 +87,9 @@ def put(a: Array, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     at = positions(ind, x.size, 0, mode)
     if not x.size and np.size(at.index):
         raise IndexError("cannot replace elements of an empty array")
-    flat = flat_indices(x.session, [at], sure=True)
-    if np.size(v) and flat.size:
-        _place_flat(x, flat, _repeated(v, flat))
+    flat = lazy_indices(x.session, [at], sure=True)
+    if np.size(v) and flat.index.size:
+        _place_flat(x, flat, _repeated(v, flat.index))
 
 
 def _repeated(values: ArrayLike, flat: Elements) -> Any:
@@ -133,7 +134,7 @@ def put_along_axis(
         put_advanced(x, along(x.shape, index, axis), values)
         return
     along((x.size,), index, 0)
-    flat = flat_indices(x.session, [positions(index, x.size)], sure=True)
+    flat = lazy_indices(x.session, [positions(index, x.size)], sure=True)
     _place_flat(x, flat, values)
 
 
@@ -180,7 +181,7 @@ def _write_flat(x: Array, flat: Elements, values: ArrayLike) -> None:
     if all_here((x, flat, values), x.session):
         put(x, flat, values)
     else:
-        _place_flat(x, flat, values)
+        _place_flat(x, Flat(flat), values)
 
 
 @stands_for(np.putmask)
@@ -258,7 +259,7 @@ def _at_positions(ufunc: np.ufunc, x: Array, key: Subscript, more: Any) -> None:
     if more:
         kind = more[0].dtype if isinstance(more[0], Array) else np.asarray(more[0]).dtype
         shape = index.shape(flat)
-        values = values_for(x, more[0], shape, flat.ndim, index.before, kind)
+        values = values_for(x, more[0], shape, flat.index.ndim, index.before, kind)
     scatter(index.view_of(x), index.k, flat, values, ufunc.__name__)
 
 

@@ -17,8 +17,10 @@ from distnb.client.record.eager import delivered
 from distnb.client.record.gather_scatter import (
     Position,
     brought,
+    compressed,
     flat_indices,
     gather,
+    lazy_indices,
     moved,
     nonzero_indices,
     rebalanced,
@@ -87,8 +89,8 @@ def take(
     """Return the elements at positions along an axis, as ``numpy.take``.
 
     The result lies as the indices do, or in the default layout if these are no distributed array;
-    but where ``a`` is split along another axis, it stays so. Positions travel to those who hold
-    the elements, and these travel back; each engine asks for what it is to hold and does not hold.
+    but where ``a`` is split along another axis, it stays so. Each engine reads what it is to hold
+    in the memory of the others of its node; to other nodes positions travel, and elements back.
 
     Parameters
     ----------
@@ -131,9 +133,9 @@ def take(
     order = range(x.ndim) if axis is None else (d, *(i for i in range(x.ndim) if i != d))
     if not k:  # an array without axes has one element all the same
         x, k, order = x.alias(x.dview.insert(0)), 1, range(1)
-    flat = flat_indices(session, [at])
+    flat = lazy_indices(session, [at])
     found = gather(x.alias(x.dview.transpose(tuple(order))), k, flat)
-    return delivered(moved(found, flat.ndim, d), out)
+    return delivered(moved(found, flat.index.ndim, d), out)
 
 
 @stands_for(np.take_along_axis)
@@ -325,7 +327,7 @@ def compress(
     """Return the parts of an array along an axis for which a condition is true.
 
     As ``numpy.compress``; the result lies as that of :func:`take` at :func:`flatnonzero` of the
-    condition.
+    condition. Where both lie in blocks of rows, nothing travels.
 
     Parameters
     ----------
@@ -350,7 +352,12 @@ def compress(
     mask = asarray(condition, session=session)
     if mask.ndim != 1:
         raise ValueError("condition must be a 1-d array")
-    return take(asarray(a, session=session), nonzero_indices(truth(mask)), axis, out)
+    x, mask = asarray(a, session=session), truth(mask)
+    if mask.shape == x.shape[:1] and (x.ndim == 1 if axis is None else one_axis(axis, x.ndim) == 0):
+        found = compressed(x, mask)
+        if found is not None:
+            return delivered(found, out)
+    return take(x, nonzero_indices(mask), axis, out)
 
 
 @stands_for(np.extract)
@@ -376,7 +383,9 @@ def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
     """
     session = session_of(condition, arr)
     mask = truth(asarray(condition, session=session))
-    return take(asarray(arr, session=session), nonzero_indices(mask))
+    x = asarray(arr, session=session)
+    found = compressed(x, mask) if mask.shape == x.shape and x.ndim else None
+    return take(x, nonzero_indices(mask)) if found is None else found
 
 
 # -- choices ---------------------------------------------------------------------------------------

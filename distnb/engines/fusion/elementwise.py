@@ -13,7 +13,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from distnb.engines.fusion.groups import Group, Specs
+from distnb.engines.fusion.compressed import Compressed
+from distnb.engines.fusion.groups import Elementary, Group, Specs
 from distnb.engines.fusion.kernels import (
     BlockWindow,
     GroupRun,
@@ -42,6 +43,7 @@ from distnb.wire.encoding import filled
 from distnb.wire.protocol import (
     FUNCTION,
     Apply,
+    Collective,
     Operand,
     Param,
     Reduce,
@@ -75,6 +77,7 @@ class Task:
         self.operands = [slots[s] for s in self.plan.inputs]
         #: The bases that are stored.
         self.kept = {x.base for x, slot in zip(slots, signature.slots, strict=True) if slot.kept}
+        self.kept |= group.blocks
         #: Those of them that it writes.
         self.written = [b for b in group.written if b in self.kept]
         self.group = group
@@ -82,8 +85,11 @@ class Task:
         self.large = any(is_large(store, specs[b]) for b in group.written)
         self.owed = [(m.peer, m.operand) for m in self.plan.transfer.sends]
         self.expected = [(m.peer, m.operand) for m in self.plan.transfer.receives]
-        #: Where each scalar is among the values of the batch, and what makes it of that.
-        self.scalars = [(x.index, _maker(x, store)) for x in group.scalars]
+        #: Where each scalar is among the values of the batch, and what makes it of that; or what
+        #: reads blocks in its place.
+        self.scalars = [
+            x if isinstance(x, Collective) else (x.index, _maker(x, store)) for x in group.scalars
+        ]
 
 
 def _maker(x: Param, store: BaseTable) -> Any:
@@ -141,11 +147,26 @@ class Elementwise(GroupRun):
         #: step -> why it failed; operands whose data did not come
         self.failed: dict[int, BaseException] = {}
         self._missing: set[Operand] = set()
-        self._scalars = [values[i] if make is None else make(values[i]) for i, make in task.scalars]
+        self._scalars = [self._scalar(x) for x in task.scalars]
         self._targets: list[Any] = []
         #: What takes in what the group's tail reduces, if that is not stored.
         self._tail = None if task.group.tail is None else self._end_with(task.group.tail)
         self.program = task.program if self._tail is None else task.reducing
+
+    def _scalar(self, x: Any) -> Any:
+        """Return the value of a scalar, or what makes elements of blocks."""
+        if isinstance(x, Collective):
+            return self._compressed(x) if self.computes else None
+        i, make = x
+        return self.values[i] if make is None else make(self.values[i])
+
+    def _compressed(self, command: Collective) -> Compressed | None:
+        """Return what a mask leaves; None where there is nothing, or what it needs is lost."""
+        blocks = [self.store.bases[x.base].block for x in command.ins]
+        if any(block is None for block in blocks):
+            return None
+        self.clock.touched += sum(cast(np.ndarray, block).nbytes for block in blocks)
+        return Compressed(*cast(list[np.ndarray], blocks))
 
     def _end_with(self, command: Reduce) -> Combiner | None:
         how = self.plan.blocks
@@ -186,7 +207,7 @@ class Elementwise(GroupRun):
         self.failed[self.step] = error
         self.check(None)
 
-    def _check(self, command: Apply, lost: dict[int, bool]) -> None:
+    def _check(self, command: Elementary, lost: dict[int, bool]) -> None:
         """Raise Lost if a command reads what is lost; ``lost`` tells of what the group writes."""
         for x in command.reads:
             if lost.get(x.base, self._is_lost(x.base)):
@@ -196,7 +217,8 @@ class Elementwise(GroupRun):
         for o in command.outs:
             if lost.get(o.base, self._is_lost(o.base)):
                 base = self.store.bases[o.base]
-                whole = command.where is None and o.view.is_whole(base.shape)
+                masked = isinstance(command, Apply) and command.where is not None
+                whole = not masked and o.view.is_whole(base.shape)
                 if not whole or not self.store.is_there(base):
                     raise Lost(f"array {o.base}")
 
@@ -316,6 +338,9 @@ class Elementwise(GroupRun):
             source = piece.refs[i].source
             block = self.bases[i].block if source == LOCAL else buffers[source]
             windows[i] = saved.get((number, i)) or _window(block, loop, i)
+        for source in self._scalars if self.task.group.blocks else ():
+            if isinstance(source, Compressed):
+                source.origin = loop.offsets[0]
         for i in todo.delayed:
             targets[i] = _window(self._targets[i], loop, i)
         todo.run(Job(loop, windows, targets, self._scalars, self.scratch, self, self._tail))

@@ -12,6 +12,10 @@ A temporary that is never stored may lie anywhere. Where what a group has made s
 ends in a result that lies a little elsewhere, it is computed where that lies (owner computes):
 ``a[1:-1] += a[:-2] + a[2:]`` is one pass, although the sum alone would follow ``a[:-2]``.
 
+Elements where a mask is true (``compress``) are made in a group, too: each rank has those of its
+block, and reads block and mask as they lie, which are of another shape. So ``a[a > 0].sum()`` makes
+no array of what the mask leaves.
+
 Where a reduction follows that is all a group's result is made for, it becomes the group's *tail*:
 each tile goes into it while it is in the cache, and the result is not stored either.
 
@@ -23,7 +27,7 @@ ranks: there temporaries lie as the client said.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -39,6 +43,7 @@ from distnb.plans.temporaries import (
 )
 from distnb.wire.protocol import (
     Apply,
+    Collective,
     Command,
     Create,
     Free,
@@ -48,7 +53,24 @@ from distnb.wire.protocol import (
     bases_of,
 )
 
-__all__ = ["Group", "GroupSignature", "GroupStep", "Slot", "Spec", "schedule"]
+__all__ = [
+    "BLOCKS",
+    "COMPRESS",
+    "Elementary",
+    "Group",
+    "GroupSignature",
+    "GroupStep",
+    "Slot",
+    "Spec",
+    "schedule",
+]
+
+#: The collective that runs in a group: its elements come from blocks, which are no slots.
+COMPRESS = "compress"
+#: What stands for these blocks among the kinds of scalars.
+BLOCKS = "object"
+#: What runs in a group.
+Elementary: TypeAlias = Apply | Collective
 
 #: Longer groups gain nothing: their temporaries no longer fit the cache.
 _MOST_STEPS = 64
@@ -104,12 +126,14 @@ class Group:
 
     def __init__(self) -> None:
         self.positions: list[int] = []
-        self.commands: list[Apply] = []
+        self.commands: list[Elementary] = []
         self.slots: dict[Operand, int] = {}
         #: base -> the one view through which it is written
         self.written: dict[int, View] = {}
         #: base -> the views through which it is read before it is written
         self.read: dict[int, set[View]] = {}
+        #: the bases whose blocks are read as they lie
+        self.blocks: set[int] = set()
         #: the reduction that follows, and its position in the batch
         self.tail: Reduce | None = None
         self.tail_at = -1
@@ -117,14 +141,23 @@ class Group:
         self.overwritten: set[int] = set()
         self._lead: Placed | None = None
 
-    def join(self, position: int, command: Apply, specs: Specs, lives: Mapping[int, Life]) -> bool:
+    @property
+    def used(self) -> set[int]:
+        """The bases that it reads or writes."""
+        return self.written.keys() | self.read.keys() | self.blocks
+
+    def join(
+        self, position: int, command: Elementary, specs: Specs, lives: Mapping[int, Life]
+    ) -> bool:
         """Add a command if it can run in the same pass; ``lives`` are those of temporaries."""
         if self.commands and not (
             self._fits(command)
             and (self._lies_alike(command, specs) or self._follows(position, command, specs, lives))
         ):
             return False
-        for operand in command.reads:
+        if isinstance(command, Collective):
+            self.blocks |= {x.base for x in command.ins}
+        for operand in _aligned(command):
             self.slots.setdefault(operand, len(self.slots))
             if operand.base not in self.written:
                 self.read.setdefault(operand.base, set()).add(operand.view)
@@ -137,14 +170,27 @@ class Group:
         self.commands.append(command)
         return True
 
-    def _fits(self, command: Apply) -> bool:
-        used = (*command.reads, *command.outs)
+    def _fits(self, command: Elementary) -> bool:
+        used = (*_aligned(command), *command.outs)
         new = {x for x in used if x not in self.slots}
         if len(self.commands) >= _MOST_STEPS or len(self.slots) + len(new) > TAGS_PER_COMMAND:
             return False
+        if not self.blocks.isdisjoint(command.writes):
+            return False
+        if isinstance(command, Collective) and not self._is_dense(command):
+            return False
         return all(self.written.get(x.base, x.view) == x.view for x in used)
 
-    def _lies_alike(self, command: Apply, specs: Specs) -> bool:
+    def _is_dense(self, command: Collective) -> bool:
+        """Tell whether blocks are not written, and results lie as a base does: in order."""
+        lead = self._lead
+        return (
+            self.written.keys().isdisjoint(x.base for x in command.ins)
+            and lead is not None
+            and lead.view.is_whole(lead.shape)
+        )
+
+    def _lies_alike(self, command: Elementary, specs: Specs) -> bool:
         assert self._lead is not None
         return all(
             (o in self.slots and o.base in self.written) or alike(self._lead, _placed(o, specs))
@@ -152,7 +198,7 @@ class Group:
         )
 
     def _follows(
-        self, position: int, command: Apply, specs: Specs, lives: Mapping[int, Life]
+        self, position: int, command: Elementary, specs: Specs, lives: Mapping[int, Life]
     ) -> bool:
         """Have what was made so far lie as a command's result does, if that is worth it."""
         lead = _placed(command.outs[0], specs)
@@ -178,9 +224,11 @@ class Group:
         """Tell whether a later group overwrites all that this one writes of a base."""
         if base in self.read or base in later.read or base not in later.written:
             return False
+        if base in self.blocks or base in later.blocks:
+            return False
         if self.tail is not None and self.tail.operand.base == base:
             return False
-        if any(c.where for g in (self, later) for c in g.commands if base in c.writes):
+        if any(_mask(c) for g in (self, later) for c in g.commands if base in c.writes):
             return False
         shape, layout = specs[base].shape, specs[base].layout
         if layout.copies > 1:  # what one rank of a node makes for all
@@ -210,7 +258,11 @@ class Group:
         tail = None if self.tail is None else (self.slots[self.tail.operand], self.tail.axes)
         return GroupSignature(slots, tuple(kinds), steps, tail)
 
-    def _step(self, command: Apply, kinds: list[str]) -> GroupStep:
+    def _step(self, command: Elementary, kinds: list[str]) -> GroupStep:
+        outs = tuple(self.slots[o] for o in command.outs)
+        if isinstance(command, Collective):
+            kinds.append(BLOCKS)
+            return GroupStep(command.op, outs, (-len(kinds),), None, ())
         ins = []
         for x in command.ins:
             if isinstance(x, Operand):
@@ -219,13 +271,27 @@ class Group:
                 kinds.append(x.kind)
                 ins.append(-len(kinds))
         mask = None if command.where is None else self.slots[command.where]
-        outs = tuple(self.slots[o] for o in command.outs)
         return GroupStep(command.op, outs, tuple(ins), mask, command.options)
 
     @property
-    def scalars(self) -> list[Param]:
-        """The scalars, in the order of the signature's."""
-        return [x for c in self.commands for x in c.ins if not isinstance(x, Operand)]
+    def scalars(self) -> list[Param | Collective]:
+        """The scalars, and what reads blocks, in the order of the signature's."""
+        found: list[Param | Collective] = []
+        for c in self.commands:
+            if isinstance(c, Collective):
+                found.append(c)
+            else:
+                found += [x for x in c.ins if not isinstance(x, Operand)]
+        return found
+
+
+def _aligned(command: Elementary) -> Sequence[Operand]:
+    """Return what a command reads in the iteration space of its group."""
+    return command.reads if isinstance(command, Apply) else ()
+
+
+def _mask(command: Elementary) -> Operand | None:
+    return command.where if isinstance(command, Apply) else None
 
 
 def _placed(operand: Operand, specs: Specs) -> Placed:
@@ -263,7 +329,7 @@ def schedule(
         if isinstance(command, Free):
             (items if group is None else later).append(position)
             continue
-        if isinstance(command, Apply) and group is not None and fuse:
+        if _runs_in_group(command) and group is not None and fuse:
             if group.join(position, command, specs, lives):
                 continue
         elif isinstance(command, Create) and command.base not in specs:
@@ -274,7 +340,7 @@ def schedule(
             group.end_with(position, command, specs)
         _end(items, group, later)
         group = None
-        if isinstance(command, Apply):
+        if _runs_in_group(command):
             group = Group()
             group.join(position, command, specs, lives)
         else:
@@ -282,6 +348,11 @@ def schedule(
     _end(items, group, later)
     _overwrite(commands, items, specs)
     return _schedule(commands, items)
+
+
+def _runs_in_group(command: Command) -> TypeGuard[Elementary]:
+    compresses = isinstance(command, Collective) and command.op == COMPRESS
+    return compresses or isinstance(command, Apply)
 
 
 def _overwrite(commands: Sequence[Command], items: list[int | Group], specs: Specs) -> None:
@@ -298,7 +369,7 @@ def _overwrite(commands: Sequence[Command], items: list[int | Group], specs: Spe
             later = following.get(base)
             if later is not None and item.is_overwritten(base, later, specs):
                 item.overwritten.add(base)
-        following |= dict.fromkeys(item.written.keys() | item.read.keys(), item)
+        following |= dict.fromkeys(item.used, item)
 
 
 def _end(items: list[int | Group], group: Group | None, later: list[int]) -> None:
@@ -321,8 +392,9 @@ def _schedule(commands: Sequence[Command], items: list[int | Group]) -> Schedule
                 tail = tails[item].tail if item in tails else None
                 found -= bases_of(commands[item]) - {b.base for b in (tail.reads if tail else ())}
             continue
-        for handle in item.written.keys() | item.read.keys():
-            if once.setdefault(handle, number) != number or handle in item.read:
+        for handle in item.used:
+            before = handle in item.read or handle in item.blocks
+            if once.setdefault(handle, number) != number or before:
                 found.discard(handle)
     reduced = set()
     for group in tails.values():

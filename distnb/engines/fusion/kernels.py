@@ -23,7 +23,8 @@ from distnb.engines.fusion.compiled_loops import (
     Segment,
     segments,
 )
-from distnb.engines.fusion.groups import GroupSignature, GroupStep
+from distnb.engines.fusion.compressed import Compressed
+from distnb.engines.fusion.groups import COMPRESS, GroupSignature, GroupStep
 from distnb.engines.fusion.loops import Loop, hazards, sources
 from distnb.engines.fusion.reduction_blocks import Combiner, Scratch, Tile
 from distnb.geometry.layout import Ints, strides_of
@@ -158,6 +159,14 @@ class Tail(NamedTuple):
         self.combiner.add(tile, registers[self.register])
 
 
+class Pull(Call):
+    """A step that takes the elements of a tile from blocks, by their positions in the result."""
+
+    def __call__(self, registers: list[Any], tile: Tile) -> None:
+        """Take them; results lie in the order of their base, so a tile is a stretch."""
+        registers[self.ins[0]].fill(tile[0].start if tile else 0, registers[self.outs[0]])
+
+
 class Program:
     """The steps of a signature on registers: windows of memory, scalars, buffers.
 
@@ -200,7 +209,7 @@ class Program:
     def _call(self, k: int) -> Call:
         """Give each value of a step a register, and free those that nobody needs any more."""
         step = self._steps[k]
-        row = table.ELEMENTWISE[step.op]
+        row = _PULL if step.op == COMPRESS else table.ELEMENTWISE[step.op]
         ins = tuple(self._now[s] if s >= 0 else self.first_scalar - 1 - s for s in step.ins)
         mask = None if step.mask is None else self._now[step.mask]
         ends = [s for s in {*sources(step), *step.outs} if self._ends(s, k)]
@@ -212,7 +221,8 @@ class Program:
         kinds = tuple(self._kind(s) for s in step.ins)
         dtypes = tuple(self.signature.slots[s].dtype for s in step.outs)
         run = _SAFE.get(step.op, row.run)
-        return Call(k, run, ins, outs, dict(step.options), mask, step.op, kinds, dtypes)
+        make = Pull if row is _PULL else Call
+        return make(k, run, ins, outs, dict(step.options), mask, step.op, kinds, dtypes)
 
     def _kind(self, source: int) -> Any:
         """Return the dtype of an input, or the class of what is no array and no NumPy scalar."""
@@ -423,6 +433,8 @@ def _negative(x: Any, out: tuple[np.ndarray], where: Any = True, **options: Any)
         np.copyto(target, np.negative(x, **options), where=where, casting=casting)
 
 
+#: What takes elements from blocks is in no table: it is not applied to operands.
+_PULL = table.Elementwise(COMPRESS, 1, 1, Compressed.fill)
 #: op -> what is called in place of NumPy's ufunc.
 _SAFE: dict[str, Any] = {"negative": _negative}
 

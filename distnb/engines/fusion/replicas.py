@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from distnb.engines.fusion.groups import Group, Specs
+from distnb.engines.fusion.groups import Elementary, Group, Specs
 from distnb.engines.runtime.comm import Comm
 from distnb.engines.runtime.exchange import TAGS_PER_COMMAND, Exchange
 from distnb.engines.runtime.store import BaseTable, LocalBase
@@ -183,10 +183,10 @@ def is_large(store: BaseTable, base: Any) -> bool:
     return node is not None and store.elements(base) * base.dtype.itemsize >= node.least
 
 
-def _unmasked(commands: Sequence[Apply], handle: int) -> bool:
+def _unmasked(commands: Sequence[Elementary], handle: int) -> bool:
     """Tell whether the first command that writes a base does so without a mask."""
     first = next(c for c in commands if any(o.base == handle for o in c.outs))
-    return first.where is None
+    return not isinstance(first, Apply) or first.where is None
 
 
 @lru_cache(maxsize=1024)

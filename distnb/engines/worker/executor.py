@@ -10,6 +10,7 @@ import numpy as np
 from distnb.engines.collectives import (
     fourier,
     gather_scatter,
+    masks,
     pencils,
     reductions,
     scans,
@@ -56,9 +57,11 @@ __all__ = ["Executor"]
 COLLECTIVES: dict[str, Callable[[Collective, BaseTable], Any]] = {
     "along": gather_scatter.Along,
     "check": gather_scatter.Check,
+    "compress.rows": masks.CompressRows,
+    "expand": masks.Expand,
     "fft": fourier.Transform,
     "gather": gather_scatter.Gather,
-    "nonzero": gather_scatter.Nonzero,
+    "nonzero": masks.Nonzero,
     "panel": panels.PanelStep,
     "pencils": pencils.Pencils,
     "sample": single_engine.Sample,
