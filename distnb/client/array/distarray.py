@@ -30,7 +30,7 @@ from distnb.client.record.indexing import index_view, one_axis, some_axes
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
 from distnb.client.record.operations import arithmetic, assign, elementwise, understood
 from distnb.client.record.placement import Placement, layout_for, stay
-from distnb.client.record.reach import look, product, quick, store
+from distnb.client.record.reach import like, look, product, quick, store
 from distnb.client.record.reducing import reduce, reduce_options
 from distnb.client.select.ordering import argpartition, argsort, partition
 from distnb.client.select.placing import at, put
@@ -282,7 +282,8 @@ class DistArray(Array):
 
     def copy(self, order: str = "C") -> DistArray:
         """Return a new array with the same elements, which stay where they are."""
-        return copied(self, self.dtype, stay(self, self.dtype))
+        found = like(self, np.copy)
+        return copied(self, self.dtype, stay(self, self.dtype)) if found is None else found
 
     def astype(self, dtype: DTypeLike, casting: str = "unsafe", copy: bool = True) -> DistArray:
         """Return a copy with another dtype (or itself, with ``copy=False`` and the same dtype)."""
@@ -294,7 +295,8 @@ class DistArray(Array):
             )
         if not copy and to == self.dtype:
             return self
-        return copied(self, to, stay(self, to))
+        found = like(self, np.ndarray.astype, to)
+        return copied(self, to, stay(self, to)) if found is None else found
 
     def redistribute(self, dist: Dist = None, grid: Grid = None) -> DistArray:
         """Return a new array with the same elements in another layout.

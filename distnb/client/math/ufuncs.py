@@ -222,7 +222,8 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
         return nonzero(condition)
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
-    return elementwise("where", *_first_array(condition, x, y))
+    found = quick(np.where, (condition, x, y))
+    return elementwise("where", *_first_array(condition, x, y)) if found is None else found
 
 
 @stands_for(np.clip)

@@ -35,6 +35,10 @@ __all__ = [
     "room_for",
 ]
 
+#: Bytes up to which an array that the user makes is filled by the notebook, if it lies in reach.
+_FILLED = 1 << 20
+_FILLS = frozenset(("empty", "fill", "index", "random"))
+
 #: Kinds of dtype that arrays can have: bool, integers, floats, complex.
 _KINDS = "biufc"
 
@@ -314,6 +318,9 @@ def create(
             session.check_open()
         return hosted(session, _filled(shape, dtype, how))
     memory = room_for(session, shape, dtype, layout) if stays else None
+    if memory is not None and memory.nbytes <= _FILLED and how[0] in _FILLS:
+        fill(memory, shape, how)
+        return Array.made(Base.reached(session, memory, layout, memory), View.whole(shape))
     base = Base(session, shape, dtype, layout)
     base.memory = memory
     record_creation(base, base.laid(*how))
@@ -370,14 +377,19 @@ def _host_part(data: np.ndarray, placed: Placed, rank: int) -> np.ndarray:
 def _filled(shape: Ints, dtype: np.dtype, how: tuple[Any, ...]) -> np.ndarray:
     """Return what engines would make, all of it."""
     made = np.empty(shape, dtype)
+    fill(made, shape, how)
+    return made
+
+
+def fill(made: np.ndarray, shape: Ints, how: tuple[Any, ...]) -> None:
+    """Fill an array as engines would."""
     kind, *args = how
     owned = tuple(interval(0, n) for n in shape)
     if made.size == 0:
-        return made
+        return
     if kind == "fill":
         filling.fill_value(made, args[0])
     elif kind == "index":
         filling.fill_index(made, owned, *args)
     elif kind == "random":
         filling.fill_random(made, owned, shape, *args)
-    return made

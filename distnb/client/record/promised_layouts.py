@@ -65,18 +65,17 @@ def promised(session: Session, away: Sequence[Array], near: np.ndarray) -> Layou
     size, shape = session.size, near.shape
     if not away:
         return in_notebook(near.ndim) if fits(near.nbytes) else default_layout(shape, size)
-    whole = True
-    first: Any = away[0].dbase.promise or away[0].dbase.layout
-    for x in away:
-        base = x.dbase
-        if (
-            x._near is not base.near
-            or base.shape != shape
-            or first is not (base.promise or base.layout)
-        ):
-            whole = False
-    if whole:
-        return first if type(first) is Promise else _followed(first, shape, size)
+    first = away[0]
+    for x in away:  # the first of the largest leads, but for layouts that differ
+        base, led = x.dbase, first.dbase
+        alike = (base.promise or base.layout) is (led.promise or led.layout)
+        if not alike and x.size >= first.size:
+            break
+    else:
+        base = first.dbase
+        if first._near is base.near and base.shape == shape:
+            promise: Any = base.promise or base.layout
+            return promise if type(promise) is Promise else _followed(promise, shape, size)
     known = [(x.dbase.promise or x.dbase.layout, x.dbase.shape, x.dview) for x in away]
     depth = max([k[0].depth for k in known if type(k[0]) is Promise], default=-1) + 1
     made = Promise(depth, _found, known, shape, size)

@@ -37,6 +37,7 @@ __all__ = [
     "done",
     "element",
     "is_mine",
+    "like",
     "look",
     "made_of",
     "product",
@@ -138,8 +139,8 @@ def _fetched(base: Base) -> bool:
     return True
 
 
-def quick(ufunc: np.ufunc, inputs: Sequence[Any], out: Array | None = None) -> Any:
-    """Do an operation on scalars, and small arrays in reach; return None if it is another one.
+def quick(run: Any, inputs: Sequence[Any], out: Array | None = None) -> Any:
+    """Do an elementwise operation on scalars, and small arrays in reach; return None if it is another one.
 
     NumPy finds out dtype and shape. The layout is found when somebody asks.
     """
@@ -166,17 +167,17 @@ def quick(ufunc: np.ufunc, inputs: Sequence[Any], out: Array | None = None) -> A
             args.append(x)
         else:
             return None
-    if session is None or nbytes > _QUICK or session.closed or ufunc.nout > 1:
+    if session is None or nbytes > _QUICK or session.closed or getattr(run, "nout", 1) > 1:
         return None
     if (away and config.place == "engines") or not (alike or _is_small(args)):
         return None
     if out is None:
-        near = done(ufunc, args)
+        near = done(run, args)
         return None if near is None else made_of(session, near, promised(session, away, near))
     if not out.writeable:
         return None
     out.dbase.copy = None
-    return None if done(ufunc, args) is None else out
+    return None if done(run, args) is None else out
 
 
 def done(run: Any, args: Sequence[Any]) -> Any:
@@ -200,17 +201,14 @@ def is_mine(nbytes: int) -> bool:
 
 def product(x: Array, y: Array) -> Any:
     """Multiply small matrices and vectors in reach; return None if they are something else."""
-    one, two = x.dbase, y.dbase
-    if one.near is None or two.near is None or one.session is not two.session:
+    session = x.dbase.session
+    if not (0 < x.ndim < 3 and 0 < y.ndim < 3) or session is not y.dbase.session:
         return None
-    if one.session.closed or config.place == "engines":
+    nbytes = x.nbytes + y.nbytes
+    if nbytes > _QUICK or session.closed or not admitted(session, (x, y), nbytes):
         return None
-    a: Any = x.near
-    b: Any = y.near
-    if not (0 < a.ndim < 3 and 0 < b.ndim < 3) or a.nbytes + b.nbytes > _QUICK:
-        return None
-    found = done(np.matmul, (a, b))
-    return None if found is None else made_of(one.session, found, promised(one.session, (), found))
+    found = done(np.matmul, (x.near, y.near))
+    return None if found is None else made_of(session, found, promised(session, (), found))
 
 
 def look(x: Array, key: Any) -> Any:
@@ -222,6 +220,16 @@ def look(x: Array, key: Any) -> Any:
         return near[key]
     except IndexError:
         return None  # the long way says what is wrong
+
+
+def like(x: Array, run: Any, *args: Any) -> Any:
+    """Return ``run(x, *args)`` of a small array in reach, which lies as ``x``; None if it is not."""
+    session, near = x.dbase.session, x.dbase.near
+    if near is None or x.nbytes > _QUICK or session.closed:
+        return None
+    found = done(run, (x.near, *args))
+    away = [x] if x.dbase.host is None else []
+    return None if found is None else made_of(session, found, promised(session, away, found))
 
 
 def store(x: Array, key: Any, value: Any) -> bool:

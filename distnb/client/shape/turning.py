@@ -14,6 +14,7 @@ from distnb.client.record.creation import asarray, empty_like
 from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign
+from distnb.client.record.reach import like
 from distnb.client.shape.reshaping import ravel, reshape
 from distnb.client.shape.viewing import flip
 
@@ -36,6 +37,9 @@ def roll(a: ArrayLike, shift: ArrayLike, axis: Any = None) -> Array:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
     for by, d in pairs:
         shifts[one_axis(d, x.ndim)] += int(by)
+    here = like(x, np.roll, tuple(shifts), tuple(range(x.ndim)))
+    if here is not None:
+        return here
     found = empty_like(x)
     if not x.size:
         return found
