@@ -29,9 +29,9 @@ from distnb import linalg as linalg
 from distnb import random as random
 from distnb.client.array.array_api import finfo as finfo
 from distnb.client.array.distarray import DistArray as DistArray
+from distnb.client.handle.arguments import Axes, Dist, Grid, Nested, NoValue, Number, Shape
 from distnb.client.linalg.contractions import SummedAxes
 from distnb.client.math.mapping import vectorize as vectorize
-from distnb.client.record.arguments import Axes, Dist, Grid, Nested, NoValue, Number, Shape
 from distnb.client.record.eager import Out
 from distnb.client.record.placement import Placement as Placement
 from distnb.client.reports.profiling import Profile

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.array.distarray import DistArray
-from distnb.client.record.arguments import Axes, Dist
+from distnb.client.handle.arguments import Axes, Dist
 from distnb.client.session.session import Session
 
 def fft(

@@ -9,8 +9,8 @@ from numpy.linalg import LinAlgError as LinAlgError
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.array.distarray import DistArray
+from distnb.client.handle.arguments import Axes, NoValue
 from distnb.client.linalg import contractions
-from distnb.client.record.arguments import Axes, NoValue
 
 def cholesky(a: ArrayLike, /, *, upper: bool = False) -> DistArray:
     """Return the Cholesky factor of a positive definite matrix, as ``numpy.linalg.cholesky``."""

@@ -7,7 +7,7 @@ from typing import SupportsIndex
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.array.distarray import DistArray
-from distnb.client.record.arguments import Dist, Grid
+from distnb.client.handle.arguments import Dist, Grid
 from distnb.client.session.session import Session
 from distnb.client.stats.drawing import Size
 

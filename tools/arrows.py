@@ -28,7 +28,7 @@ ORDER: dict[str, str] = {
     "distnb.geometry": "slices axes layout boxes views overlaps",
     "distnb.ops": "scalars philox samplers filling matrix_functions table",
     "distnb.measure": "replay comparison metrics advice events records snapshot",
-    "distnb.wire": "protocol encoding channel replies stream",
+    "distnb.wire": "protocol messages encoding channel replies stream",
     "distnb.plans": "transfer traffic gather_scatter temporaries forecast",
     "distnb.engines": "runtime fusion collectives linalg worker server",
     "distnb.engines.runtime": """
@@ -46,7 +46,7 @@ ORDER: dict[str, str] = {
     "distnb.engines.worker": "plan_cache local survey executor worker",
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
     "distnb.client": """
-        transport batching session record shape select math linalg stats signal array reports
+        transport batching session handle record shape select math linalg stats signal array reports
     """,
     "distnb.client.transport": """
         contract inprocess spmd client_hooks ipyparallel_transport monitor socket_client
@@ -58,10 +58,11 @@ ORDER: dict[str, str] = {
     "distnb.client.session": """
         journal windows observing progress shared_memory session bases current
     """,
+    "distnb.client.handle": """
+        arguments array indexing host_arrays conversion promised_layouts reach small_steps
+    """,
     "distnb.client.record": """
-        arguments array indexing host_arrays conversion operation_cache promised_layouts
-        reach operations eager placement
-        reducing
+        operation_cache operations eager placement reducing
         namespace gather_scatter advanced_indexing creation
     """,
     "distnb.client.array": """

@@ -210,7 +210,7 @@ class Stub:
         if origin is not None and origin.startswith("import "):
             self.modules.add(origin.removeprefix("import "))
             return name
-        if (origin, name) == ("distnb.client.record.array", "Array"):
+        if (origin, name) == ("distnb.client.handle.array", "Array"):
             # There is one class of arrays, which functions do not know by name.
             origin, name = "distnb.client.array.distarray", "DistArray"
         self.imported[name] = origin or module

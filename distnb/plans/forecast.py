@@ -23,16 +23,7 @@ from distnb.plans.temporaries import (
     new_layout,
 )
 from distnb.plans.traffic import Traffic, reduction, traffic
-from distnb.wire.protocol import (
-    Apply,
-    Collective,
-    Command,
-    Create,
-    Free,
-    Local,
-    Operand,
-    Reduce,
-)
+from distnb.wire.protocol import Apply, Collective, Command, Create, Free, Local, Operand, Reduce
 
 __all__ = ["Forecast", "Spec", "forecast"]
 

@@ -16,17 +16,15 @@ from distnb.geometry import axes
 from distnb.geometry.layout import Grid, Layout
 from distnb.geometry.views import View
 from distnb.ops.scalars import NUMBERS, PYTHON_SCALARS
+from distnb.wire.messages import FUNCTION, Batch, Failure, Packed, Param
 from distnb.wire.protocol import (
-    FUNCTION,
     Apply,
-    Batch,
     Bind,
     Clocks,
     Collective,
     Command,
     Create,
     Describe,
-    Failure,
     Fetch,
     Free,
     Function,
@@ -35,8 +33,6 @@ from distnb.wire.protocol import (
     Local,
     Looked,
     Operand,
-    Packed,
-    Param,
     Reduce,
     Share,
     Survey,

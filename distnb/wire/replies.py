@@ -15,7 +15,7 @@ import numpy as np
 
 from distnb.measure.records import Times
 from distnb.wire.channel import SMALL, raw
-from distnb.wire.protocol import Reply
+from distnb.wire.messages import Reply
 
 __all__ = ["decode", "encode"]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client.record import reach
+from distnb.client.handle import reach
 from distnb.client.session import shared_memory
 from tests.contract.support import numbered, same, setting
 

@@ -14,13 +14,8 @@ from distnb.engines.worker.plan_cache import PlanCache
 from distnb.geometry.axes import Block
 from distnb.geometry.views import View
 from distnb.wire.encoding import encode, unpack
-from distnb.wire.protocol import (
-    Apply,
-    Batch,
-    Create,
-    Free,
-    Operand,
-)
+from distnb.wire.messages import Batch
+from distnb.wire.protocol import Apply, Create, Free, Operand
 
 LAYOUT = testing.Layout(testing.Grid.of((1,)), (Block(),), (0,))
 

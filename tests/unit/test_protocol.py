@@ -16,15 +16,14 @@ from distnb.geometry.views import View
 from distnb.ops import table
 from distnb.wire import encoding, protocol
 from distnb.wire.encoding import decode, encode, unpack
+from distnb.wire.messages import Batch, Failure
 from distnb.wire.protocol import (
     Apply,
-    Batch,
     Bind,
     Clocks,
     Collective,
     Create,
     Describe,
-    Failure,
     Fetch,
     Free,
     Function,

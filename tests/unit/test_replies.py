@@ -5,7 +5,7 @@ import pytest
 
 from distnb.measure.records import Times
 from distnb.wire.channel import SMALL
-from distnb.wire.protocol import Failure, Reply
+from distnb.wire.messages import Failure, Reply
 from distnb.wire.replies import decode, encode
 
 TIMES = Times(12, ((-1,), (0, 1)), b"marks", b"", b"sent")

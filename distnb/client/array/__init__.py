@@ -1,5 +1,5 @@
 """``DistArray``, the public class, and what only it needs: reading, printing, moving in place.
 
-Functions belong in the rooms before it, which work on :class:`distnb.client.record.array.Array` and
+Functions belong in the rooms before it, which work on :class:`distnb.client.handle.array.Array` and
 may not import it; ``client.reports``, ``magics`` and ``widgets`` may.
 """

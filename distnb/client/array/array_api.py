@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.array.distarray import DistArray
-from distnb.client.record.array import Array
+from distnb.client.handle.array import Array
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import check_device, stands_for
 

@@ -16,6 +16,11 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.array.migration import move
 from distnb.client.array.printing import array_str
 from distnb.client.array.reading import element, read
+from distnb.client.handle.arguments import Axes, Dist, Grid, Number, Shape, Subscript
+from distnb.client.handle.array import Array, numeric
+from distnb.client.handle.conversion import copied
+from distnb.client.handle.indexing import index_view, one_axis, some_axes
+from distnb.client.handle.small_steps import like, look, product, quick, store
 from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.products import dot
 from distnb.client.math.mapping import foreign
@@ -23,14 +28,9 @@ from distnb.client.math.reductions import any_, mean, std, var
 from distnb.client.math.scans import accumulate, cumprod, cumsum, outer, reduceat
 from distnb.client.math.ufuncs import clip, round_
 from distnb.client.record.advanced_indexing import get_advanced, is_advanced, put_advanced
-from distnb.client.record.arguments import Axes, Dist, Grid, Number, Shape, Subscript
-from distnb.client.record.array import Array, numeric
-from distnb.client.record.conversion import copied
-from distnb.client.record.indexing import index_view, one_axis, some_axes
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
 from distnb.client.record.operations import arithmetic, assign, elementwise, understood
 from distnb.client.record.placement import Placement, layout_for, stay
-from distnb.client.record.reach import like, look, product, quick, store
 from distnb.client.record.reducing import reduce, reduce_options
 from distnb.client.select.ordering import argpartition, argsort, partition
 from distnb.client.select.placing import at, put

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from distnb.client.record.arguments import Dist, Grid
-from distnb.client.record.array import Array
-from distnb.client.record.conversion import copied, move_out
+from distnb.client.handle.arguments import Dist, Grid
+from distnb.client.handle.array import Array
+from distnb.client.handle.conversion import copied, move_out
 from distnb.client.record.placement import layout_for
 from distnb.client.session.bases import Base
 from distnb.common.errors import LayoutError, explain

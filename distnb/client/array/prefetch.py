@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from distnb.client.record.array import Array
+from distnb.client.handle.array import Array
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import Placed, View

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.client.array.prefetch import Prefetch
-from distnb.client.record import reach
-from distnb.client.record.array import Array
+from distnb.client.handle import reach
+from distnb.client.handle.array import Array
 from distnb.client.record.placement import stay
 from distnb.client.session.bases import Base
 from distnb.geometry.views import View

@@ -13,7 +13,8 @@ from distnb.common.errors import EngineError
 from distnb.common.interrupts import interruptible
 from distnb.geometry.layout import Ints
 from distnb.wire.encoding import encode
-from distnb.wire.protocol import Batch, Command, Free, Reply
+from distnb.wire.messages import Batch, Reply
+from distnb.wire.protocol import Command, Free
 
 __all__ = ["Connection", "Outcome", "Sent"]
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from distnb.common.errors import EngineError, LostArrayError, explain
 from distnb.geometry.layout import Ints
-from distnb.wire.protocol import Command, Failure, title
+from distnb.wire.messages import Failure
+from distnb.wire.protocol import Command, title
 
 __all__ = ["exception_of", "lost_error"]
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.handle.array import Array, create
+from distnb.client.handle.indexing import one_axis
 from distnb.client.linalg import contractions, factorizations, products
 from distnb.client.linalg.matrix_commands import operands
-from distnb.client.record.array import Array, create
 from distnb.client.record.eager import delivered
-from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
 from distnb.client.shape.reshaping import reshape
 from distnb.client.shape.viewing import moveaxis

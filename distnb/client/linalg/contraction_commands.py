@@ -11,10 +11,10 @@ from math import prod
 
 import numpy as np
 
+from distnb.client.handle.array import Array
+from distnb.client.handle.conversion import array_of, as_dist, in_layout
+from distnb.client.handle.host_arrays import all_here, fits, watched
 from distnb.client.linalg.matrix_commands import local
-from distnb.client.record.array import Array
-from distnb.client.record.conversion import array_of, as_dist, in_layout
-from distnb.client.record.host_arrays import all_here, fits, watched
 from distnb.client.record.operations import elementwise
 from distnb.client.record.reducing import reduce
 from distnb.geometry.axes import Block, Whole

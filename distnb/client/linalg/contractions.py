@@ -15,15 +15,15 @@ from typing import SupportsIndex, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.handle.array import Array
+from distnb.client.handle.conversion import array_of, as_dist, in_layout
+from distnb.client.handle.host_arrays import all_here, fits, watched
+from distnb.client.handle.indexing import one_axis
 from distnb.client.linalg.contraction_commands import contract
 from distnb.client.linalg.matrix_commands import local, operands
 from distnb.client.math.reductions import sum_
-from distnb.client.record.array import Array
-from distnb.client.record.conversion import array_of, as_dist, in_layout
 from distnb.client.record.creation import arange
 from distnb.client.record.eager import delivered
-from distnb.client.record.host_arrays import all_here, fits, watched
-from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
 from distnb.client.shape.reshaping import reshape

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.handle.arguments import Dist, Grid
+from distnb.client.handle.array import Array, create, numeric
+from distnb.client.handle.conversion import array_of, broadcast
+from distnb.client.handle.host_arrays import home
 from distnb.client.linalg.contractions import diagonal
 from distnb.client.math.scans import accumulate
-from distnb.client.record.arguments import Dist, Grid
-from distnb.client.record.array import Array, create, numeric
-from distnb.client.record.conversion import array_of, broadcast
 from distnb.client.record.creation import (
     arange,
     asarray,
@@ -21,7 +22,6 @@ from distnb.client.record.creation import (
     ones,
     ones_like,
 )
-from distnb.client.record.host_arrays import home
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise
 from distnb.client.select.taking import nonzero

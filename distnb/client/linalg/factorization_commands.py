@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from distnb.client.handle.array import Array, create, is_whole
+from distnb.client.handle.conversion import array_of, as_dist, broadcast, copied, in_layout
+from distnb.client.handle.host_arrays import all_here, watched
 from distnb.client.linalg.matrix_commands import collective, local, rows
 from distnb.client.linalg.scalapack_commands import ROUTINES
-from distnb.client.record.array import Array, create, is_whole
-from distnb.client.record.conversion import array_of, as_dist, broadcast, copied, in_layout
-from distnb.client.record.host_arrays import all_here, watched
 from distnb.common.config import config
 from distnb.geometry.axes import Whole
 from distnb.geometry.layout import (

@@ -12,6 +12,8 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
+from distnb.client.handle.arguments import NoValue
+from distnb.client.handle.array import Array
 from distnb.client.linalg import panel_commands, qdwh
 from distnb.client.linalg.factorization_commands import (
     ON_NODE,
@@ -22,8 +24,6 @@ from distnb.client.linalg.factorization_commands import (
 from distnb.client.linalg.matrix_commands import operands
 from distnb.client.linalg.products import matmul as _matmul
 from distnb.client.math.ufuncs import where
-from distnb.client.record.arguments import NoValue
-from distnb.client.record.array import Array
 from distnb.client.record.creation import eye, zeros_like
 from distnb.client.record.namespace import stands_for
 from distnb.client.shape.viewing import broadcast_to

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from distnb.client.handle.array import Array, create
+from distnb.client.handle.conversion import in_layout
 from distnb.client.linalg.contraction_commands import add_up
 from distnb.client.linalg.matrix_commands import collective
-from distnb.client.record.array import Array, create
-from distnb.client.record.conversion import in_layout
 from distnb.geometry.axes import Block, Whole
 from distnb.geometry.layout import Grid, Layout
 from distnb.geometry.views import follow

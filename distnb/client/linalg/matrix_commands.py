@@ -7,8 +7,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from distnb.client.record.array import Array, create
-from distnb.client.record.conversion import check_session, in_layout
+from distnb.client.handle.array import Array, create
+from distnb.client.handle.conversion import check_session, in_layout
 from distnb.client.record.creation import asarray
 from distnb.geometry.axes import Block, Whole
 from distnb.geometry.layout import Grid, Layout

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from distnb.client.handle.arguments import Axes
+from distnb.client.handle.array import Array
+from distnb.client.handle.conversion import array_of
+from distnb.client.handle.host_arrays import watched
+from distnb.client.handle.indexing import some_axes
 from distnb.client.linalg.factorizations import inv, svdvals
 from distnb.client.linalg.matrix_commands import operands
 from distnb.client.math.ufuncs import where
-from distnb.client.record.arguments import Axes
-from distnb.client.record.array import Array
-from distnb.client.record.conversion import array_of
-from distnb.client.record.host_arrays import watched
-from distnb.client.record.indexing import some_axes
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
 from distnb.common.errors import explain

@@ -11,12 +11,12 @@ from itertools import pairwise
 
 import numpy as np
 
+from distnb.client.handle.array import Array, create
+from distnb.client.handle.conversion import copied, in_layout
 from distnb.client.linalg.contractions import diagonal
 from distnb.client.linalg.matrix_commands import collective, rows
 from distnb.client.math.reductions import prod
 from distnb.client.math.ufuncs import where
-from distnb.client.record.array import Array, create
-from distnb.client.record.conversion import copied, in_layout
 from distnb.client.record.creation import arange, eye
 from distnb.client.record.operations import elementwise
 from distnb.geometry.axes import BlockCyclic, Whole

@@ -15,6 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from distnb.client.handle.array import Array, create
+from distnb.client.handle.conversion import array_of, as_dist, in_layout
+from distnb.client.handle.host_arrays import all_here, fits, watched
+from distnb.client.handle.small_steps import product
 from distnb.client.linalg import grid_products
 from distnb.client.linalg.contraction_commands import (
     add_up,
@@ -25,13 +29,9 @@ from distnb.client.linalg.contraction_commands import (
 )
 from distnb.client.linalg.grid_products import Way, multiply_parts
 from distnb.client.linalg.matrix_commands import operands
-from distnb.client.record.array import Array, create
-from distnb.client.record.conversion import array_of, as_dist, in_layout
 from distnb.client.record.eager import Out, delivered
-from distnb.client.record.host_arrays import all_here, fits, watched
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
-from distnb.client.record.reach import product
 from distnb.client.record.reducing import reduce
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout, replicated

@@ -14,12 +14,12 @@ from math import sqrt
 
 import numpy as np
 
+from distnb.client.handle.array import Array, create
 from distnb.client.linalg import panel_commands
 from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.factorization_commands import SPECTRAL, factored, too_large
 from distnb.client.linalg.products import matmul
 from distnb.client.math.ufuncs import where
-from distnb.client.record.array import Array, create
 from distnb.client.record.creation import eye, indices
 from distnb.client.record.placement import layout_of_new
 from distnb.client.select.sorting import sort

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from distnb.client.handle.array import Array, create
+from distnb.client.handle.conversion import copied
 from distnb.client.linalg.contractions import diagonal
 from distnb.client.linalg.matrix_commands import collective
 from distnb.client.linalg.panel_commands import determinant, logarithm
-from distnb.client.record.array import Array, create
-from distnb.client.record.conversion import copied
 from distnb.client.record.creation import arange
 from distnb.common.config import config
 from distnb.geometry.axes import BlockCyclic

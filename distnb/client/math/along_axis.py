@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.record.array import Array
+from distnb.client.handle.array import Array
+from distnb.client.handle.indexing import one_axis
 from distnb.client.record.creation import asarray, empty, zeros_like
 from distnb.client.record.eager import session_of
-from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.lib import _function_base_impl as _numpys
 from numpy.typing import ArrayLike
 
+from distnb.client.handle.array import Array
 from distnb.client.math.differences import diff
 from distnb.client.math.scans import cumsum
-from distnb.client.record.array import Array
 from distnb.client.record.creation import array, asarray, zeros_like
 from distnb.client.record.eager import session_of
 from distnb.client.record.namespace import stands_for

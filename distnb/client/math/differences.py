@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.record.arguments import Axes, NoValue
-from distnb.client.record.array import Array
+from distnb.client.handle.arguments import Axes, NoValue
+from distnb.client.handle.array import Array
+from distnb.client.handle.indexing import one_axis, some_axes
 from distnb.client.record.creation import asarray, empty_like
-from distnb.client.record.indexing import one_axis, some_axes
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise
 from distnb.client.record.reducing import reduce

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.handle import host_arrays
+from distnb.client.handle.array import Array, numeric
+from distnb.client.handle.host_arrays import all_here, fits
 from distnb.client.math.pickling import pickled
-from distnb.client.record import host_arrays
-from distnb.client.record.array import Array, numeric
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import at_once
-from distnb.client.record.host_arrays import all_here, fits
 from distnb.client.record.operations import broadcast_shape, on_engines, understood
 from distnb.common import calling
 from distnb.common.errors import explain

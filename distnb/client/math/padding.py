@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from distnb.client.handle.arguments import Axes
+from distnb.client.handle.array import Array, create
+from distnb.client.handle.conversion import array_of
+from distnb.client.handle.indexing import some_axes
 from distnb.client.math.reductions import mean
-from distnb.client.record.arguments import Axes
-from distnb.client.record.array import Array, create
-from distnb.client.record.conversion import array_of
 from distnb.client.record.creation import arange, asarray
-from distnb.client.record.indexing import some_axes
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise
 from distnb.client.record.placement import stay

@@ -8,7 +8,7 @@ from typing import Any
 
 import cloudpickle
 
-from distnb.client.record.array import Array
+from distnb.client.handle.array import Array
 from distnb.common.errors import explain
 
 __all__ = ["pickled"]

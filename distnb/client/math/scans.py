@@ -8,12 +8,12 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.record.array import Array, create, numeric
-from distnb.client.record.conversion import array_of, copied
+from distnb.client.handle.array import Array, create, numeric
+from distnb.client.handle.conversion import array_of, copied
+from distnb.client.handle.host_arrays import watched
+from distnb.client.handle.indexing import one_axis
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import Out, delivered
-from distnb.client.record.host_arrays import watched
-from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise, outputs
 from distnb.client.shape.joining import concatenate

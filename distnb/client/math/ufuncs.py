@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.record.array import Array
+from distnb.client.handle.array import Array
+from distnb.client.handle.small_steps import quick
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise, understood
-from distnb.client.record.reach import quick
 from distnb.client.select.taking import nonzero
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
@@ -37,7 +37,7 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
 
     def function(*inputs: Any, **options: Any) -> Any:
         if not options and ufunc:
-            found = quick(row.run, inputs)  # type: ignore[arg-type]
+            found = quick(row.run, inputs)
             if found is not None:
                 return found
         if len(inputs) > row.nin:  # as in NumPy, outputs may be given by position

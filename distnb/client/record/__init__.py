@@ -1,4 +1,4 @@
-"""What all functions are made of: the handle of an array, and how operations on it are recorded.
+"""What all functions are made of: how operations on arrays are checked and recorded.
 
 Public functions belong in the rooms after this one (but creation), which may all import it.
 """

@@ -15,9 +15,11 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.record.arguments import Subscript
-from distnb.client.record.array import Array, Elements
-from distnb.client.record.conversion import array_of, broadcast, check_session, move_out
+from distnb.client.handle.arguments import Subscript
+from distnb.client.handle.array import Array, Elements
+from distnb.client.handle.conversion import array_of, broadcast, check_session, move_out
+from distnb.client.handle.host_arrays import all_here, watched
+from distnb.client.handle.indexing import BASIC, index_view
 from distnb.client.record.gather_scatter import (
     Flat,
     Position,
@@ -29,8 +31,6 @@ from distnb.client.record.gather_scatter import (
     nonzero_indices,
     scatter,
 )
-from distnb.client.record.host_arrays import all_here, watched
-from distnb.client.record.indexing import BASIC, index_view
 from distnb.client.record.operations import assign
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.record.arguments import Dist, Grid, Shape
-from distnb.client.record.array import Array, create, hosted, numeric
-from distnb.client.record.conversion import from_host
-from distnb.client.record.indexing import lengths
+from distnb.client.handle.arguments import Dist, Grid, Shape
+from distnb.client.handle.array import Array, create, hosted, numeric
+from distnb.client.handle.conversion import from_host
+from distnb.client.handle.indexing import lengths
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.operations import elementwise
 from distnb.client.record.placement import layout_of_new, stay

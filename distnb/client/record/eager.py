@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from distnb.client.record.array import Array
-from distnb.client.record.conversion import array_of, check_session
-from distnb.client.record.host_arrays import all_here, plain, watched
+from distnb.client.handle.array import Array
+from distnb.client.handle.conversion import array_of, check_session
+from distnb.client.handle.host_arrays import all_here, plain, watched
 from distnb.client.record.operations import assign, outputs
 from distnb.client.session.current import need
 from distnb.client.session.session import Session

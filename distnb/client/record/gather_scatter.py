@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distnb.client.record.array import Array, Elements, create, is_whole
-from distnb.client.record.conversion import as_dist, copied, from_host, in_layout
+from distnb.client.handle.array import Array, Elements, create, is_whole
+from distnb.client.handle.conversion import as_dist, copied, from_host, in_layout
 from distnb.client.record.operations import assign, elementwise
 from distnb.client.session.session import Session
 from distnb.geometry.axes import Axis, Block, Irregular, Whole

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.client.batching import budget
-from distnb.client.record.array import Array, leave
+from distnb.client.handle.array import Array, leave
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout

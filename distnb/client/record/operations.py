@@ -8,19 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.record import host_arrays, operation_cache, reach
-from distnb.client.record.array import Array, create, numeric
-from distnb.client.record.conversion import (
+from distnb.client.handle import host_arrays
+from distnb.client.handle.array import Array, create, numeric, room_for
+from distnb.client.handle.conversion import (
     as_dist,
     broadcast,
     check_session,
     move_out,
     record_apply,
 )
-from distnb.client.record.host_arrays import all_here, plain
+from distnb.client.handle.host_arrays import all_here, plain
+from distnb.client.handle.reach import admitted
+from distnb.client.handle.small_steps import made_of, quick
+from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache, Template
-from distnb.client.record.reach import admitted
 from distnb.client.session.session import Session
+from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.ops import table
@@ -163,8 +166,28 @@ def _done(session: Session, op: str, template: Template, inputs: Sequence[Any], 
     """Do an operation: here if it is small, and recorded if not."""
     arrays = [x for x in (*inputs, out) if isinstance(x, Array)]
     if admitted(session, arrays, template.nbytes):
-        return reach.computed(session, table.ELEMENTWISE[op], template, inputs, out)
+        return _computed(session, table.ELEMENTWISE[op], template, inputs, out)
     return operation_cache.repeat(session, op, template, inputs, out)
+
+
+def _computed(
+    session: Session, row: table.Elementwise, template: Template, inputs: Sequence[Any], out: Any
+) -> Any:
+    """Do an operation on arrays in reach; return its result."""
+    args = [x.near if isinstance(x, Array) else x for x in inputs]
+    made = template.made
+    if made is None:
+        out.dbase.about_to_be_written()
+        host_arrays.watched(row.name, row.run, *args, out=(out.near,))
+        return out
+    near = (
+        room_for(session, made.shape, made.dtype, made.layout)
+        if made.need > config.cutoff
+        else None
+    )
+    memory, near = near, np.empty(made.shape, made.dtype) if near is None else near
+    host_arrays.watched(row.name, row.run, *args, out=(near,))
+    return made_of(session, near, made.layout, memory)
 
 
 class Arithmetic(NamedTuple):
@@ -185,7 +208,7 @@ def arithmetic(ufunc: np.ufunc) -> Arithmetic:
     def forward(self: Array, other: Any) -> Any:
         found = None
         if self.dbase.near is not None:
-            found = reach.quick(ufunc, (self, other))
+            found = quick(ufunc, (self, other))
         else:
             session, key = operation_cache.key_of(op, (self, other), None)
             template = key and session.extensions[OperationCache].templates.get(key)
@@ -194,11 +217,11 @@ def arithmetic(ufunc: np.ufunc) -> Arithmetic:
         return _operate(ufunc, self, other) if found is None else found
 
     def reflected(self: Array, other: Any) -> Any:
-        found = reach.quick(ufunc, (other, self))
+        found = quick(ufunc, (other, self))
         return _operate(ufunc, self, other, swap=True) if found is None else found
 
     def in_place(self: Array, other: Any) -> Any:
-        found = reach.quick(ufunc, (self, other), self)
+        found = quick(ufunc, (self, other), self)
         return _operate(ufunc, self, other, into=True) if found is None else found
 
     return Arithmetic(forward, reflected, in_place)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.record.arguments import Axes, Dist, Grid, Placeable
-from distnb.client.record.array import Array
-from distnb.client.record.host_arrays import home
+from distnb.client.handle.arguments import Axes, Dist, Grid, Placeable
+from distnb.client.handle.array import Array
+from distnb.client.handle.host_arrays import home
 from distnb.client.session.session import Session
 from distnb.common.errors import LayoutError, explain
 from distnb.geometry.layout import Ints, Layout, make_layout

@@ -11,16 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.record import host_arrays
-from distnb.client.record.arguments import Axes, Number
-from distnb.client.record.array import Array, create, is_whole, numeric
-from distnb.client.record.conversion import array_of
+from distnb.client.handle import host_arrays
+from distnb.client.handle.arguments import Axes, Number
+from distnb.client.handle.array import Array, create, is_whole, numeric
+from distnb.client.handle.conversion import array_of
+from distnb.client.handle.indexing import some_axes
+from distnb.client.handle.promised_layouts import reduced
+from distnb.client.handle.reach import admitted, is_mine
+from distnb.client.handle.small_steps import done, made_of
 from distnb.client.record.eager import Out, delivered
-from distnb.client.record.indexing import some_axes
 from distnb.client.record.operation_cache import OperationCache, spec_of
 from distnb.client.record.operations import elementwise, outputs
-from distnb.client.record.promised_layouts import reduced
-from distnb.client.record.reach import admitted, done, is_mine, made_of
 from distnb.client.session.bases import Base
 from distnb.client.transport.contract import ENTRY
 from distnb.common.errors import explain

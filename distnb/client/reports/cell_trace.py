@@ -14,11 +14,7 @@ from distnb.geometry.views import Placed
 from distnb.measure.events import TRANSFER, WAITING
 from distnb.plans.forecast import Spec
 from distnb.plans.traffic import traffic
-from distnb.wire.protocol import (
-    Command,
-    Create,
-    Operand,
-)
+from distnb.wire.protocol import Command, Create, Operand
 
 __all__ = ["Act", "CellTrace", "Diagnosis", "Finding"]
 

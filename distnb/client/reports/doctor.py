@@ -21,16 +21,7 @@ from distnb.client.reports.cell_trace import (
 from distnb.client.session.journal import Cell
 from distnb.geometry.layout import Layout
 from distnb.geometry.views import Placed
-from distnb.wire.protocol import (
-    Apply,
-    Collective,
-    Command,
-    Create,
-    Fetch,
-    Local,
-    Operand,
-    Reduce,
-)
+from distnb.wire.protocol import Apply, Collective, Command, Create, Fetch, Local, Operand, Reduce
 
 __all__ = ["diagnose", "spelled"]
 

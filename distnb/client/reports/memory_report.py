@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.client.batching.replies import MISSING
-from distnb.client.record.array import Array
+from distnb.client.handle.array import Array
 from distnb.client.session.bases import Base, bases_of
 from distnb.client.session.session import Session
 from distnb.wire.protocol import Survey

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 from weakref import ReferenceType, ref
 
-from distnb.client.record.array import Array
+from distnb.client.handle.array import Array
 from distnb.client.reports.memory_report import reached
 from distnb.client.session.bases import Base, bases_of
 from distnb.client.session.session import Session

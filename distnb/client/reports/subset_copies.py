@@ -11,8 +11,8 @@ from copy import copy
 from types import CodeType, FunctionType
 from typing import Any
 
-from distnb.client.record.array import Array, create, hosted
-from distnb.client.record.conversion import copied
+from distnb.client.handle.array import Array, create, hosted
+from distnb.client.handle.conversion import copied
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.client.stats.drawing import Source

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.record.arguments import Shape
-from distnb.client.record.array import Array
+from distnb.client.handle.arguments import Shape
+from distnb.client.handle.array import Array
 from distnb.client.record.creation import asarray
 from distnb.client.record.gather_scatter import flat_indices
 from distnb.client.record.namespace import stands_for

@@ -8,6 +8,11 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
+from distnb.client.handle.arguments import Subscript
+from distnb.client.handle.array import Array, Elements
+from distnb.client.handle.conversion import move_out
+from distnb.client.handle.host_arrays import all_here, watched
+from distnb.client.handle.indexing import one_axis
 from distnb.client.record.advanced_indexing import (
     Index,
     in_notebook,
@@ -15,13 +20,8 @@ from distnb.client.record.advanced_indexing import (
     put_advanced,
     values_for,
 )
-from distnb.client.record.arguments import Subscript
-from distnb.client.record.array import Array, Elements
-from distnb.client.record.conversion import move_out
 from distnb.client.record.creation import asarray, empty, ones
 from distnb.client.record.gather_scatter import Flat, lazy_indices, nonzero_indices, scatter
-from distnb.client.record.host_arrays import all_here, watched
-from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise
 from distnb.client.select.taking import along, compress, positions, session_of, take, truth

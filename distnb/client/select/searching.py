@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.record.array import Array, Elements, create, is_whole
-from distnb.client.record.conversion import array_of, as_dist, check_session, in_layout
+from distnb.client.handle.array import Array, Elements, create, is_whole
+from distnb.client.handle.conversion import array_of, as_dist, check_session, in_layout
+from distnb.client.handle.host_arrays import all_here, plain, watched
 from distnb.client.record.creation import asarray, zeros
-from distnb.client.record.host_arrays import all_here, plain, watched
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.placement import stay
 from distnb.common.errors import explain

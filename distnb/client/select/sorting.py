@@ -7,10 +7,10 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.record.array import Array
-from distnb.client.record.conversion import array_of, copied
+from distnb.client.handle.array import Array
+from distnb.client.handle.conversion import array_of, copied
+from distnb.client.handle.indexing import one_axis
 from distnb.client.record.creation import asarray
-from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign
 from distnb.client.shape.reshaping import ravel

@@ -9,9 +9,11 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
+from distnb.client.handle.array import Array, Elements, create
+from distnb.client.handle.conversion import array_of, as_dist, copied
+from distnb.client.handle.host_arrays import all_here
+from distnb.client.handle.indexing import one_axis
 from distnb.client.record.advanced_indexing import get_advanced
-from distnb.client.record.array import Array, Elements, create
-from distnb.client.record.conversion import array_of, as_dist, copied
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import delivered
 from distnb.client.record.gather_scatter import (
@@ -25,8 +27,6 @@ from distnb.client.record.gather_scatter import (
     nonzero_indices,
     rebalanced,
 )
-from distnb.client.record.host_arrays import all_here
-from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
 from distnb.client.session.current import need

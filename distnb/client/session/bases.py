@@ -28,7 +28,7 @@ class Base:
     notebook it is an ndarray in C order, ``host``, and ``copy`` may be a base on the engines with
     the same elements, which every engine holds. A base on the engines may be in reach of the
     notebook: ``near`` is then what the notebook reads and writes, and no engine does until the base
-    leaves (``record.reach``). With ``memory`` that is the engines' own, in the notebook's shared
+    leaves (``handle.reach``). With ``memory`` that is the engines' own, in the notebook's shared
     segment; else engines are sent it when it leaves. An element that was read is made on the
     engines when something is done with it there; until then it is ``known``.
     """

@@ -32,15 +32,7 @@ from distnb.geometry.views import Placed
 from distnb.measure.events import Report
 from distnb.measure.snapshot import Live
 from distnb.plans.transfer import at, plan_parts
-from distnb.wire.protocol import (
-    Bind,
-    Clocks,
-    Command,
-    Describe,
-    Fetch,
-    InNotebook,
-    Operand,
-)
+from distnb.wire.protocol import Bind, Clocks, Command, Describe, Fetch, InNotebook, Operand
 
 __all__ = ["Session"]
 

@@ -25,14 +25,7 @@ from distnb.measure.records import (
     clock_offset,
     steps,
 )
-from distnb.wire.protocol import (
-    Bind,
-    Clocks,
-    Command,
-    Create,
-    Survey,
-    title,
-)
+from distnb.wire.protocol import Bind, Clocks, Command, Create, Survey, title
 
 __all__ = ["Measuring", "Reading", "Record", "Window"]
 

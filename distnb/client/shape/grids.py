@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.record.array import Array
-from distnb.client.record.conversion import broadcast, copied
+from distnb.client.handle.array import Array
+from distnb.client.handle.conversion import broadcast, copied
+from distnb.client.handle.host_arrays import home
 from distnb.client.record.creation import arange, asarray, empty, linspace
-from distnb.client.record.host_arrays import home
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign
 from distnb.client.shape.reshaping import ravel

@@ -8,12 +8,12 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.record.arguments import Nested
-from distnb.client.record.array import Array, Elements, create
-from distnb.client.record.conversion import array_of, check_session
+from distnb.client.handle.arguments import Nested
+from distnb.client.handle.array import Array, Elements, create
+from distnb.client.handle.conversion import array_of, check_session
+from distnb.client.handle.host_arrays import all_here, plain
+from distnb.client.handle.indexing import one_axis
 from distnb.client.record.creation import asarray
-from distnb.client.record.host_arrays import all_here, plain
-from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, outputs
 from distnb.client.session.current import need

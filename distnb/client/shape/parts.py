@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.record.array import Array, create, numeric
+from distnb.client.handle.array import Array, create, numeric
 from distnb.client.record.namespace import check_device
 from distnb.client.session.current import need
 from distnb.client.session.session import Session

@@ -9,11 +9,11 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.record.array import Array, create
-from distnb.client.record.conversion import array_of, broadcast, copied
+from distnb.client.handle.array import Array, create
+from distnb.client.handle.conversion import array_of, broadcast, copied
+from distnb.client.handle.host_arrays import plain
+from distnb.client.handle.indexing import one_axis
 from distnb.client.record.creation import asarray
-from distnb.client.record.host_arrays import plain
-from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.placement import stay
 from distnb.client.shape.reshaping import adopted, ravel, reshape

@@ -17,9 +17,9 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.record.arguments import Shape
-from distnb.client.record.array import Array, create
-from distnb.client.record.conversion import array_of, copied
+from distnb.client.handle.arguments import Shape
+from distnb.client.handle.array import Array, create
+from distnb.client.handle.conversion import array_of, copied
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.record.array import Array
+from distnb.client.handle.array import Array
+from distnb.client.handle.indexing import one_axis
 from distnb.client.record.creation import asarray
-from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
 from distnb.geometry.axes import Block
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.record.array import Array
+from distnb.client.handle.array import Array
+from distnb.client.handle.indexing import one_axis
+from distnb.client.handle.small_steps import like
 from distnb.client.record.creation import asarray, empty_like
-from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign
-from distnb.client.record.reach import like
 from distnb.client.shape.reshaping import ravel, reshape
 from distnb.client.shape.viewing import flip
 

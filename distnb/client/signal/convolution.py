@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.record.array import Array, create
-from distnb.client.record.conversion import array_of, as_dist, copied
+from distnb.client.handle.array import Array, create
+from distnb.client.handle.conversion import array_of, as_dist, copied
+from distnb.client.handle.host_arrays import all_here, plain, watched
 from distnb.client.record.creation import asarray
-from distnb.client.record.host_arrays import all_here, plain, watched
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise
 from distnb.client.record.placement import stay

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.record.arguments import Axes, Dist
-from distnb.client.record.array import Array
-from distnb.client.record.conversion import array_of
+from distnb.client.handle.arguments import Axes, Dist
+from distnb.client.handle.array import Array
+from distnb.client.handle.conversion import array_of
+from distnb.client.handle.host_arrays import watched
+from distnb.client.handle.indexing import one_axis
 from distnb.client.record.creation import arange, asarray, empty_like
-from distnb.client.record.host_arrays import watched
-from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.operations import elementwise
 from distnb.client.session.session import Session

@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from distnb.client.record.array import Array, create, is_whole
-from distnb.client.record.conversion import as_dist, copied, in_layout
+from distnb.client.handle.array import Array, create, is_whole
+from distnb.client.handle.conversion import as_dist, copied, in_layout
 from distnb.client.record.creation import arange, empty, zeros
 from distnb.client.record.operations import elementwise
 from distnb.client.record.placement import stay

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from distnb.client.handle.array import Array
+from distnb.client.handle.conversion import array_of
 from distnb.client.linalg.factorizations import inv, lstsq
 from distnb.client.linalg.products import matmul
-from distnb.client.record.array import Array
-from distnb.client.record.conversion import array_of
 from distnb.client.record.creation import (
     asarray,
     empty,

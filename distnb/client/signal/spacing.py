@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.handle.array import Array
 from distnb.client.math.composed import i0
-from distnb.client.record.array import Array
 from distnb.client.record.creation import arange, linspace, ones
 from distnb.client.record.operations import elementwise
 

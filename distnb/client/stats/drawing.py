@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
-from distnb.client.record.arguments import Dist, Grid, Shape
-from distnb.client.record.array import Array, create, hosted, numeric
-from distnb.client.record.conversion import as_dist, broadcast, check_session, in_layout
-from distnb.client.record.indexing import lengths
+from distnb.client.handle.arguments import Dist, Grid, Shape
+from distnb.client.handle.array import Array, create, hosted, numeric
+from distnb.client.handle.conversion import as_dist, broadcast, check_session, in_layout
+from distnb.client.handle.indexing import lengths
 from distnb.client.record.placement import layout_of_new
 from distnb.client.session.current import need
 from distnb.client.session.session import Session

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from distnb.client.handle.array import Array, create
+from distnb.client.handle.conversion import array_of, as_dist, copied, from_host, in_layout
 from distnb.client.math.reductions import mean, std
-from distnb.client.record.array import Array, create
-from distnb.client.record.conversion import array_of, as_dist, copied, from_host, in_layout
 from distnb.client.record.creation import asarray, empty
 from distnb.client.record.eager import at_once, session_of
 from distnb.client.record.namespace import stands_for

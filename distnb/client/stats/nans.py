@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.handle.arguments import Axes, NoValue, Number
+from distnb.client.handle.array import Array
+from distnb.client.handle.indexing import some_axes
 from distnb.client.math.reductions import free_of, mean, var
-from distnb.client.record.arguments import Axes, NoValue, Number
-from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import at_once, delivered
-from distnb.client.record.indexing import some_axes
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
 from distnb.client.record.reducing import reduce

@@ -12,14 +12,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from distnb.client.handle.arguments import Axes, NoValue
+from distnb.client.handle.array import Array, create
+from distnb.client.handle.conversion import array_of, as_dist, copied, in_layout
+from distnb.client.handle.host_arrays import all_here, plain, watched
+from distnb.client.handle.indexing import some_axes
 from distnb.client.math.reductions import mean
-from distnb.client.record.arguments import Axes, NoValue
-from distnb.client.record.array import Array, create
-from distnb.client.record.conversion import array_of, as_dist, copied, in_layout
 from distnb.client.record.creation import asarray, empty
 from distnb.client.record.eager import delivered
-from distnb.client.record.host_arrays import all_here, plain, watched
-from distnb.client.record.indexing import some_axes
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
 from distnb.client.stats.weighted import weighted

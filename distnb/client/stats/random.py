@@ -9,10 +9,10 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.record.arguments import Dist, Grid
-from distnb.client.record.array import Array, numeric
+from distnb.client.handle.arguments import Dist, Grid
+from distnb.client.handle.array import Array, numeric
+from distnb.client.handle.indexing import lengths
 from distnb.client.record.eager import delivered
-from distnb.client.record.indexing import lengths
 from distnb.client.session.session import Session
 from distnb.client.stats.drawing import Size, floating
 from distnb.client.stats.shuffling import Shuffler

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from distnb.client.handle.array import Array
+from distnb.client.handle.conversion import as_dist
+from distnb.client.handle.indexing import one_axis
 from distnb.client.math.scans import cumsum
-from distnb.client.record.array import Array
-from distnb.client.record.conversion import as_dist
 from distnb.client.record.creation import (
     arange,
     asarray,
@@ -18,7 +19,6 @@ from distnb.client.record.creation import (
     ones,
 )
 from distnb.client.record.eager import at_once, session_of
-from distnb.client.record.indexing import one_axis
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
 from distnb.client.record.reducing import reduce

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from distnb.client.handle.arguments import Dist, Grid
+from distnb.client.handle.array import Array
+from distnb.client.handle.indexing import lengths, one_axis
 from distnb.client.linalg.products import matmul
 from distnb.client.math.scans import cumsum
-from distnb.client.record.arguments import Dist, Grid
-from distnb.client.record.array import Array
 from distnb.client.record.creation import arange, asarray, empty, full
-from distnb.client.record.indexing import lengths, one_axis
 from distnb.client.record.operations import elementwise
 from distnb.client.select.ordering import argsort
 from distnb.client.select.searching import searchsorted

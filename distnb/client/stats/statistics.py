@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.handle.arguments import Axes, NoValue
+from distnb.client.handle.array import Array
+from distnb.client.handle.indexing import some_axes
 from distnb.client.linalg.products import matmul
 from distnb.client.math.reductions import mean
-from distnb.client.record.arguments import Axes, NoValue
-from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray, empty, zeros_like
 from distnb.client.record.eager import at_once, session_of
-from distnb.client.record.indexing import some_axes
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
 from distnb.client.record.reducing import reduce

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from distnb.client.handle.arguments import Axes
+from distnb.client.handle.array import Array
 from distnb.client.math.scans import cumsum
-from distnb.client.record.arguments import Axes
-from distnb.client.record.array import Array
 from distnb.client.record.creation import asarray, empty
 from distnb.client.record.operations import elementwise
 from distnb.client.record.reducing import reduce

@@ -15,7 +15,7 @@ import numpy as np
 from distnb.common.config import config
 from distnb.common.errors import SessionError, explain
 from distnb.measure.snapshot import Sample
-from distnb.wire.protocol import Reply
+from distnb.wire.messages import Reply
 
 __all__ = [
     "ENTRY",

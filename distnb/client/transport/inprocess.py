@@ -14,7 +14,7 @@ from distnb.client.transport.contract import ENTRY, Buffers, Transport, late
 from distnb.common.config import config
 from distnb.common.errors import EngineError
 from distnb.measure.snapshot import Sample
-from distnb.wire.protocol import Reply
+from distnb.wire.messages import Reply
 
 __all__ = ["InProcess"]
 

@@ -15,7 +15,8 @@ from distnb.common.config import config
 from distnb.common.errors import EngineError, SessionError, explain
 from distnb.common.interrupts import STOP
 from distnb.wire import replies
-from distnb.wire.protocol import PROTOCOL, Reply
+from distnb.wire.messages import Reply
+from distnb.wire.protocol import PROTOCOL
 
 if TYPE_CHECKING:
     import ipyparallel

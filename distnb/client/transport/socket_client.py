@@ -23,7 +23,7 @@ from distnb.common.errors import EngineError
 from distnb.common.interrupts import shielded
 from distnb.wire import replies
 from distnb.wire.channel import SMALL, Channel
-from distnb.wire.protocol import Reply
+from distnb.wire.messages import Reply
 from distnb.wire.stream import Stream
 
 __all__ = ["SocketClient"]

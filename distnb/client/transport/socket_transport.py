@@ -25,7 +25,7 @@ from distnb.client.transport.socket_client import SocketClient
 from distnb.common.config import config
 from distnb.common.interrupts import deferred_interrupts
 from distnb.measure.snapshot import Sample
-from distnb.wire.protocol import Reply
+from distnb.wire.messages import Reply
 
 if TYPE_CHECKING:
     import ipyparallel

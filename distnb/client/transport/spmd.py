@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 from distnb.client.transport.contract import ENTRY, Buffers, Transport
 from distnb.common.config import config
 from distnb.measure.snapshot import Sample
-from distnb.wire.protocol import Reply
+from distnb.wire.messages import Reply
 
 __all__ = ["Spmd"]
 

@@ -9,16 +9,8 @@ from typing import Any
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import Placed
 from distnb.plans.transfer import Piece, Ref
-from distnb.wire.protocol import (
-    Collective,
-    Command,
-    Create,
-    Fetch,
-    Local,
-    Operand,
-    Param,
-    Reduce,
-)
+from distnb.wire.messages import Param
+from distnb.wire.protocol import Collective, Command, Create, Fetch, Local, Operand, Reduce
 
 __all__ = ["elements_of", "of_blocks", "touched"]
 

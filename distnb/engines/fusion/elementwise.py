@@ -40,14 +40,8 @@ from distnb.plans.transfer import (
     at,
 )
 from distnb.wire.encoding import filled
-from distnb.wire.protocol import (
-    FUNCTION,
-    Apply,
-    Collective,
-    Operand,
-    Param,
-    Reduce,
-)
+from distnb.wire.messages import FUNCTION, Param
+from distnb.wire.protocol import Apply, Collective, Operand, Reduce
 
 __all__ = ["Elementwise", "Task"]
 

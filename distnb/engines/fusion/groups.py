@@ -41,17 +41,8 @@ from distnb.plans.temporaries import (
     lives_of,
     new_layout,
 )
-from distnb.wire.protocol import (
-    Apply,
-    Collective,
-    Command,
-    Create,
-    Free,
-    Operand,
-    Param,
-    Reduce,
-    bases_of,
-)
+from distnb.wire.messages import Param
+from distnb.wire.protocol import Apply, Collective, Command, Create, Free, Operand, Reduce, bases_of
 
 __all__ = [
     "BLOCKS",

@@ -31,7 +31,7 @@ from distnb.geometry.layout import Ints, strides_of
 from distnb.ops import table
 from distnb.ops.scalars import PYTHON_SCALARS
 from distnb.plans.transfer import window
-from distnb.wire.protocol import FUNCTION
+from distnb.wire.messages import FUNCTION
 
 __all__ = ["BlockWindow", "GroupRun", "Job", "Program", "dense", "program", "window_of"]
 

@@ -24,7 +24,7 @@ from distnb.engines.server.monitor import MonitorServer
 from distnb.engines.server.peer_auth import PeerAuthentication
 from distnb.wire import replies
 from distnb.wire.channel import Channel
-from distnb.wire.protocol import Reply
+from distnb.wire.messages import Reply
 from distnb.wire.stream import Stream
 
 __all__ = ["BatchServer"]

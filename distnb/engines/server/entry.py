@@ -32,7 +32,8 @@ from distnb.engines.worker.worker import Worker
 from distnb.measure.events import clock_name
 from distnb.measure.snapshot import Sample
 from distnb.wire import replies
-from distnb.wire.protocol import PROTOCOL, Reply
+from distnb.wire.messages import Reply
+from distnb.wire.protocol import PROTOCOL
 
 __all__ = [
     "OneProcess",

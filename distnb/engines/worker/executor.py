@@ -40,15 +40,7 @@ from distnb.geometry.views import View
 from distnb.measure.events import COMPUTE, TRANSFER, Clock
 from distnb.ops import table
 from distnb.plans.transfer import at, plan_parts
-from distnb.wire.protocol import (
-    Collective,
-    Command,
-    Create,
-    Fetch,
-    Lay,
-    Local,
-    Reduce,
-)
+from distnb.wire.protocol import Collective, Command, Create, Fetch, Lay, Local, Reduce
 
 __all__ = ["Executor"]
 

@@ -21,11 +21,7 @@ from distnb.engines.fusion.groups import (
 from distnb.engines.runtime.store import BatchScope, LocalBase
 from distnb.geometry.layout import Ints
 from distnb.wire.encoding import commands_of
-from distnb.wire.protocol import (
-    Command,
-    Create,
-    Free,
-)
+from distnb.wire.protocol import Command, Create, Free
 
 __all__ = ["NormalisedBatch", "PlanCache", "PreparedBatch"]
 

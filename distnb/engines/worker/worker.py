@@ -37,20 +37,18 @@ from distnb.geometry.layout import Ints
 from distnb.measure.events import IDLE, OVERHEAD, Clock
 from distnb.measure.records import AGREE, Log
 from distnb.wire.encoding import filled, unpack
+from distnb.wire.messages import Failure, Packed, Reply
 from distnb.wire.protocol import (
     Bind,
     Clocks,
     Command,
     Create,
     Describe,
-    Failure,
     Fetch,
     Free,
     Lay,
     Looked,
     Operand,
-    Packed,
-    Reply,
     Share,
     Survey,
     bases_of,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.record.arguments import Axes, Shape, Subscript
+from distnb.client.handle.arguments import Axes, Shape, Subscript
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
@@ -141,7 +141,7 @@ def _position(k: Any, n: int, d: int) -> int:
     return i % n
 
 
-def is_plain(key: Any) -> bool:
+def is_plain(key: Subscript) -> bool:
     """Tell whether an index is of Python's integers and slices only, which NumPy takes as we do."""
     if type(key) is not tuple:
         return type(key) in _PLAIN

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.record.array import (
+from distnb.client.handle.array import (
     Array,
     create,
     hosted,
@@ -17,7 +17,7 @@ from distnb.client.record.array import (
     record_creation,
     room_for,
 )
-from distnb.client.record.host_arrays import home
+from distnb.client.handle.host_arrays import home
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain

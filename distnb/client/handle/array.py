@@ -11,7 +11,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.batching.failures import lost_error
-from distnb.client.record.arguments import Axes, Dist, Grid, Number, Subscript
+from distnb.client.handle.arguments import Axes, Dist, Grid, Number, Subscript
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.config import config

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.batching.call_sites import user_frame
-from distnb.client.record.array import Array, Elements, hosted, numeric
+from distnb.client.handle.array import Array, Elements, hosted, numeric
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.common.errors import explain

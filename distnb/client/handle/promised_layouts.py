@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.record.arguments import Axes
-from distnb.client.record.array import Array
-from distnb.client.record.host_arrays import fits
-from distnb.client.record.indexing import some_axes
+from distnb.client.handle.arguments import Axes
+from distnb.client.handle.array import Array
+from distnb.client.handle.host_arrays import fits
+from distnb.client.handle.indexing import some_axes
+from distnb.client.session.bases import Promised
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout, default_layout, in_notebook
 from distnb.geometry.views import Placed, View, follow
@@ -44,7 +45,7 @@ class Promise:
 
     __slots__ = ("_args", "_find", "_found", "depth")
 
-    def __init__(self, depth: int, find: Callable[..., Layout], *args: Any) -> None:
+    def __init__(self, depth: int, find: Callable[..., Layout], *args: object) -> None:
         self._find, self._args = find, args
         self._found: Layout | None = None
         self.depth = depth
@@ -103,8 +104,10 @@ def reduced(x: Array, axis: Axes) -> Layout | Promise:
     return made.layout() if depth > _DEEPEST else made
 
 
-def _of_reduced(promise: Any, shape: Ints, view: View, axis: Axes, size: int) -> Layout:
-    layout = promise.layout() if type(promise) is Promise else promise
+def _of_reduced(
+    promise: Layout | Promised, shape: Ints, view: View, axis: Axes, size: int
+) -> Layout:
+    layout = promise if isinstance(promise, Layout) else promise.layout()
     axes = some_axes(axis, len(view.shape)) if view.shape else ()
     placed = Placed(shape, layout, view)
     found, exact = table.reduction_layout(placed, axes, size)

@@ -1,0 +1,139 @@
+"""Who computes: the engines, or the notebook itself, on arrays in reach.
+
+An array is in reach while the notebook may read and write its elements: what engines were asked is
+done, and they do nothing with it until it leaves. In the shared segment coming and going moves
+nothing. Small arrays elsewhere are fetched, and sent when they leave.
+
+What is small is done here, at NumPy's cost, what is large by the engines. If engines are busy,
+small work is recorded for them; when several such steps came one after the other, waiting for the
+engines once is cheaper than their next steps would be. Either way the results are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+from typing import Any
+
+from distnb.client.handle.array import Array
+from distnb.client.session.bases import Base
+from distnb.client.session.session import Session
+from distnb.common.config import config
+from distnb.geometry.views import Placed, View
+from distnb.wire.protocol import Lay, Operand
+
+__all__ = ["admitted", "awaited", "element", "is_mine"]
+
+#: Bytes that a step reads and writes, up to which it is small: about what takes as long as two
+#: engines take for a batch of it, there and back.
+_SMALL = 4 << 20
+#: Small steps, one after the other, that are recorded before engines are waited for.
+_PATIENCE = 6
+#: Bytes of a base outside of the segment that are worth moving for one small step.
+_MOVED = 8 << 20
+#: Bytes of a base that cannot lie in the segment up to which it is fetched.
+_FETCHED = 1 << 16
+
+
+class Pace:
+    """How a session went on: small steps in a row, and who wanted which bases in reach."""
+
+    def __init__(self) -> None:
+        self.small = 0
+        #: Handle of a base outside of the segment -> how often it was wanted; below 0: in vain.
+        self.wanted: dict[int, int] = {}
+
+
+def admitted(session: Session, arrays: Iterable[Array], nbytes: int) -> bool:
+    """Tell whether the notebook is to do a step on ``nbytes`` of memory; arrays are then in reach.
+
+    An error that an engine reported meanwhile is raised.
+    """
+    if config.place == "engines" or not session.memory.possible:
+        return False
+    pace: Pace = session.extensions[Pace]
+    if nbytes > _SMALL and config.place == "auto":
+        pace.small = 0
+        return False
+    away = [base for a in arrays if (base := a.dbase).near is None]
+    return not away or (_ready(session, pace) and all(_come(base, pace) for base in away))
+
+
+def _ready(session: Session, pace: Pace) -> bool:
+    """Tell whether engines have done what they were asked; wait for it if that pays."""
+    if session.quiet():
+        return True
+    pace.small += 1
+    if pace.small < _PATIENCE and config.place == "auto":
+        return False
+    pace.small = 0
+    session.flush()
+    return True
+
+
+def _come(base: Base, pace: Pace) -> bool:
+    """Bring a base in reach, of a session that is quiet; tell whether that could be done."""
+    if base.near is not None:
+        return True
+    if base.lost or base.known is not None or pace.wanted.get(base.handle, 0) < 0:
+        return False
+    if base.memory is None and not _laid(base, pace):
+        return _fetched(base)
+    base.near = base.memory
+    base.session.reaches += 1
+    return True
+
+
+def _laid(base: Base, pace: Pace) -> bool:
+    """Let engines move a base to the shared segment, if it was wanted often enough."""
+    session = base.session
+    if not session.memory.fits(base.shape, base.layout):
+        return False
+    wanted = pace.wanted[base.handle] = pace.wanted.get(base.handle, 0) + 1
+    if prod(base.shape) * base.dtype.itemsize > _MOVED * wanted:
+        return False
+    memory = session.memory.take(base.shape, base.dtype, session.settled)
+    place, site = session.memory.place(memory), session.site()
+    whole = Operand(base.handle, View.whole(base.shape))
+    there = session.ask(lambda slot: Lay(slot, whole, place, site))
+    base.memory = memory  # some have moved, whatever others say
+    pace.wanted[base.handle] = 0 if all(found is True for found in there) else -1
+    return pace.wanted[base.handle] == 0
+
+
+def _fetched(base: Base) -> bool:
+    """Fetch a small base, which engines then drop, unless others may look at it there (``%px``)."""
+    session = base.session
+    nbytes = prod(base.shape) * base.dtype.itemsize
+    if nbytes > _FETCHED or session.memory.shown or base.memory is not None:
+        return False
+    whole, placed = View.whole(base.shape), Placed.whole(base.shape, base.layout)
+    near = session.gather(Operand(base.handle, whole), placed, base.dtype)
+    session.handles.release(base)
+    base.nbytes = -1
+    base.near = near
+    session.reaches += 1
+    return True
+
+
+def is_mine(nbytes: int) -> bool:
+    """Tell whether a step on so much memory in reach is the notebook's."""
+    place = config.place
+    return place == "notebook" or (nbytes <= _SMALL and place == "auto")
+
+
+def awaited(x: Array) -> Any:
+    """Return an element of an array as NumPy's scalar, as :func:`element`, and wait for engines."""
+    session = x.session
+    if config.place != "engines" and session.memory.possible:
+        session.flush()
+    return element(x)
+
+
+def element(x: Array) -> Any:
+    """Return an array of one element as NumPy's scalar if it is in reach; None if it is not."""
+    base = x.dbase
+    if base.near is None and not admitted(base.session, (x,), base.dtype.itemsize):
+        return None
+    near = x.near
+    return None if near is None else near[()]
