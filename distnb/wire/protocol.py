@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 #: Version of the messages; client and engines must agree.
-PROTOCOL = 7
+PROTOCOL = 8
 
 #: Handles of bases, or their numbers in a batch, under the other ones.
 Numbers = Mapping[int, int] | Sequence[int]
