@@ -35,15 +35,15 @@ ORDER: dict[str, str] = {
         comm exchange shared_segments memory store zero_copy creation threads user_functions
     """,
     "distnb.engines.fusion": """
-        reduction_blocks groups amounts loops fp_flags compiled_loops compiler kernels replicas
-        elementwise
+        reduction_blocks groups amounts loops fp_flags compiled_loops compiler windows kernels
+        replicas elementwise
     """,
     "distnb.engines.collectives": """
         single_engine reductions scans segmented splitters sorting selecting searching
         gather_scatter fourier packing pencils
     """,
     "distnb.engines.linalg": "whole_matrices triangular tsqr summa panels blacs scalapack",
-    "distnb.engines.worker": "plan_cache local survey executor worker",
+    "distnb.engines.worker": "steps plan_cache local survey executor worker",
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
     "distnb.client": """
         transport batching session record shape select math linalg stats signal array reports

@@ -97,6 +97,8 @@ class Work(NamedTuple):
 
     command: Reduce
     plan: Plan
+    #: Whether nobody talks: all ranks that would hold a copy of the result, which is empty.
+    silent: bool
 
 
 def run(
