@@ -57,6 +57,8 @@ __all__ = ["Worker"]
 
 #: Distance between the command numbers of two batches: a prime, so that tags repeat late.
 _STRIDE = 1021
+#: Ranks that are few enough for each to tell all others.
+_FEW = 3
 
 
 class Worker:
@@ -401,10 +403,31 @@ def _dependents(commands: tuple[Command, ...], failed: Iterable[int]) -> set[int
 
 
 def _union(worker: Worker, number: int, bits: np.ndarray) -> None:
-    """Make bits the union of all ranks' bits, on every rank: up a binomial tree and down again."""
-    comm = worker.comm
+    """Make bits the union of all ranks' bits, on every rank.
+
+    Few ranks tell each other at once: one message after another fewer than in a tree, and each rank
+    waits for whom it has to. Else bits go up a binomial tree and down again.
+    """
+    exchange = Exchange(worker.comm, worker.clock, number, [], [])
+    if worker.comm.size <= _FEW:
+        _tell_all(exchange, worker.comm, bits)
+    else:
+        _up_and_down(exchange, worker.comm, bits)
+    exchange.finish()
+
+
+def _tell_all(exchange: Exchange, comm: Comm, bits: np.ndarray) -> None:
+    mine, other = bits.copy(), np.empty_like(bits)  # what is sent must not change
+    others = [rank for rank in range(comm.size) if rank != comm.rank]
+    for rank in others:
+        exchange.send(rank, 0, mine)
+    for rank in others:
+        exchange.receive(rank, 0, other)
+        np.bitwise_or(bits, other, out=bits)
+
+
+def _up_and_down(exchange: Exchange, comm: Comm, bits: np.ndarray) -> None:
     tree = Tree(list(range(comm.size)), comm.rank)
-    exchange = Exchange(comm, worker.clock, number, [], [])
     other = np.empty_like(bits)
     for child in tree.children:
         exchange.receive(child, 0, other)
@@ -415,7 +438,6 @@ def _union(worker: Worker, number: int, bits: np.ndarray) -> None:
         exchange.receive(tree.parent, 1, bits)
     for child in tree.children:
         exchange.send(child, 1, bits)
-    exchange.finish()
 
 
 def _failure(
