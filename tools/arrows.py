@@ -35,7 +35,8 @@ ORDER: dict[str, str] = {
         comm exchange node memory store zero_copy peer_blocks creation threads user_functions
     """,
     "distnb.engines.fusion": """
-        reduction_blocks compressed groups amounts loops fp_flags compiled_loops compiler kernels
+        reduction_blocks compressed groups amounts loops fp_flags compiled_loops compiler windows
+        kernels
         replicas elementwise
     """,
     "distnb.engines.collectives": """
@@ -43,7 +44,7 @@ ORDER: dict[str, str] = {
         indexed_blocks gather_scatter masks fourier packing pencils
     """,
     "distnb.engines.linalg": "whole_matrices triangular tsqr summa panels blacs scalapack",
-    "distnb.engines.worker": "plan_cache local survey executor worker",
+    "distnb.engines.worker": "steps plan_cache local survey executor worker",
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
     "distnb.client": """
         transport batching session handle record shape select math linalg stats signal array reports

@@ -10,11 +10,13 @@ a window, so it can never make an engine lose a message.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import get_ident
 from typing import Any, NamedTuple, TypeVar
 
 __all__ = ["STOP", "deferred_interrupts", "interruptible", "listen", "shielded"]
@@ -46,18 +48,16 @@ class _Deferral(NamedTuple):
             self.noted.append(args)
 
     def catch_up(self) -> None:
-        """Do what was deferred."""
-        if self.noted:
-            args = self.noted[-1]
-            self.noted.clear()
-            self.handler(*args)
+        """Do what was deferred, of which there must be something."""
+        args = self.noted[-1]
+        self.noted.clear()
+        self.handler(*args)
 
 
 _DEFERRALS: list[_Deferral] = []
-
-
-def _in_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
+#: The main thread, which signals come to: after a fork it is the one that forked.
+_MAIN = [threading.main_thread().ident]
+os.register_at_fork(after_in_child=lambda: _MAIN.__setitem__(0, get_ident()))
 
 
 @contextmanager
@@ -66,7 +66,8 @@ def deferred_interrupts(forget: bool = False, handler: Any = None) -> Iterator[N
 
     ``handler`` is what Ctrl-C does where it is let through, by default what it does outside.
     """
-    before = None if _DEFERRALS or not _in_main_thread() else _signal.getsignal(signal.SIGINT)
+    here = not _DEFERRALS and get_ident() == _MAIN[0]
+    before = _signal.getsignal(signal.SIGINT) if here else None
     handler = handler or before
     if before is None or not callable(handler):
         yield
@@ -79,7 +80,7 @@ def deferred_interrupts(forget: bool = False, handler: Any = None) -> Iterator[N
     finally:
         _DEFERRALS.remove(deferral)
         _signal.signal(signal.SIGINT, before)
-        if not forget:
+        if deferral.noted and not forget:
             deferral.catch_up()
 
 
@@ -88,12 +89,13 @@ def interruptible(function: Callable[[], _T]) -> _T:
 
     Not a context manager: KeyboardInterrupt can come between the end of its block and its own code.
     """
-    if not _DEFERRALS or not _in_main_thread():
+    if not _DEFERRALS or get_ident() != _MAIN[0]:
         return function()
     deferral = _DEFERRALS[-1]
     try:
         deferral.windows.append(True)
-        deferral.catch_up()
+        if deferral.noted:
+            deferral.catch_up()
         return function()
     finally:
         deferral.windows.clear()
@@ -101,7 +103,7 @@ def interruptible(function: Callable[[], _T]) -> _T:
 
 def shielded(function: Callable[[], _T]) -> _T:
     """Call a function and defer Ctrl-C once more, within a function that is ``interruptible``."""
-    if not _DEFERRALS or not _in_main_thread() or not _DEFERRALS[-1].windows:
+    if not _DEFERRALS or get_ident() != _MAIN[0] or not _DEFERRALS[-1].windows:
         return function()
     deferral = _DEFERRALS[-1]
     try:
@@ -109,7 +111,8 @@ def shielded(function: Callable[[], _T]) -> _T:
         return function()
     finally:
         deferral.shields.clear()
-        deferral.catch_up()
+        if deferral.noted:
+            deferral.catch_up()
 
 
 def listen() -> None:

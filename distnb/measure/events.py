@@ -56,6 +56,8 @@ class Clock:
 
     Attributes
     ----------
+    now : int
+        When the class was switched last, by ``perf_counter_ns``.
     touched : int
         Bytes that computing read and wrote.
     waits : dict
@@ -65,7 +67,7 @@ class Clock:
     """
 
     __slots__ = (
-        *("_last", "_sent", "_waits", "bytes", "current", "messages", "origin"),
+        *("_sent", "_waits", "bytes", "current", "messages", "now", "origin"),
         *("sent", "spent", "touched", "waits"),
     )
 
@@ -81,14 +83,14 @@ class Clock:
         self._waits: dict[int, int] = {}
         self._sent: dict[int, tuple[int, int]] = {}
         #: When it started: what is booked adds up to the time since then.
-        self.origin = self._last = perf_counter_ns()
+        self.origin = self.now = perf_counter_ns()
 
     def switch(self, to: int) -> int:
         """Book the time since the last switch, go on in class ``to``, return the class before."""
         now = perf_counter_ns()
         before = self.current
-        self.spent[before] += now - self._last
-        self._last = now
+        self.spent[before] += now - self.now
+        self.now = now
         self.current = to
         return before
 
@@ -102,17 +104,6 @@ class Clock:
         self.bytes += nbytes
         messages, total = self.sent.get(peer, (0, 0))
         self.sent[peer] = messages + 1, total + (in_place or nbytes)
-
-    @property
-    def now(self) -> int:
-        """When the class was switched last, by ``perf_counter_ns``."""
-        return self._last
-
-    def mark(self, to: int | None = None) -> tuple[int, int, int, int, int, int, int]:
-        """Return the totals of :class:`CommandTime`, and ``touched``; go on in class ``to``."""
-        self.switch(self.current if to is None else to)
-        compute, waiting, transfer, overhead, _ = self.spent
-        return compute, waiting, transfer, overhead, self.messages, self.bytes, self.touched
 
     def forget_peers(self) -> None:
         """Begin anew with ``waits`` and ``sent``; the account keeps their sums."""
@@ -131,7 +122,7 @@ class Clock:
         waits = tuple(sorted(self._waits.items()))
         sent = tuple(sorted((peer, *counts) for peer, counts in self._sent.items()))
         totals = self.messages, self.bytes, self.touched
-        return Account(self._last, tuple(self.spent), *totals, waits, sent)
+        return Account(self.now, tuple(self.spent), *totals, waits, sent)
 
     def peek(self) -> Account:
         """Return the account up to now, for another thread: nothing is booked.

@@ -18,11 +18,13 @@ from distnb.measure.events import (
     Step,
 )
 
-__all__ = ["AGREE", "DECODE", "Log", "Sums", "Times", "clock_offset", "steps"]
+__all__ = ["AGREE", "DECODE", "END", "Log", "Sums", "Times", "clock_offset", "steps"]
 
 #: In place of numbers of commands: what comes before them, and after them.
 DECODE: Ints = (-1,)
 AGREE: Ints = (-2,)
+#: No part: the batch is done.
+END: Ints = ()
 _OTHERS = {DECODE: (("decode", ""),), AGREE: (("agree", ""),)}
 #: Numbers of a mark: a command's, bytes touched, elements held.
 _WIDTH = len(CommandTime._fields) + 2
@@ -39,8 +41,9 @@ class Times(NamedTuple):
     parts : tuple of Ints
         The numbers of the commands of each part; DECODE and AGREE stand for what is no command.
     marks, waits, sent : bytes
-        Integers. The totals of the clock at the start and after each part, as ``Clock.mark`` has
-        them, and the elements held; (part, rank waited for, ns); (part, rank, messages, bytes).
+        Integers. When each part begins, and at the end of the last: the totals of CommandTime, of
+        bytes touched, and the elements that the part holds; (part, rank waited for, ns); (part,
+        rank, messages, bytes).
     """
 
     start: int
@@ -57,8 +60,8 @@ class Times(NamedTuple):
     def table(self) -> np.ndarray:
         """Return a row for each part: its busy classes, messages, bytes, touched, held."""
         marks = np.frombuffer(self.marks, np.int64).reshape(-1, _WIDTH)
-        found = marks[1:].copy()
-        found[:, :-1] -= marks[:-1, :-1]
+        found = marks[:-1].copy()
+        found[:, :-1] = marks[1:, :-1] - marks[:-1, :-1]
         return found
 
     def rows(self, n: int) -> np.ndarray:
@@ -83,35 +86,38 @@ class Log:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._marks = array("q", (*clock.mark(OVERHEAD), 0))
-        self._start = clock.now
+        self._marks = array("q")
         self._parts: list[Ints] = []
         self._waits = array("q")
         self._sent = array("q")
-        self._now, self._held = DECODE, 0
-        clock.forget_peers()
-
-    def begin(self, part: Ints, held: int = 0) -> None:
-        """End the part that runs, and begin another one."""
-        clock = self._clock
-        self._marks.extend(clock.mark())
-        self._marks.append(self._held)
         if clock.waits or clock.sent:
-            number = len(self._parts)
-            for peer, ns in clock.waits.items():
-                self._waits.extend((number, peer, ns))
-            for peer, (messages, nbytes) in clock.sent.items():
-                self._sent.extend((number, peer, messages, nbytes))
             clock.forget_peers()
-        self._parts.append(self._now)
-        self._now, self._held = part, held
+        self.begin(DECODE)
+        self._start = clock.now
+
+    def begin(self, part: Ints, held: int = 0, to: int = OVERHEAD) -> None:
+        """End the part that runs, and begin another one in class ``to``; END is none."""
+        clock = self._clock
+        clock.switch(to)
+        compute, waiting, transfer, overhead, _ = clock.spent
+        counts = clock.messages, clock.bytes, clock.touched
+        self._marks.extend((compute, waiting, transfer, overhead, *counts, held))
+        if clock.waits or clock.sent:
+            self._note_peers(len(self._parts) - 1)
+        self._parts.append(part)
+
+    def _note_peers(self, part: int) -> None:
+        """Take down what a part had to do with other ranks."""
+        for peer, ns in self._clock.waits.items():
+            self._waits.extend((part, peer, ns))
+        for peer, (messages, nbytes) in self._clock.sent.items():
+            self._sent.extend((part, peer, messages, nbytes))
+        self._clock.forget_peers()
 
     def times(self) -> Times:
-        """End the last part and return all; it may be called again."""
-        if self._now:
-            self.begin(())
-        numbers = (each.tobytes() for each in (self._marks, self._waits, self._sent))
-        return Times(self._start, tuple(self._parts), *numbers)
+        """Return all, after the end of the last part."""
+        numbers = [each.tobytes() for each in (self._marks, self._waits, self._sent)]
+        return Times(self._start, tuple(self._parts[:-1]), *numbers)
 
 
 # -- steps -------------------------------------------------------------------------------------
@@ -192,6 +198,7 @@ class Sums:
     >>> clock = Clock()
     >>> log = Log(clock)
     >>> log.begin((0, 1))
+    >>> log.begin(END)
     >>> sums = Sums()
     >>> sums.add(["add", "copy"], [log.times()])
     >>> [(op, calls) for op, calls, _ in sums.items()]

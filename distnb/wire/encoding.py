@@ -179,6 +179,8 @@ def _no_batch(found: Any) -> pickle.UnpicklingError:
 class _Numbers(dict[int, int]):
     """Handle -> number of the base in a batch."""
 
+    # Commands that come by the thousand call setdefault, which is faster.
+
     def __missing__(self, handle: int) -> int:
         found = self[handle] = len(self)
         return found
@@ -193,11 +195,14 @@ def _pack(batch: Batch) -> Packed:
 
 def _flat_apply(command: Apply, numbers: _Numbers, values: list[Any]) -> Any:
     op, outs, ins, where, options, _ = command
-    targets, pairs = [], []
+    targets, pairs = [], list[Any]()
     for handle, view in outs:
-        targets.append((numbers[handle], view))
+        targets.append((numbers.setdefault(handle, len(numbers)), view))
     for x in ins:
-        pairs.append((numbers[x[0]], x[1]) if type(x) is Operand else _param(x, values))
+        if type(x) is Operand:
+            pairs.append((numbers.setdefault(x[0], len(numbers)), x[1]))
+        else:
+            pairs.append(_param(x, values))
     mask = None if where is None else (numbers[where[0]], where[1])
     return ("a", op, targets, pairs, mask, options)
 
@@ -207,7 +212,7 @@ def _flat_create(command: Create, numbers: _Numbers, values: list[Any]) -> Any:
     if len(how) > 1:
         values.append(how[1:])
         how = (how[0], len(values) - 1)
-    return ("c", numbers[base], shape, dtype, layout, how)
+    return ("c", numbers.setdefault(base, len(numbers)), shape, dtype, layout, how)
 
 
 def _flat_reduce(command: Reduce, numbers: _Numbers, values: list[Any]) -> Any:
@@ -222,13 +227,13 @@ def _flat_fetch(command: Fetch, numbers: _Numbers, values: list[Any]) -> Any:
         values.append(place)
         return ("p", len(values) - 1, (numbers[base], view))
     if not view.shape:  # loops read one element after the other
-        values.append(view)
+        values.append(view.fixed)
         return ("e", len(values) - 1, numbers[base])
     return ("g", len(values) - 1, (numbers[base], view))
 
 
 def _flat_free(command: Free, numbers: _Numbers, values: list[Any]) -> Any:
-    return ("f", [numbers[h] for h in command[0]])
+    return ("f", [numbers.setdefault(h, len(numbers)) for h in command[0]])
 
 
 _FLAT: dict[type, Any] = {
@@ -297,7 +302,7 @@ def _round(command: Any) -> Command:
         return Fetch(Param("slot", index - 1), make(operand), 0, place)  # type: ignore[arg-type]
     if kind == "e":
         index, base = fields
-        element: Any = Param("view", index)
+        element: Any = Param("fixed", index)
         return Fetch(Param("slot", index - 1), Operand(base, element), 0)  # type: ignore[arg-type]
     if kind == "f":
         return Free(tuple(fields[0]))
@@ -316,7 +321,7 @@ def filled(command: Any, values: tuple[Any, ...]) -> Any:
     if isinstance(command, Fetch):
         slot: Any = command.slot
         base, view = command.operand
-        view = values[view.index] if isinstance(view, Param) else view
+        view = View((), (), values[view.index]) if isinstance(view, Param) else view
         place = values[command.place.index] if isinstance(command.place, Param) else 0
         return Fetch(values[slot.index], Operand(base, view), command.site, place)
     if isinstance(command, Lay):

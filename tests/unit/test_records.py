@@ -22,6 +22,7 @@ from distnb.measure.events import (
 from distnb.measure.records import (
     AGREE,
     DECODE,
+    END,
     Log,
     Sums,
     clock_offset,
@@ -48,7 +49,7 @@ class Rank:
                     log.begin(part, held)
                 for what, ns, peer in doings:
                     self.act(what, ns, peer)
-            self.clock.switch(IDLE)
+            log.begin(END, 0, IDLE)
             times = log.times()
             assert log.times() == times
             return times

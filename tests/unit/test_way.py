@@ -46,9 +46,9 @@ def operands(monkeypatch):
         assert (kept[0].to_numpy() == 2).all()
 
 
-def told():
-    """Return the list of the page."""
-    part = PAGE.read_text().split("held by tests/unit/test_way.py")[1].split("**2.")[0]
+def told(start="<!-- held by", end="**2."):
+    """Return a list of the page."""
+    part = PAGE.read_text().split(f"{start} tests/unit/test_way.py")[1].split(end)[0]
     return re.findall(r"^\d+\. `([\w.]+)`", part, re.MULTILINE)
 
 
@@ -65,3 +65,37 @@ def test_numbers_and_other_operators_go_the_same_way(operands):
     first = [a * 2.0, a < b, b - a]
     for again in (lambda: first.append(a * 2.0), lambda: first.append(a < b)):
         assert calls_of(again) == told()
+
+
+def test_the_page_tells_the_calls_of_a_group_that_comes_again(operands):
+    a, b = operands
+    session, kept = a.session, []
+    for _ in range(3):
+        session.flush()
+        kept.append(a + b)
+    calls = calls_of(session.flush)
+    first = calls.index("worker._group")
+    assert calls[first : first + 14] == told("<!-- the engine's part, held by", "**5.")
+
+
+def calls_of_reading(make, expected):
+    """Return the calls by which a value is made and read for the fourth time."""
+    found = []
+    for _ in range(3):
+        found.append(float(make()))
+    calls = calls_of(lambda: found.append(float(make())))
+    assert found == [expected] * 4
+    return calls
+
+
+def test_a_value_takes_few_calls_on_the_way_there_and_back(operands):
+    """Recorded, sent, computed on the engine, read and taken in: it was twice as many once."""
+    a, b = dnb.ones(()), dnb.ones(())
+    assert len(calls_of_reading(lambda: a + b, 2)) <= 115
+
+
+def test_nothing_is_asked_of_what_does_not_travel(operands):
+    x, y = operands
+    calls = calls_of_reading(lambda: (x + y).sum(), 18)
+    assert not {c for c in calls if c.split(".")[0] in ("zero_copy", "replicas")}
+    assert len(calls) <= 205

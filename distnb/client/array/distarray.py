@@ -125,10 +125,8 @@ class DistArray(Array):
         Each engine sends the part it holds. Raises what an engine raised since the last read. Of an
         array in the notebook, nothing is sent, and no engine is waited for.
         """
-        found = self.near
-        if found is not None:
-            return found.copy()
-        return read(self)
+        found = None if self.dbase.near is None else self.near
+        return read(self) if found is None else found.copy()
 
     def item(self, *index: SupportsIndex | tuple[SupportsIndex, ...]) -> Any:
         """Return one element as a Python scalar."""
@@ -192,7 +190,7 @@ class DistArray(Array):
         return int(self.item())
 
     def _scalar(self) -> Any:
-        if self.ndim:
+        if self.dview.shape:
             raise TypeError(
                 explain(
                     "array for a scalar", f"shape {self.shape}", "()", "use .item() or index it"

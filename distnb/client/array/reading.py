@@ -51,13 +51,15 @@ def element(x: Array) -> Any:
 
 def read(x: Array) -> np.ndarray:
     """Return the elements of an array on the engines."""
-    base, session = x.dbase, x.session
+    base = x.dbase
+    session = base.session
     if base.known is not None:
         session.check_open()
         return base.known.copy()
-    deferred = session.deferred.withdraw(base)
+    waiting = session.deferred.pending is not None
+    deferred = session.deferred.withdraw(base) if waiting else None
     if deferred is None:
-        return session.gather(x.operand, x.placed, x.dtype)
+        return session.gather(x.operand, x.placed, base.dtype)
     try:
         found = reach.awaited(deferred.source)
         prefetch: Prefetch = session.extensions[Prefetch]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from math import prod
 
 import numpy as np
@@ -13,6 +14,8 @@ from distnb.geometry.layout import Ints, Layout
 
 __all__ = ["Budget", "need"]
 
+#: Bases that may have been freed and still count, as long as there is room.
+_MANY = 1000
 #: Bytes that an array can have.
 _ADDRESSABLE = int(np.iinfo(np.intp).max)
 
@@ -38,6 +41,8 @@ class Budget:
         self._reserved = 0
         #: Bytes that were freed, by the garbage collector in any thread, and are still counted.
         self._released: deque[int] = deque()
+        #: Notes the bytes of a base that was freed (called by the garbage collector: no lock).
+        self.release: Callable[[int], None] = self._released.append
 
     def reserve(
         self, shape: Ints, dtype: np.dtype, layout: Layout, known: int | None = None
@@ -47,10 +52,11 @@ class Budget:
         ``known`` is what this returned for the like of it before.
         """
         asked = need(shape, dtype, layout) if known is None else known
-        if self._released:
+        limit = self._share * config.memory_share
+        if len(self._released) > _MANY or self._reserved + asked > limit:
             self._settle()
         reserved = self._reserved + asked
-        if asked and self._share and reserved > self._share * config.memory_share:
+        if asked and self._share and reserved > limit:
             raise MemoryError(
                 explain(
                     f"array of shape {shape} and {dtype}",
@@ -61,10 +67,6 @@ class Budget:
             )
         self._reserved = reserved
         return asked
-
-    def release(self, nbytes: int) -> None:
-        """Note that a base was freed (called by the garbage collector: no lock)."""
-        self._released.append(nbytes)
 
     def room(self) -> int | None:
         """Return the bytes that another base may take on an engine (None if unknown)."""

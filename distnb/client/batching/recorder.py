@@ -45,8 +45,13 @@ class Recorder:
         self._commands: list[Command] = []
         self._buffers: list[list[np.ndarray]] = []
         self._dead: deque[int] = deque()
+        #: Notes the handle of a base that is not needed any more (called by the garbage collector:
+        #: no lock).
+        self.delete: Callable[[int], None] = self._dead.append
         self._armed = threading.Event()
-        self._is_armed = False  # as the event says, but cheaper to ask
+        #: As the event says, but cheaper to ask. A batch that leaves changes nothing: where a loop
+        #: reads a value in each turn the timer would be woken each time.
+        self._is_armed = False
         self._closed: list[bool] = []
         if timed:
             threading.Thread(target=self._idle, name="distnb-flush", daemon=True).start()
@@ -64,9 +69,7 @@ class Recorder:
         if full:
             self._flush()
         elif not self._is_armed:
-            with deferred_interrupts():  # Ctrl-C could leave the event's lock locked
-                self._is_armed = True
-                self._armed.set()
+            self._arm()
 
     def attach(self, parts: list[np.ndarray]) -> int:
         """Add a buffer for each rank to the pending message; return its slot."""
@@ -77,10 +80,6 @@ class Recorder:
                 mine.append(part)
             return len(self._buffers[0]) - 1
 
-    def delete(self, handle: int) -> None:
-        """Note that a base is not needed any more (called by the garbage collector: no lock)."""
-        self._dead.append(handle)
-
     def take(self) -> tuple[tuple[Command, ...], list[list[np.ndarray]]]:
         """Return and forget what is pending."""
         if self._dead:
@@ -88,8 +87,6 @@ class Recorder:
         commands, buffers = tuple(self._commands), self._buffers
         self._taken = self.recorded
         self._commands, self._buffers = [], []
-        self._armed.clear()
-        self._is_armed = False
         return commands, buffers
 
     @property
@@ -124,6 +121,12 @@ class Recorder:
             self.recorded -= 1
         if dead:
             commands.append(Free(tuple(dead)))
+
+    def _arm(self) -> None:
+        """Let the idle timer look after what is recorded."""
+        with deferred_interrupts():  # Ctrl-C could leave the event's lock locked
+            self._is_armed = True
+            self._armed.set()
 
     def _idle(self) -> None:
         """Send what was left alone for a while."""

@@ -38,22 +38,19 @@ class Replies:
         self._slots = count(1)
         #: Slot that is waited for -> rank -> value.
         self.values: dict[int, dict[int, Any]] = {}
-        self._warnings: list[tuple[Command, str]] = []
+        #: Those that were not given yet.
+        self.warnings: list[tuple[Command, str]] = []
 
     def expect(self) -> int:
-        """Return a new slot, whose values are kept until :meth:`forget`."""
+        """Return a new slot, whose values are kept until :meth:`claim`."""
         slot = next(self._slots)
         self.values[slot] = {}
         return slot
 
-    def of(self, slot: int) -> list[Any]:
-        """Return each rank's value of a slot, ``MISSING`` where there is none."""
-        found = self.values[slot]
+    def claim(self, slot: int) -> list[Any]:
+        """Return each rank's value of a slot, ``MISSING`` where there is none; keep none."""
+        found = self.values.pop(slot)
         return [found.get(rank, MISSING) for rank in range(self._size)]
-
-    def forget(self, slot: int) -> None:
-        """Keep the values of a slot no longer."""
-        del self.values[slot]
 
     def take(self, outcome: Outcome) -> BaseException | None:
         """Take in what came of a batch; return the exception if a command failed."""
@@ -62,17 +59,18 @@ class Replies:
             for slot, value in reply.values.items():
                 if slot in self.values:
                     self.values[slot][reply.rank] = value
-            self._warnings += [(sent.commands[index], kind) for index, kind in reply.warnings]
+            self.warnings += [(sent.commands[index], kind) for index, kind in reply.warnings]
         lost = {handle for reply in replies for handle in reply.lost}
         if not known:
             lost = {handle for command in sent.commands for handle in command.writes}
-        self._handles.lose(lost, sent.number)
+        if lost:
+            self._handles.lose(lost, sent.number)
         failures = [f for reply in replies for f in reply.failures]
         return exception_of(sent.commands, failures, self._size, self._line) if failures else None
 
     def warn(self) -> None:
         """Give the warnings, at the line that calls the session."""
-        found, self._warnings = self._warnings, []
+        found, self.warnings = self.warnings, []
         for command, kind in found:
             line = self._line(getattr(command, "site", 0))
             text = f"{kind} encountered in {title(command)} ({line})"

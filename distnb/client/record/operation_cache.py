@@ -18,7 +18,7 @@ from distnb.client.handle.array import Array, leave
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout
-from distnb.geometry.views import View
+from distnb.geometry.views import Placed, View
 from distnb.ops.scalars import NUMBERS, NUMPYS, SMALL, VALUE_FREE
 from distnb.wire.protocol import Apply, Create, Operand, Typed
 
@@ -52,6 +52,7 @@ class Made(NamedTuple):
     layout: Layout
     need: int
     spec: int
+    placed: Placed
 
 
 class OperationCache:
@@ -128,7 +129,7 @@ def new(
     cache: OperationCache = session.extensions[OperationCache]
     number = cache.number((shape, layout, view, dtype.char))
     need = budget.need(shape, dtype, layout)
-    made = Made(shape, dtype, dtype.str, layout, need, number)
+    made = Made(shape, dtype, dtype.str, layout, need, number, Placed.whole(shape, layout))
     nbytes = _nbytes(inputs) + prod(shape) * dtype.itemsize
     return Template(_views(inputs, shape), view, made, True, nbytes)
 
@@ -168,7 +169,7 @@ def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any],
             base.since = session.batches + 1
         session.record(Apply(op, (Operand(base.handle, view),), ins, None, (), site))
         return out
-    shape, dtype, code, layout, need, spec = made
+    shape, dtype, code, layout, need, spec, placed = made
     base = Base(session, shape, dtype, layout, need)
     base.site = site
     handle = base.handle
@@ -177,5 +178,5 @@ def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any],
         _new(Apply, (op, (_new(Operand, (handle, view)),), ins, None, (), site)),
     )
     result = Array.made(base, view)
-    result.spec = spec
+    result.spec, result._placed = spec, placed
     return result

@@ -113,7 +113,6 @@ class Journal:
 
     def __init__(self, bases: Callable[[], list[Entry]]) -> None:
         self._bases = bases
-        self._sent: dict[int, float] = {}
         self._done = 0.0
         self._paused = False
         self._names: dict[int, Ints] = {}
@@ -158,15 +157,11 @@ class Journal:
         """The cell that ran last and had any commands; it may be the one that runs now."""
         return self.last if self.cell.empty else self.cell
 
-    def sent(self, number: int) -> None:
-        """Note that a batch was sent."""
-        self._sent[number] = perf_counter()
-
     def took(
-        self, number: int, commands: tuple[Command, ...], freed: Ints, times: Sequence[Times]
+        self, sent: int, commands: tuple[Command, ...], freed: Ints, times: Sequence[Times]
     ) -> None:
-        """Keep a batch whose replies have come."""
-        now, began = perf_counter(), self._sent.pop(number, self._done)
-        seconds, self._done = now - max(began, self._done), now
+        """Keep a batch whose replies have come; ``sent`` is when it left, in ns."""
+        now = perf_counter()
+        seconds, self._done = now - max(sent / 1e9, self._done), now
         if not self._paused:
             self.cell.add(Done(commands, freed, tuple(times), seconds))

@@ -164,18 +164,19 @@ class Session:
         with self.recorder.lock, deferred_interrupts():
             if idle and connection.full:
                 return
-            commands, buffers = self.recorder.take()
-            if not commands or self.closed or connection.dead:
-                return
             self.progress.begin()
             try:
-                submitted = connection.submit(commands, buffers)
+                self._submit()
             finally:
                 self.progress.end()
-            if submitted:
-                self.journal.sent(connection.batches)
         while not idle and connection.overfull:
             self._collect_oldest()
+
+    def _submit(self) -> None:
+        """Send what is pending."""
+        commands, buffers = self.recorder.take()
+        if commands and not (self.closed or self.connection.dead):
+            self.connection.submit(commands, buffers)
 
     def flush(self) -> None:
         """Send what is pending and wait until the engines have done it.
@@ -184,13 +185,22 @@ class Session:
         """
         if self.closed:
             return
-        self.send()
-        while sent := self.connection.sent:
-            self._collect_oldest(last=len(sent) == 1)
+        if self.connection.ready and self.deferred.pending is not None:
+            self.deferred.record()
+        with self.recorder.lock, deferred_interrupts():  # once for the batch and its replies
+            self.progress.begin()
+            try:
+                self._submit()
+                while self.connection.sent:
+                    self._take_oldest()
+            finally:
+                self.progress.end()
         try:
-            self.replies.warn()
+            if self.replies.warnings:
+                self.replies.warn()
         finally:
-            self.connection.raise_error()
+            if not self.connection.ready:
+                self.connection.raise_error()
 
     def quiet(self) -> bool:
         """Tell whether engines have done all that was recorded; waits for nothing."""
@@ -209,22 +219,27 @@ class Session:
         sent = self.connection.sent
         return sent[0].number - 1 if sent else self.connection.batches
 
-    def _collect_oldest(self, last: bool = True) -> None:
+    def _collect_oldest(self) -> None:
+        """Wait for the oldest batch, if there is one."""
         with self.recorder.lock, deferred_interrupts():
             if not self.connection.sent:
                 return
             self.progress.begin()
             try:
-                self.connection.wait()
-            except KeyboardInterrupt:
-                last = True
-                self._interrupt()
-                raise
+                self._take_oldest()
             finally:
-                self.progress.end(last)
-            if self._collect():  # an interrupt that came another way
-                self._interrupt()
-                raise KeyboardInterrupt
+                self.progress.end()
+
+    def _take_oldest(self) -> None:
+        """Wait for the replies to the oldest batch, and take them in; lets Ctrl-C through."""
+        try:
+            self.connection.wait()
+        except KeyboardInterrupt:
+            self._interrupt()
+            raise
+        if self._collect():  # an interrupt that came another way
+            self._interrupt()
+            raise KeyboardInterrupt
 
     def _collect(self) -> bool:
         """Take in the replies to the oldest batch; tell whether engines gave up unasked."""
@@ -235,8 +250,9 @@ class Session:
         if not known:  # nor is whether these were deleted
             for handle in sent.freed:
                 self.recorder.delete(handle)
-        self.journal.took(sent.number, sent.commands, sent.freed, [r.times for r in replies])
-        self.measuring.take(outcome)
+        self.journal.took(sent.at, sent.commands, sent.freed, [r.times for r in replies])
+        if self.measuring.windows:
+            self.measuring.take(outcome)
         error = self.replies.take(outcome)
         if error is not None:
             self.connection.fail(error)
@@ -263,9 +279,9 @@ class Session:
         try:
             self.record(make(slot))
             self.flush()
-            return self.replies.of(slot)
         finally:
-            self.replies.forget(slot)
+            found = self.replies.claim(slot)
+        return found
 
     def gather(self, operand: Operand, placed: Placed, dtype: np.dtype) -> np.ndarray:
         """Return a view's elements in the notebook; each engine sends its part directly.

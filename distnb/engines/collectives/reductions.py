@@ -98,6 +98,8 @@ class Work(NamedTuple):
 
     command: Reduce
     plan: Plan
+    #: Whether nobody talks: all ranks that would hold a copy of the result, which is empty.
+    silent: bool
 
 
 def run(
@@ -151,7 +153,7 @@ class OneProcess:
     """
 
     def __init__(self, command: Reduce, placed: Placed, size: int) -> None:
-        works = [Work(command, plan(placed, command.axes, rank)) for rank in range(size)]
+        works = [Work(command, plan(placed, command.axes, r), False) for r in range(size)]
         self._parts = [_Values(work, Scratch()) for work in works]
 
     def run(self, blocks: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:

@@ -9,28 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 
+from distnb.common.lazy import lazy
 from distnb.engines.fusion.compressed import Compressed
 from distnb.engines.fusion.groups import Elementary, Group, Specs
-from distnb.engines.fusion.kernels import (
-    BlockWindow,
-    GroupRun,
-    Job,
-    dense,
-    program,
-    window_of,
-)
-from distnb.engines.fusion.loops import Loop, group_plan
+from distnb.engines.fusion.kernels import GroupRun, Job, program
+from distnb.engines.fusion.loops import group_plan
 from distnb.engines.fusion.reduction_blocks import Combiner, Scratch
 from distnb.engines.fusion.replicas import is_large
-from distnb.engines.runtime.comm import Comm
-from distnb.engines.runtime.exchange import Exchange, PeerFailed
+from distnb.engines.fusion.windows import BlockWindow, dense, looks, window_of, windows_of
+from distnb.engines.runtime.exchange import Exchange, Key, PeerFailed
 from distnb.engines.runtime.store import BaseTable, LocalBase, Lost
 from distnb.engines.runtime.zero_copy import ZeroCopyReads
-from distnb.measure.events import COMPUTE, TRANSFER, Clock
+from distnb.measure.events import COMPUTE, OVERHEAD, TRANSFER, Clock
 from distnb.ops import table
 from distnb.ops.scalars import PYTHON_SCALARS
 from distnb.plans.transfer import (
@@ -84,6 +78,14 @@ class Task:
         self.scalars = [
             x if isinstance(x, Collective) else (x.index, _maker(x, store)) for x in group.scalars
         ]
+        dtypes = [signature.slots[s].dtype for s in self.plan.inputs]
+        #: Of each piece, where each reference of it is looked at.
+        self.looks = [looks(loop, dtypes) for loop in self.plan.loops]
+        #: Whether each rank but computes what it holds, from what it holds: nothing travels, is
+        #: copied before, goes to anything but the blocks, or is stored to be reduced.
+        delays = self.program.delayed or self.plan.whole or self.plan.saved
+        stored = group.tail is not None and self.plan.blocks is None
+        self.still = not (self.owed or self.expected or delays or self.large or stored)
 
 
 def _maker(x: Param, store: BaseTable) -> Any:
@@ -93,19 +95,33 @@ def _maker(x: Param, store: BaseTable) -> Any:
     return None if x.kind in PYTHON_SCALARS else np.dtype(x.kind).type
 
 
+class Bench(Protocol):
+    """What a rank works with (:class:`distnb.engines.worker.executor.Executor`)."""
+
+    store: BaseTable
+    clock: Clock
+    #: Memory for tiles, and for the results of a tail.
+    scratch: Scratch
+    results: Scratch
+    #: What hears of floating point errors, and what gives compiled loops (:class:`GroupRun`).
+    warned: Callable[[str, int], None]
+    compiler: Any
+
+
 class Elementwise(GroupRun):
     """Carries out one group against a store.
 
     Parameters
     ----------
-    store, comm, clock, scratch, results
-        The rank's; scratch for tiles, and for the results of a tail.
+    bench : Bench
+        What the rank works with.
     task : Task
         What to do.
     values : tuple
         Those of the batch, scalars among them.
-    warned, compiler
-        What hears of floating point errors, and what gives compiled loops (:class:`GroupRun`).
+
+    Attributes
+    ----------
     computes : bool
         Whether this rank computes: else it only sends what others need, as another rank of its
         node computes what it holds.
@@ -113,31 +129,19 @@ class Elementwise(GroupRun):
 
     def __init__(
         self,
-        store: BaseTable,
-        comm: Comm,
-        clock: Clock,
-        scratch: Scratch,
-        results: Scratch,
+        bench: Bench,
         task: Task,
         values: tuple[Any, ...],
-        warned: Callable[[str, int], None],
-        compiler: Any,
-        computes: bool = True,
     ) -> None:
-        super().__init__(warned, compiler)
-        self.computes = computes
-        self.store = store
-        self.clock = clock
-        self.scratch = scratch
-        self.results = results
+        self.warned, self.compiler = bench.warned, bench.compiler
+        self.store, self.clock = bench.store, bench.clock
+        self.scratch, self.results = bench.scratch, bench.results
+        self.computes = True
         self.task = task
         self.values = values
         self.plan = task.plan
         #: None for the output if it is never stored.
-        self.bases: list[Any] = [store.bases.get(x.base) for x in task.operands]
-        self.reads = ZeroCopyReads(store, self.plan.transfer)
-        self.owed = task.owed + self.reads.owed
-        self.expected = task.expected + self.reads.expected
+        self.bases: list[Any] = [bench.store.bases.get(x.base) for x in task.operands]
         #: step -> why it failed; operands whose data did not come
         self.failed: dict[int, BaseException] = {}
         self._missing: set[Operand] = set()
@@ -161,6 +165,21 @@ class Elementwise(GroupRun):
             return None
         self.clock.touched += sum(cast(np.ndarray, block).nbytes for block in blocks)
         return Compressed(*cast(list[np.ndarray], blocks))
+
+    @lazy
+    def reads(self) -> ZeroCopyReads:
+        """Return what is read in place."""
+        return ZeroCopyReads(self.store, self.plan.transfer)
+
+    @property
+    def owed(self) -> list[Key]:
+        """Messages that this rank sends."""
+        return self.task.owed + self.reads.owed
+
+    @property
+    def expected(self) -> list[Key]:
+        """Messages that it takes in."""
+        return self.task.expected + self.reads.expected
 
     def _end_with(self, command: Reduce) -> Combiner | None:
         how = self.plan.blocks
@@ -228,6 +247,20 @@ class Elementwise(GroupRun):
         self.failed[self.step] = error
 
     # -- running -----------------------------------------------------------------------------
+
+    def run_still(self, fault: Any) -> None:
+        """Compute where nothing travels, and note what failed; see ``check`` for ``fault``."""
+        try:
+            self.check(fault)
+            self.clock.touched += self.plan.touched
+            self.clock.switch(COMPUTE)
+            for i in range(len(self.plan.loops)):
+                self.piece(i, (), {})
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever it is, the batch goes on
+            self.fail(error)
+        self.clock.switch(OVERHEAD)
 
     def run(self, exchange: Exchange) -> None:
         """Send what others need, and compute."""
@@ -324,19 +357,24 @@ class Elementwise(GroupRun):
         saved: dict[tuple[int, int], BlockWindow],
     ) -> None:
         """Compute one piece."""
-        todo = self.program
-        piece, loop = self.plan.transfer.pieces[number], self.plan.loops[number]
-        windows: list[Any] = [None] * len(self.bases)
-        targets: list[Any] = [None] * len(self.bases)
+        todo, views = self.program, self.task.looks[number]
+        refs = self.plan.transfer.pieces[number].refs
+        blocks: list[Any] = [None] * len(self.bases)
         for i in todo.memory:
-            source = piece.refs[i].source
-            block = self.bases[i].block if source == LOCAL else buffers[source]
-            windows[i] = saved.get((number, i)) or _window(block, loop, i)
+            source = refs[i].source
+            blocks[i] = self.bases[i].block if source == LOCAL else buffers[source]
+        windows = windows_of(blocks, views)
+        for (piece_number, i), window in saved.items():
+            if piece_number == number:
+                windows[i] = window
+        targets = []
+        if todo.delayed:
+            delayed = [t if i in todo.delayed else None for i, t in enumerate(self._targets)]
+            targets = windows_of(delayed, views)
+        loop = self.plan.loops[number]
         for source in self._scalars if self.task.group.blocks else ():
             if isinstance(source, Compressed):
                 source.origin = loop.offsets[0]
-        for i in todo.delayed:
-            targets[i] = _window(self._targets[i], loop, i)
         todo.run(Job(loop, windows, targets, self._scalars, self.scratch, self, self._tail))
 
 
@@ -345,11 +383,6 @@ def _packed(message: Message, block: Any) -> np.ndarray:
     for chunk in message.chunks:
         at(packed, chunk.shape, chunk.message)[...] = at(block, chunk.shape, chunk.memory)
     return packed
-
-
-def _window(block: Any, loop: Loop, i: int) -> BlockWindow | None:
-    """Return a window; None where the block could not be made: no step that runs needs it."""
-    return None if block is None else window_of(block, loop, i)
 
 
 def _sources(piece: Piece) -> set[int]:

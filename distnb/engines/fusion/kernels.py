@@ -8,7 +8,7 @@ NumPy API from implementation", 2014, and numexpr's blocks).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
@@ -27,13 +27,18 @@ from distnb.engines.fusion.compressed import Compressed
 from distnb.engines.fusion.groups import COMPRESS, GroupSignature, GroupStep
 from distnb.engines.fusion.loops import Loop, hazards, sources
 from distnb.engines.fusion.reduction_blocks import Combiner, Scratch, Tile
-from distnb.geometry.layout import Ints, strides_of
+from distnb.engines.fusion.windows import BlockWindow
+from distnb.geometry.layout import Ints
 from distnb.ops import table
 from distnb.ops.scalars import PYTHON_SCALARS
-from distnb.plans.transfer import window
 from distnb.wire.messages import FUNCTION
 
-__all__ = ["BlockWindow", "GroupRun", "Job", "Program", "dense", "program", "window_of"]
+__all__ = [
+    "GroupRun",
+    "Job",
+    "Program",
+    "program",
+]
 
 #: A program that runs for the second time is one that comes back.
 _COMES_BACK = 2
@@ -92,21 +97,22 @@ def _renamed(step: GroupStep, old: int, new: int) -> GroupStep:
 class GroupRun:
     """One run of a group's steps: which of them runs, and which are left out.
 
-    Parameters
+    Attributes
     ----------
     warned : callable
         Is told of floating point errors in compiled loops, as NumPy tells of them.
-    compiler : Compiler, optional
+    compiler : Compiler or None
         Gives compiled loops, if there are to be any.
+    step : int
+        The step that runs, for whoever hears of floating point errors.
+    skipped : set of int
+        Steps that are left out, because they or what they need failed.
     """
 
-    def __init__(self, warned: Callable[[str, int], None], compiler: Any = None) -> None:
-        #: The step that runs, for whoever hears of floating point errors.
-        self.step = 0
-        #: Steps that are left out, because they or what they need failed.
-        self.skipped: set[int] = set()
-        self.compiler = compiler
-        self._warned = warned
+    warned: Callable[[str, int], None]
+    compiler: Any
+    step = 0
+    skipped: Set[int] = frozenset()
 
     def step_failed(self, error: Exception) -> None:
         """Take the exception of the step that runs; may have it and others left out."""
@@ -115,7 +121,7 @@ class GroupRun:
     def warn(self, step: int, kind: str) -> None:
         """Tell of a floating point error that a step has met."""
         self.step = step
-        self._warned(kind, 0)
+        self.warned(kind, 0)
 
     def on_tile(self, calls: Sequence[Any], registers: list[Any], tile: Tile) -> None:
         """Make calls for a tile."""
@@ -197,6 +203,8 @@ class Program:
         self._free: dict[np.dtype, list[int]] = {}
         #: How often it ran on large pieces, and its calls in segments that can be compiled.
         self.runs = 0
+        #: Whether elements are made of blocks, by their numbers.
+        self.pulls = any(step.op == COMPRESS for step in signature.steps)
         self.parts: Any = None
         #: All of them as one, if they can be compiled.
         self.only: Segment | None = None
@@ -272,12 +280,14 @@ class Program:
     def run(self, job: Job) -> None:
         """Run all steps on all tiles of a piece."""
         loop, windows, targets, scalars, scratch, run, _ = job
+        if loop.small and not (self.delayed or self.pulls):
+            return self._run_small(job)
         registers: list[Any] = [None] * self.size
         registers[self.first_scalar : self.first_buffer] = scalars
         here = [i for i in self.memory if windows[i] is not None]
         calls, once = self._chosen(job)
         if job.tail is not None:
-            calls = [*calls, Tail(len(self.signature.steps), self.tail, job.tail)]
+            calls = [*calls, self._last(job.tail)]
         shape: Ints | None = None
         waiting: list[tuple[Any, Any]] = []
         for turn, tile in enumerate(loop.tiles(once)):
@@ -302,6 +312,19 @@ class Program:
                     waiting.append((targets[i].array[(*tile, ...)], registers[a]))
             self._swap(registers)
         self._flush(waiting)
+
+    def _last(self, combiner: Combiner) -> Tail:
+        return Tail(len(self.signature.steps), self.tail, combiner)
+
+    def _run_small(self, job: Job) -> None:
+        """Run all steps on a piece that is one tile: its windows are the registers."""
+        arrays = [None if window is None else window.array for window in job.windows]
+        buffers = job.scratch.take(self.buffers, job.loop.shape)
+        registers = [*arrays, *job.scalars, *buffers]
+        job.run.on_tile(self.calls, registers, ())
+        if job.tail is not None:
+            whole = tuple([slice(0, n) for n in job.loop.shape])
+            job.run.on_tile([self._last(job.tail)], registers, whole)
 
     def _chosen(self, job: Job) -> tuple[Sequence[Any], bool]:
         """Return the calls to make on a tile: NumPy's, or compiled loops where they are ready.
@@ -443,23 +466,3 @@ _SAFE: dict[str, Any] = {"negative": _negative}
 def program(signature: GroupSignature, inputs: Ints, taken: int | None) -> Program:
     """Return the program of a signature (the same object every time)."""
     return Program(signature, inputs, taken)
-
-
-class BlockWindow(NamedTuple):
-    """What a loop sees of flat memory: the array, and how compiled code finds its elements."""
-
-    array: np.ndarray
-    flat: np.ndarray
-    offset: int
-    strides: Ints
-
-
-def window_of(block: np.ndarray, loop: Loop, i: int) -> BlockWindow:
-    """Return the window of a loop's reference ``i`` in a block or message."""
-    array = window(block, loop.shape, loop.offsets[i], loop.strides[i])
-    return BlockWindow(array, block.reshape(-1), loop.offsets[i], loop.strides[i])
-
-
-def dense(array: np.ndarray) -> BlockWindow:
-    """Return the window that is all of a C-contiguous array."""
-    return BlockWindow(array, array.reshape(-1), 0, strides_of(array.shape))

@@ -45,6 +45,7 @@ class Loop(NamedTuple):
     strides: tuple[Ints, ...]
     tile: Ints
     lag: int = 0  # rows for which results that are delayed wait
+    small: bool = False  # whether it is one tile, and not worth to be compiled
 
     def tiles(self, once: bool = False) -> Iterator[Tile]:
         """Enumerate the tiles, in order of memory (all as one tile if ``once``)."""
@@ -69,7 +70,9 @@ def loop_of(piece: Piece, limit: int) -> Loop:
     shape = tuple(n for n, _ in merged)
     strides = tuple(tuple(steps[j] for _, steps in merged) for j in range(len(piece.refs)))
     offsets = tuple(r.offset for r in piece.refs)
-    return Loop(shape, offsets, strides, _tile(shape, strides, limit))
+    tile = _tile(shape, strides, limit)
+    small = tile == shape and 0 < prod(shape) < TILE
+    return Loop(shape, offsets, strides, tile, small=small)
 
 
 def _tile(shape: Ints, strides: Sequence[Ints], limit: int) -> Ints:
@@ -169,7 +172,9 @@ def _with_tail(rank: int, signature: GroupSignature, plan: Plan, inputs: Ints) -
         return None
     refs = plan.pieces[0].refs
     steps = tuple(tuple(s for n, s in zip(shape, r.strides, strict=True) if n != 1) for r in refs)
-    loop = Loop(how.shape, tuple(r.offset for r in refs), steps, how.tile(_REDUCED * TILE))
+    tile = how.tile(_REDUCED * TILE)
+    small = tile == how.shape and prod(tile) < TILE
+    loop = Loop(how.shape, tuple(r.offset for r in refs), steps, tile, small=small)
     return GroupPlan(plan, inputs, (loop,), (), False, how)
 
 

@@ -40,8 +40,8 @@ class Replicas:
     """What one rank does for blocks that it shares with others of its node."""
 
     def __init__(self, store: BaseTable, clock: Clock, specs: Specs) -> None:
-        self._store = store
-        self._specs = specs
+        self.store = store
+        self.specs = specs
         self._clock = clock
 
     def sharers(self, base: LocalBase) -> Ints:
@@ -49,8 +49,8 @@ class Replicas:
 
         Empty if it is the only one.
         """
-        node = self._store.memory.node
-        return () if node is None else _sharers(base.layout, node.ranks, self._store.rank)
+        node = self.store.memory.node
+        return () if node is None else _sharers(base.layout, node.ranks, self.store.rank)
 
     def made_by(self, group: Group) -> list[int]:
         """Return the bases that a group writes if the leader alone is to run it, else none.
@@ -58,7 +58,7 @@ class Replicas:
         Each must be shared already, or all of it must be written and nothing of it read.
         """
         bases = {handle: self._base(handle) for handle in group.written}
-        if not any(is_large(self._store, base) for base in bases.values()):
+        if not any(is_large(self.store, base) for base in bases.values()):
             return []
         for handle, base in bases.items():
             if not self.sharers(base):
@@ -70,20 +70,20 @@ class Replicas:
 
     def made_of(self, handle: int) -> list[int]:
         """Return a base that is all written by a command if the leader alone is to run it."""
-        base = self._store.bases[handle]
-        return [handle] if is_large(self._store, base) and self.sharers(base) else []
+        base = self.store.bases[handle]
+        return [handle] if is_large(self.store, base) and self.sharers(base) else []
 
     def _base(self, handle: int) -> LocalBase:
         """Return a base; of one that is never stored, and so need not be there, what it is."""
-        found = self._store.bases.get(handle)
+        found = self.store.bases.get(handle)
         if found is None:
-            spec = self._specs[handle]
+            spec = self.specs[handle]
             found = LocalBase(spec.shape, spec.dtype, spec.layout, None, virtual=True)
         return found
 
     def keeps(self, made: Sequence[int]) -> bool:
         """Tell whether this rank computes what is made."""
-        return not made or self.sharers(self._base(made[0]))[0] == self._store.rank
+        return not made or self.sharers(self._base(made[0]))[0] == self.store.rank
 
     # -- before a command ------------------------------------------------------------------------
 
@@ -94,19 +94,19 @@ class Replicas:
         """
         trouble = None
         for handle in handles:
-            base = self._store.bases.get(handle)
+            base = self.store.bases.get(handle)
             if base is not None and base.shared:
                 trouble = self._part(Exchange(comm, self._clock, number, [], []), base) or trouble
         return trouble
 
     def _part(self, exchange: Exchange, base: LocalBase) -> Exception | None:
         (leader, *others), base.shared = base.shared, ()
-        if leader == self._store.rank:
+        if leader == self.store.rank:
             self._hear(exchange, others)
             return None
         try:
             shared = cast(np.ndarray, base.block)
-            base.block = self._store.memory.allocate(shared.shape, shared.dtype)
+            base.block = self.store.memory.allocate(shared.shape, shared.dtype)
             base.block[...] = shared
         except MemoryError as error:
             base.block, base.lost = None, True
@@ -121,7 +121,7 @@ class Replicas:
         exchange = Exchange(comm, self._clock, number, [], [])
         bases = [self._base(handle) for handle in made]
         sharers = self.sharers(bases[0])
-        if sharers[0] != self._store.rank:
+        if sharers[0] != self.store.rank:
             exchange.refuse(sharers[0], _TAG)
             exchange.finish()
             return None
@@ -129,7 +129,7 @@ class Replicas:
         try:
             for base in bases:
                 if not base.virtual:
-                    self._store.expose(base, sharers)
+                    self.store.expose(base, sharers)
         except MemoryError as error:
             return error
         return None
@@ -148,7 +148,7 @@ class Replicas:
         exchange = Exchange(comm, self._clock, number, [], [])
         bases = [self._base(handle) for handle in made]
         leader, *others = self.sharers(bases[0])
-        if leader == self._store.rank:
+        if leader == self.store.rank:
             places = np.array([self._place(h in failed, h) for h in made], np.int64)
             for peer in others:
                 exchange.tell(peer, _TAG, places)
@@ -168,12 +168,12 @@ class Replicas:
             return _FAILED
         if base.virtual:
             return _NEVER_STORED
-        return cast(int, self._store.memory.offset(cast(np.ndarray, base.block)))
+        return cast(int, self.store.memory.offset(cast(np.ndarray, base.block)))
 
     def _read_at(self, base: LocalBase, leader: int, place: int) -> None:
-        if leader != self._store.rank and not base.virtual:
+        if leader != self.store.rank and not base.virtual:
             shape = cast(Ints, base.layout.local_shape(base.shape, leader))
-            flat = self._store.memory.block(leader, place, prod(shape), base.dtype)
+            flat = self.store.memory.block(leader, place, prod(shape), base.dtype)
             base.block = flat.reshape(shape)
 
 

@@ -136,7 +136,6 @@ class Memory:
     def settle(self) -> None:
         """Reuse what was dropped while others might read it: all have done what came before."""
         self._still_read.clear()
-        self.pool.collect()
 
     def clear(self) -> None:
         """Let all go that is kept."""

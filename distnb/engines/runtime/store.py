@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from math import prod
 from typing import Any, cast
 
 import numpy as np
 
+from distnb.common.lazy import lazy
 from distnb.engines.runtime.memory import Memory, owner_of
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import Placed
@@ -43,17 +44,17 @@ class LocalBase:
     read_in_place: bool = False
     #: The ranks of the node that share one block (``fusion.replicas``), if they do.
     shared: Ints = ()
-    #: Equal for equal shapes, dtypes and layouts, as long as few others come between.
-    spec: int = field(init=False)
 
-    def __post_init__(self) -> None:
+    @lazy
+    def spec(self) -> int:
+        """Equal for equal shapes, dtypes and layouts, as long as few others come between."""
         key = (self.shape, self.dtype, self.layout)
         found = _SPECS.get(key)
         if found is None:
             if len(_SPECS) >= _MOST_SPECS:
                 _SPECS.clear()
             found = _SPECS.setdefault(key, next(_NUMBERS))
-        self.spec = found
+        return found
 
 
 class BaseTable:
@@ -93,7 +94,8 @@ class BaseTable:
             base = self.bases.pop(number, None)
             if base is not None and base.block is not None:
                 block, base.block = base.block, None
-                self.memory.drop(block, base.shared)
+                if base.shared:
+                    self.memory.drop(block, base.shared)
 
     def get(self, number: int) -> LocalBase:
         """Return a base whose content is good; raise Lost otherwise."""
@@ -211,19 +213,14 @@ class BatchScope(BaseTable):
         super().__init__(store.rank, store.memory, store.functions)
         self._store = store
         self._handles = handles
-        there = store.bases
-        self.bases = {n: there[h] for n, h in enumerate(handles) if h in there}
-
-    @property
-    def specs(self) -> Ints:
-        """What the bases are that were there before the batch (0 for all others)."""
-        there = self._store.bases
-        return tuple([there[h].spec if h in there else 0 for h in self._handles])
+        there = [store.bases.get(h) for h in handles]
+        self.bases = {n: base for n, base in enumerate(there) if base is not None}
+        #: What the bases are that were there before the batch (0 for all others).
+        self.specs: Ints = tuple([0 if base is None else base.spec for base in there])
 
     def put(self, number: int, base: LocalBase) -> None:
         """Enter a base here and in the store."""
-        self.bases[number] = base
-        self._store.put(self._handles[number], base)
+        self.bases[number] = self._store.bases[self._handles[number]] = base
 
     def free(self, numbers: Ints) -> None:
         """Drop bases here and in the store."""

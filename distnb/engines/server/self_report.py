@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import time
 
-from distnb.engines.fusion.elementwise import Task
 from distnb.engines.runtime.store import Store
 from distnb.engines.worker.worker import Worker
 from distnb.measure.snapshot import Sample
@@ -45,12 +44,9 @@ def _position(worker: Worker) -> tuple[int, int, tuple[int, ...]]:
     number, items = run.batch.number, run.items
     if items is None:  # its plan is being made
         return number, len(run.commands), ()
-    ahead = [rows for item, rows, _ in items if not _is_done(item, run.done) and rows[0] >= 0]
+    ahead = [rows for item, rows, _ in items if item.positions[0] not in run.done]
+    ahead = [rows for rows in ahead if rows[0] >= 0]
     return number, sum(map(len, ahead)), tuple(ahead[0]) if ahead else ()
-
-
-def _is_done(item: Task | int, done: set[int]) -> bool:
-    return (item if isinstance(item, int) else item.positions[0]) in done
 
 
 def _held(store: Store) -> int:

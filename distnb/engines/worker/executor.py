@@ -36,8 +36,9 @@ from distnb.engines.runtime import creation
 from distnb.engines.runtime.comm import Comm
 from distnb.engines.runtime.exchange import Exchange, PeerFailed
 from distnb.engines.runtime.store import BaseTable, LocalBase, Lost
+from distnb.engines.worker.steps import gathered
 from distnb.geometry.views import View
-from distnb.measure.events import COMPUTE, TRANSFER, Clock
+from distnb.measure.events import COMPUTE, OVERHEAD, TRANSFER, Clock
 from distnb.ops import table
 from distnb.plans.transfer import at, plan_parts
 from distnb.wire.protocol import Collective, Command, Create, Fetch, Lay, Local, Reduce
@@ -102,8 +103,8 @@ class Executor:
 
     def enter(self, store: BaseTable, specs: Specs) -> None:
         """Work on the bases of a batch from now on; ``specs`` tells what they are."""
-        self.store = store
-        self.replicas = Replicas(store, self.clock, specs)
+        self.store = self.replicas.store = store
+        self.replicas.specs = specs
 
     def run(
         self, number: int, command: Command, buffers: list[np.ndarray], dead: bool = False
@@ -114,9 +115,9 @@ class Executor:
         """
         if isinstance(command, Create):
             return self._create(number, command, buffers, dead)
-        self.trouble = self.replicas.part(self.comm, number, command.writes)
         if isinstance(command, Reduce):
             return self._reduce(number, command)
+        self.trouble = self.replicas.part(self.comm, number, command.writes)
         if isinstance(command, Local):
             return self._local(number, command)
         if isinstance(command, Collective):
@@ -148,7 +149,7 @@ class Executor:
             base.block = creation.adopt(buffers, command.how[1], command, self.store.rank)
         else:
             base = self.store.add(command.base, command.shape, dtype, command.layout)
-            before = self.clock.switch(COMPUTE)
+            before = self.clock.switch(OVERHEAD if command.how[0] == "empty" else COMPUTE)
             self._fill(number, command, base)
             self.clock.switch(before)
         base.lost = False
@@ -208,14 +209,12 @@ class Executor:
         if part is None or base.block is None:
             return None
         before = self.clock.switch(TRANSFER)
-        if command.place:
-            found, out = None, self.store.memory.at(command.place, view.shape, base.dtype)
-            places = part.places
+        if not command.place:
+            found = gathered(part, base.block)
         else:
-            found = out = np.empty(part.shape, base.dtype)
-            places = tuple([chunk.message for chunk in part.chunks])
-        for chunk, place in zip(part.chunks, places, strict=True):
-            at(out, chunk.shape, place)[...] = at(base.block, chunk.shape, chunk.memory)
+            found, out = None, self.store.memory.at(command.place, view.shape, base.dtype)
+            for chunk, place in zip(part.chunks, part.places, strict=True):
+                at(out, chunk.shape, place)[...] = at(base.block, chunk.shape, chunk.memory)
         self.clock.switch(before)
         return found
 
@@ -242,10 +241,17 @@ class Executor:
 
     def _reduce(self, number: int, command: Reduce) -> None:
         placed = self.store.placed(command.operand)
-        work = reductions.Work(command, reductions.plan(placed, command.axes, self.store.rank))
-        # All ranks that would talk hold a copy of the result: where that is empty, nobody talks.
         silent = self.store.elements(self.store.bases[command.out]) == 0
-        owed, expected = ([], []) if silent else (work.plan.owed, work.plan.expected)
+        plan = reductions.plan(placed, command.axes, self.store.rank)
+        self.reduce(number, reductions.Work(command, plan, silent))
+
+    def reduce(self, number: int, work: reductions.Work) -> None:
+        """Reduce, as it was planned."""
+        shared = self.store.bases[work.command.out].shared
+        self.trouble = (
+            self.replicas.part(self.comm, number, work.command.writes) if shared else None
+        )
+        owed, expected = ([], []) if work.silent else (work.plan.owed, work.plan.expected)
         self._with_messages(number, owed, expected, lambda x: self._reducing(x, work))
 
     def _reducing(self, exchange: Exchange, work: reductions.Work) -> None:
@@ -277,13 +283,26 @@ class Executor:
 
     def group(self, number: int, task: Task, values: tuple[Any, ...]) -> dict[int, BaseException]:
         """Run a group of elementwise commands; return why which of them failed."""
+        bases = self.store.bases
+        if not task.still or any(bases[n].shared for n in task.written):
+            return self._moving_group(number, task, values)
+        todo = self._group = Elementwise(self, task, values)
+        try:
+            todo.run_still(self.fault)
+        finally:
+            self._group = None
+        if task.group.tail is not None:
+            bases[task.group.tail.operand.base].taken = todo.take()
+        return todo.failed
+
+    def _moving_group(
+        self, number: int, task: Task, values: tuple[Any, ...]
+    ) -> dict[int, BaseException]:
+        """Run a group of which something travels, or is copied."""
         made = self.replicas.made_by(task.group) if task.large else []
         trouble = self._begin(number, task, made)
-        todo = self._group = Elementwise(
-            *(self.store, self.comm, self.clock, self.scratch, self.results),
-            *(task, values, self.warned, self.compiler),
-            self.replicas.keeps(made),
-        )
+        todo = self._group = Elementwise(self, task, values)
+        todo.computes = self.replicas.keeps(made)
 
         def work(exchange: Exchange) -> None:
             if trouble is not None:

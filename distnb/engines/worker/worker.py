@@ -11,7 +11,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -31,12 +31,13 @@ from distnb.engines.runtime.store import BatchScope, LocalBase, Store
 from distnb.engines.runtime.user_functions import Function
 from distnb.engines.worker.executor import DEPENDENT, Executor
 from distnb.engines.worker.local import LocalArray
-from distnb.engines.worker.plan_cache import PlanCache, PreparedBatch
+from distnb.engines.worker.plan_cache import Item, PlanCache, PreparedBatch
+from distnb.engines.worker.steps import Step
 from distnb.engines.worker.survey import survey
 from distnb.geometry.layout import Ints
 from distnb.measure.events import IDLE, OVERHEAD, Clock
-from distnb.measure.records import AGREE, Log
-from distnb.wire.encoding import filled, unpack
+from distnb.measure.records import AGREE, END, Log
+from distnb.wire.encoding import unpack
 from distnb.wire.messages import Failure, Packed, Reply
 from distnb.wire.protocol import (
     Bind,
@@ -58,6 +59,8 @@ __all__ = ["Worker"]
 
 #: Distance between the command numbers of two batches: a prime, so that tags repeat late.
 _STRIDE = 1021
+#: Ranks that are few enough for each to tell all others.
+_FEW = 3
 
 
 class Worker:
@@ -90,7 +93,8 @@ class Worker:
         #: Batches in this epoch: all ranks count alike, whatever happened before.
         self.batches = 0
         self.bound: dict[str, LocalArray] = {}
-        self._warned: list[tuple[int, str]] = []
+        #: Floating point warnings that were not taken, with the step of the group.
+        self.warned: list[tuple[int, str]] = []
         #: Whether all is lost that an interrupted batch writes, also what was done before: where
         #: each rank has a client of its own (SPMD), all must come to the same conclusion.
         self.together = False
@@ -117,7 +121,7 @@ class Worker:
                 run.abort()
             finally:
                 self.store.memory.pool.collect()
-                self.clock.switch(IDLE)
+                log.begin(END, 0, IDLE)
                 self.now = None
             return run.reply()
 
@@ -166,12 +170,12 @@ class Worker:
         self.store.functions[number] = Function(text)
 
     def warnings(self) -> list[tuple[int, str]]:
-        """Return the floating point warnings since the last call, with the step of the group."""
-        found, self._warned = self._warned, []
+        """Take the floating point warnings since the last call."""
+        found, self.warned = self.warned, []
         return list(dict.fromkeys(found))
 
     def _on_warning(self, kind: str, flag: int) -> None:
-        self._warned.append((self.executor.step, kind))
+        self.warned.append((self.executor.step, kind))
 
     def _start_epoch(self, epoch: int) -> None:
         """Take a communicator that no message of an abandoned command can reach.
@@ -220,32 +224,42 @@ class _Run:
         self.clocks: list[int] = []
         self.normalised = worker.plans.batch(batch.normalised)
         self.commands = self.normalised.numbered
+        self.clock, self.executor, self.given = worker.clock, worker.executor, batch.values
         self.scope = BatchScope(worker.store, batch.handles)
         #: What is known of bases that are never stored.
         self.specs: Specs = {}
+        #: Added to the number of a command it is one that all ranks agree on, whatever happened.
+        self.first = 0
+        #: The bases that are not stored when they are created.
+        self.dead: set[int] = set()
         self.aborted = False
         self.agreed = False
         #: positions that are done, whatever came of it
         self.done: set[int] = set()
         #: What it consists of, once that is known.
-        self.items: list[tuple[Task | int, Ints, int]] | None = None
+        self.items: list[Item] | None = None
 
     def all(self) -> None:
         """Run all commands, then agree with the other ranks on what failed."""
         plan = self.normalised.prepared(self.scope, bool(self.batch.fuse), not self.worker.together)
         self.specs = plan.specs
         self.worker.executor.enter(self.scope, plan.specs)
-        with _quiet_casts() if plan.complex else nullcontext():
+        if plan.complex:
+            with _quiet_casts():
+                self._items(plan)
+        else:
             self._items(plan)
         # What only reads leaves nothing to agree on, but under SPMD each rank has a client to tell.
         # Deletions cannot fail, and under SPMD other ranks may have none now.
         if self.normalised.writes or (self.worker.together and self.commands):
             self.log.begin(AGREE)
-            self._agree()
+            if self.worker.comm.size > 1 or self.failed:
+                self._agree()
 
     def _items(self, plan: PreparedBatch) -> None:
         """Run commands and groups."""
         items = plan.items
+        self.dead, self.first = plan.dead, self.worker.batches * _STRIDE
         if self.worker.executor.fault is None:  # then what is never stored cannot fail
             items = plan.quick
             self.done.update(plan.virtual)
@@ -255,17 +269,12 @@ class _Run:
                 self.log.begin(rows, elements)
             if isinstance(item, Task):
                 self._group(item, rows)
-                self.done.update(item.positions)
             else:
-                command = filled(self.normalised.commands[item], self.batch.values)
-                if isinstance(command, Free):
-                    self.scope.free(command.bases)
-                else:
-                    self._one(rows[0], command, plan.dead)
-                self.done.add(item)
+                self._one(rows[0], item)
+            self.done.update(item.positions)
 
     def _group(self, task: Task, rows: Ints) -> None:
-        errors = self.worker.executor.group(self._number(rows[0]), task, self.batch.values)
+        errors = self.worker.executor.group(self.first + rows[0], task, self.given)
         bases = self.scope.bases
         if not errors:
             for base in task.written:
@@ -278,40 +287,41 @@ class _Run:
                 for base in command.writes:
                     if base in bases:
                         bases[base].lost = False
-        found = self.worker.warnings()
-        self.warnings += [(rows[k], kind) for k, kind in found]
+        if self.worker.warned:
+            self.warnings += [(rows[k], kind) for k, kind in self.worker.warnings()]
 
-    def _number(self, index: int) -> int:
-        """Return a number for a command that all ranks agree on, whatever happened before."""
-        return self.worker.batches * _STRIDE + index
-
-    def _one(self, index: int, command: Command, dead: set[int]) -> None:
-        worker = self.worker
+    def _one(self, index: int, step: Step) -> None:
         try:
-            if isinstance(command, Bind):
-                worker.bind(command.renumbered(self.batch.handles).names)
-            elif isinstance(command, Clocks):
-                self.clocks.append(command.slot)
-            elif isinstance(command, Survey):
-                self.values[command.slot] = survey(worker.store)
-            elif isinstance(command, Share):
-                self.values[command.slot] = worker.store.memory.attach(Card(*command.card))
-            elif isinstance(command, Looked):
-                self.values[command.slot] = worker.store.memory.looked_at(command.places)
-            elif isinstance(command, Describe):
-                self.values[command.slot] = self._describe(command)
-            else:
-                virtual = isinstance(command, Create) and command.base in dead
-                number = self._number(index)
-                value = worker.executor.run(number, command, self.buffers, virtual)
-                if isinstance(command, Fetch | Lay):
-                    self.values[command.slot] = value
+            step.run(self, index)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            worker.clock.switch(OVERHEAD)
-            self._failed(index, command, error)
-        self.warnings += [(index, kind) for _, kind in worker.warnings()]
+            self.clock.switch(OVERHEAD)
+            self._failed(index, step.command, error)
+        if self.worker.warned:
+            self.warnings += [(index, kind) for _, kind in self.worker.warnings()]
+
+    def command(self, index: int, command: Command) -> None:
+        """Run a command that is no group's."""
+        worker = self.worker
+        if isinstance(command, Bind):
+            worker.bind(command.renumbered(self.batch.handles).names)
+        elif isinstance(command, Clocks):
+            self.clocks.append(command.slot)
+        elif isinstance(command, Survey):
+            self.values[command.slot] = survey(worker.store)
+        elif isinstance(command, Share):
+            self.values[command.slot] = worker.store.memory.attach(Card(*command.card))
+        elif isinstance(command, Looked):
+            self.values[command.slot] = worker.store.memory.looked_at(command.places)
+        elif isinstance(command, Describe):
+            self.values[command.slot] = self._describe(command)
+        else:
+            virtual = isinstance(command, Create) and command.base in self.dead
+            number = self.first + index
+            value = worker.executor.run(number, command, self.buffers, virtual)
+            if isinstance(command, Fetch | Lay):
+                self.values[command.slot] = value
 
     def _describe(self, command: Describe) -> tuple[Any, ...]:
         found = self.worker.executor.user.get(command.name)
@@ -335,7 +345,7 @@ class _Run:
         if self.worker.comm.size > 1:
             bits = np.zeros(len(self.commands) + 1, np.uint8)
             bits[list(self.failed)] = 1
-            _union(self.worker, self._number(len(self.commands)), bits)
+            _union(self.worker, self.first + len(self.commands), bits)
             failed = np.flatnonzero(bits).tolist() if bits.any() else ()
         self.worker.store.memory.settle()
         self.agreed = bool(failed)
@@ -399,10 +409,31 @@ def _dependents(commands: tuple[Command, ...], failed: Iterable[int]) -> set[int
 
 
 def _union(worker: Worker, number: int, bits: np.ndarray) -> None:
-    """Make bits the union of all ranks' bits, on every rank: up a binomial tree and down again."""
-    comm = worker.comm
+    """Make bits the union of all ranks' bits, on every rank.
+
+    Few ranks tell each other at once: one message after another fewer than in a tree, and each rank
+    waits for whom it has to. Else bits go up a binomial tree and down again.
+    """
+    exchange = Exchange(worker.comm, worker.clock, number, [], [])
+    if worker.comm.size <= _FEW:
+        _tell_all(exchange, worker.comm, bits)
+    else:
+        _up_and_down(exchange, worker.comm, bits)
+    exchange.finish()
+
+
+def _tell_all(exchange: Exchange, comm: Comm, bits: np.ndarray) -> None:
+    mine, other = bits.copy(), np.empty_like(bits)  # what is sent must not change
+    others = [rank for rank in range(comm.size) if rank != comm.rank]
+    for rank in others:
+        exchange.send(rank, 0, mine)
+    for rank in others:
+        exchange.receive(rank, 0, other)
+        np.bitwise_or(bits, other, out=bits)
+
+
+def _up_and_down(exchange: Exchange, comm: Comm, bits: np.ndarray) -> None:
     tree = Tree(list(range(comm.size)), comm.rank)
-    exchange = Exchange(comm, worker.clock, number, [], [])
     other = np.empty_like(bits)
     for child in tree.children:
         exchange.receive(child, 0, other)
@@ -413,7 +444,6 @@ def _union(worker: Worker, number: int, bits: np.ndarray) -> None:
         exchange.receive(tree.parent, 1, bits)
     for child in tree.children:
         exchange.send(child, 1, bits)
-    exchange.finish()
 
 
 def _failure(
