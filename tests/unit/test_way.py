@@ -33,17 +33,29 @@ def calls_of(function):
     return found
 
 
+#: Elements of arrays that are large enough for engines.
+N = 600_000
+
+
 @pytest.fixture
 def operands(monkeypatch):
-    """Two arrays on an engine, whose sum has been recorded before, in this batch too."""
+    """Two large arrays on an engine, whose sum has been recorded before, in this batch too."""
     monkeypatch.setattr(dnb.config, "cutoff", 0)
+    monkeypatch.setattr(dnb.config, "place", "auto")
     monkeypatch.setattr(dnb.config, "flush_idle", 60)
     with dnb.inprocess(1) as session:
-        a, b = dnb.ones(9), dnb.ones(9)
+        a, b = dnb.ones(N), dnb.ones(N)
         session.flush()
         kept = [a + b for _ in range(3)]
         yield a, b
         assert (kept[0].to_numpy() == 2).all()
+
+
+@pytest.fixture
+def few(operands, monkeypatch):
+    """Two arrays that are few elements on the same engine, which computes whatever they are."""
+    monkeypatch.setattr(dnb.config, "place", "engines")
+    return dnb.ones(9), dnb.ones(9)
 
 
 def told(start="<!-- held by", end="**2."):
@@ -67,8 +79,8 @@ def test_numbers_and_other_operators_go_the_same_way(operands):
         assert calls_of(again) == told()
 
 
-def test_the_page_tells_the_calls_of_a_group_that_comes_again(operands):
-    a, b = operands
+def test_the_page_tells_the_calls_of_a_group_that_comes_again(few):
+    a, b = few
     session, kept = a.session, []
     for _ in range(3):
         session.flush()
@@ -88,14 +100,15 @@ def calls_of_reading(make, expected):
     return calls
 
 
-def test_a_value_takes_few_calls_on_the_way_there_and_back(operands):
+@pytest.mark.usefixtures("few")
+def test_a_value_takes_few_calls_on_the_way_there_and_back():
     """Recorded, sent, computed on the engine, read and taken in: it was twice as many once."""
     a, b = dnb.ones(()), dnb.ones(())
     assert len(calls_of_reading(lambda: a + b, 2)) <= 115
 
 
-def test_nothing_is_asked_of_what_does_not_travel(operands):
-    x, y = operands
+def test_nothing_is_asked_of_what_does_not_travel(few):
+    x, y = few
     calls = calls_of_reading(lambda: (x + y).sum(), 18)
     assert not {c for c in calls if c.split(".")[0] in ("zero_copy", "replicas")}
     assert len(calls) <= 205

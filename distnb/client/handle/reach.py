@@ -22,11 +22,11 @@ from distnb.common.config import config
 from distnb.geometry.views import Placed, View
 from distnb.wire.protocol import Lay, Operand
 
-__all__ = ["admitted", "awaited", "element", "is_mine"]
+__all__ = ["SMALL_STEP", "admitted", "awaited", "element", "is_mine"]
 
 #: Bytes that a step reads and writes, up to which it is small: about what takes as long as two
 #: engines take for a batch of it, there and back.
-_SMALL = 4 << 20
+SMALL_STEP = 4 << 20
 #: Small steps, one after the other, that are recorded before engines are waited for.
 _PATIENCE = 6
 #: Bytes of a base outside of the segment that are worth moving for one small step.
@@ -36,10 +36,9 @@ _FETCHED = 1 << 16
 
 
 class Pace:
-    """How a session went on: small steps in a row, and who wanted which bases in reach."""
+    """Who wanted which bases in reach."""
 
     def __init__(self) -> None:
-        self.small = 0
         #: Handle of a base outside of the segment -> how often it was wanted; below 0: in vain.
         self.wanted: dict[int, int] = {}
 
@@ -52,8 +51,8 @@ def admitted(session: Session, arrays: Iterable[Array], nbytes: int) -> bool:
     if config.place == "engines" or not session.memory.possible:
         return False
     pace: Pace = session.extensions[Pace]
-    if nbytes > _SMALL and config.place == "auto":
-        pace.small = 0
+    if nbytes > SMALL_STEP and config.place == "auto":
+        session.small_steps = 0
         return False
     away = [base for a in arrays if (base := a.dbase).near is None]
     return not away or (_ready(session, pace) and all(_come(base, pace) for base in away))
@@ -63,10 +62,10 @@ def _ready(session: Session, pace: Pace) -> bool:
     """Tell whether engines have done what they were asked; wait for it if that pays."""
     if session.quiet():
         return True
-    pace.small += 1
-    if pace.small < _PATIENCE and config.place == "auto":
+    session.small_steps += 1
+    if session.small_steps < _PATIENCE and config.place == "auto":
         return False
-    pace.small = 0
+    session.small_steps = 0
     session.flush()
     return True
 
@@ -119,7 +118,7 @@ def _fetched(base: Base) -> bool:
 def is_mine(nbytes: int) -> bool:
     """Tell whether a step on so much memory in reach is the notebook's."""
     place = config.place
-    return place == "notebook" or (nbytes <= _SMALL and place == "auto")
+    return place == "notebook" or (nbytes <= SMALL_STEP and place == "auto")
 
 
 def awaited(x: Array) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 
 from distnb.client.batching import budget
 from distnb.client.handle.array import Array, leave
+from distnb.client.handle.reach import SMALL_STEP
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout
@@ -33,7 +34,7 @@ _MOST = 4096
 class Template(NamedTuple):
     """How to do an operation: ``views`` are None for scalars; ``made`` is None for ``out=``.
 
-    ``nbytes`` are those that it reads and writes.
+    ``nbytes`` are those that it reads and writes: ``large`` are those that engines do.
     """
 
     views: tuple[View | None, ...]
@@ -41,6 +42,7 @@ class Template(NamedTuple):
     made: Made | None
     whole: bool
     nbytes: int
+    large: bool
 
 
 class Made(NamedTuple):
@@ -118,7 +120,8 @@ def spec_of(session: Session, x: Array) -> int:
 def into(out: Array, inputs: Sequence[Any]) -> Template:
     """Return the template of an operation into a given array."""
     whole = out.dview.is_whole(out.dbase.shape)
-    return Template(_views(inputs, out.shape), out.dview, None, whole, _nbytes((*inputs, out)))
+    nbytes = _nbytes((*inputs, out))
+    return Template(_views(inputs, out.shape), out.dview, None, whole, nbytes, nbytes > SMALL_STEP)
 
 
 def new(
@@ -131,7 +134,7 @@ def new(
     need = budget.need(shape, dtype, layout)
     made = Made(shape, dtype, dtype.str, layout, need, number, Placed.whole(shape, layout))
     nbytes = _nbytes(inputs) + prod(shape) * dtype.itemsize
-    return Template(_views(inputs, shape), view, made, True, nbytes)
+    return Template(_views(inputs, shape), view, made, True, nbytes, nbytes > SMALL_STEP)
 
 
 def _nbytes(arrays: Sequence[Any]) -> int:
@@ -146,19 +149,23 @@ def _stretched(x: Array, shape: Ints) -> View:
     return x.dview if x.shape == shape else x.dview.broadcast(shape)
 
 
-def _operand(x: Any, view: View | None) -> Any:
-    """Return an operand as commands name it."""
-    if view is None:
-        return x if type(x) in NUMBERS else Typed(x.dtype.str, x.item())
-    if x.dbase.near is not None:
-        leave(x.dbase)
-    return _new(Operand, (x.dbase.handle, view))
+def _handle(x: Array) -> int:
+    """Return the handle of an array in reach, which leaves."""
+    leave(x.dbase)
+    return x.dbase.handle
 
 
 def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any], out: Any) -> Any:
     """Record an operation by its template; return its result."""
-    views, view, made, whole, _ = template
-    ins = tuple([_operand(x, v) for x, v in zip(inputs, views, strict=True)])
+    views, view, made, whole, *_ = template
+    ins = tuple(
+        [
+            (x if type(x) in NUMBERS else Typed(x.dtype.str, x.item()))
+            if v is None
+            else _new(Operand, (x.dbase.handle if x.dbase.near is None else _handle(x), v))
+            for x, v in zip(inputs, views, strict=True)
+        ]
+    )
     site = session.site()
     if made is None:
         base = out.dbase

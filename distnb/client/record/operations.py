@@ -212,7 +212,10 @@ def arithmetic(ufunc: np.ufunc) -> Arithmetic:
         else:
             session, key = operation_cache.key_of(op, (self, other), None)
             template = key and session.extensions[OperationCache].templates.get(key)
-            if template is not None:
+            if template is not None and template.large and config.place == "auto":
+                session.small_steps = 0
+                found = operation_cache.repeat(session, op, template, (self, other), None)
+            elif template is not None:
                 found = _done(session, op, template, (self, other), None)
         return _operate(ufunc, self, other) if found is None else found
 

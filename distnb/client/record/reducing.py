@@ -78,18 +78,24 @@ def reduce(
         value = np.asarray(initial).astype(result_dtype).item()
         filled = create(x.session, shape, result_dtype, layout, ("fill", value))
         return _shown(filled, axes, keepdims, op, out)
-    source = x.operand
-    base = Base(x.session, shape, result_dtype, layout)
-    found = Array.made(base, View.whole(shape))
-    site = base.site = x.session.site()
-    x.session.record(Create(base.handle, shape, result_dtype.str, layout, ("empty",), site))
-    x.session.record(Reduce(op, base.handle, source, axes, result_dtype.str, site))
+    found = _recorded(op, x, axes, Placed.whole(shape, layout), result_dtype)
     if initial is not None:
         ufunc = table.REDUCTIONS[op].ufunc
         first = np.empty((), result_dtype)
         first[...] = initial
         elementwise(ufunc.__name__, found, first, out=found)  # type: ignore[union-attr]
     return _shown(found, axes, keepdims, op, out)
+
+
+def _recorded(op: str, x: Array, axes: Ints, result: Placed, dtype: np.dtype) -> Any:
+    """Record a reduction along axes; return its result, which is to lie as told."""
+    session, source = x.session, x.operand
+    shape, layout = result.shape, result.layout
+    base = Base(session, shape, dtype, layout)
+    site = base.site = session.site()
+    session.record(Create(base.handle, shape, dtype.str, layout, ("empty",), site))
+    session.record(Reduce(op, base.handle, source, axes, dtype.str, site))
+    return Array.made(base, View.whole(shape))
 
 
 #: Reductions whose result depends on the order, if elements are rounded.

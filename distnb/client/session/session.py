@@ -93,6 +93,8 @@ class Session:
         self.functions = Functions(transport.define, self.recorder.delete)
         self.connection = Connection(transport)
         self.memory = SharedMemory(self.ask, transport.concurrent)
+        #: Small steps, one after the other, that were recorded because engines were busy.
+        self.small_steps = 0
         #: How often arrays came in reach of the notebook: it may have written into them since.
         self.reaches = 0
         self.replies = Replies(self.size, self.handles, self.line)
