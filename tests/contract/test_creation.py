@@ -11,7 +11,7 @@ from distnb.ops import philox as engine_random
 from tests.contract.support import DTYPES, agree, no_warnings, numbered, same
 from tests.tiers import examples
 
-pytestmark = pytest.mark.ways("one", "four", "cutoff")
+pytestmark = pytest.mark.ways("one", "four", "cutoff", "reach")
 
 DISTS = [None, "block", "cyclic", ("cyclic", 3), "replicated", ("engine", 0)]
 

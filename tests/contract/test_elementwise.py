@@ -27,7 +27,7 @@ from tests.contract.support import (
 )
 from tests.tiers import examples
 
-pytestmark = pytest.mark.ways("one", "cutoff", "unfused", "compiled")
+pytestmark = pytest.mark.ways("one", "cutoff", "unfused", "compiled", "reach")
 
 N = 13
 UFUNCS = {row.name: row.run for row in table.ELEMENTWISE.values() if isinstance(row.run, np.ufunc)}

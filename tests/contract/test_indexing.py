@@ -7,7 +7,7 @@ import distnb as dnb
 from tests.contract.support import agree, lent, measured, numbered, outcome, same
 from tests.tiers import SCALE
 
-pytestmark = pytest.mark.ways("one", "four", "cutoff", "spmd")
+pytestmark = pytest.mark.ways("one", "four", "cutoff", "spmd", "reach")
 
 LAYOUTS = [None, "replicated", "engine", ("block", "*"), ("*", "cyclic"), (("cyclic", 2), "block")]
 

@@ -6,7 +6,7 @@ import pytest
 import distnb as dnb
 from tests.programs import data, grids, matrices
 
-pytestmark = pytest.mark.ways("cutoff", "compiled")
+pytestmark = pytest.mark.ways("cutoff", "compiled", "auto")
 
 PROGRAMS = (*grids.PROGRAMS, *data.PROGRAMS, *matrices.PROGRAMS)
 

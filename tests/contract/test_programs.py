@@ -20,7 +20,7 @@ from tests.contract.support import no_warnings, numbered, same, setting
 from tests.tiers import SCALE
 
 pytestmark = pytest.mark.ways(
-    "one", "four", "cutoff", "unfused", "compiled", "spmd", "started", "connected"
+    "one", "four", "cutoff", "unfused", "compiled", "reach", "auto", "spmd", "started", "connected"
 )
 
 SIDES = st.integers(0, 6)

@@ -23,7 +23,7 @@ from tests.contract.support import (
 )
 from tests.tiers import examples
 
-pytestmark = pytest.mark.ways("one", "four", "cutoff", "unfused", "compiled")
+pytestmark = pytest.mark.ways("one", "four", "cutoff", "unfused", "compiled", "reach")
 
 NAMES = ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax", "mean", "var", "std"]
 POSITIONS = ["argmin", "argmax"]

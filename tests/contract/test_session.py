@@ -12,7 +12,7 @@ from distnb.geometry.axes import Whole
 from distnb.geometry.layout import Grid, Layout
 from tests.contract.support import agree, another, no_warnings, numbered, on_engines, same, setting
 
-pytestmark = pytest.mark.ways("one", "four", "cutoff", "spmd", "started", "connected")
+pytestmark = pytest.mark.ways("one", "four", "cutoff", "spmd", "started", "connected", "auto")
 
 FORM = re.compile(r"^.+: got .+, expected .+; .+$", re.DOTALL)
 

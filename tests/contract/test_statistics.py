@@ -10,7 +10,7 @@ from distnb import testing
 from tests.contract.support import DTYPES, agree, check, measured, pair, same, special, thin
 from tests.tiers import examples
 
-pytestmark = pytest.mark.ways("cutoff")
+pytestmark = pytest.mark.ways("cutoff", "auto")
 
 FEW = ["f8", "f2", "c8", "i4", "u1", "?"]
 DISTS = [None, "cyclic", ("*", "block"), "replicated"]

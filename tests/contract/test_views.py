@@ -23,7 +23,7 @@ from tests.contract.support import (
 )
 from tests.tiers import examples
 
-pytestmark = pytest.mark.ways("one", "four", "cutoff", "connected")
+pytestmark = pytest.mark.ways("one", "four", "cutoff", "connected", "reach")
 
 DISTS = [
     None,
