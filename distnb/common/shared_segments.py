@@ -37,6 +37,12 @@ class Card(NamedTuple):
     secret: bytes
 
 
+class _Private(mmap.mmap):
+    """Pages of a segment, of which this process has its own copies where it writes."""
+
+    memory: np.ndarray
+
+
 class SharedSegment:
     """Memory of one process that others of its node can map.
 
@@ -83,9 +89,21 @@ class SharedSegment:
                 left = [(start + length, free - length)] if free > length else []
                 self._free[i : i + 1] = left
                 memory = np.frombuffer(self._map, np.uint8, nbytes, start)
-                weakref.finalize(memory, _give_back, self._map, self._returned, start, length)
+                mine = os.getpid()
+                weakref.finalize(memory, _give_back, mine, self._map, self._returned, start, length)
                 return memory
         raise MemoryError(f"shared memory: no room for {nbytes} bytes")
+
+    def private(self, memory: np.ndarray) -> mmap.mmap:
+        """Return another look at memory that was taken: what is written there, others do not see.
+
+        Only as long as the segment is open. The memory comes back when this is gone, too.
+        """
+        offset = self.offset(memory)
+        assert offset is not None
+        found = _Private(self.fd, memory.nbytes, flags=mmap.MAP_PRIVATE, offset=offset)
+        found.memory = memory
+        return found
 
     def offset(self, block: np.ndarray) -> int | None:
         """Return where in the segment an array lies, None if it does not."""
@@ -105,8 +123,15 @@ class SharedSegment:
             self._free = merged
 
 
-def _give_back(pages: mmap.mmap, returned: deque[tuple[int, int]], start: int, length: int) -> None:
-    """Return memory to the system, and its place to the segment. Runs when nobody refers to it."""
+def _give_back(
+    owner: int, pages: mmap.mmap, returned: deque[tuple[int, int]], start: int, length: int
+) -> None:
+    """Return memory to the system, and its place to the segment. Runs when nobody refers to it.
+
+    In a forked child nothing is given back: the parent has the same memory, and needs it.
+    """
+    if os.getpid() != owner:
+        return
     pages.madvise(mmap.MADV_REMOVE, start, length)
     returned.append((start, length))
 

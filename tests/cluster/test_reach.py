@@ -1,5 +1,8 @@
 """The notebook and engines that are other processes work on one memory, and `%px` sees it, too."""
 
+import gc
+import os
+
 import numpy as np
 import pytest
 
@@ -72,3 +75,24 @@ def test_engines_that_fail_leave_what_the_notebook_wrote(engines):
     assert int(a[5]) == 7
     a[6] = 8
     assert a[5:7].to_numpy().tolist() == [7, 8]
+
+
+def test_a_forked_child_changes_nothing_here(engines):
+    """It has the same memory mapped: what it was given is its own, and it gives nothing back."""
+    x = np.arange(60000.0).reshape(200, 300)
+    a = dnb.array(x, session=engines)
+    read = (a + 1).to_numpy()
+    child = os.fork()
+    if child == 0:
+        good = np.array_equal(read, x + 1)
+        read[...] = 0
+        del a
+        engines.memory._pool.clear()
+        gc.collect()
+        os._exit(0 if good else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    np.testing.assert_array_equal(read, x + 1)
+    for k in range(5):  # and what a child may look at is not used again
+        np.testing.assert_array_equal((a * k).to_numpy(), x * k)
+    np.testing.assert_array_equal(a.to_numpy(), x)
+    assert any(m.nbytes == read.nbytes for m in engines.memory._forked)

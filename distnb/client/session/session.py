@@ -292,8 +292,7 @@ class Session:
         """
         site, shape, place = self.site(), placed.view.shape, 0
         if prod(shape) * dtype.itemsize >= _IN_PLACE and self.memory.available():
-            out = self.memory.take(shape, dtype, self.settled)
-            place = self.memory.place(out)
+            out, place = self.memory.read_into(shape, dtype, self.settled)
         else:
             out = np.empty(shape, dtype)
         parts = self.ask(lambda slot: Fetch(slot, operand, site, place))
@@ -402,4 +401,9 @@ def _after_fork() -> None:
         session.recorder.after_fork()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+def _before_fork() -> None:
+    for session in _SESSIONS:
+        session.memory.before_fork()
+
+
+os.register_at_fork(before=_before_fork, after_in_child=_after_fork)

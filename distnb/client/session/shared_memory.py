@@ -6,6 +6,7 @@ layout says. The notebook gives out the places, and no message is needed for tha
 
 from __future__ import annotations
 
+import weakref
 from collections import deque
 from collections.abc import Callable
 from math import prod
@@ -42,6 +43,9 @@ class SharedMemory:
         self.possible = possible
         #: What engines may be at: (the last batch that they may need it for, memory).
         self._held: deque[tuple[int, np.ndarray]] = deque()
+        #: What users were given, and what of it may have a forked child.
+        self._read: list[weakref.ref[np.ndarray]] = []
+        self._forked: list[np.ndarray] = []
         #: Whether ``%px`` was shown arrays, so that engines' users may look at them at any time.
         self.shown = False
         #: Memory of bases that are gone, at which they may still look.
@@ -58,11 +62,14 @@ class SharedMemory:
         if segment is None:
             return False
         card = tuple(card_of(segment))
+        shared = False
         try:
-            if not all(found is True for found in self._ask(lambda slot: Share(slot, card))):
-                return False
+            shared = all(found is True for found in self._ask(lambda slot: Share(slot, card)))
         finally:
-            segment.close()
+            if not shared:
+                segment.close()
+        if not shared:
+            return False
         self._pool = Pool(config.pool_bytes, segment)
         return True
 
@@ -90,6 +97,26 @@ class SharedMemory:
             self._pool.clear()
             memory = self._pool.take(nbytes, shared=True)
         return np.ndarray(shape, dtype, memory)
+
+    def read_into(self, shape: Ints, dtype: np.dtype, settled: int) -> tuple[np.ndarray, int]:
+        """Return an array for the user, and the place at which engines are to put its elements.
+
+        It is the user's own: later writes are not seen by others, nor by parents and children that
+        were forked. What a child may look at is not given to anything else.
+        """
+        assert self._pool is not None
+        assert self._pool.segment is not None
+        memory = self.take(shape, dtype, settled)
+        owner = memory.base if isinstance(memory.base, np.ndarray) else memory
+        pages = self._pool.segment.private(owner)
+        self._read = [r for r in self._read if r() is not None]
+        self._read.append(weakref.ref(owner))
+        return np.ndarray(shape, dtype, pages), self.place(memory)
+
+    def before_fork(self) -> None:
+        """Keep for ever what was read and is still there: a child may look at it."""
+        self._forked += [memory for r in self._read if (memory := r()) is not None]
+        self._read = []
 
     def place(self, memory: np.ndarray) -> int:
         """Return where in the segment memory lies."""
