@@ -209,7 +209,7 @@ class DistArray(Array):
         taken = None if self.dbase.near is None else look(self, key)
         if taken is not None and type(taken) is not np.ndarray:
             return taken
-        if is_advanced(key):
+        if taken is None and is_advanced(key):
             return get_advanced(self, key)
         view, is_element = index_view(self.dview, key)
         found = self.alias(view)

@@ -31,6 +31,8 @@ SMALL_STEP = 4 << 20
 _PATIENCE = 6
 #: Bytes of a base outside of the segment that are worth moving for one small step.
 _MOVED = 8 << 20
+#: Bases of which it is remembered how often they were wanted.
+_REMEMBERED = 4096
 #: Bytes of a base that cannot lie in the segment up to which it is fetched.
 _FETCHED = 1 << 16
 
@@ -88,6 +90,8 @@ def _laid(base: Base, pace: Pace) -> bool:
     session = base.session
     if not session.memory.fits(base.shape, base.layout):
         return False
+    if len(pace.wanted) > _REMEMBERED:
+        pace.wanted = {handle: n for handle, n in pace.wanted.items() if n < 0}
     wanted = pace.wanted[base.handle] = pace.wanted.get(base.handle, 0) + 1
     if prod(base.shape) * base.dtype.itemsize > _MOVED * wanted:
         return False
@@ -96,8 +100,11 @@ def _laid(base: Base, pace: Pace) -> bool:
     whole = Operand(base.handle, View.whole(base.shape))
     there = session.ask(lambda slot: Lay(slot, whole, place, site))
     base.memory = memory  # some have moved, whatever others say
-    pace.wanted[base.handle] = 0 if all(found is True for found in there) else -1
-    return pace.wanted[base.handle] == 0
+    if all(found is True for found in there):
+        del pace.wanted[base.handle]
+        return True
+    pace.wanted[base.handle] = -1
+    return False
 
 
 def _fetched(base: Base) -> bool:
