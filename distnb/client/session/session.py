@@ -373,6 +373,7 @@ class Session:
         finally:
             self.closed = True
             self.recorder.close()
+            self.memory.close()
             self.progress.close()
             with contextlib.suppress(Exception):  # engines that are gone need no goodbye
                 self.transport.close()

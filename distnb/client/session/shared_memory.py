@@ -113,6 +113,15 @@ class SharedMemory:
         self._read.append(weakref.ref(owner))
         return np.ndarray(shape, dtype, pages), self.place(memory)
 
+    def close(self) -> None:
+        """Let go what nobody has; what users were given stays theirs."""
+        self.possible = False
+        self._held.clear()
+        self._shown = []
+        if self._pool is not None and self._pool.segment is not None:
+            self._pool.clear()
+            self._pool.segment.close()
+
     def before_fork(self) -> None:
         """Keep for ever what was read and is still there: a child may look at it."""
         self._forked += [memory for r in self._read if (memory := r()) is not None]
