@@ -55,7 +55,7 @@ class SharedMemory:
         """Tell whether all engines have mapped the segment; the first call asks them."""
         if self._pool is None and self.possible:
             self.possible = self._share()
-        return self._pool is not None
+        return self.possible and self._pool is not None
 
     def _share(self) -> bool:
         segment = new_segment()
