@@ -62,8 +62,8 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session", params=KINDS.split())
 def session(request):
     """The session in which all tests run; it is the current one."""
-    kind, how = support.parted(request.param)
-    with support.setting(**how), support.open_session(kind) as found:
+    kind, _ = support.parted(request.param)  # settings are for its tests: it outlives them
+    with support.open_session(kind) as found:
         yield found
 
 
@@ -108,10 +108,11 @@ def quiet_engines(request):
     session = request.getfixturevalue("session")
     if dnb.session() is not session:  # other tests of this process may have had others
         current._become_current(session)
-    if request.node.callspec.params["session"].endswith(":compiled"):
+    word = request.node.callspec.params["session"]
+    if word.endswith(":compiled"):
         compiling = at_once(session, request.getfixturevalue("compiler"))
     else:
         compiling = contextlib.nullcontext()
-    with compiling:
+    with compiling, support.setting(**support.parted(word)[1]):
         yield
         session.flush()
