@@ -19,23 +19,19 @@ from distnb.ops.scalars import NUMBERS, PYTHON_SCALARS
 from distnb.wire.messages import FUNCTION, Batch, Failure, Packed, Param
 from distnb.wire.protocol import (
     Apply,
+    Ask,
     Bind,
-    Clocks,
     Collective,
     Command,
     Create,
-    Describe,
     Fetch,
     Free,
     Function,
     InNotebook,
     Lay,
     Local,
-    Looked,
     Operand,
     Reduce,
-    Share,
-    Survey,
     Typed,
 )
 
@@ -56,11 +52,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
             Lay,
             Free,
             Bind,
-            Clocks,
-            Share,
-            Looked,
-            Survey,
-            Describe,
+            Ask,
             Local,
             Collective,
             Batch,
@@ -139,8 +131,8 @@ def unpack(data: bytes) -> Packed:
 def commands_of(normalised: bytes) -> tuple[Command, ...]:
     """Return the commands of a normalised batch, with numbers for bases, and Params.
 
-    >>> commands_of(unpack(encode(Batch(1, 0, (Free((7,)), Clocks(12))))).normalised)
-    (Free(bases=(0,)), Clocks(slot=Param(kind='slot', index=0)))
+    >>> commands_of(unpack(encode(Batch(1, 0, (Free((7,)), Ask(12, 'clocks'))))).normalised)
+    (Free(bases=(0,)), Ask(slot=Param(kind='slot', index=0), what='clocks', args=()))
     """
     try:
         return tuple([_round(c) for c in _load(normalised)])
@@ -247,9 +239,10 @@ _FLAT: dict[type, Any] = {
 
 def _flat(command: Command, numbers: _Numbers, values: list[Any]) -> Any:
     """Return any other command: as it is, but for numbers and values."""
-    if isinstance(command, Clocks | Survey | Share | Looked | Describe):
-        values.append(command.slot)
-        command = command._replace(slot=Param("slot", len(values) - 1))  # type: ignore[arg-type]
+    if isinstance(command, Ask):
+        values += [command.slot, command.args]
+        asked: Any = Param("slot", len(values) - 2)
+        command = command._replace(slot=asked, args=())
     if isinstance(command, Lay):
         values += [command.slot, command.place]
         slot: Any = Param("slot", len(values) - 2)
@@ -327,8 +320,10 @@ def filled(command: Any, values: tuple[Any, ...]) -> Any:
     if isinstance(command, Lay):
         at: Any = command.slot
         return command._replace(slot=values[at.index], place=values[at.index + 1])
-    slot = getattr(command, "slot", None)
-    return command if slot is None else command._replace(slot=values[slot.index])
+    if isinstance(command, Ask):
+        asked: Any = command.slot
+        return command._replace(slot=values[asked.index], args=values[asked.index + 1])
+    return command
 
 
 def _value(x: Any, values: tuple[Any, ...]) -> Any:

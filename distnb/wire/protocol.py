@@ -15,23 +15,19 @@ from distnb.geometry.views import View
 __all__ = [
     "PROTOCOL",
     "Apply",
+    "Ask",
     "Bind",
-    "Clocks",
     "Collective",
     "Command",
     "Create",
-    "Describe",
     "Fetch",
     "Free",
     "Function",
     "InNotebook",
     "Lay",
     "Local",
-    "Looked",
     "Operand",
     "Reduce",
-    "Share",
-    "Survey",
     "Typed",
     "bases_of",
     "title",
@@ -326,54 +322,19 @@ class Bind(NamedTuple):
         )
 
 
-class Clocks(NamedTuple):
-    """Send the engine's time account with the reply, as value ``slot``."""
+class Ask(NamedTuple):
+    """Send something about the engine with the reply, as value ``slot``.
 
-    slot: int
-
-    @property
-    def reads(self) -> Operands:
-        """The views that it reads."""
-        return ()
-
-    @property
-    def writes(self) -> Ints:
-        """The bases that it writes."""
-        return ()
-
-    def renumbered(self, numbers: Numbers) -> Clocks:
-        """Return the same on other bases."""
-        return self
-
-
-class Survey(NamedTuple):
-    """Send what is in the engine's memory with the reply, as value ``slot``."""
-
-    slot: int
-
-    @property
-    def reads(self) -> Operands:
-        """The views that it reads."""
-        return ()
-
-    @property
-    def writes(self) -> Ints:
-        """The bases that it writes."""
-        return ()
-
-    def renumbered(self, numbers: Numbers) -> Survey:
-        """Return the same on other bases."""
-        return self
-
-
-class Share(NamedTuple):
-    """Map the notebook's shared segment; send as value ``slot`` whether that could be done.
-
-    ``card`` are the fields of :class:`distnb.common.shared_segments.Card`.
+    ``what``: ``'clocks'``, its time account; ``'survey'``, what is in its memory; ``'describe'``,
+    the shape and dtype of a variable of the user namespace, whose name is in ``args``; ``'share'``,
+    whether it could map the notebook's shared segment, whose card ``args`` are
+    (:class:`distnb.common.shared_segments.Card`); ``'looked'``, at which of some places there, where
+    bases lay that are gone, somebody looks (``%px``).
     """
 
     slot: int
-    card: tuple[Any, ...]
+    what: str
+    args: tuple[Any, ...] = ()
 
     @property
     def reads(self) -> Operands:
@@ -385,72 +346,12 @@ class Share(NamedTuple):
         """The bases that it writes."""
         return ()
 
-    def renumbered(self, numbers: Numbers) -> Share:
+    def renumbered(self, numbers: Numbers) -> Ask:
         """Return the same on other bases."""
         return self
 
 
-class Looked(NamedTuple):
-    """Send at which places of the notebook's segment somebody looks (``%px``), as value ``slot``.
-
-    The bases that lay there are gone.
-    """
-
-    slot: int
-    places: Ints
-
-    @property
-    def reads(self) -> Operands:
-        """The views that it reads."""
-        return ()
-
-    @property
-    def writes(self) -> Ints:
-        """The bases that it writes."""
-        return ()
-
-    def renumbered(self, numbers: Numbers) -> Looked:
-        """Return the same on other bases."""
-        return self
-
-
-class Describe(NamedTuple):
-    """Send the shape and dtype of a variable of the user namespace as value ``slot``."""
-
-    slot: int
-    name: str
-
-    @property
-    def reads(self) -> Operands:
-        """The views that it reads."""
-        return ()
-
-    @property
-    def writes(self) -> Ints:
-        """The bases that it writes."""
-        return ()
-
-    def renumbered(self, numbers: Numbers) -> Describe:
-        """Return the same on other bases."""
-        return self
-
-
-Command = (
-    Create
-    | Apply
-    | Reduce
-    | Local
-    | Collective
-    | Fetch
-    | Lay
-    | Free
-    | Bind
-    | Clocks
-    | Survey
-    | Share
-    | Looked
-    | Describe
-)
+Command = Create | Apply | Reduce | Local | Collective | Fetch | Lay | Free | Bind | Ask
 
 
 def bases_of(command: Command) -> set[int]:
@@ -466,4 +367,6 @@ def title(command: Command) -> str:
     """Return what a command does, as reports and messages name it."""
     if isinstance(command, Apply) and command.op == "map":
         return f"map ({command.ins[0].name})"
+    if isinstance(command, Ask):
+        return command.what
     return str(getattr(command, "op", type(command).__name__.lower()))

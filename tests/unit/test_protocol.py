@@ -19,18 +19,17 @@ from distnb.wire.encoding import decode, encode, unpack
 from distnb.wire.messages import Batch, Failure
 from distnb.wire.protocol import (
     Apply,
+    Ask,
     Bind,
-    Clocks,
     Collective,
     Create,
-    Describe,
     Fetch,
     Free,
     Function,
     InNotebook,
+    Lay,
     Operand,
     Reduce,
-    Survey,
     Typed,
 )
 from tests.tiers import examples
@@ -64,6 +63,7 @@ def creates(draw):
             st.tuples(st.just("random"), NAMES, COUNT, COUNT, st.tuples(NUMBERS, NUMBERS)),
             st.tuples(st.just("data"), COUNT),
             st.tuples(st.just("local"), NAMES),
+            st.tuples(st.just("at"), COUNT, st.just("fill"), NUMBERS),
         )
     )
     return Create(draw(COUNT), shape, draw(DTYPES), layout, how, draw(SITE))
@@ -96,11 +96,11 @@ OTHERS = [
         SITE,
     ),
     st.builds(Fetch, COUNT, OPERANDS, SITE),
+    st.builds(Fetch, COUNT, OPERANDS, SITE, COUNT),
     st.builds(Free, SHAPES),
     st.builds(Bind, st.lists(st.tuples(NAMES, OPERANDS | HERE), max_size=2).map(tuple)),
-    st.builds(Clocks, COUNT),
-    st.builds(Survey, COUNT),
-    st.builds(Describe, COUNT, NAMES),
+    st.builds(Ask, COUNT, NAMES, st.lists(COUNT | NAMES, max_size=3).map(tuple)),
+    st.builds(Lay, COUNT, OPERANDS, COUNT, SITE),
 ]
 COMMANDS = st.one_of(creates(), APPLIES, REDUCES, *OTHERS)
 BATCHES = st.builds(Batch, COUNT, COUNT, st.lists(COMMANDS, max_size=4).map(tuple))
@@ -123,7 +123,7 @@ def same_types(a, b):
 
 def test_every_command_is_tested():
     """Whoever adds a command adds it here: all of them make the round trip above."""
-    tested = {Create, Apply, Reduce, Collective, Fetch, Free, Bind, Clocks, Describe}
+    tested = {Create, Apply, Reduce, Collective, Fetch, Free, Bind, Ask, Lay}
     commands = set(get_args(protocol.Command))
     unchecked = {c.__name__ for c in commands - tested}
     for name in unchecked:

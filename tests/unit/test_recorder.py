@@ -4,7 +4,7 @@ import pytest
 
 from distnb.client.batching.recorder import Recorder
 from distnb.geometry.layout import default_layout
-from distnb.wire.protocol import Create, Describe, Free
+from distnb.wire.protocol import Ask, Create, Free
 
 
 @pytest.fixture(params=[False, True], ids=["untimed", "timed"])
@@ -15,7 +15,7 @@ def recorder(request):
 
 
 def test_deletions_come_after_what_was_recorded_before(recorder):
-    first, second, third = (Describe(slot, "x") for slot in range(3))
+    first, second, third = (Ask(slot, "describe", ("x",)) for slot in range(3))
     recorder.add(first)
     recorder.delete(7)
     recorder.add(second, third)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.batching.budget import need
 from distnb.client.batching.failures import lost_error
 from distnb.client.handle.arguments import Axes, Dist, Grid, Number, Subscript
 from distnb.client.session.bases import Base
@@ -330,6 +331,9 @@ def create(
 def room_for(session: Session, shape: Ints, dtype: np.dtype, layout: Layout) -> np.ndarray | None:
     """Return memory of the shared segment for a base, None if it cannot lie there."""
     if config.place == "engines" or not session.memory.fits(shape, layout):
+        return None
+    room = session.room()
+    if room is not None and need(shape, dtype, layout) > room:  # the budget says so
         return None
     return session.memory.take(shape, dtype, session.settled)
 

@@ -96,15 +96,16 @@ def _laid(base: Base, pace: Pace) -> bool:
     if prod(base.shape) * base.dtype.itemsize > _MOVED * wanted:
         return False
     memory = session.memory.take(base.shape, base.dtype, session.settled)
+    if memory is None:
+        return False
     place, site = session.memory.place(memory), session.site()
     whole = Operand(base.handle, View.whole(base.shape))
+    # If this fails or is interrupted, some engines have moved: they keep the memory.
+    base.memory, pace.wanted[base.handle] = memory, -1
     there = session.ask(lambda slot: Lay(slot, whole, place, site))
-    base.memory = memory  # some have moved, whatever others say
     if all(found is True for found in there):
         del pace.wanted[base.handle]
-        return True
-    pace.wanted[base.handle] = -1
-    return False
+    return base.handle not in pace.wanted
 
 
 def _fetched(base: Base) -> bool:

@@ -148,10 +148,10 @@ def store(x: Array, key: Subscript, value: ArrayLike) -> bool:
     elif kind not in SCALARS:
         return False
     near: Any = x.near
-    if near.nbytes > _QUICK and type(key) is not int and near[key].nbytes > _QUICK:
-        return False
-    base.copy = None
     try:
+        if near.nbytes > _QUICK and type(key) is not int and near[key].nbytes > _QUICK:
+            return False
+        base.copy = None
         quietly(near.__setitem__, (key, given))
     except Exception:
         return False  # the long way says what is wrong

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from distnb.client.record.creation import empty_like, ones
 from distnb.client.session.session import Session
 from distnb.measure.events import COMPUTE, Report
-from distnb.wire.protocol import Clocks
+from distnb.wire.protocol import Ask
 
 __all__ = ["memory_bandwidth", "with_memory_bandwidth"]
 
@@ -47,10 +47,10 @@ def memory_bandwidth(session: Session) -> float | None:
     source = ones((session.size, SIZE // 8), dist=("block", "*"), session=session)
     target = empty_like(source)
     target[...] = source  # gets the memory
-    before = session.ask(Clocks)
+    before = session.ask(lambda slot: Ask(slot, "clocks"))
     for _ in range(TIMES):
         target[...] = source
         session.flush()  # in one group they would be one pass
-    after = session.ask(Clocks)
+    after = session.ask(lambda slot: Ask(slot, "clocks"))
     spent = sum(b.since(a).spent[COMPUTE] for a, b in zip(before, after, strict=True))
     return 2 * SIZE * TIMES * session.size / (spent / 1e9) if spent else None

@@ -13,7 +13,7 @@ from distnb.client.batching.replies import MISSING
 from distnb.client.handle.array import Array
 from distnb.client.session.bases import Base, bases_of
 from distnb.client.session.session import Session
-from distnb.wire.protocol import Survey
+from distnb.wire.protocol import Ask
 
 __all__ = ["ArrayMemory", "EngineMemory", "MemorySurvey", "reached", "survey"]
 
@@ -106,7 +106,7 @@ class MemorySurvey(NamedTuple):
 def survey(session: Session, namespace: Mapping[str, Any]) -> MemorySurvey:
     """Return what is in the engines' memory; ``namespace`` is that of the notebook."""
     found = referrers_of(namespace)
-    surveys = session.ask(Survey)
+    surveys = session.ask(lambda slot: Ask(slot, "survey"))
     surveys = [{} if s is MISSING else s for s in surveys]
     arrays = [
         _held(

@@ -18,15 +18,14 @@ from distnb.measure.records import Times
 from distnb.plans.forecast import Spec
 from distnb.wire.protocol import (
     Apply,
+    Ask,
     Bind,
-    Clocks,
     Collective,
     Command,
-    Describe,
     Free,
+    Lay,
     Local,
     Reduce,
-    Survey,
 )
 
 __all__ = ["Cell", "Done", "Journal"]
@@ -34,7 +33,7 @@ __all__ = ["Cell", "Done", "Journal"]
 #: Commands of a cell that are kept.
 MOST = 1 << 13
 #: Commands that are not the user's.
-OURS = (Bind, Clocks, Describe, Survey)
+OURS = (Ask, Bind, Lay)
 #: Commands that compute.
 COMPUTING = (Apply, Collective, Local, Reduce)
 

@@ -28,11 +28,12 @@ from distnb.client.session.windows import Measuring, Reading, Window
 from distnb.client.transport.contract import AnyTransport, share_of_node
 from distnb.common.errors import EngineError, SessionError, explain
 from distnb.common.interrupts import deferred_interrupts
+from distnb.geometry.layout import Ints
 from distnb.geometry.views import Placed
 from distnb.measure.events import Report
 from distnb.measure.snapshot import Live
 from distnb.plans.transfer import at, plan_parts
-from distnb.wire.protocol import Bind, Clocks, Command, Describe, Fetch, InNotebook, Operand
+from distnb.wire.protocol import Ask, Bind, Command, Fetch, InNotebook, Operand
 
 __all__ = ["Session"]
 
@@ -290,12 +291,14 @@ class Session:
 
         On one node engines copy what is large to where it is to be.
         """
-        site, shape, place = self.site(), placed.view.shape, 0
-        if prod(shape) * dtype.itemsize >= _IN_PLACE and self.memory.available():
-            out, place = self.memory.read_into(shape, dtype, self.settled)
-        else:
-            out = np.empty(shape, dtype)
-        parts = self.ask(lambda slot: Fetch(slot, operand, site, place))
+        site, shape = self.site(), placed.view.shape
+        out, place = self._read_into(shape, dtype) or (np.empty(shape, dtype), 0)
+        try:
+            parts = self.ask(lambda slot: Fetch(slot, operand, site, place))
+        except BaseException:
+            if place:  # engines may still be at it
+                self.memory.hold(out, self.connection.batches)
+            raise
         if any(data is MISSING for data in parts):
             raise lost_error(shape)
         for rank, data in enumerate(parts):
@@ -311,9 +314,15 @@ class Session:
                 at(out, chunk.shape, to)[...] = at(data, chunk.shape, chunk.message)
         return out
 
+    def _read_into(self, shape: Ints, dtype: np.dtype) -> tuple[np.ndarray, int] | None:
+        """Return an array of the shared segment for something large to read, and its place."""
+        if prod(shape) * dtype.itemsize < _IN_PLACE or not self.memory.available():
+            return None
+        return self.memory.read_into(shape, dtype, self.settled)
+
     def describe(self, name: str) -> list[tuple[Any, ...]]:
         """Return shape and dtype of a ``%px`` variable on each engine."""
-        return self.ask(lambda slot: Describe(slot, name))
+        return self.ask(lambda slot: Ask(slot, "describe", (name,)))
 
     def bind(self, names: Iterable[tuple[str, Operand | InNotebook]]) -> None:
         """Make arrays reachable from ``%px`` under their notebook names."""
@@ -352,7 +361,7 @@ class Session:
     def _reading(self) -> Reading:
         """Return the engines' accounts, when all is done that was recorded so far."""
         asked = perf_counter_ns()
-        accounts = self.ask(Clocks)
+        accounts = self.ask(lambda slot: Ask(slot, "clocks"))
         return Reading(asked, perf_counter_ns(), accounts, self.recorded, self.batches)
 
     # -- closing -----------------------------------------------------------------------------
@@ -366,7 +375,7 @@ class Session:
                 self.flush()
             if self.connection.unsettled and self.transport.concurrent:
                 # Another session may get the communicator's id, and with it what is on its way.
-                self.ask(Clocks)
+                self.ask(lambda slot: Ask(slot, "clocks"))
         except EngineError:
             if not self.connection.dead:
                 raise

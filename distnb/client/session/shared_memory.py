@@ -18,7 +18,7 @@ from distnb.common.config import config
 from distnb.common.memory_pool import Pool
 from distnb.common.shared_segments import card_of, new_segment
 from distnb.geometry.layout import Ints, Layout
-from distnb.wire.protocol import Command, Looked, Share
+from distnb.wire.protocol import Ask, Command
 
 __all__ = ["SharedMemory"]
 
@@ -64,7 +64,9 @@ class SharedMemory:
         card = tuple(card_of(segment))
         shared = False
         try:
-            shared = all(found is True for found in self._ask(lambda slot: Share(slot, card)))
+            shared = all(
+                found is True for found in self._ask(lambda slot: Ask(slot, "share", card))
+            )
         finally:
             if not shared:
                 segment.close()
@@ -77,10 +79,10 @@ class SharedMemory:
         """Tell whether a base can lie there: whole, in C order, on the engines of this node."""
         return layout.in_order(shape) and prod(shape) > 0 and self.available()
 
-    def take(self, shape: Ints, dtype: np.dtype, settled: int) -> np.ndarray:
+    def take(self, shape: Ints, dtype: np.dtype, settled: int) -> np.ndarray | None:
         """Return an array of undefined content; its memory comes back when nobody refers to it.
 
-        ``settled`` is the last batch that engines have done.
+        None if there is no room. ``settled`` is the last batch that engines have done.
         """
         assert self._pool is not None
         held = self._held
@@ -91,22 +93,27 @@ class SharedMemory:
         if sum([x.nbytes for x in self._shown]) > _SHOWN:
             self._ask_who_looks()
         nbytes = prod(shape) * dtype.itemsize
-        try:
-            memory = self._pool.take(nbytes, shared=True)
-        except MemoryError:
-            self._pool.clear()
-            memory = self._pool.take(nbytes, shared=True)
-        return np.ndarray(shape, dtype, memory)
+        for _ in range(2):
+            try:
+                return np.ndarray(shape, dtype, self._pool.take(nbytes, shared=True))
+            except MemoryError:
+                self._pool.clear()
+        return None
 
-    def read_into(self, shape: Ints, dtype: np.dtype, settled: int) -> tuple[np.ndarray, int]:
+    def read_into(
+        self, shape: Ints, dtype: np.dtype, settled: int
+    ) -> tuple[np.ndarray, int] | None:
         """Return an array for the user, and the place at which engines are to put its elements.
 
-        It is the user's own: later writes are not seen by others, nor by parents and children that
-        were forked. What a child may look at is not given to anything else.
+        None if there is no room. It is the user's own: later writes are not seen by others, nor by
+        parents and children that were forked. What a child may look at is not given to anything
+        else.
         """
         assert self._pool is not None
         assert self._pool.segment is not None
         memory = self.take(shape, dtype, settled)
+        if memory is None:
+            return None
         owner = memory.base if isinstance(memory.base, np.ndarray) else memory
         pages = self._pool.segment.private(owner)
         self._read = [r for r in self._read if r() is not None]
@@ -138,8 +145,7 @@ class SharedMemory:
     def _ask_who_looks(self) -> None:
         """Give back what was shown to users of engines, and nobody looks at any more."""
         shown = {self.place(x): x for x in self._shown}
-        self._shown = []
-        found = self._ask(lambda slot: Looked(slot, tuple(shown)))
+        found = self._ask(lambda slot: Ask(slot, "looked", tuple(shown)))
         self._shown = [x for place, x in shown.items() if any(place in f for f in found)]
 
     def hold(self, memory: np.ndarray, batch: int) -> None:

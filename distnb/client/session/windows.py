@@ -25,7 +25,7 @@ from distnb.measure.records import (
     clock_offset,
     steps,
 )
-from distnb.wire.protocol import Bind, Clocks, Command, Create, Survey, title
+from distnb.wire.protocol import Ask, Bind, Command, Create, title
 
 __all__ = ["Measuring", "Reading", "Record", "Window"]
 
@@ -231,4 +231,4 @@ def _name(command: Command) -> tuple[str, int]:
 
 def _keys(commands: Sequence[Command]) -> list[Any]:
     """Return what the time of each command counts for; None if it is no operation of the user's."""
-    return [None if isinstance(c, Clocks | Bind | Survey) else _name(c) for c in commands]
+    return [None if isinstance(c, Ask | Bind) else _name(c) for c in commands]

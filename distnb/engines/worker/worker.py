@@ -40,18 +40,14 @@ from distnb.measure.records import AGREE, END, Log
 from distnb.wire.encoding import unpack
 from distnb.wire.messages import Failure, Packed, Reply
 from distnb.wire.protocol import (
+    Ask,
     Bind,
-    Clocks,
     Command,
     Create,
-    Describe,
     Fetch,
     Free,
     Lay,
-    Looked,
     Operand,
-    Share,
-    Survey,
     bases_of,
 )
 
@@ -306,28 +302,16 @@ class _Run:
         worker = self.worker
         if isinstance(command, Bind):
             worker.bind(command.renumbered(self.batch.handles).names)
-        elif isinstance(command, Clocks):
+        elif isinstance(command, Ask) and command.what == "clocks":
             self.clocks.append(command.slot)
-        elif isinstance(command, Survey):
-            self.values[command.slot] = survey(worker.store)
-        elif isinstance(command, Share):
-            self.values[command.slot] = worker.store.memory.attach(Card(*command.card))
-        elif isinstance(command, Looked):
-            self.values[command.slot] = worker.store.memory.looked_at(command.places)
-        elif isinstance(command, Describe):
-            self.values[command.slot] = self._describe(command)
+        elif isinstance(command, Ask):
+            self.values[command.slot] = _ABOUT[command.what](worker, *command.args)
         else:
             virtual = isinstance(command, Create) and command.base in self.dead
             number = self.first + index
             value = worker.executor.run(number, command, self.buffers, virtual)
             if isinstance(command, Fetch | Lay):
                 self.values[command.slot] = value
-
-    def _describe(self, command: Describe) -> tuple[Any, ...]:
-        found = self.worker.executor.user.get(command.name)
-        if not isinstance(found, np.ndarray):
-            return (None, type(found).__name__)
-        return (found.shape, found.dtype.str)
 
     def _failed(self, index: int, command: Command, error: BaseException) -> None:
         """Note that a command failed; only what was not known before is told to the client."""
@@ -470,3 +454,20 @@ def _text(make: Callable[[], str]) -> str:
         return make()
     except Exception as error:
         return f"(no text: {type(error).__name__})"
+
+
+def _describe(worker: Worker, name: str) -> tuple[Any, ...]:
+    """Return the shape and dtype of a variable of the user namespace, or (None, its type)."""
+    found = worker.executor.user.get(name)
+    if not isinstance(found, np.ndarray):
+        return (None, type(found).__name__)
+    return (found.shape, found.dtype.str)
+
+
+#: What engines are asked about themselves -> what answers it; the clock is read when all is booked.
+_ABOUT: dict[str, Callable[..., Any]] = {
+    "describe": _describe,
+    "looked": lambda worker, *places: worker.store.memory.looked_at(places),
+    "share": lambda worker, *card: worker.store.memory.attach(Card(*card)),
+    "survey": lambda worker: survey(worker.store),
+}
