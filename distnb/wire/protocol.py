@@ -328,8 +328,8 @@ class Ask(NamedTuple):
     ``what``: ``'clocks'``, its time account; ``'survey'``, what is in its memory; ``'describe'``,
     the shape and dtype of a variable of the user namespace, whose name is in ``args``; ``'share'``,
     whether it could map the notebook's shared segment, whose card ``args`` are
-    (:class:`distnb.common.shared_segments.Card`); ``'looked'``, at which of some places there, where
-    bases lay that are gone, somebody looks (``%px``).
+    (:class:`distnb.common.shared_segments.Card`); ``'looked'``, at which of some places there,
+    where bases lay that are gone, somebody looks (``%px``).
     """
 
     slot: int
