@@ -96,9 +96,10 @@ class DistArray(Array):
         return Placement(self.placed, self.dtype, self.session.size, self.session)
 
     def __len__(self) -> int:
-        if not self.dview.shape:
+        shape = self.shape
+        if not shape:
             raise TypeError("len() of unsized object")
-        return self.dview.shape[0]
+        return shape[0]
 
     def __repr__(self) -> str:
         state = "closed session" if self.session.closed else self.dbase.layout.spell()
@@ -125,7 +126,7 @@ class DistArray(Array):
         Each engine sends the part it holds. Raises what an engine raised since the last read. Of an
         array in the notebook, nothing is sent, and no engine is waited for.
         """
-        found = None if self.dbase.near is None else self.near
+        found = self.near
         return read(self) if found is None else found.copy()
 
     def item(self, *index: SupportsIndex | tuple[SupportsIndex, ...]) -> Any:
@@ -190,7 +191,7 @@ class DistArray(Array):
         return int(self.item())
 
     def _scalar(self) -> Any:
-        if self.dview.shape:
+        if self.ndim:
             raise TypeError(
                 explain(
                     "array for a scalar", f"shape {self.shape}", "()", "use .item() or index it"
@@ -199,27 +200,25 @@ class DistArray(Array):
         return self.to_numpy()
 
     def __iter__(self) -> Iterator[DistArray]:
-        if not self.dview.shape:
+        if not self.shape:
             raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(self.dview.shape[0]))
+        return (self[i] for i in range(self.shape[0]))
 
     # -- views -------------------------------------------------------------------------------
 
     def __getitem__(self, key: Subscript) -> DistArray:
-        taken = None if self.dbase.near is None else look(self, key)
-        if taken is not None and type(taken) is not np.ndarray:
+        taken = look(self, key)
+        if taken is not None:
             return taken
-        if taken is None and is_advanced(key):
+        if is_advanced(key):
             return get_advanced(self, key)
         view, is_element = index_view(self.dview, key)
         found = self.alias(view)
-        if taken is not None:
-            found._whole, found._near = self._whole, taken
         # As in NumPy, an index of all axes takes the element's value of now, not a view.
         return element(found) if is_element else found
 
     def __setitem__(self, key: Subscript, value: ArrayLike) -> None:
-        if self.dbase.near is not None and store(self, key, value):
+        if store(self, key, value):
             return
         if is_advanced(key):
             put_advanced(self, key, value)
@@ -343,7 +342,7 @@ class DistArray(Array):
             found = product(*inputs)
             if found is not None:
                 return found
-        if method == "__call__" and not kwargs and ufunc.signature is None:
+        if method == "__call__" and not kwargs and ufunc.signature is None and ufunc.nout == 1:
             found = quick(ufunc, inputs)
             if found is not None:
                 return found
@@ -587,7 +586,8 @@ class DistArray(Array):
     @property
     def shape(self) -> Ints:
         """Lengths of the axes."""
-        return self.dview.shape
+        near = self._near
+        return self.dview.shape if near is None else near.shape
 
     @shape.setter
     def shape(self, shape: Shape) -> None:

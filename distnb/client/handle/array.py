@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex, TypeAlias
 
@@ -13,11 +14,12 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.batching.budget import need
 from distnb.client.batching.failures import lost_error
 from distnb.client.handle.arguments import Axes, Dist, Grid, Number, Subscript
-from distnb.client.session.bases import Base
+from distnb.client.handle.indexing import index_view
+from distnb.client.session.bases import Base, Promised
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.common.errors import explain
-from distnb.geometry.layout import Ints, Layout
+from distnb.geometry.layout import Ints, Layout, in_notebook
 from distnb.geometry.slices import interval
 from distnb.geometry.views import Placed, View
 from distnb.ops import filling
@@ -28,6 +30,7 @@ __all__ = [
     "Array",
     "Elements",
     "create",
+    "fresh",
     "hosted",
     "is_whole",
     "leave",
@@ -35,6 +38,8 @@ __all__ = [
     "parts_of",
     "room_for",
 ]
+
+_new: Any = object.__new__
 
 #: Bytes up to which an array that the user makes is filled by the notebook, if it lies in reach.
 _FILLED = 1 << 20
@@ -51,50 +56,75 @@ class Array(NDArrayOperatorsMixin):
     :class:`distnb.DistArray`. It comes after all of them, for its methods call them.
     """
 
-    __slots__ = ("__weakref__", "_near", "_placed", "_whole", "dbase", "dview", "spec", "writeable")
+    __slots__ = (
+        *("__weakref__", "_key", "_near", "_placed", "_whole"),
+        *("dbase", "dview", "promise", "session", "spec", "writeable"),
+    )
     __hash__ = None  # type: ignore[assignment]
     #: The class of arrays.
     made: ClassVar[type[Any]]
+    #: Base and view. (``base`` and ``view`` are something else of NumPy's arrays.)
+    dbase: Base
+    dview: View
+    #: The session the array lives in.
+    session: Session
+    #: The number of its spec (``operation_cache``); 0 if it has none yet.
+    spec: int
+    #: The elements in reach, and of which ndarray these are a view: None if they are all there is,
+    #: and have no base yet. Results of small steps are made without, for few ever need one.
+    _near: np.ndarray | None
+    _whole: np.ndarray | None
+    #: Of an array without a base its layout, or what promises it; None: that of a new array.
+    promise: Layout | Promised | None
+    #: Of an array without a view, that of another one and the index that takes it from there.
+    _key: tuple[View, Subscript] | None
+    _placed: Placed | None
 
     def __init_subclass__(cls) -> None:
         Array.made = cls
 
     def __init__(self, base: Base, view: View, writeable: bool = True) -> None:
-        #: Base and view. (``base`` and ``view`` are something else of NumPy's arrays.)
         self.dbase = base
         self.dview = view
+        self.session = base.session
         self.writeable = writeable
-        self._placed: Placed | None = None
-        #: The elements in reach, and of which ndarray these are a view.
-        self._near: np.ndarray | None = None
-        self._whole: np.ndarray | None = None
-        #: The number of its spec (``operation_cache``); 0 if it has none yet.
-        self.spec = 0
+        self._near = self._key = None
+
+    def __getattr__(self, name: str) -> Any:
+        """Make what few arrays need when it is asked for: base, view and what belongs to them."""
+        make = _LATER.get(name)
+        if make is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return make(self)
 
     @property
     def shape(self) -> Ints:
         """Lengths of the axes."""
-        return self.dview.shape
+        near = self._near
+        return self.dview.shape if near is None else near.shape
 
     @property
     def dtype(self) -> np.dtype:
         """Element type."""
-        return self.dbase.dtype
+        near = self._near
+        return self.dbase.dtype if near is None else near.dtype
 
     @property
     def ndim(self) -> int:
         """Number of axes."""
-        return len(self.dview.shape)
+        near = self._near
+        return len(self.dview.shape) if near is None else near.ndim
 
     @property
     def size(self) -> int:
         """Number of elements."""
-        return prod(self.dview.shape)
+        near = self._near
+        return prod(self.dview.shape) if near is None else near.size
 
     @property
     def itemsize(self) -> int:
         """Bytes of one element."""
-        return self.dbase.dtype.itemsize
+        return self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
@@ -102,14 +132,17 @@ class Array(NDArrayOperatorsMixin):
         return self.size * self.itemsize
 
     @property
-    def session(self) -> Session:
-        """The session the array lives in."""
-        return self.dbase.session
+    def at_home(self) -> bool:
+        """Whether the array lives in the notebook, and not on the engines."""
+        if self._near is not None and self._whole is None:
+            return self.promise is None
+        return self.dbase.host is not None
 
     @property
     def placed(self) -> Placed:
         """View, base shape and layout in one."""
-        placed, layout = self._placed, self.dbase.layout
+        layout = self.dbase.layout
+        placed = self._placed
         if placed is None or (placed.layout is not layout and placed.layout != layout):
             shape = self.dbase.shape
             whole = self.dview.is_whole(shape)
@@ -121,19 +154,20 @@ class Array(NDArrayOperatorsMixin):
     @property
     def here(self) -> np.ndarray | None:
         """The elements themselves, if they are in the notebook; raises if its session is closed."""
-        return None if self.dbase.host is None else self.near
+        return self.near if self.at_home else None
 
     @property
     def near(self) -> np.ndarray | None:
         """The elements themselves, if they are in reach; raises if the session is closed."""
-        base = self.dbase
-        whole = base.near
-        if whole is None:
+        if self._near is not None and self._whole is None:
+            whole = None
+        elif (whole := self.dbase.near) is None:
             return None
-        if base.session.closed:
-            base.session.check_open()
-        if self._whole is not whole:
-            self._whole, self._near = whole, host_view(whole, self.dview)
+        if self.session.closed:
+            self.session.check_open()
+        if whole is not None and (self._near is None or self._whole is not whole):
+            self._near = host_view(whole, self.dview, self.writeable)
+            self._whole = whole
         return self._near
 
     @property
@@ -147,6 +181,7 @@ class Array(NDArrayOperatorsMixin):
             record_known(self.dbase)
         if self.dbase.near is not None:
             leave(self.dbase)
+            self._near = None
         return Operand(self.dbase.handle, self.dview)
 
     @property
@@ -162,7 +197,8 @@ class Array(NDArrayOperatorsMixin):
 
     def look_as(self, view: View) -> None:
         """Take another view of the same elements for one's own."""
-        self.dview, self._placed, self._whole, self.spec = view, None, None, 0
+        self.dbase  # noqa: B018 - it may be made now only
+        self.dview, self._placed, self._near, self._key, self.spec = view, None, None, None, 0
 
     if TYPE_CHECKING:  # what functions use of the methods of the class of arrays
 
@@ -255,17 +291,78 @@ def is_whole(x: Array) -> bool:
     return x.dview.is_whole(x.dbase.shape)
 
 
-def host_view(host: np.ndarray, view: View) -> np.ndarray:
+#: Only one thread makes the base of an array: two would not alias.
+_MAKING = threading.RLock()
+
+
+def _make_base(x: Array) -> Base:
+    """Make the base of an array that was made without one."""
+    with _MAKING:
+        if x._near is None or x._whole is not None:  # another thread has made it
+            return x.dbase
+        near = x._near
+        layout = in_notebook(near.ndim) if x.promise is None else x.promise
+        x._key = None
+        x.dbase = Base.reached(x.session, near, layout)
+        x._whole = near
+        return x.dbase
+
+
+def _make_view(x: Array) -> View:
+    """Find the view of an array of which only the index is known, or that is all of its base."""
+    base = x.dbase
+    x.dview = View.whole(base.shape) if x._key is None else index_view(*x._key)[0]
+    return x.dview
+
+
+def _set(name: str, value: Any) -> Callable[[Array], Any]:
+    """Return what gives an attribute the value it begins with."""
+
+    def make(x: Array) -> Any:
+        setattr(x, name, value)
+        return value
+
+    return make
+
+
+#: Attributes that are made when they are first asked for.
+_LATER: dict[str, Callable[[Array], Any]] = {
+    "dbase": _make_base,
+    "dview": _make_view,
+    "_placed": _set("_placed", None),
+    "spec": _set("spec", 0),
+}
+
+
+def fresh(session: Session, near: np.ndarray, promise: Layout | Promised | None) -> Any:
+    """Return the array of an ndarray in C order, its own from now on, which has no base yet.
+
+    ``promise`` is its layout, or what promises it; None if it lives in the notebook.
+    """
+    found = _new(Array.made)
+    found._near = near
+    found._whole = None
+    found.session = session
+    found.promise = promise
+    found.writeable = True
+    return found
+
+
+def host_view(host: np.ndarray, view: View, writeable: bool) -> np.ndarray:
     """Return a view of a base's ndarray, which shares its memory."""
     if view.is_whole(host.shape):
-        return host
-    if 0 in view.shape:
-        return np.empty(view.shape, host.dtype)
-    step = host.strides
-    offset = sum(i * step[a] for a, i in view.fixed)
-    offset += sum(start * step[a] for a, start, _ in view.dims if a >= 0)
-    strides = tuple(by * step[a] if a >= 0 else 0 for a, _, by in view.dims)
-    return np.ndarray(view.shape, host.dtype, host, offset, strides)
+        found = host if writeable else host.view()
+    elif 0 in view.shape:
+        found = np.empty(view.shape, host.dtype)
+    else:
+        step = host.strides
+        offset = sum(i * step[a] for a, i in view.fixed)
+        offset += sum(start * step[a] for a, start, _ in view.dims if a >= 0)
+        strides = tuple(by * step[a] if a >= 0 else 0 for a, _, by in view.dims)
+        found = np.ndarray(view.shape, host.dtype, host, offset, strides)
+    if not writeable:
+        found.flags.writeable = False
+    return found
 
 
 def numeric(dtype: DTypeLike | None) -> np.dtype:
@@ -282,9 +379,7 @@ def hosted(session: Session, elements: np.ndarray) -> Any:
     """Return the array of an ndarray, which lives in the notebook and is its own from now on."""
     if not elements.flags.c_contiguous:
         elements = elements.copy()
-    made = Array.made(Base.here(session, elements), View.whole(elements.shape))
-    made._whole = made._near = elements
-    return made
+    return fresh(session, elements, None)
 
 
 def leave(base: Base) -> None:

@@ -23,7 +23,7 @@ from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout, default_layout, in_notebook
 from distnb.ops import table
 
-__all__ = ["FLAGS", "all_here", "assign", "compute", "fits", "home", "plain"]
+__all__ = ["FLAGS", "all_here", "assign", "compute", "fits", "home", "in_context", "plain", "tell"]
 
 
 def fits(nbytes: int) -> bool:
@@ -40,11 +40,7 @@ def home(shape: Ints, dtype: np.dtype, size: int) -> Layout:
 
 def all_here(arrays: Iterable[Any], session: Session) -> bool:
     """Tell whether all of some operands that are arrays are of a session, in the notebook."""
-    return all(
-        a.dbase.host is not None and a.dbase.session is session
-        for a in arrays
-        if isinstance(a, Array)
-    )
+    return all(a.at_home and a.session is session for a in arrays if isinstance(a, Array))
 
 
 def plain(x: ArrayLike) -> Any:
@@ -151,28 +147,20 @@ def _watching() -> Context:
 
 
 _CONTEXT = _watching()
-_copy_of_context = _CONTEXT.copy
+#: Returns a context to run NumPy in, which notes in FLAGS what it would warn of.
+in_context = _CONTEXT.copy
 
 
 def watched(name: str, run: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """Call NumPy; warn with the user's line, not with one of this module, as NumPy would."""
     try:
-        found = _copy_of_context().run(run, *args, **options)
+        found = in_context().run(run, *args, **options)
     except BaseException:
         FLAGS.clear()
         raise
     if FLAGS:
         tell(name)
     return found
-
-
-def quietly(run: Callable[..., Any], args: Sequence[Any]) -> Any:
-    """Call NumPy, and note in FLAGS what it would warn of."""
-    try:
-        return _copy_of_context().run(run, *args)
-    except BaseException:
-        FLAGS.clear()
-        raise
 
 
 def tell(name: str) -> None:

@@ -17,10 +17,10 @@ import numpy as np
 from distnb.client.handle.arguments import Axes
 from distnb.client.handle.array import Array
 from distnb.client.handle.host_arrays import fits
-from distnb.client.handle.indexing import some_axes
+from distnb.client.handle.indexing import index_view, some_axes
 from distnb.client.session.bases import Promised
 from distnb.client.session.session import Session
-from distnb.geometry.layout import Ints, Layout, default_layout, in_notebook
+from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import Placed, View, follow
 from distnb.ops import table
 
@@ -58,56 +58,62 @@ class Promise:
         return self._found
 
 
-def promised(session: Session, away: Sequence[Array], near: np.ndarray) -> Layout | Promise:
-    """Return the layout of an elementwise result, or what promises it.
+def promised(session: Session, away: Sequence[Array], near: np.ndarray) -> Layout | Promised | None:
+    """Return the layout of an elementwise result, or what promises it; None: in the notebook.
 
     ``away`` are those operands in reach that are not at home in the notebook.
     """
-    size, shape = session.size, near.shape
     if not away:
-        return in_notebook(near.ndim) if fits(near.nbytes) else default_layout(shape, size)
-    first = away[0]
-    for x in away:  # the first of the largest leads, but for layouts that differ
-        base, led = x.dbase, first.dbase
-        alike = (base.promise or base.layout) is (led.promise or led.layout)
-        if not alike and x.size >= first.size:
-            break
-    else:
-        base = first.dbase
-        if first._near is base.near and base.shape == shape:
-            promise: Any = base.promise or base.layout
-            return promise if type(promise) is Promise else _followed(promise, shape, size)
-    known = [(x.dbase.promise or x.dbase.layout, x.dbase.shape, x.dview) for x in away]
+        return None if fits(near.nbytes) else default_layout(near.shape, session.size)
+    known = [_told(x) for x in away]
+    first, shape, view = known[0]
+    size = session.size
+    alike = len(known) == 1 or all(k[0] is first for k in known)
+    if alike and view is None and shape == near.shape:
+        return first if type(first) is Promise else _followed(first, shape, size)
     depth = max([k[0].depth for k in known if type(k[0]) is Promise], default=-1) + 1
-    made = Promise(depth, _found, known, shape, size)
+    made = Promise(depth, _found, known, near.shape, size)
     return made.layout() if depth > _DEEPEST else made
 
 
-def _found(known: Sequence[tuple[Any, Ints, View]], shape: Ints, size: int) -> Layout:
-    """Return the layout of a result; ``known`` are the operands' layouts, shapes and views."""
+def _told(x: Array) -> tuple[Any, Ints, Any]:
+    """Return layout or promise, and shape, of the base of an array in reach, and its view.
+
+    The view is None if it is of all of the base; it may also be another view and an index.
+    """
+    if x._whole is None:
+        return x.promise, x._near.shape, None  # type: ignore[union-attr]
+    base = x.dbase
+    view = None if x._near is base.near else x._key or x.dview
+    return base.promise or base.layout, base.shape, view
+
+
+def _found(known: Sequence[tuple[Any, Ints, Any]], shape: Ints, size: int) -> Layout:
+    """Return the layout of a result; ``known`` are as :func:`_told`."""
     views = []
-    for promise, base, view in known:
+    for promise, base, told in known:
         layout = promise.layout() if type(promise) is Promise else promise
+        view = _view(told, base)
         stretched = view if view.shape == shape else view.broadcast(shape)
         views.append((prod(view.shape), Placed(base, layout, stretched)))
     return table.elementwise_layout(tuple(views), shape, size)
 
 
-def reduced(x: Array, axis: Axes) -> Layout | Promise:
-    """Return the layout of a reduction along axes, or what promises it."""
-    session, base = x.dbase.session, x.dbase
-    if base.host is not None:
-        return in_notebook(x.ndim - (x.ndim if axis is None else len(some_axes(axis, x.ndim))))
-    from_ = base.promise or base.layout
-    depth = from_.depth + 1 if type(from_) is Promise else 0
-    made = Promise(depth, _of_reduced, from_, base.shape, x.dview, axis, session.size)
+def reduced(x: Array, axis: Axes) -> Layout | Promised | None:
+    """Return the layout of a reduction along axes, or what promises it; None: in the notebook."""
+    if x.at_home:
+        return None
+    promise, shape, view = _told(x)
+    depth = promise.depth + 1 if type(promise) is Promise else 0
+    made = Promise(depth, _of_reduced, promise, shape, view, axis, x.session.size)
     return made.layout() if depth > _DEEPEST else made
 
 
 def _of_reduced(
-    promise: Layout | Promised, shape: Ints, view: View, axis: Axes, size: int
+    promise: Layout | Promised, shape: Ints, told: Any, axis: Axes, size: int
 ) -> Layout:
     layout = promise if isinstance(promise, Layout) else promise.layout()
+    view = _view(told, shape)
     axes = some_axes(axis, len(view.shape)) if view.shape else ()
     placed = Placed(shape, layout, view)
     found, exact = table.reduction_layout(placed, axes, size)
@@ -117,7 +123,14 @@ def _of_reduced(
     return found
 
 
+def _view(told: Any, shape: Ints) -> View:
+    """Return the view that :func:`_told` told of."""
+    if told is None:
+        return View.whole(shape)
+    return told if isinstance(told, View) else index_view(*told)[0]
+
+
 @lru_cache(maxsize=1024)
 def _followed(layout: Layout, shape: Ints, size: int) -> Layout:
     """Return the layout of a result of whole arrays of one layout."""
-    return _found([(layout, shape, View.whole(shape))], shape, size)
+    return _found([(layout, shape, None)], shape, size)

@@ -14,146 +14,188 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Subscript
-from distnb.client.handle.array import Array
-from distnb.client.handle.host_arrays import FLAGS, quietly, tell
+from distnb.client.handle.array import Array, fresh
+from distnb.client.handle.host_arrays import FLAGS, in_context, tell
 from distnb.client.handle.indexing import is_plain
 from distnb.client.handle.promised_layouts import promised
 from distnb.client.handle.reach import admitted
-from distnb.client.session.bases import Base, Promised
+from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.geometry.layout import Layout
 from distnb.geometry.views import View
 from distnb.ops.scalars import SCALARS
 
-__all__ = ["done", "like", "look", "made_of", "product", "quick", "store"]
+__all__ = ["done", "like", "look", "made_of", "product", "quick", "quick_into", "store"]
+
+_new: Any = object.__new__
 
 #: Bytes up to which operands in reach, and results, are not looked at twice.
 _QUICK = 1 << 22
+#: What is stored without anything to tell of: dtype -> types of scalars.
+_FITTING = {
+    np.dtype(float): frozenset((float, np.float64, bool, np.bool_)),
+    np.dtype(bool): frozenset((bool, np.bool_)),
+}
 
 
-def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike], out: Array | None = None) -> Any:
+def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike]) -> Any:
     """Do an elementwise operation on scalars, and small arrays in reach; None if it is another one.
 
     NumPy finds out dtype and shape. The layout is found when somebody asks.
     """
-    found = _operands(inputs if out is None else (*inputs, out))
-    if found is None or getattr(run, "nout", 1) > 1:
-        return None
-    session, args, away = found
-    if out is None:
-        near = done(run, args)
-        return None if near is None else made_of(session, near, promised(session, away, near))
-    if not out.writeable:
-        return None
-    out.dbase.copy = None
-    return None if done(run, args) is None else out
-
-
-def _operands(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array]] | None:
-    """Return the session of operands, what NumPy gets for them, and those not at home.
-
-    None if they are not all small, in reach and of one session.
-    """
-    session, shape, alike, nbytes = None, None, True, 0
+    session: Any = None
+    shape: Any = None
+    alike, nbytes = True, 0
     args: list[Any] = []
-    away: list[Array] = []
+    away: list[Any] = []
+    x: Any
     for x in inputs:
         kind = type(x)
         if kind is Array.made:
-            base = x.dbase
-            whole = base.near
-            if whole is None or (session is not None and base.session is not session):
-                return None
-            near = x._near if x._whole is whole else x.near
-            args.append(near)
-            nbytes += near.nbytes
+            near, whole = x._near, None
+            if near is None or ((whole := x._whole) is not None and whole is not x.dbase.near):
+                near = x.near
+                if near is None:
+                    return None
+                whole = x._whole
             if session is None:
-                session, shape = base.session, near.shape
+                session, shape = x.session, near.shape
+            elif session is not x.session:
+                return None
             elif shape != near.shape:
                 alike = False
-            if base.host is None:
+            if (x.promise is not None) if whole is None else (x.dbase.host is None):
                 away.append(x)
+            nbytes += near.nbytes
+            args.append(near)
         elif kind in SCALARS:
             args.append(x)
         else:
             return None
-    if session is None or nbytes > _QUICK or session.closed:
+    if session is None or nbytes > _QUICK or session.closed or (away and config.place == "engines"):
         return None
-    if (away and config.place == "engines") or not (alike or _is_small(args)):
+    if not (alike or _is_small(args)):
         return None
-    return session, args, away
+    found = done(run, args)
+    return None if found is None else fresh(session, found, promised(session, away, found))
+
+
+def quick_into(run: Callable[..., Any], out: Array, other: ArrayLike) -> bool:
+    """Do ``run(out, other, out)`` on small operands in reach; tell whether it was done."""
+    near, kind = out.near, type(other)
+    if near is None or near.nbytes > _QUICK:
+        return False
+    given: Any = other
+    if kind is Array.made:
+        given = given.near if given.session is out.session else None
+        if given is None or given.nbytes > _QUICK:
+            return False
+    elif kind not in SCALARS:
+        return False
+    if config.place == "engines" and not out.at_home:
+        return False
+    if out._whole is not None:
+        out.dbase.copy = None
+    return done(run, (near, given, near)) is not None
 
 
 def done(run: Callable[..., Any], args: Sequence[Any]) -> Any:
     """Return what NumPy makes of small operands, an array; None if it raises."""
     try:
-        found = quietly(run, args)
+        found = in_context().run(run, *args)
     except Exception:
+        FLAGS.clear()
         return None  # the long way says what is wrong
     if FLAGS:
         tell(run.__name__)
     if type(found) is not np.ndarray:
         return np.asarray(found)
-    return found if found.flags.c_contiguous else found.copy()
+    return found if found.ndim < 2 or found.flags.c_contiguous else found.copy()
 
 
 def product(x: Array, y: Array) -> Any:
     """Multiply small matrices and vectors in reach; return None if they are something else."""
-    session = x.dbase.session
-    if not (0 < x.ndim < 3 and 0 < y.ndim < 3) or session is not y.dbase.session:
+    session = x.session
+    one: Any = x.near
+    other: Any = y.near
+    if one is None or other is None:
+        nbytes = x.nbytes + y.nbytes
+        if nbytes > _QUICK or session is not y.session or not admitted(session, (x, y), nbytes):
+            return None
+        one, other = x.near, y.near
+    if session is not y.session or one.nbytes + other.nbytes > _QUICK:
         return None
-    nbytes = x.nbytes + y.nbytes
-    if nbytes > _QUICK or session.closed or not admitted(session, (x, y), nbytes):
+    if not (0 < one.ndim < 3 and 0 < other.ndim < 3):
         return None
-    found = done(np.matmul, (x.near, y.near))
-    return None if found is None else made_of(session, found, promised(session, (), found))
+    if config.place == "engines" and not (x.at_home and y.at_home):
+        return None
+    found = done(np.matmul, (one, other))
+    return None if found is None else fresh(session, found, promised(session, (), found))
 
 
 def look(x: Array, key: Subscript) -> Any:
     """Return what NumPy makes of an index in reach: an element or a view; None if it is no such."""
-    near = x.near if is_plain(key) and not x.dbase.session.closed else None
-    if near is None:
+    near: Any = x._near
+    if near is None or (x._whole is not None and x._whole is not x.dbase.near):
+        near = x.near
+    if near is None or x.session.closed or not (type(key) is int or is_plain(key)):
         return None
     try:
-        return near[key]  # type: ignore[index]
+        taken = near[key]
     except IndexError:
         return None  # the long way says what is wrong
+    if type(taken) is not np.ndarray:
+        return taken
+    found = _new(Array.made)
+    found.dbase = base = x.dbase
+    found.session = x.session
+    found._near = taken
+    found._whole = base.near
+    found._key = (x.dview, key)
+    found.writeable = x.writeable
+    return found
 
 
 def like(x: Array, run: Callable[..., Any], *args: object) -> Any:
     """Return ``run(x, *args)`` of a small array in reach, which lies as ``x``; None if not."""
-    session, near = x.dbase.session, x.dbase.near
-    if near is None or x.nbytes > _QUICK or session.closed:
+    near = x.near
+    if near is None or near.nbytes > _QUICK:
         return None
-    found = done(run, (x.near, *args))
-    away = [x] if x.dbase.host is None else []
-    return None if found is None else made_of(session, found, promised(session, away, found))
+    found = done(run, (near, *args))
+    away = [] if x.at_home else [x]
+    return None if found is None else fresh(x.session, found, promised(x.session, away, found))
 
 
 def store(x: Array, key: Subscript, value: ArrayLike) -> bool:
     """Do ``x[key] = value`` in reach, if it is small and simple; tell whether it was done."""
-    base = x.dbase
-    if not is_plain(key) or not x.writeable or base.session.closed:
+    near: Any = x._near
+    if near is None or (x._whole is not None and x._whole is not x.dbase.near):
+        near = x.near
+    if near is None or x.session.closed or not (type(key) is int or is_plain(key)):
         return False
     given: Any = value
     kind = type(value)
     if kind is Array.made:
-        other = given.dbase
-        if other.near is None or other.session is not base.session:
+        given = given.near if given.session is x.session else None
+        if given is None or given.nbytes > _QUICK:
             return False
-        given = given.near
-        if given.nbytes > _QUICK:
-            return False
-    elif kind not in SCALARS:
+        plain = given.dtype is near.dtype
+    elif kind in SCALARS:
+        plain = kind in _FITTING.get(near.dtype, ())
+    else:
         return False
-    near: Any = x.near
+    if x._whole is not None:
+        x.dbase.copy = None
     try:
         if near.nbytes > _QUICK and type(key) is not int and near[key].nbytes > _QUICK:
             return False
-        base.copy = None
-        quietly(near.__setitem__, (key, given))
+        if plain:
+            near[key] = given
+            return True
+        in_context().run(near.__setitem__, key, given)
     except Exception:
+        FLAGS.clear()
         return False  # the long way says what is wrong
     if FLAGS:
         tell("cast")
@@ -170,9 +212,9 @@ def _is_small(args: Sequence[Any]) -> bool:
 
 
 def made_of(
-    session: Session, near: np.ndarray, layout: Layout | Promised, memory: np.ndarray | None = None
+    session: Session, near: np.ndarray, layout: Layout, memory: np.ndarray | None = None
 ) -> Any:
-    """Return the array in reach of an ndarray in C order; a layout, or what promises one."""
-    found = Array.made(Base.reached(session, near, layout, memory), View.whole(near.shape))
-    found._whole = found._near = near
-    return found
+    """Return the array in reach of an ndarray in C order, in a layout."""
+    if memory is None:
+        return fresh(session, near, None if layout.here else layout)
+    return Array.made(Base.reached(session, near, layout, memory), View.whole(near.shape))

@@ -48,7 +48,7 @@ def contract(a: Array, ia: Ints, b: Array, ib: Ints, io: Ints) -> Array:
 
 
 def _dtype(a: Array, b: Array) -> np.dtype:
-    return np.matmul(np.empty((1, 1), a.dtype), np.empty((1, 1), b.dtype)).dtype
+    return np.matmul(np.zeros((1, 1), a.dtype), np.zeros((1, 1), b.dtype)).dtype
 
 
 def _best(a: Array, ia: Ints, b: Array, ib: Ints, io: Ints, length: dict[int, int], n: int) -> int:

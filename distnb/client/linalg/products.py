@@ -56,7 +56,7 @@ def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
         if found is not None:
             return found
     _check("matmul", a, b)
-    dtype = np.matmul(np.empty((1, 1), a.dtype), np.empty((1, 1), b.dtype)).dtype
+    dtype = np.matmul(np.zeros((1, 1), a.dtype), np.zeros((1, 1), b.dtype)).dtype
     if all_here((a, b), a.session) and _small(a, b, dtype):
         return delivered(
             array_of(a.session, np.asarray(watched("matmul", np.matmul, a.here, b.here))), out
@@ -101,7 +101,7 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, out: Out = None, axis: int = -1, **opti
     _no_options("vecdot", options)
     a, b = operands(x1, x2)
     _need("vecdot", a.ndim >= 1 and b.ndim >= 1 and a.shape[axis] == b.shape[axis], a, b)
-    dtype = np.vecdot(np.empty(1, a.dtype), np.empty(1, b.dtype)).dtype
+    dtype = np.vecdot(np.zeros(1, a.dtype), np.zeros(1, b.dtype)).dtype
     terms = elementwise("multiply", elementwise("conjugate", a) if a.dtype.kind == "c" else a, b)
     return delivered(
         reduce(

@@ -33,7 +33,7 @@ def _first_array(*inputs: ArrayLike) -> tuple[Any, ...]:
 
 
 def _make_elementwise(row: table.Elementwise) -> _Function:
-    ufunc = isinstance(row.run, np.ufunc)
+    ufunc = isinstance(row.run, np.ufunc) and row.nout == 1
 
     def function(*inputs: Any, **options: Any) -> Any:
         if not options and ufunc:

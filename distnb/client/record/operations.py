@@ -19,7 +19,7 @@ from distnb.client.handle.conversion import (
 )
 from distnb.client.handle.host_arrays import all_here, plain
 from distnb.client.handle.reach import admitted
-from distnb.client.handle.small_steps import made_of, quick
+from distnb.client.handle.small_steps import made_of, quick, quick_into
 from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache, Template
 from distnb.client.session.session import Session
@@ -207,9 +207,9 @@ def arithmetic(ufunc: np.ufunc) -> Arithmetic:
 
     def forward(self: Array, other: Any) -> Any:
         found = None
-        if self.dbase.near is not None:
+        if self._near is not None or self.dbase.near is not None:
             found = quick(ufunc, (self, other))
-        else:
+        if found is None:
             session, key = operation_cache.key_of(op, (self, other), None)
             template = key and session.extensions[OperationCache].templates.get(key)
             if template is not None and template.large and config.place == "auto":
@@ -224,8 +224,9 @@ def arithmetic(ufunc: np.ufunc) -> Arithmetic:
         return _operate(ufunc, self, other, swap=True) if found is None else found
 
     def in_place(self: Array, other: Any) -> Any:
-        found = quick(ufunc, (self, other), self)
-        return _operate(ufunc, self, other, into=True) if found is None else found
+        if quick_into(ufunc, self, other):
+            return self
+        return _operate(ufunc, self, other, into=True)
 
     return Arithmetic(forward, reflected, in_place)
 

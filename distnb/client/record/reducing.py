@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle import host_arrays
 from distnb.client.handle.arguments import Axes, Number
-from distnb.client.handle.array import Array, create, is_whole, numeric
+from distnb.client.handle.array import Array, create, fresh, is_whole, numeric
 from distnb.client.handle.conversion import array_of
 from distnb.client.handle.indexing import some_axes
 from distnb.client.handle.promised_layouts import reduced
@@ -143,7 +143,7 @@ def _reached(op: str, x: Array, axis: Axes, dtype: DTypeLike | None, keepdims: b
         found = found if found.flags.c_contiguous else found.copy()
     else:
         found = host_arrays.watched("reduce", known.apart, base.near)
-    made = Array.made(Base.reached(session, found, known.layout), View.whole(found.shape))
+    made = made_of(session, found, known.layout)
     return _shown(made, known.axes, keepdims, op, None) if keepdims else made
 
 
@@ -155,7 +155,7 @@ def _quick(op: str, x: Array, axis: Axes) -> Any:
     if base.host is None and not (is_mine(near.nbytes) and _same_order(op, x, near)):
         return None
     found = done(ufunc.reduce, (near, axis))
-    return None if found is None else made_of(base.session, found, reduced(x, axis))
+    return None if found is None else fresh(x.session, found, reduced(x, axis))
 
 
 def _same_order(op: str, x: Array, near: np.ndarray) -> bool:

@@ -8,7 +8,7 @@ from weakref import ref
 import numpy as np
 
 from distnb.client.session.session import Session
-from distnb.geometry.layout import Ints, Layout, in_notebook
+from distnb.geometry.layout import Ints, Layout
 from distnb.wire.protocol import Create
 
 __all__ = ["Base", "bases_of"]
@@ -85,23 +85,6 @@ class Base:
         # As in begin(), without a call: this is the way of every operation.
         self.nbytes = handles.budget.reserve(shape, dtype, layout, need)
         handles.entries[self.handle] = ref(self)
-
-    @classmethod
-    def here(cls, session: Session, host: np.ndarray) -> Base:
-        """Return a base in the notebook; ``host`` is its own from now on, and in C order."""
-        base = cls.__new__(cls)
-        base.session = session
-        base.nbytes = -1
-        base.shape = host.shape
-        base.dtype = host.dtype
-        base.layout = in_notebook(host.ndim)
-        base.host = base.near = host
-        base.memory = base.promise = None
-        base.copy = base.known = None
-        base.site = -1
-        base.lost = False
-        base.turn = 0
-        return base
 
     @classmethod
     def reached(

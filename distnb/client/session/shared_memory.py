@@ -85,10 +85,11 @@ class SharedMemory:
         None if there is no room. ``settled`` is the last batch that engines have done.
         """
         assert self._pool is not None
+        assert self._pool.segment is not None
         held = self._held
         while held and held[0][0] <= settled:
             _, gone = held.popleft()
-            if self.shown:
+            if self.shown and self._pool.segment.offset(gone) is not None:  # not what was read
                 self._shown.append(gone)
         if sum([x.nbytes for x in self._shown]) > _SHOWN:
             self._ask_who_looks()
