@@ -126,7 +126,7 @@ class DistArray(Array):
         Each engine sends the part it holds. Raises what an engine raised since the last read. Of an
         array in the notebook, nothing is sent, and no engine is waited for.
         """
-        found = self.near
+        found = None if self._near is None and self.dbase.near is None else self.near
         return read(self) if found is None else found.copy()
 
     def item(self, *index: SupportsIndex | tuple[SupportsIndex, ...]) -> Any:

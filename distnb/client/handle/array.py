@@ -88,7 +88,8 @@ class Array(NDArrayOperatorsMixin):
         self.dview = view
         self.session = base.session
         self.writeable = writeable
-        self._near = self._key = None
+        self._near = self._key = self._placed = None
+        self.spec = 0
 
     def __getattr__(self, name: str) -> Any:
         """Make what few arrays need when it is asked for: base, view and what belongs to them."""
