@@ -191,7 +191,7 @@ class DistArray(Array):
         return int(self.item())
 
     def _scalar(self) -> Any:
-        if self.ndim:
+        if self.dview.shape:
             raise TypeError(
                 explain(
                     "array for a scalar", f"shape {self.shape}", "()", "use .item() or index it"

@@ -292,7 +292,11 @@ class Session:
         On one node engines copy what is large to where it is to be.
         """
         site, shape = self.site(), placed.view.shape
-        out, place = self._read_into(shape, dtype) or (np.empty(shape, dtype), 0)
+        out, place = None, 0
+        if prod(shape) * dtype.itemsize >= _IN_PLACE and self.memory.available():
+            out, place = self.memory.read_into(shape, dtype, self.settled)
+        if out is None:
+            out = np.empty(shape, dtype)
         try:
             parts = self.ask(lambda slot: Fetch(slot, operand, site, place))
         except BaseException:
@@ -313,12 +317,6 @@ class Session:
             for chunk, to in zip(part.chunks, part.places, strict=True):
                 at(out, chunk.shape, to)[...] = at(data, chunk.shape, chunk.message)
         return out
-
-    def _read_into(self, shape: Ints, dtype: np.dtype) -> tuple[np.ndarray, int] | None:
-        """Return an array of the shared segment for something large to read, and its place."""
-        if prod(shape) * dtype.itemsize < _IN_PLACE or not self.memory.available():
-            return None
-        return self.memory.read_into(shape, dtype, self.settled)
 
     def describe(self, name: str) -> list[tuple[Any, ...]]:
         """Return shape and dtype of a ``%px`` variable on each engine."""

@@ -103,10 +103,10 @@ class SharedMemory:
 
     def read_into(
         self, shape: Ints, dtype: np.dtype, settled: int
-    ) -> tuple[np.ndarray, int] | None:
+    ) -> tuple[np.ndarray | None, int]:
         """Return an array for the user, and the place at which engines are to put its elements.
 
-        None if there is no room. It is the user's own: later writes are not seen by others, nor by
+        None and 0 if there is no room. It is the user's own: later writes are not seen by others, nor by
         parents and children that were forked. What a child may look at is not given to anything
         else.
         """
@@ -114,7 +114,7 @@ class SharedMemory:
         assert self._pool.segment is not None
         memory = self.take(shape, dtype, settled)
         if memory is None:
-            return None
+            return None, 0
         owner = memory.base if isinstance(memory.base, np.ndarray) else memory
         pages = self._pool.segment.private(owner)
         self._read = [r for r in self._read if r() is not None]
