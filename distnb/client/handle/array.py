@@ -37,6 +37,7 @@ __all__ = [
     "numeric",
     "parts_of",
     "room_for",
+    "storable",
 ]
 
 _new: Any = object.__new__
@@ -366,10 +367,15 @@ def host_view(host: np.ndarray, view: View, writeable: bool) -> np.ndarray:
     return found
 
 
+def storable(dtype: np.dtype) -> bool:
+    """Tell whether arrays can have a dtype: a number's, but long doubles differ among hosts."""
+    return dtype.kind in _KINDS and dtype.char not in "gG"
+
+
 def numeric(dtype: DTypeLike | None) -> np.dtype:
     """Return a dtype that arrays can have; raise TypeError for others."""
     found = np.dtype(dtype)
-    if found.kind not in _KINDS or found.char in "gG":  # long doubles differ from host to host
+    if not storable(found):
         raise TypeError(
             explain("dtype", found, "bool, an integer, float or complex type", "convert it first")
         )

@@ -24,7 +24,7 @@ from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import Placed, View, follow
 from distnb.ops import table
 
-__all__ = ["Promise", "promised", "reduced"]
+__all__ = ["Promise", "promised", "reduced", "told", "view_of"]
 
 #: Promises that build on each other, at most.
 _DEEPEST = 16
@@ -57,6 +57,10 @@ class Promise:
             self._args, self.depth = (), 0
         return self._found
 
+    def settled(self) -> Any:
+        """Return itself, or the layout if it builds on too many others."""
+        return self.layout() if self.depth > _DEEPEST else self
+
 
 def promised(session: Session, away: Sequence[Array], near: np.ndarray) -> Layout | Promised | None:
     """Return the layout of an elementwise result, or what promises it; None: in the notebook.
@@ -65,18 +69,17 @@ def promised(session: Session, away: Sequence[Array], near: np.ndarray) -> Layou
     """
     if not away:
         return None if fits(near.nbytes) else default_layout(near.shape, session.size)
-    known = [_told(x) for x in away]
+    known = [told(x) for x in away]
     first, shape, view = known[0]
     size = session.size
     alike = len(known) == 1 or all(k[0] is first for k in known)
     if alike and view is None and shape == near.shape:
         return first if type(first) is Promise else _followed(first, shape, size)
     depth = max([k[0].depth for k in known if type(k[0]) is Promise], default=-1) + 1
-    made = Promise(depth, _found, known, near.shape, size)
-    return made.layout() if depth > _DEEPEST else made
+    return Promise(depth, _found, known, near.shape, size).settled()
 
 
-def _told(x: Array) -> tuple[Any, Ints, Any]:
+def told(x: Array) -> tuple[Any, Ints, Any]:
     """Return layout or promise, and shape, of the base of an array in reach, and its view.
 
     The view is None if it is of all of the base; it may also be another view and an index.
@@ -91,9 +94,9 @@ def _told(x: Array) -> tuple[Any, Ints, Any]:
 def _found(known: Sequence[tuple[Any, Ints, Any]], shape: Ints, size: int) -> Layout:
     """Return the layout of a result; ``known`` are as :func:`_told`."""
     views = []
-    for promise, base, told in known:
+    for promise, base, seen in known:
         layout = promise.layout() if type(promise) is Promise else promise
-        view = _view(told, base)
+        view = view_of(seen, base)
         stretched = view if view.shape == shape else view.broadcast(shape)
         views.append((prod(view.shape), Placed(base, layout, stretched)))
     return table.elementwise_layout(tuple(views), shape, size)
@@ -103,17 +106,16 @@ def reduced(x: Array, axis: Axes) -> Layout | Promised | None:
     """Return the layout of a reduction along axes, or what promises it; None: in the notebook."""
     if x.at_home:
         return None
-    promise, shape, view = _told(x)
+    promise, shape, view = told(x)
     depth = promise.depth + 1 if type(promise) is Promise else 0
-    made = Promise(depth, _of_reduced, promise, shape, view, axis, x.session.size)
-    return made.layout() if depth > _DEEPEST else made
+    return Promise(depth, _of_reduced, promise, shape, view, axis, x.session.size).settled()
 
 
 def _of_reduced(
-    promise: Layout | Promised, shape: Ints, told: Any, axis: Axes, size: int
+    promise: Layout | Promised, shape: Ints, seen: Any, axis: Axes, size: int
 ) -> Layout:
     layout = promise if isinstance(promise, Layout) else promise.layout()
-    view = _view(told, shape)
+    view = view_of(seen, shape)
     axes = some_axes(axis, len(view.shape)) if view.shape else ()
     placed = Placed(shape, layout, view)
     found, exact = table.reduction_layout(placed, axes, size)
@@ -123,11 +125,11 @@ def _of_reduced(
     return found
 
 
-def _view(told: Any, shape: Ints) -> View:
+def view_of(seen: Any, shape: Ints) -> View:
     """Return the view that :func:`_told` told of."""
-    if told is None:
+    if seen is None:
         return View.whole(shape)
-    return told if isinstance(told, View) else index_view(*told)[0]
+    return seen if isinstance(seen, View) else index_view(*seen)[0]
 
 
 @lru_cache(maxsize=1024)

@@ -26,12 +26,12 @@ from distnb.geometry.layout import Layout
 from distnb.geometry.views import View
 from distnb.ops.scalars import SCALARS
 
-__all__ = ["done", "like", "look", "made_of", "product", "quick", "quick_into", "store"]
+__all__ = ["QUICK", "done", "like", "look", "made_of", "product", "quick", "quick_into", "store"]
 
 _new: Any = object.__new__
 
 #: Bytes up to which operands in reach, and results, are not looked at twice.
-_QUICK = 1 << 22
+QUICK = 1 << 22
 #: What is stored without anything to tell of: dtype -> types of scalars.
 _FITTING = {
     np.dtype(float): frozenset((float, np.float64, bool, np.bool_)),
@@ -73,7 +73,7 @@ def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike]) -> Any:
             args.append(x)
         else:
             return None
-    if session is None or nbytes > _QUICK or session.closed or (away and config.place == "engines"):
+    if session is None or nbytes > QUICK or session.closed or (away and config.place == "engines"):
         return None
     if not (alike or _is_small(args)):
         return None
@@ -84,12 +84,12 @@ def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike]) -> Any:
 def quick_into(run: Callable[..., Any], out: Array, other: ArrayLike) -> bool:
     """Do ``run(out, other, out)`` on small operands in reach; tell whether it was done."""
     near, kind = out.near, type(other)
-    if near is None or near.nbytes > _QUICK:
+    if near is None or near.nbytes > QUICK:
         return False
     given: Any = other
     if kind is Array.made:
         given = given.near if given.session is out.session else None
-        if given is None or given.nbytes > _QUICK:
+        if given is None or given.nbytes > QUICK:
             return False
     elif kind not in SCALARS:
         return False
@@ -121,10 +121,10 @@ def product(x: Array, y: Array) -> Any:
     other: Any = y.near
     if one is None or other is None:
         nbytes = x.nbytes + y.nbytes
-        if nbytes > _QUICK or session is not y.session or not admitted(session, (x, y), nbytes):
+        if nbytes > QUICK or session is not y.session or not admitted(session, (x, y), nbytes):
             return None
         one, other = x.near, y.near
-    if session is not y.session or one.nbytes + other.nbytes > _QUICK:
+    if session is not y.session or one.nbytes + other.nbytes > QUICK:
         return None
     if not (0 < one.ndim < 3 and 0 < other.ndim < 3):
         return None
@@ -160,7 +160,7 @@ def look(x: Array, key: Subscript) -> Any:
 def like(x: Array, run: Callable[..., Any], *args: object) -> Any:
     """Return ``run(x, *args)`` of a small array in reach, which lies as ``x``; None if not."""
     near = x.near
-    if near is None or near.nbytes > _QUICK:
+    if near is None or near.nbytes > QUICK:
         return None
     found = done(run, (near, *args))
     away = [] if x.at_home else [x]
@@ -178,7 +178,7 @@ def store(x: Array, key: Subscript, value: ArrayLike) -> bool:
     kind = type(value)
     if kind is Array.made:
         given = given.near if given.session is x.session else None
-        if given is None or given.nbytes > _QUICK:
+        if given is None or given.nbytes > QUICK:
             return False
         plain = given.dtype is near.dtype
     elif kind in SCALARS:
@@ -188,7 +188,7 @@ def store(x: Array, key: Subscript, value: ArrayLike) -> bool:
     if x._whole is not None:
         x.dbase.copy = None
     try:
-        if near.nbytes > _QUICK and type(key) is not int and near[key].nbytes > _QUICK:
+        if near.nbytes > QUICK and type(key) is not int and near[key].nbytes > QUICK:
             return False
         if plain:
             near[key] = given
@@ -208,7 +208,7 @@ def _is_small(args: Sequence[Any]) -> bool:
         shape = np.broadcast_shapes(*[a.shape for a in args if type(a) is np.ndarray])
     except ValueError:
         return False
-    return 16 * prod(shape) <= _QUICK
+    return 16 * prod(shape) <= QUICK
 
 
 def made_of(

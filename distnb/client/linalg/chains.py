@@ -117,7 +117,7 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -
 # -- vectors of three numbers --------------------------------------------------------------------
 
 
-@stands_for(np.cross)
+@stands_for(np.cross, small="exact")
 def cross_(
     a: ArrayLike,
     b: ArrayLike,

@@ -48,7 +48,7 @@ SummedAxes: TypeAlias = int | Sequence[int] | Sequence[Sequence[int]]
 __all__ = ["diagonal", "inner", "kron", "outer", "tensordot", "trace", "vdot"]
 
 
-@stands_for(np.tensordot)
+@stands_for(np.tensordot, small="sums")
 def tensordot(a: ArrayLike, b: ArrayLike, axes: SummedAxes = 2) -> Array:
     """Sum products over axes of two arrays, as ``numpy.tensordot``.
 
@@ -98,7 +98,7 @@ def _contract(x: Array, ia: Ints, y: Array, ib: Ints, io: Ints) -> Array:
     return contract(x, ia, y, ib, io)
 
 
-@stands_for(np.inner)
+@stands_for(np.inner, small="sums")
 def inner(a: ArrayLike, b: ArrayLike, /) -> Array:
     """Sum products over the last axes of two arrays, as ``numpy.inner``."""
     x, y = operands(a, b)
@@ -107,7 +107,7 @@ def inner(a: ArrayLike, b: ArrayLike, /) -> Array:
     return tensordot(x, y, (-1, -1))
 
 
-@stands_for(np.vdot)
+@stands_for(np.vdot, small="sums")
 def vdot(a: ArrayLike, b: ArrayLike, /) -> Array:
     """Sum the products of the conjugate of all elements with those of another array."""
     x, y = operands(a, b)
@@ -120,7 +120,7 @@ def vdot(a: ArrayLike, b: ArrayLike, /) -> Array:
     return _contract(left, axes, y, axes, ())
 
 
-@stands_for(np.outer)
+@stands_for(np.outer, small="grows")
 def outer(a: ArrayLike, b: ArrayLike, out: Array | None = None) -> Array:
     """Multiply each element of one array with each of another, as ``numpy.outer``.
 
@@ -131,7 +131,7 @@ def outer(a: ArrayLike, b: ArrayLike, out: Array | None = None) -> Array:
     return delivered(found, out)
 
 
-@stands_for(np.kron)
+@stands_for(np.kron, small="grows")
 def kron(a: ArrayLike, b: ArrayLike) -> Array:
     """Return the Kronecker product: blocks of the second operand scaled by the first.
 
@@ -207,7 +207,7 @@ def _main_diagonal(x: Array, k: int) -> Array:
     return local("diagonal", [in_layout(x, layout), rows], (), None, [vector], [spec])[0]
 
 
-@stands_for(np.trace)
+@stands_for(np.trace, small="sums")
 def trace(
     a: ArrayLike,
     offset: int = 0,

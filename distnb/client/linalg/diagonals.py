@@ -56,13 +56,13 @@ def _triangle(m: ArrayLike, k: int, upper: bool) -> Array:
     return elementwise("where", mask, *((zero, x) if upper else (x, zero)))
 
 
-@stands_for(np.tril)
+@stands_for(np.tril, small="exact")
 def tril(m: ArrayLike, k: int = 0) -> Array:
     """Return a copy with zeros above a diagonal, as ``numpy.tril``; it lies as the array."""
     return _triangle(m, k, False)
 
 
-@stands_for(np.triu)
+@stands_for(np.triu, small="exact")
 def triu(m: ArrayLike, k: int = 0) -> Array:
     """Return a copy with zeros below a diagonal, as ``numpy.triu``; it lies as the array."""
     return _triangle(m, k, True)

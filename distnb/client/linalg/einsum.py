@@ -24,7 +24,7 @@ __all__ = ["einsum", "einsum_path"]
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-@stands_for(np.einsum)
+@stands_for(np.einsum, small="sums")
 def einsum(
     *operands_: Any,
     out: Array | None = None,

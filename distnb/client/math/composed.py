@@ -171,7 +171,7 @@ def unwrap(
 # -- comparison ----------------------------------------------------------------------------------
 
 
-@stands_for(np.isclose)
+@stands_for(np.isclose, small="exact")
 def isclose(
     a: ArrayLike,
     b: ArrayLike,
@@ -203,7 +203,7 @@ def _nan(x: Array | complex) -> Any:
     return elementwise("isnan", x) if isinstance(x, Array) else bool(np.isnan(x))
 
 
-@stands_for(np.allclose)
+@stands_for(np.allclose, small="exact")
 def allclose(
     a: ArrayLike,
     b: ArrayLike,

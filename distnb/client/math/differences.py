@@ -26,7 +26,7 @@ def _part(x: Array, axis: int, *index: int | None) -> Array:
     return x[(slice(None),) * axis + (slice(*index),)]
 
 
-@stands_for(np.diff)
+@stands_for(np.diff, small="exact")
 def diff(
     a: ArrayLike,
     n: int = 1,
@@ -63,7 +63,7 @@ def _end(value: ArrayLike | NoValue, x: Array, d: int) -> Any:
     return np.broadcast_to(found, (*x.shape[:d], 1, *x.shape[d + 1 :]))
 
 
-@stands_for(np.ediff1d)
+@stands_for(np.ediff1d, small="exact")
 def ediff1d(
     ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
 ) -> Array:
@@ -88,7 +88,7 @@ def _kind(x: ArrayLike) -> Any:
 # -- gradients -------------------------------------------------------------------------------------
 
 
-@stands_for(np.gradient)
+@stands_for(np.gradient, small="exact")
 def gradient(f: ArrayLike, *varargs: ArrayLike, axis: Axes = None, edge_order: int = 1) -> Any:
     """Return derivatives along axes by second-order differences, as ``numpy.gradient``.
 
@@ -189,7 +189,7 @@ def _edge(x: Array, d: int, h: Any, end: int, order: int) -> Any:
     return left[1] * left[0] + weights[1] * e1 + right[1] * right[0]
 
 
-@stands_for(np.trapezoid)
+@stands_for(np.trapezoid, small="sums")
 def trapezoid(
     y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
 ) -> Array:

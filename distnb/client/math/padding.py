@@ -43,7 +43,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@stands_for(np.pad)
+@stands_for(np.pad, small="grows")
 def pad(
     array: ArrayLike,
     pad_width: ArrayLike | dict[int, Any],

@@ -266,7 +266,7 @@ def ptp(
     return elementwise("subtract", *ends, out=out)
 
 
-@stands_for(np.count_nonzero)
+@stands_for(np.count_nonzero, small="exact")
 def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Array:
     """Count the elements that are not zero."""
     x = asarray(a)

@@ -102,7 +102,7 @@ def _without_nan(a: ArrayLike, neutral: int) -> Array:
     return x
 
 
-@stands_for(np.cumsum)
+@stands_for(np.cumsum, small="sums")
 def cumsum(
     a: ArrayLike,
     axis: SupportsIndex | None = None,
@@ -122,7 +122,7 @@ def cumsum(
     return _running(np.add, a, axis, dtype, out)
 
 
-@stands_for(np.cumprod)
+@stands_for(np.cumprod, small="sums")
 def cumprod(
     a: ArrayLike,
     axis: SupportsIndex | None = None,

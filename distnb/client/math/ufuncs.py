@@ -284,7 +284,7 @@ def copyto(dst: Array, src: ArrayLike, casting: str = "same_kind", where: ArrayL
     assign(dst, src, mask)
 
 
-@stands_for(np.array_equal)
+@stands_for(np.array_equal, small="exact")
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
     """Tell whether shapes and all elements are equal (reads one value)."""
     x, y = asarray(a1), asarray(a2)

@@ -20,6 +20,7 @@ from distnb.client.handle.array import Array, Elements
 from distnb.client.handle.conversion import array_of, broadcast, check_session, move_out
 from distnb.client.handle.host_arrays import all_here, watched
 from distnb.client.handle.indexing import BASIC, index_view
+from distnb.client.handle.whole_functions import in_reach, put_in_reach
 from distnb.client.record.gather_scatter import (
     Flat,
     Position,
@@ -55,6 +56,7 @@ def _is_array(k: object) -> bool:
     return isinstance(k, bool | list | tuple | range) or hasattr(k, "__array__")
 
 
+@in_reach(operator.getitem, "picks")
 def get_advanced(x: Array, key: Subscript) -> Any:
     """Return ``x[key]``, a copy.
 
@@ -75,6 +77,8 @@ def put_advanced(x: Array, key: Subscript, value: Any) -> None:
     """Do ``x[key] = value``; where an element is named more than once, the last value stays."""
     if not x.writeable:
         raise ValueError("assignment destination is read-only")
+    if put_in_reach(x, key, value):
+        return
     here: Any = x.here
     if here is not None and (plain := in_notebook((x, value, *_items(key)))) is not None:
         x.dbase.about_to_be_written()

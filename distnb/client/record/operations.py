@@ -70,12 +70,16 @@ def elementwise(
     Keyword arguments are those of NumPy's ufuncs. The rule for the layout of a new result is
     :func:`distnb.ops.table.elementwise_layout`.
     """
+    row = table.ELEMENTWISE[op]
     if where is True and dtype is None and casting is None and not others:
-        found = simple(op, inputs, out)
+        found = None
+        if out is None and row.nout == 1 and isinstance(row.run, np.ufunc):
+            found = quick(row.run, inputs)
+        if found is None:
+            found = simple(op, inputs, out)
         if found is not None:
             return found
     _check_others(op, others)
-    row = table.ELEMENTWISE[op]
     outs = outputs(out, row.nout)
     arrays = [x for x in (*inputs, *outs, where) if isinstance(x, Array)]
     session = arrays[0].session

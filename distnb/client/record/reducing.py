@@ -121,13 +121,13 @@ class _Known(NamedTuple):
 
 def _reached(op: str, x: Array, axis: Axes, dtype: DTypeLike | None, keepdims: bool) -> Any:
     """Reduce an array that is in reach; return None if engines are to do it."""
-    base, session = x.dbase, x.dbase.session
-    if base.lost or base.known is not None:
-        return None
-    if base.near is not None and dtype is None:
+    if dtype is None and (x._near is not None or x.dbase.near is not None):
         found = _quick(op, x, axis)
         if found is not None:
             return _shown(found, some_axes(axis, x.ndim), True, op, None) if keepdims else found
+    base, session = x.dbase, x.session
+    if base.lost or base.known is not None:
+        return None
     cache: OperationCache = session.extensions[OperationCache]
     key = ("reduce", op, (x.spec or spec_of(session, x)) + base.turn, axis, dtype)
     known: Any = cache.templates.get(key)
@@ -149,12 +149,12 @@ def _reached(op: str, x: Array, axis: Axes, dtype: DTypeLike | None, keepdims: b
 
 def _quick(op: str, x: Array, axis: Axes) -> Any:
     """Reduce what is in reach if NumPy's order is that of engines; return None if it is not."""
-    ufunc, near, base = table.REDUCTIONS[op].ufunc, x.near, x.dbase
-    if ufunc is None or near is None or not near.ndim or not near.size:
+    row, near = table.REDUCTIONS[op], x.near
+    if near is None or not near.ndim or not near.size:
         return None
-    if base.host is None and not (is_mine(near.nbytes) and _same_order(op, x, near)):
+    if not x.at_home and not (is_mine(near.nbytes) and _same_order(op, x, near)):
         return None
-    found = done(ufunc.reduce, (near, axis))
+    found = done(row.function if row.ufunc is None else row.ufunc.reduce, (near, axis))
     return None if found is None else fresh(x.session, found, reduced(x, axis))
 
 

@@ -24,7 +24,7 @@ def _lengths(shape: Any) -> tuple[int, ...]:
     return tuple(map(operator.index, shape)) if np.ndim(shape) else (operator.index(shape),)
 
 
-@stands_for(np.unravel_index)
+@stands_for(np.unravel_index, small="exact")
 def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[Any, ...]:
     """Return the indices along each axis of positions in an array, as ``numpy.unravel_index``.
 
@@ -58,7 +58,7 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[A
     return found if order == "C" else found[::-1]
 
 
-@stands_for(np.ravel_multi_index)
+@stands_for(np.ravel_multi_index, small="exact")
 def ravel_multi_index(
     multi_index: Sequence[ArrayLike],
     dims: Shape,

@@ -24,7 +24,7 @@ __all__ = ["bincount"]
 _LONG = 1 << 12
 
 
-@stands_for(np.bincount)
+@stands_for(np.bincount, small="exact")
 def bincount(
     x: ArrayLike, /, weights: ArrayLike | None = None, minlength: SupportsIndex = 0
 ) -> Array:

@@ -13,6 +13,7 @@ from distnb.client.handle.array import Array, create
 from distnb.client.handle.conversion import array_of, as_dist, copied
 from distnb.client.handle.host_arrays import all_here, plain
 from distnb.client.handle.indexing import one_axis
+from distnb.client.handle.whole_functions import in_reach
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.client.select.sorting import check_sort, reverse, sort
@@ -28,7 +29,12 @@ __all__ = ["argpartition", "argsort", "lexsort", "partition", "sorted_with_posit
 _POSITION = np.dtype(np.intp)
 
 
+def _stably(a: np.ndarray, axis: SupportsIndex | None = -1) -> np.ndarray:
+    return np.argsort(a, axis, kind="stable")
+
+
 @stands_for(np.argsort)
+@in_reach(_stably, "exact")
 def argsort(
     a: ArrayLike,
     axis: SupportsIndex | None = -1,
@@ -116,7 +122,7 @@ def _record(ins: Sequence[Array], outs: Sequence[Array], d: int, start: int) -> 
     session.record(Collective("sort", *operands, (d, "stable", start), session.site()))
 
 
-@stands_for(np.lexsort)
+@stands_for(np.lexsort, small="exact")
 def lexsort(keys: Any, axis: Any = -1) -> Array:
     """Return the positions in the order of several keys, the last one first, as ``numpy.lexsort``.
 

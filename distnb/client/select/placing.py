@@ -266,7 +266,7 @@ def _at_positions(ufunc: np.ufunc, x: Array, key: Subscript, more: Any) -> None:
 # -- longer and shorter ----------------------------------------------------------------------------
 
 
-@stands_for(np.delete)
+@stands_for(np.delete, small="exact")
 def delete(arr: ArrayLike, obj: Any, axis: SupportsIndex | None = None) -> Array:
     """Return a copy without some indices along an axis, as ``numpy.delete``.
 
@@ -321,7 +321,7 @@ def _is_number(obj: object) -> bool:
     )
 
 
-@stands_for(np.insert)
+@stands_for(np.insert, small="exact")
 def insert(
     arr: ArrayLike, obj: slice | ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None
 ) -> Array:

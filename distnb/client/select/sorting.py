@@ -20,7 +20,7 @@ from distnb.wire.protocol import Collective
 __all__ = ["sort"]
 
 
-@stands_for(np.sort)
+@stands_for(np.sort, small="exact")
 def sort(
     a: ArrayLike,
     axis: SupportsIndex | None = -1,

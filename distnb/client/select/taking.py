@@ -78,7 +78,7 @@ def positions(
 # -- positions along an axis -----------------------------------------------------------------------
 
 
-@stands_for(np.take)
+@stands_for(np.take, small="exact")
 def take(
     a: ArrayLike,
     indices: ArrayLike,
@@ -138,7 +138,7 @@ def take(
     return delivered(moved(found, flat.index.ndim, d), out)
 
 
-@stands_for(np.take_along_axis)
+@stands_for(np.take_along_axis, small="exact")
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None = -1) -> Array:
     """Return elements at positions along an axis, other ones for each 1-D slice.
 
@@ -230,7 +230,7 @@ def as_array(session: Session, flat: Elements) -> Any:
     return flat if isinstance(flat, Array) else array_of(session, np.asarray(flat))
 
 
-@stands_for(np.flatnonzero)
+@stands_for(np.flatnonzero, small="exact")
 def flatnonzero(a: ArrayLike) -> Array:
     """Return the C-order positions of the elements that are not zero, as ``numpy.flatnonzero``.
 
@@ -254,7 +254,7 @@ def flatnonzero(a: ArrayLike) -> Array:
     return found if found.here is not None else rebalanced(found)
 
 
-@stands_for(np.nonzero)
+@stands_for(np.nonzero, small="exact")
 def nonzero(a: ArrayLike, /) -> tuple[Array, ...]:
     """Return the indices of the elements that are not zero, an array for each axis.
 
@@ -294,7 +294,7 @@ def unraveled(flat: Elements, shape: Ints) -> tuple[Any, ...]:
     return tuple(found)
 
 
-@stands_for(np.argwhere)
+@stands_for(np.argwhere, small="exact")
 def argwhere(a: ArrayLike) -> Array:
     """Return the indices of the elements that are not zero, one in each row.
 
@@ -320,7 +320,7 @@ def argwhere(a: ArrayLike) -> Array:
     return stack(nonzero(x), 1)
 
 
-@stands_for(np.compress)
+@stands_for(np.compress, small="exact")
 def compress(
     condition: ArrayLike, a: ArrayLike, axis: SupportsIndex | None = None, out: Array | None = None
 ) -> Array:
@@ -360,7 +360,7 @@ def compress(
     return take(x, nonzero_indices(mask), axis, out)
 
 
-@stands_for(np.extract)
+@stands_for(np.extract, small="exact")
 def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
     """Return the elements of an array for which a condition is true, along one axis.
 
@@ -391,7 +391,7 @@ def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
 # -- choices ---------------------------------------------------------------------------------------
 
 
-@stands_for(np.choose)
+@stands_for(np.choose, small="exact")
 def choose(
     a: ArrayLike,
     choices: Sequence[ArrayLike] | Array,
@@ -436,7 +436,7 @@ def choose(
     return delivered(found, out)
 
 
-@stands_for(np.select)
+@stands_for(np.select, small="exact")
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLike = 0) -> Array:
     """Return elements of the first choice whose condition is true, as ``numpy.select``.
 

@@ -19,7 +19,7 @@ from distnb.geometry.layout import default_layout
 __all__: list[str] = []
 
 
-@stands_for(np.meshgrid)
+@stands_for(np.meshgrid, small="grows")
 def meshgrid(
     *xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> tuple[Array, ...]:

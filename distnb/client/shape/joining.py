@@ -26,7 +26,7 @@ from distnb.geometry.views import Placed, follow
 __all__ = ["concatenate", "stack"]
 
 
-@stands_for(np.concatenate)
+@stands_for(np.concatenate, small="exact")
 def concatenate(
     arrays: Sequence[ArrayLike] | Array,
     /,
@@ -150,7 +150,7 @@ def _joined_layout(parts: list[Any], shape: Ints, d: int) -> Layout:
     return follow(Placed.whole(shape, layout), size)[0]
 
 
-@stands_for(np.stack)
+@stands_for(np.stack, small="exact")
 def stack(
     arrays: Sequence[ArrayLike] | Array,
     /,
@@ -184,7 +184,7 @@ def _stacked(
     return concatenate(parts, axis, dtype=dtype, casting=casting)
 
 
-@stands_for(np.vstack)
+@stands_for(np.vstack, small="exact")
 def vstack(
     tup: Sequence[ArrayLike] | Array, *, dtype: DTypeLike | None = None, casting: str = "same_kind"
 ) -> Array:
@@ -192,7 +192,7 @@ def vstack(
     return _stacked(tup, atleast_2d, 0, dtype, casting)
 
 
-@stands_for(np.hstack)
+@stands_for(np.hstack, small="exact")
 def hstack(
     tup: Sequence[ArrayLike] | Array, *, dtype: DTypeLike | None = None, casting: str = "same_kind"
 ) -> Array:
@@ -200,7 +200,7 @@ def hstack(
     return _stacked(tup, atleast_1d, 1, dtype, casting)
 
 
-@stands_for(np.dstack)
+@stands_for(np.dstack, small="exact")
 def dstack(
     tup: Sequence[ArrayLike] | Array, *, dtype: DTypeLike | None = None, casting: str = "same_kind"
 ) -> Array:
@@ -208,7 +208,7 @@ def dstack(
     return _stacked(tup, atleast_3d, 2, dtype, casting)
 
 
-@stands_for(np.column_stack)
+@stands_for(np.column_stack, small="exact")
 def column_stack(tup: Sequence[ArrayLike] | Array) -> Array:
     """Join vectors and matrices as columns, as ``numpy.column_stack``; as ``concatenate``."""
     return _stacked(tup, _column, 1, None, "same_kind")
@@ -256,7 +256,7 @@ def _blocks(arrays: Any, depth: int, ndim: int) -> Any:
     return x[(None,) * (ndim - x.ndim)]
 
 
-@stands_for(np.append)
+@stands_for(np.append, small="exact")
 def append(arr: ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None) -> Array:
     """Join two arrays, as ``numpy.append``; by default all elements in C order."""
     return concatenate((arr, values), axis)

@@ -25,7 +25,7 @@ from distnb.wire.protocol import Local
 __all__ = ["axis_cut", "merged", "repeat", "tile"]
 
 
-@stands_for(np.repeat)
+@stands_for(np.repeat, small="grows")
 def repeat(a: ArrayLike, repeats: Any, axis: SupportsIndex | None = None) -> Array:
     """Return each element several times, as ``numpy.repeat``.
 
@@ -147,7 +147,7 @@ def _ends(times: np.ndarray, cuts: list[int]) -> list[int]:
     return [0, *np.cumsum(np.asarray(sums)).tolist()]
 
 
-@stands_for(np.tile)
+@stands_for(np.tile, small="grows")
 def tile(A: ArrayLike, reps: Any) -> Array:  # noqa: N803 - NumPy's name
     """Return an array again and again along its axes, as ``numpy.tile``; what is sent, once."""
     x = asarray(A)

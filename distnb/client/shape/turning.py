@@ -21,7 +21,7 @@ from distnb.client.shape.viewing import flip
 __all__: list[str] = []
 
 
-@stands_for(np.roll)
+@stands_for(np.roll, small="exact")
 def roll(a: ArrayLike, shift: ArrayLike, axis: Any = None) -> Array:
     """Return a copy whose elements have moved along axes, around the ends, as ``numpy.roll``.
 

@@ -30,7 +30,7 @@ __all__ = ["convolve", "correlate", "interp"]
 _INTERP: Any = np.interp  # it has many signatures
 
 
-@stands_for(np.convolve)
+@stands_for(np.convolve, small="sums")
 def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Array:
     """Return the discrete convolution of two sequences, as ``numpy.convolve``.
 
@@ -44,7 +44,7 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Array:
     return _of_full(x, w, mode, (k - 1) // 2)
 
 
-@stands_for(np.correlate)
+@stands_for(np.correlate, small="sums")
 def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Array:
     """Return the cross-correlation of two sequences, as ``numpy.correlate``; see ``convolve``."""
     x, w = _sequences(a, v, np.correlate, mode)
@@ -111,7 +111,7 @@ def _whole(part: Array, kernel: Array) -> Array:
     return found
 
 
-@stands_for(np.interp)
+@stands_for(np.interp, small="exact")
 def interp(
     x: ArrayLike,
     xp: ArrayLike,

@@ -28,7 +28,7 @@ from distnb.client.signal.convolution import convolve
 __all__: list[str] = []
 
 
-@stands_for(np.polyval)
+@stands_for(np.polyval, small="exact")
 def polyval(p: ArrayLike, x: ArrayLike) -> Array:
     """Evaluate a polynomial, as ``numpy.polyval``: a product and a sum for each coefficient.
 

@@ -55,7 +55,7 @@ def _reduced(
     return delivered(found, out)
 
 
-@stands_for(np.nansum)
+@stands_for(np.nansum, small="sums")
 def nansum(
     a: ArrayLike,
     axis: Axes = None,
@@ -173,7 +173,7 @@ def _left(x: Array, axes: Ints, keep: bool, where: ArrayLike | NoValue) -> Array
     return reduce("sum", numbers, axes, np.dtype(np.intp), None, keep, None, where)
 
 
-@stands_for(np.nanmean)
+@stands_for(np.nanmean, small="sums")
 def nanmean(
     a: ArrayLike,
     axis: Axes = None,

@@ -360,7 +360,7 @@ def _middle_left(x: Array, axes: Ints) -> Array:
     return elementwise("where", n % 2 == 1, one, both)
 
 
-@stands_for(np.median)
+@stands_for(np.median, small="exact")
 def median(
     a: ArrayLike,
     axis: Axes = None,

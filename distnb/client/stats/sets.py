@@ -200,7 +200,7 @@ def unique_values(x: ArrayLike, /) -> Array:
 # -- what is in another --------------------------------------------------------------------------
 
 
-@stands_for(np.isin)
+@stands_for(np.isin, small="exact")
 def isin(
     element: ArrayLike,
     test_elements: ArrayLike,
@@ -241,13 +241,13 @@ def _pair(ar1: ArrayLike, ar2: ArrayLike) -> tuple[Array, Array]:
     return _flat(ar1, session), _flat(ar2, session)
 
 
-@stands_for(np.union1d)
+@stands_for(np.union1d, small="exact")
 def union1d(ar1: ArrayLike, ar2: ArrayLike) -> Array:
     """Return the elements of both arrays in order, each once; see ``unique``."""
     return unique(concatenate(_pair(ar1, ar2)))
 
 
-@stands_for(np.intersect1d)
+@stands_for(np.intersect1d, small="exact")
 def intersect1d(
     ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False
 ) -> Any:
@@ -266,7 +266,7 @@ def intersect1d(
     return both, at[keep], there[isin(others, x)]
 
 
-@stands_for(np.setdiff1d)
+@stands_for(np.setdiff1d, small="exact")
 def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Array:
     """Return the elements of one array that are not in another, in order, each once."""
     x, y = _pair(ar1, ar2)
@@ -277,7 +277,7 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Ar
     return values[isin(values, y, invert=True)]
 
 
-@stands_for(np.setxor1d)
+@stands_for(np.setxor1d, small="exact")
 def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Array:
     """Return the elements that are in one of two arrays only, in order."""
     x, y = _pair(ar1, ar2)

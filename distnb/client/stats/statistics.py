@@ -24,7 +24,7 @@ from distnb.geometry.layout import Ints
 __all__ = ["beside"]
 
 
-@stands_for(np.average)
+@stands_for(np.average, small="sums")
 def average(
     a: ArrayLike,
     axis: Axes = None,

@@ -1,0 +1,183 @@
+"""Rehearsals: what layout a function gives its result, found without engines and elements.
+
+What NumPy did on small arrays in reach is done once more, if somebody asks for the layout of what
+came out: by distnb's own function, on arrays of the same layouts, in a session whose commands go
+nowhere. So each function has one rule for layouts, and that is its own code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distnb.client.batching.recorder import Recorder
+from distnb.client.handle.array import Array, hosted, is_whole
+from distnb.client.handle.promised_layouts import Promise, told, view_of
+from distnb.client.session.bases import Base
+from distnb.client.session.session import Session
+from distnb.client.transport.contract import Buffers, Transport
+from distnb.geometry.layout import Ints, Layout, default_layout
+from distnb.geometry.views import follow
+
+__all__ = ["Part", "part", "promise"]
+
+#: Layouts that are kept, at most.
+_MOST = 4096
+
+
+class Part(NamedTuple):
+    """What a rehearsal needs of an array: of its base layout or promise and shape; view, dtype.
+
+    Without a layout it is at home in the notebook.
+    """
+
+    layout: Any
+    shape: Ints
+    view: Any
+    dtype: np.dtype
+
+
+def part(x: Array) -> Part:
+    """Return the part that an array in reach plays."""
+    layout, shape, view = (None, x.shape, None) if x.at_home else told(x)
+    return Part(layout, shape, view, x.dtype)
+
+
+def promise(
+    session: Session,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    options: dict[str, Any],
+    near: np.ndarray,
+    index: int,
+) -> Promise:
+    """Return what promises the layout of a result, the ``index``-th if there are several.
+
+    In ``args`` and ``options`` each array is its :class:`Part`. ``near`` are the elements.
+    """
+    parts = [p.layout for p in _parts((args, options)) if type(p.layout) is Promise]
+    depth = max([p.depth for p in parts], default=-1) + 1
+    made = Promise(depth, _layout, session, function, args, options, near.shape, index)
+    return made.settled()
+
+
+def _layout(
+    session: Session,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    options: dict[str, Any],
+    shape: Ints,
+    index: int,
+) -> Layout:
+    stage: _Stage = session.extensions[_Stage]
+    key = (function, _known(args), _known(options), shape, index)
+    try:
+        found = stage.layouts.get(key)
+    except TypeError:  # nothing that can be looked up
+        return stage.play(session.size, function, args, options, shape, index)
+    if found is None:
+        if len(stage.layouts) >= _MOST:
+            stage.layouts.clear()
+        found = stage.play(session.size, function, args, options, shape, index)
+        stage.layouts[key] = found
+    return found
+
+
+class UnforeseenError(Exception):
+    """A function asked for elements in a rehearsal: its result has no layout beforehand."""
+
+
+class _Nowhere(Transport[None]):
+    """The way to engines that are not there."""
+
+    kind = "rehearsal"
+    concurrent = False
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.about = [{"host": "", "memory": 0}] * size
+
+    def submit(self, message: bytes, buffers: Buffers) -> None:
+        raise UnforeseenError
+
+    def define(self, number: int, text: bytes) -> None:
+        """Keep nothing: nobody calls it."""
+
+
+class _Stage:
+    """The rehearsals of a session, and what was found."""
+
+    def __init__(self) -> None:
+        self.layouts: dict[Any, Layout] = {}
+        self._session: Session | None = None
+
+    def play(
+        self,
+        size: int,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        options: dict[str, Any],
+        shape: Ints,
+        index: int,
+    ) -> Layout:
+        """Return the layout of a result; that of a new array, if it depends on elements."""
+        if self._session is None:
+            self._session = Session(_Nowhere(size))
+        session, self._session = self._session, None
+        try:
+            with np.errstate(all="ignore"):
+                found = function(*_cast(session, args), **_cast(session, options))
+            found = found[index] if isinstance(found, tuple | list) else found
+            layout = _own(found) if found.shape == shape else None
+            del found
+            recorder: Recorder = session.recorder
+            recorder.take()
+            self._session = session
+        except Exception:
+            layout = None
+        return default_layout(shape, size) if layout is None else layout
+
+
+def _own(x: Array) -> Layout:
+    """Return the layout of an array, or that of a copy if it is a view."""
+    return x.dbase.layout if is_whole(x) else follow(x.placed, x.session.size)[0]
+
+
+def _parts(x: Any) -> list[Part]:
+    """Return all parts in arguments."""
+    if type(x) is Part:
+        return [x]
+    if type(x) in (list, tuple):
+        return [p for item in x for p in _parts(item)]
+    return _parts(list(x.values())) if type(x) is dict else []
+
+
+def _cast(session: Session, x: Any) -> Any:
+    """Return arguments with an array for each part."""
+    if type(x) is Part:
+        if x.layout is None:
+            return hosted(session, np.zeros(x.shape, x.dtype))
+        layout = x.layout.layout() if type(x.layout) is Promise else x.layout
+        base = Base(session, x.shape, x.dtype, layout)
+        return Array.made(base, view_of(x.view, x.shape))
+    if type(x) in (list, tuple):
+        return type(x)([_cast(session, item) for item in x])
+    return {k: _cast(session, v) for k, v in x.items()} if type(x) is dict else x
+
+
+def _known(x: Any) -> Any:
+    """Return arguments as something to look up; of arrays no elements, but for masks."""
+    if type(x) is Part:
+        layout = x.layout.layout() if type(x.layout) is Promise else x.layout
+        return (layout, x.shape, view_of(x.view, x.shape), x.dtype)
+    if type(x) in (list, tuple):
+        return tuple([_known(item) for item in x])
+    if type(x) is dict:
+        return tuple([(k, _known(v)) for k, v in x.items()])
+    if type(x) is slice:
+        return ("slice", x.start, x.stop, x.step)
+    if isinstance(x, np.ndarray):
+        return ("ndarray", x.shape, x.dtype, x.tobytes() if x.dtype == bool else None)
+    return (type(x), x)
