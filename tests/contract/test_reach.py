@@ -71,6 +71,65 @@ def test_results_are_those_of_engines(shape, dist):
                 assert found.setdefault((name, what), facts) == facts, (name, what, place)
 
 
+FUNCTIONS = {
+    "concatenate": lambda x: np.concatenate([x, x * 2, x]),
+    "stack": lambda x: np.stack((x, x), axis=-1),
+    "append": lambda x: np.append(x, [1.0, 2.0]),
+    "roll": lambda x: np.roll(x, 2, axis=0),
+    "take": lambda x: np.take(x, [1, 0, 1], axis=0),
+    "take along": lambda x: np.take_along_axis(x, np.argsort(x, axis=-1), axis=-1),
+    "index": lambda x: x[[2, 0, 1, 2]],
+    "index and slice": lambda x: x[..., [1, 0]],
+    "insert": lambda x: np.insert(x, 1, 7.0, axis=0),
+    "delete": lambda x: np.delete(x, 1, axis=0),
+    "sort": lambda x: np.sort(x, axis=0),
+    "argsort": lambda x: np.argsort(x),
+    "searchsorted": lambda x: np.searchsorted([0.0, 0.5], x),
+    "diff": lambda x: np.diff(x, axis=0),
+    "gradient": lambda x: np.gradient(x, axis=0),
+    "median": lambda x: np.median(x, axis=0),
+    "repeat": lambda x: np.repeat(x, 2, axis=0),
+    "tile": lambda x: np.tile(x, 3),
+    "pad": lambda x: np.pad(x, 1),
+    "outer": lambda x: np.outer(x, x),
+    "interp": lambda x: np.interp(x.ravel(), [-1.0, 0.0, 2.0], [3.0, 4.0, 9.0]),
+    "isin": lambda x: np.isin((x * 4).astype(int), [0, 1]),
+    "whole sums": lambda x: np.cumsum((x * 9).astype(int), axis=0),
+    "count_nonzero": lambda x: np.count_nonzero(x > 0, axis=0, keepdims=True),
+    "norm": lambda x: np.linalg.norm(x.ravel()),
+}
+
+
+@pytest.mark.parametrize("dist", DISTS, ids=str)
+@pytest.mark.parametrize("shape", [(7,), (12, 5), (5, 4, 3)], ids=str)
+def test_functions_give_what_engines_give(shape, dist):
+    x = np.random.default_rng(len(shape)).standard_normal(shape)
+    found = {}
+    for place in ("engines", "notebook"):
+        with setting(place=place):
+            a = dnb.array(x, dist=dist)
+            for name, view in (("all", a), ("back", a[::-1]), ("later", a[1:])):
+                for what, function in FUNCTIONS.items():
+                    y = function(view)
+                    facts = y.copy().layout.base.spell(), y.shape, y.dtype, y.to_numpy().tobytes()
+                    assert found.setdefault((name, what), facts) == facts, (name, what, place)
+
+
+def test_assignments_by_index_are_those_of_numpy():
+    x = numbered((50, 40))
+    a, rng = dnb.array(x, dist="block"), np.random.default_rng(3)
+    for k in range(60):
+        i, j = rng.integers(0, 50, 7), rng.integers(-40, 40, 7)
+        for y in (x, a):
+            y[i] = k
+            y[i, j] = np.arange(7.0)
+            y[y > 40] = -1
+            y[:, j] += 0.5
+        with setting(place="engines" if k % 20 == 0 else "auto"):
+            same(a[i, j], x[i, j])
+    same(a, x)
+
+
 def test_an_array_comes_and_goes(session):
     x, a = numbered((600, 500)), dnb.array(numbered((600, 500)), dist="block")
     with setting(place="engines"):

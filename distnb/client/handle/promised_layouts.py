@@ -43,12 +43,14 @@ class Promise:
         What it is called with.
     """
 
-    __slots__ = ("_args", "_find", "_found", "depth")
+    __slots__ = ("_args", "_find", "_found", "depth", "elementwise")
 
     def __init__(self, depth: int, find: Callable[..., Layout], *args: object) -> None:
         self._find, self._args = find, args
         self._found: Layout | None = None
         self.depth = depth
+        #: Whether an elementwise operation on such an array alone gives that layout again.
+        self.elementwise = find is _found
 
     def layout(self) -> Layout:
         """Return it."""
@@ -74,7 +76,10 @@ def promised(session: Session, away: Sequence[Array], near: np.ndarray) -> Layou
     size = session.size
     alike = len(known) == 1 or all(k[0] is first for k in known)
     if alike and view is None and shape == near.shape:
-        return first if type(first) is Promise else _followed(first, shape, size)
+        if type(first) is not Promise:
+            return _followed(first, shape, size)
+        if first.elementwise:
+            return first
     depth = max([k[0].depth for k in known if type(k[0]) is Promise], default=-1) + 1
     return Promise(depth, _found, known, near.shape, size).settled()
 
