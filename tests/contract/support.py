@@ -241,6 +241,7 @@ def same(actual, expected, rtol=0.0):
     An element in reach of the notebook is NumPy's scalar.
     """
     if isinstance(actual, np.generic):
+        assert isinstance(expected, np.generic) or np.ndim(expected) == 0
         return alike(np.asarray(actual), expected, rtol)
     assert isinstance(actual, dnb.DistArray), type(actual)
     values = actual.to_numpy()
@@ -337,6 +338,10 @@ class Books:
 
         A relative error of None asks for the same bits.
         """
+        if isinstance(actual, np.generic):  # as NumPy's, where its value is at hand
+            assert np.ndim(expected) == 0, (label, type(actual))
+            alike(np.asarray(actual), expected, rtol)
+            return
         expected = np.asarray(expected)
         assert isinstance(actual, dnb.DistArray), (label, type(actual))
         assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape), (

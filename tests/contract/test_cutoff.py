@@ -55,7 +55,7 @@ def test_small_arrays_cost_no_command(session):
         assert (a @ b).shape == ()
         dnb.eye(3).T.astype(int).tolist()
         dnb.random.default_rng(1).random((3, 3))
-        for x in (a, b, b[2:], a.sum(), a > 3):
+        for x in (a, b, b[2:], a > 3):
             assert HERE in repr(x)
             assert HERE in repr(x.layout)
             assert x.layout.elements() == (0,) * session.size

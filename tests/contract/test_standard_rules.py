@@ -116,7 +116,7 @@ EMPTY = {"sum": 0, "prod": 1, "mean": NAN, "std": NAN, "var": NAN, "all": True, 
 def test_reductions_of_nothing(session, name):
     with no_warnings():
         f = getattr(dnb, name)
-        exactly(f(dnb.zeros(0)).to_numpy(), EMPTY[name])
+        exactly(np.asarray(f(dnb.zeros(0))), EMPTY[name])
         exactly(f(dnb.zeros((0, 3)), axis=0).to_numpy(), [EMPTY[name]] * 3)
         assert f(dnb.zeros((0, 3)), axis=1, keepdims=True).shape == (0, 1)
     for extreme in (dnb.max, dnb.min, dnb.argmax, dnb.argmin):

@@ -152,7 +152,7 @@ def test_elements_are_copies_and_views_are_not():
     same(element, np.array(6.0))
     same(row, np.full(4, -1.0))
     same(zero, np.array(-1.0))
-    element[...] = 100
+    element += 100
     zero += 5
     x[1] = -1
     x[1, 2] = 4

@@ -82,7 +82,6 @@ class DistArray(Array):
     """
 
     __slots__ = ()
-    __hash__ = None
     __array_priority__ = 1000
 
     #: Set by the package root, which the client does not import: the module :mod:`distnb`.
@@ -185,6 +184,16 @@ class DistArray(Array):
             )
         return bool(self.item())
 
+    def __hash__(self) -> int:  # type: ignore[override]
+        """Return that of a result that NumPy has as a scalar; arrays have none."""
+        if self.writeable or self.shape:
+            raise TypeError(f"unhashable type: {type(self).__name__!r}")
+        return hash(self.item())
+
+    def __round__(self, ndigits: SupportsIndex | None = None) -> Any:
+        """Return what Python makes of a scalar; arrays are for :func:`distnb.round`."""
+        return round(self._scalar()[()], ndigits)
+
     def __index__(self) -> int:
         if self.ndim or self.dtype.kind not in "iu":
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
@@ -223,6 +232,9 @@ class DistArray(Array):
         if is_advanced(key):
             put_advanced(self, key, value)
             return
+        if not (self.writeable or self.shape):
+            kind = self.dtype.type.__name__
+            raise TypeError(f"'numpy.{kind}' object does not support item assignment")
         assign(self.alias(index_view(self.dview, key)[0]), value)
 
     @property

@@ -46,7 +46,7 @@ def element(x: Array) -> Any:
     base = Base.to_come(session, (), x.dtype, stay(x, x.dtype))
     base.site = session.site()
     session.deferred.defer(base, _Copy(x, operand))
-    return Array.made(base, View.whole(()))
+    return Array.made(base, View.whole(()), writeable=False)
 
 
 def read(x: Array) -> np.ndarray:

@@ -29,6 +29,7 @@ from distnb.wire.protocol import Create, InNotebook, Operand
 __all__ = [
     "Array",
     "Elements",
+    "as_result",
     "create",
     "fresh",
     "hosted",
@@ -286,6 +287,13 @@ class Array(NDArrayOperatorsMixin):
 
 #: An array on the engines or in the notebook, or NumPy's own.
 Elements: TypeAlias = Array | np.ndarray
+
+
+def as_result(found: Any) -> Any:
+    """Return what an operation gave; if NumPy would give a scalar, it cannot be written into."""
+    if not found.shape and isinstance(found, Array):
+        found.writeable = False
+    return found
 
 
 def is_whole(x: Array) -> bool:

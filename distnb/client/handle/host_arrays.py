@@ -96,9 +96,10 @@ def _may_fit(ins: Sequence[Any], where: ArrayLike) -> bool:
 def delivered(
     session: Session, found: Sequence[Any], outs: Sequence[Array | None]
 ) -> tuple[Any, ...]:
-    """Return results as arrays: the outputs that were given, and new ones."""
+    """Return results: the outputs that were given, new arrays, and NumPy's scalars."""
     return tuple(
-        hosted(session, np.asarray(f)) if o is None else o for f, o in zip(found, outs, strict=True)
+        o if o is not None else hosted(session, f) if isinstance(f, np.ndarray) else f
+        for f, o in zip(found, outs, strict=True)
     )
 
 

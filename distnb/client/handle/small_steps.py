@@ -42,7 +42,7 @@ _FITTING = {
 def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike]) -> Any:
     """Do an elementwise operation on scalars, and small arrays in reach; None if it is another one.
 
-    NumPy finds out dtype and shape. The layout is found when somebody asks.
+    NumPy finds out dtype and shape, and what is a scalar. The layout is found when somebody asks.
     """
     session: Any = None
     shape: Any = None
@@ -78,7 +78,9 @@ def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike]) -> Any:
     if not (alike or _is_small(args)):
         return None
     found = done(run, args)
-    return None if found is None else fresh(session, found, promised(session, away, found))
+    if type(found) is not np.ndarray:
+        return found
+    return fresh(session, found, promised(session, away, found))
 
 
 def quick_into(run: Callable[..., Any], out: Array, other: ArrayLike) -> bool:
@@ -101,7 +103,7 @@ def quick_into(run: Callable[..., Any], out: Array, other: ArrayLike) -> bool:
 
 
 def done(run: Callable[..., Any], args: Sequence[Any]) -> Any:
-    """Return what NumPy makes of small operands, an array; None if it raises."""
+    """Return what NumPy makes of small operands, in C order or a scalar; None if it raises."""
     try:
         found = in_context().run(run, *args)
     except Exception:
@@ -109,9 +111,9 @@ def done(run: Callable[..., Any], args: Sequence[Any]) -> Any:
         return None  # the long way says what is wrong
     if FLAGS:
         tell(run.__name__)
-    if type(found) is not np.ndarray:
-        return np.asarray(found)
-    return found if found.ndim < 2 or found.flags.c_contiguous else found.copy()
+    if type(found) is np.ndarray and found.ndim > 1 and not found.flags.c_contiguous:
+        return found.copy()
+    return found
 
 
 def product(x: Array, y: Array) -> Any:
@@ -131,7 +133,9 @@ def product(x: Array, y: Array) -> Any:
     if config.place == "engines" and not (x.at_home and y.at_home):
         return None
     found = done(np.matmul, (one, other))
-    return None if found is None else fresh(session, found, promised(session, (), found))
+    if type(found) is not np.ndarray:
+        return found
+    return fresh(session, found, promised(session, (), found))
 
 
 def look(x: Array, key: Subscript) -> Any:

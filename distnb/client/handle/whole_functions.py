@@ -193,10 +193,10 @@ def _results(arrays: Sequence[Any], found: Any, promised: Callable[..., Any]) ->
 
 def _result(arrays: Sequence[Any], found: Any, promised: Callable[..., Any]) -> Any:
     """Return what NumPy returned, with an array in place of an ndarray."""
-    if not isinstance(found, np.ndarray | np.generic):
+    if not isinstance(found, np.ndarray):
         return found
     session: Session = arrays[0].session
-    near = np.asarray(found)
+    near = found
     if not (near.flags.owndata and near.flags.c_contiguous):
         near = near.copy()
     if all(x.at_home for x in arrays):

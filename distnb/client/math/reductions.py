@@ -231,7 +231,14 @@ def var(
     else:
         square = elementwise("multiply", rest, rest)
     squares = reduce(
-        "sum", square, axes, None if working is None else square.dtype, None, keep, None, where
+        "sum",
+        asarray(square, session=x.session),
+        axes,
+        None if working is None else square.dtype,
+        None,
+        keep,
+        None,
+        where,
     )
     n = _count(x, axes, where, keep)
     free = max(n - ddof, 0) if isinstance(n, int) else elementwise("maximum", n - ddof, 0)

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from distnb.client.handle.array import Array
+from distnb.client.handle.array import Array, as_result
 from distnb.client.handle.conversion import array_of, check_session
 from distnb.client.handle.host_arrays import all_here, plain, watched
 from distnb.client.record.operations import assign, outputs
@@ -50,7 +50,7 @@ def _arrays_of(session: Session, found: object) -> Any:
 def delivered(found: Any, out: Out) -> Any:
     """Return a result, or the array of its shape that it was asked to be put into."""
     if out is None:
-        return found
+        return as_result(found)
     (into,) = outputs(out, 1)
     if into.shape != found.shape:
         raise ValueError(

@@ -184,6 +184,6 @@ def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any],
         _new(Create, (handle, shape, code, layout, ("empty",), site)),
         _new(Apply, (op, (_new(Operand, (handle, view)),), ins, None, (), site)),
     )
-    result = Array.made(base, view)
+    result = Array.made(base, view, shape != ())
     result.spec, result._placed = spec, placed
     return result

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle import host_arrays
-from distnb.client.handle.array import Array, create, numeric, room_for
+from distnb.client.handle.array import Array, as_result, create, numeric, room_for
 from distnb.client.handle.conversion import (
     as_dist,
     broadcast,
@@ -82,6 +82,8 @@ def elementwise(
     _check_others(op, others)
     outs = outputs(out, row.nout)
     arrays = [x for x in (*inputs, *outs, where) if isinstance(x, Array)]
+    if not arrays:  # scalars that were results, before somebody went on with them
+        return row.run(*inputs, **_options(dtype, casting), where=where)
     session = arrays[0].session
     options = _options(dtype, casting)
     found = None
@@ -148,7 +150,9 @@ def on_engines(
     record_apply(
         row.name, results, ins, None if mask is True else mask, tuple(sorted(options.items()))
     )
-    return tuple(_deliver(r, o) for r, o in zip(results, outs, strict=True))
+    return tuple(
+        as_result(r) if o is None else _deliver(r, o) for r, o in zip(results, outs, strict=True)
+    )
 
 
 def simple(op: str, inputs: Sequence[Any], out: Any) -> Any:
@@ -228,6 +232,8 @@ def arithmetic(ufunc: np.ufunc) -> Arithmetic:
         return _operate(ufunc, self, other, swap=True) if found is None else found
 
     def in_place(self: Array, other: Any) -> Any:
+        if not (self.writeable or self.shape):
+            return forward(self, other)  # a scalar, which other names may have, too
         if quick_into(ufunc, self, other):
             return self
         return _operate(ufunc, self, other, into=True)
@@ -377,7 +383,7 @@ def _results(
 
 
 def _deliver(result: Array, out: Any) -> Any:
-    if out is None or out is result:
+    if out is result:
         return result
     record_apply("copy", (out,), (result,), None, ())
     return out

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle import host_arrays
 from distnb.client.handle.arguments import Axes, Number
-from distnb.client.handle.array import Array, create, fresh, is_whole, numeric
+from distnb.client.handle.array import Array, as_result, create, fresh, is_whole, numeric
 from distnb.client.handle.conversion import array_of
 from distnb.client.handle.indexing import some_axes
 from distnb.client.handle.promised_layouts import reduced
@@ -122,9 +122,9 @@ class _Known(NamedTuple):
 def _reached(op: str, x: Array, axis: Axes, dtype: DTypeLike | None, keepdims: bool) -> Any:
     """Reduce an array that is in reach; return None if engines are to do it."""
     if dtype is None and (x._near is not None or x.dbase.near is not None):
-        found = _quick(op, x, axis)
+        found = _quick(op, x, axis, keepdims)
         if found is not None:
-            return _shown(found, some_axes(axis, x.ndim), True, op, None) if keepdims else found
+            return found
     base, session = x.dbase, x.session
     if base.lost or base.known is not None:
         return None
@@ -143,11 +143,13 @@ def _reached(op: str, x: Array, axis: Axes, dtype: DTypeLike | None, keepdims: b
         found = found if found.flags.c_contiguous else found.copy()
     else:
         found = host_arrays.watched("reduce", known.apart, base.near)
+    if not (found.ndim or keepdims):
+        return found[()]
     made = made_of(session, found, known.layout)
     return _shown(made, known.axes, keepdims, op, None) if keepdims else made
 
 
-def _quick(op: str, x: Array, axis: Axes) -> Any:
+def _quick(op: str, x: Array, axis: Axes, keepdims: bool) -> Any:
     """Reduce what is in reach if NumPy's order is that of engines; return None if it is not."""
     row, near = table.REDUCTIONS[op], x.near
     if near is None or not near.ndim or not near.size:
@@ -155,7 +157,10 @@ def _quick(op: str, x: Array, axis: Axes) -> Any:
     if not x.at_home and not (is_mine(near.nbytes) and _same_order(op, x, near)):
         return None
     found = done(row.function if row.ufunc is None else row.ufunc.reduce, (near, axis))
-    return None if found is None else fresh(x.session, found, reduced(x, axis))
+    if found is None or not (keepdims or type(found) is np.ndarray):
+        return found
+    made = fresh(x.session, np.asarray(found), reduced(x, axis))
+    return _shown(made, some_axes(axis, x.ndim), True, op, None) if keepdims else made
 
 
 def _same_order(op: str, x: Array, near: np.ndarray) -> bool:
@@ -241,7 +246,7 @@ def _shown(found: Array, axes: Ints, keepdims: bool, op: str, out: Array | None)
     if keepdims:
         for d in axes:
             found = found.alias(found.dview.insert(d))
-    return found if out is None else _reduced_into(op, found, out)
+    return as_result(found) if out is None else _reduced_into(op, found, out)
 
 
 def _reduce_here(
@@ -257,6 +262,8 @@ def _reduce_here(
     options = _numpys_options(axis, dtype, initial)
     function = table.REDUCTIONS[op].function
     found = host_arrays.watched("reduce", function, x.here, keepdims=keepdims, **options)
+    if out is None and not isinstance(found, np.ndarray):
+        return found
     made = array_of(x.session, np.asarray(found))
     return made if out is None else _reduced_into(op, made, out)
 
