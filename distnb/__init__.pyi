@@ -29,7 +29,7 @@ from distnb import linalg as linalg
 from distnb import random as random
 from distnb.client.array.array_api import finfo as finfo
 from distnb.client.array.distarray import DistArray as DistArray
-from distnb.client.handle.arguments import Axes, Dist, Grid, Nested, NoValue, Number, Shape
+from distnb.client.handle.arguments import Axes, Dist, Grid, Nested, NoValue, Number, Order, Shape
 from distnb.client.linalg.contractions import SummedAxes
 from distnb.client.math.mapping import vectorize as vectorize
 from distnb.client.record.eager import Out
@@ -251,6 +251,7 @@ def arange(
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
 ) -> DistArray:
     """Make evenly spaced numbers in ``[start, stop)``, bit for bit as ``numpy.arange``."""
 
@@ -326,8 +327,12 @@ def array(
     dist: Dist = None,
     grid: Grid = None,
     copy: builtins.bool | None = True,
+    order: Order = "K",
+    subok: builtins.bool = False,
+    ndmin: int = 0,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
 ) -> DistArray:
     """Make a distributed array from array-like data."""
 
@@ -365,12 +370,14 @@ def array_str(
 def asarray(
     data: ArrayLike,
     dtype: DTypeLike | None = None,
+    order: Order = None,
     *,
     dist: Dist = None,
     grid: Grid = None,
     copy: builtins.bool | None = None,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
 ) -> DistArray:
     """Make a distributed array, or return the data itself if it is one already; see ``array``."""
 
@@ -702,18 +709,20 @@ def einsum_path(
 def empty(
     shape: Shape,
     dtype: DTypeLike | None = None,
+    order: Order = "C",
     *,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
 ) -> DistArray:
     """Make an array with undefined content."""
 
 def empty_like(
     prototype: ArrayLike,
     dtype: DTypeLike | None = None,
-    order: str = "K",
+    order: Order = "K",
     subok: builtins.bool = True,
     shape: Shape | None = None,
     *,
@@ -744,12 +753,14 @@ def eye(
     N: int,
     M: int | None = None,
     k: int = 0,
-    dtype: Any = ...,
+    dtype: DTypeLike | None = ...,
+    order: Order = "C",
     *,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
 ) -> DistArray:
     """Make a 2-D array with ones on a diagonal and zeros elsewhere."""
 
@@ -814,6 +825,7 @@ def fromfunction(
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
     **kwargs: Any,
 ) -> Any:
     """Call a function with the arrays of global indices, as ``numpy.fromfunction``."""
@@ -822,11 +834,13 @@ def full(
     shape: Shape,
     fill_value: ArrayLike,
     dtype: DTypeLike | None = None,
+    order: Order = "C",
     *,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
 ) -> DistArray:
     """Make an array of one value; the dtype is the value's by default."""
 
@@ -834,7 +848,7 @@ def full_like(
     prototype: ArrayLike,
     fill_value: ArrayLike,
     dtype: DTypeLike | None = None,
-    order: str = "K",
+    order: Order = "K",
     subok: builtins.bool = True,
     shape: Shape | None = None,
     *,
@@ -936,13 +950,14 @@ def imag(val: ArrayLike) -> DistArray:
 def indices(
     dimensions: Sequence[int],
     dtype: DTypeLike | None = ...,
+    sparse: builtins.bool = False,
     *,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
-) -> tuple[DistArray, ...]:
-    """Return, for each axis, the array of global indices along it."""
+) -> Any:
+    """Return the global indices along each axis of a shape, as ``numpy.indices``."""
 
 def inner(a: ArrayLike, b: ArrayLike, /) -> DistArray:
     """Sum products over the last axes of two arrays, as ``numpy.inner``."""
@@ -1056,6 +1071,7 @@ def linspace(
     endpoint: builtins.bool = True,
     retstep: builtins.bool = False,
     dtype: DTypeLike | None = None,
+    axis: int = 0,
     *,
     dist: Dist = None,
     grid: Grid = None,
@@ -1363,18 +1379,20 @@ not_equal: _Binary
 def ones(
     shape: Shape,
     dtype: DTypeLike | None = None,
+    order: Order = "C",
     *,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
 ) -> DistArray:
     """Make an array of ones."""
 
 def ones_like(
     prototype: ArrayLike,
     dtype: DTypeLike | None = None,
-    order: str = "K",
+    order: Order = "K",
     subok: builtins.bool = True,
     shape: Shape | None = None,
     *,
@@ -1520,7 +1538,7 @@ rad2deg: _Unary
 radians: _Unary
 """Convert angles from degrees to radians."""
 
-def ravel(a: ArrayLike, order: str = "C") -> DistArray:
+def ravel(a: ArrayLike, order: Order = "C") -> DistArray:
     """Return all elements along one axis: a view if all axes but one have length 1."""
 
 def ravel_multi_index(
@@ -1547,7 +1565,7 @@ def repeat(a: ArrayLike, repeats: Any, axis: SupportsIndex | None = None) -> Dis
     """Return each element several times, as ``numpy.repeat``."""
 
 def reshape(
-    a: ArrayLike, /, shape: Any = None, order: str = "C", *, copy: builtins.bool | None = None
+    a: ArrayLike, /, shape: Any = None, order: Order = "C", *, copy: builtins.bool | None = None
 ) -> DistArray:
     """Return an array with the same elements in another shape, as ``numpy.reshape``."""
 
@@ -1875,18 +1893,20 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
 def zeros(
     shape: Shape,
     dtype: DTypeLike | None = None,
+    order: Order = "C",
     *,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
 ) -> DistArray:
     """Make an array of zeros."""
 
 def zeros_like(
     prototype: ArrayLike,
     dtype: DTypeLike | None = None,
-    order: str = "K",
+    order: Order = "K",
     subok: builtins.bool = True,
     shape: Shape | None = None,
     *,

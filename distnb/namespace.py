@@ -200,18 +200,15 @@ from distnb.client.record.creation import (
     asarray,
     empty,
     empty_like,
-    eye,
-    fromfunction,
     full,
     full_like,
-    identity,
-    indices,
     linspace,
     ones,
     ones_like,
     zeros,
     zeros_like,
 )
+from distnb.client.record.index_arrays import eye, fromfunction, identity, indices
 from distnb.client.select.coordinates import ix_, ravel_multi_index, unravel_index
 from distnb.client.select.counting import bincount
 from distnb.client.select.ordering import argpartition, argsort, lexsort, partition, topk

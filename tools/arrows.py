@@ -64,7 +64,7 @@ ORDER: dict[str, str] = {
     """,
     "distnb.client.record": """
         operation_cache operations eager placement reducing
-        namespace gather_scatter advanced_indexing creation
+        namespace gather_scatter advanced_indexing creation index_arrays
     """,
     "distnb.client.array": """
         prefetch reading migration printing distarray array_api
