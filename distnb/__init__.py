@@ -16,29 +16,8 @@ import sys
 from typing import Any
 
 import numpy as np
-from numpy import (
-    bool,
-    complex64,
-    complex128,
-    e,
-    float16,
-    float32,
-    float64,
-    inf,
-    int8,
-    int16,
-    int32,
-    int64,
-    nan,
-    newaxis,
-    pi,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
 
-from distnb import fft, linalg, namespace, random
+from distnb import fft, lib, linalg, namespace, numpys, random, testing
 from distnb.client.array.array_api import VERSION
 from distnb.client.array.distarray import DistArray
 from distnb.client.record.placement import Placement
@@ -54,15 +33,21 @@ from distnb.common.errors import (
     LostArrayError,
     SessionError,
 )
+from distnb.left_out import refusal
+from distnb.lib import scimath as emath
 from distnb.namespace import *  # noqa: F403
+from distnb.numpys import *  # noqa: F403
 
 __version__ = "0.1.0.dev0"
 __array_api_version__ = VERSION
 #: What there is and is not: all dtypes of the standard, one device, data-dependent shapes.
 __array_namespace_info__ = np.__array_namespace_info__
+#: What is left out says why.
+__getattr__ = refusal(__name__)
 
 __all__ = [  # noqa: PLE0604 - the functions
     *namespace.__all__,
+    *numpys.__all__,
     "Config",
     "DistArray",
     "DistnbError",
@@ -73,38 +58,22 @@ __all__ = [  # noqa: PLE0604 - the functions
     "Placement",
     "Session",
     "SessionError",
-    "bool",
     "choose_layout",
-    "complex64",
-    "complex128",
     "config",
     "connect",
     "dashboard",
-    "e",
+    "emath",
     "fft",
-    "float16",
-    "float32",
-    "float64",
-    "inf",
+    "lib",
     "inprocess",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
     "linalg",
-    "nan",
-    "newaxis",
-    "pi",
     "profile",
     "random",
     "session",
     "spmd",
     "start",
     "subset",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
+    "testing",
 ]
 
 

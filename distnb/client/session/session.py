@@ -28,7 +28,6 @@ from distnb.client.session.windows import Measuring, Reading, Window
 from distnb.client.transport.contract import AnyTransport, share_of_node
 from distnb.common.errors import EngineError, SessionError, explain
 from distnb.common.interrupts import deferred_interrupts
-from distnb.geometry.layout import Ints
 from distnb.geometry.views import Placed
 from distnb.measure.events import Report
 from distnb.measure.snapshot import Live

@@ -106,9 +106,9 @@ class SharedMemory:
     ) -> tuple[np.ndarray | None, int]:
         """Return an array for the user, and the place at which engines are to put its elements.
 
-        None and 0 if there is no room. It is the user's own: later writes are not seen by others, nor by
-        parents and children that were forked. What a child may look at is not given to anything
-        else.
+        None and 0 if there is no room. It is the user's own: later writes are not seen by others,
+        nor by parents and children that were forked. What a child may look at is not given to
+        anything else.
         """
         assert self._pool is not None
         assert self._pool.segment is not None
