@@ -46,7 +46,9 @@ def packbits(a: ArrayLike, /, axis: int | None = None, bitorder: str = "big") ->
     """
     given = asarray(a)
     if given.dtype.kind not in "biu":
-        raise TypeError("Expected an input array of integer or boolean data type")
+        raise TypeError(
+            explain("packbits()", given.dtype, "truth values or integers", "compare them first")
+        )
     x, d = _last(elementwise("not_equal", given, 0), axis)
     missing = -x.shape[-1] % 8
     full = pad(x, [(0, 0)] * (x.ndim - 1) + [(0, missing)]) if missing else x
@@ -71,7 +73,9 @@ def unpackbits(
     """
     given = asarray(a)
     if given.dtype != np.uint8:
-        raise TypeError("Expected an input array of unsigned byte data type")
+        raise TypeError(
+            explain("unpackbits()", given.dtype, "bytes, of dtype uint8", "use astype()")
+        )
     x, d = _last(given, axis)
     bits = elementwise("right_shift", x[..., None], _shifts(bitorder))
     flat = reshape(elementwise("bitwise_and", bits, 1), (*x.shape[:-1], x.shape[-1] * 8))
@@ -84,7 +88,7 @@ def _counted(x: Array, count: int | None) -> Array:
     if count is None:
         return x
     if count < -n:
-        raise ValueError(f"-ve count {count} is out of bounds for axis of size {n}")
+        raise ValueError(explain("count", count, f"at least -{n}, the number of bits", "drop less"))
     if count > n:
         return pad(x, [(0, 0)] * (x.ndim - 1) + [(0, count - n)])
     return x[..., :count].copy()
