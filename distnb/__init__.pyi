@@ -1040,6 +1040,7 @@ def geomspace(
     num: int = 50,
     endpoint: builtins.bool = True,
     dtype: DTypeLike | None = None,
+    axis: int = 0,
     **where: Any,
 ) -> DistArray:
     """Make a geometric progression, as ``numpy.geomspace``; see :func:`distnb.logspace`."""
@@ -1324,6 +1325,7 @@ def logspace(
     endpoint: builtins.bool = True,
     base: ArrayLike = 10.0,
     dtype: DTypeLike | None = None,
+    axis: int = 0,
     **where: Any,
 ) -> DistArray:
     """Make numbers whose logarithms are evenly spaced, as ``numpy.logspace``."""

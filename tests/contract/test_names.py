@@ -31,6 +31,14 @@ def both(call):
         lambda m, x: m.linspace(x[:, 0], 2, 4, axis=1),
         lambda m, x: m.linspace(0, x, 3, axis=1, endpoint=False),
         lambda m, x: m.linspace(0, 1, 3, axis=2),
+        lambda m, x: m.logspace([0, 1], [2, x.max()], 4),
+        lambda m, x: m.logspace(0, 1, 4, base=[2, 3], axis=-1),
+        lambda m, x: m.geomspace(1, x.max(), 3),
+        lambda m, x: m.geomspace([1, -2], [8, -16], 4, axis=1),
+        lambda m, x: m.geomspace([1, 0], 2, 4),
+        lambda m, x: m.mgrid[0 : x.max() : 2],
+        lambda m, x: m.mgrid[0 : x.max() : 3j, :2],
+        lambda m, x: m.mgrid[0 : 2 : np.complex64(3j)],
         lambda m, x: m.arange(x.max()),
         lambda m, x: m.arange(m.array(2), m.array(9), m.array(3)),
         lambda m, x: m.zeros(m.array(3)),
@@ -46,7 +54,7 @@ def both(call):
     ],
 )
 def test_limits_and_lengths_may_be_arrays(call):
-    both(call)
+    agree(lambda: call(np, X), lambda: call(dnb, dnb.array(X)), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -353,3 +361,20 @@ def test_assertions(session, monkeypatch, budget):
         dnb.zeros(-1)
     with pytest.raises(TypeError):
         t.assert_allclose(x)
+
+
+def test_numpys_own_functions_make_arrays_like_distributed_ones(session):
+    x = dnb.array(X)
+    for call in (
+        lambda like: np.zeros((2, 3), like=like),
+        lambda like: np.asarray([1, 2], like=like),
+        lambda like: np.array(X, ndmin=3, like=like),
+        lambda like: np.arange(3, like=like),
+        lambda like: np.full(3, 7, like=like),
+        lambda like: np.eye(3, like=like),
+        lambda like: np.fromiter(range(3), int, like=like),
+        lambda like: np.require([1], like=like),
+    ):
+        agree(lambda: call(None), lambda: call(x))
+    check(np.linspace(x[0], x.max(), 3), np.linspace(X[0], X.max(), 3))
+    check(np.logspace(x[0], 1, 3), np.logspace(X[0], 1, 3), rtol=1e-12)

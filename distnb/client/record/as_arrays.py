@@ -25,6 +25,7 @@ def copy(a: ArrayLike, order: Order = "K", subok: bool = False) -> Array:
     return array(a, order=order)
 
 
+@stands_for(np.asanyarray)
 def asanyarray(
     a: ArrayLike,
     dtype: DTypeLike | None = None,
@@ -42,6 +43,7 @@ def asanyarray(
     return asarray(a, dtype, order, dist=dist, grid=grid, copy=copy, session=session, like=like)
 
 
+@stands_for(np.ascontiguousarray)
 def ascontiguousarray(
     a: ArrayLike, dtype: DTypeLike | None = None, *, like: object = None
 ) -> Array:
@@ -50,6 +52,7 @@ def ascontiguousarray(
     return array(x if is_whole(x) else x.copy(), copy=None, ndmin=1)
 
 
+@stands_for(np.asfortranarray)
 def asfortranarray(a: ArrayLike, dtype: DTypeLike | None = None, *, like: object = None) -> Array:
     """Return an array that is all of its base, as :func:`distnb.ascontiguousarray`.
 
@@ -87,6 +90,7 @@ _FLAGS = {
 }
 
 
+@stands_for(np.require)
 def require(
     a: ArrayLike,
     dtype: DTypeLike | None = None,

@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 
+@stands_for(np.array)
 def array(
     data: ArrayLike,
     dtype: DTypeLike | None = None,
@@ -148,6 +149,7 @@ def _from_dist(data: Array, dtype: DTypeLike | None, dist: Dist, grid: Grid, cop
     return found.copy() if copy and found is data else found
 
 
+@stands_for(np.asarray)
 def asarray(
     data: ArrayLike,
     dtype: DTypeLike | None = None,
@@ -183,6 +185,7 @@ def made(
     return create(at, extents, kind, layout_of_new(extents, kind, at, dist, grid), how, stays=True)
 
 
+@stands_for(np.empty)
 def empty(
     shape: Shape,
     dtype: DTypeLike | None = None,
@@ -199,6 +202,7 @@ def empty(
     return made(shape, dtype, dist, grid, session, ("empty",), order, like)
 
 
+@stands_for(np.zeros)
 def zeros(
     shape: Shape,
     dtype: DTypeLike | None = None,
@@ -215,6 +219,7 @@ def zeros(
     return made(shape, dtype, dist, grid, session, ("fill", 0), order, like)
 
 
+@stands_for(np.ones)
 def ones(
     shape: Shape,
     dtype: DTypeLike | None = None,
@@ -231,6 +236,7 @@ def ones(
     return made(shape, dtype, dist, grid, session, ("fill", 1), order, like)
 
 
+@stands_for(np.full)
 def full(
     shape: Shape,
     fill_value: ArrayLike,
@@ -354,6 +360,7 @@ def full_like(
     return _filled_from(_like(prototype, dtype, shape, dist, ("empty",)), fill_value)
 
 
+@stands_for(np.arange)
 def arange(
     start: Any,
     stop: Any = None,
@@ -403,6 +410,7 @@ def _short(start: complex, stop: complex, step: complex) -> bool:
     return float(abs(stop - start)) <= 1000 * float(abs(step))
 
 
+@stands_for(np.linspace)
 def linspace(
     start: Any,
     stop: Any,

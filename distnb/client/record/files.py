@@ -43,7 +43,7 @@ def _reader(numpys: Callable[..., Any]) -> Callable[..., Array]:
     Arguments are NumPy's, and ``dist=``, ``grid=`` and ``session=`` those of
     :func:`distnb.array`.
     """
-    return read
+    return stands_for(numpys)(read)
 
 
 frombuffer = _reader(np.frombuffer)

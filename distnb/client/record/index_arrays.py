@@ -6,13 +6,14 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import DTypeLike
 
 from distnb.client.handle.arguments import Dist, Grid, Order, Shape, order_of
 from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.indexing import lengths
 from distnb.client.record.creation import made, session_asked
-from distnb.client.record.namespace import check_device
+from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.operations import elementwise
 from distnb.client.record.placement import layout_of_new
 from distnb.client.session.current import need
@@ -76,6 +77,7 @@ def indices(
     return found
 
 
+@stands_for(np.fromfunction)
 def fromfunction(
     function: Callable[..., Any],
     shape: Shape,
@@ -98,6 +100,7 @@ def fromfunction(
     return function(*along_axes(lengths(shape), dtype, dist, grid, at), **kwargs)
 
 
+@stands_for(np.eye)
 def eye(
     N: int,
     M: int | None = None,
@@ -119,6 +122,7 @@ def eye(
     return elementwise("equal", row + operator.index(k), column).astype(numeric(dtype))
 
 
+@stands_for(np.identity)
 def identity(n: int, dtype: DTypeLike | None = None, **layout: Any) -> Array:
     """Make the identity matrix."""
     return eye(n, dtype=float if dtype is None else dtype, **layout)

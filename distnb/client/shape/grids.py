@@ -72,8 +72,9 @@ class Grids:
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
             start, step = key.start or 0, 1 if key.step is None else key.step
-            if isinstance(step, complex):
-                return linspace(start, key.stop, int(abs(step)))
+            if isinstance(step, complex | np.complexfloating):
+                kind = np.result_type(start, key.stop, np.abs(step))
+                return linspace(start, key.stop, int(np.abs(step)), dtype=kind)
             return arange(start, key.stop, step)
         axes = np.ogrid[key]
         if self.sparse:
