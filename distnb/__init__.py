@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb import fft, lib, linalg, namespace, numpys, random, testing
+from distnb import fft, lib, linalg, namespace, numpys, random
 from distnb.client.array.array_api import VERSION
 from distnb.client.array.distarray import DistArray
 from distnb.client.record.placement import Placement
@@ -42,8 +42,6 @@ __version__ = "0.1.0.dev0"
 __array_api_version__ = VERSION
 #: What there is and is not: all dtypes of the standard, one device, data-dependent shapes.
 __array_namespace_info__ = np.__array_namespace_info__
-#: What is left out says why.
-__getattr__ = refusal(__name__)
 
 __all__ = [  # noqa: PLE0604 - the functions
     *namespace.__all__,
@@ -73,11 +71,19 @@ __all__ = [  # noqa: PLE0604 - the functions
     "spmd",
     "start",
     "subset",
-    "testing",
+    "testing",  # noqa: F405 - it is imported when it is asked for
 ]
 
 
 DistArray.namespace = sys.modules[__name__]
+
+
+_missing = refusal(__name__)
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is for tests when it is asked for; what is left out says why."""
+    return importlib.import_module("distnb.testing") if name == "testing" else _missing(name)
 
 
 class _Views:

@@ -135,6 +135,7 @@ def test_a_users_code_runs():
     with dnb.inprocess(2):
         assert typed_use.heat(6)[0].sum() == 600
         assert len(typed_use.made()) == 8
+        assert typed_use.named(dnb.ones((2, 2)), np.dtype("f4")).shape == (6, 2)
         assert typed_use.reduced(dnb.ones((3, 4))) > 0
         typed_use.elementwise(dnb.arange(3.0), np.ones(3))
         assert typed_use.chosen(dnb.arange(4)).dtype == int
