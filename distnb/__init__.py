@@ -33,7 +33,7 @@ from distnb.common.errors import (
     LostArrayError,
     SessionError,
 )
-from distnb.left_out import refusal
+from distnb.left_out import refusal, unknown
 from distnb.lib import scimath as emath
 from distnb.namespace import *  # noqa: F403
 from distnb.numpys import *  # noqa: F403
@@ -78,12 +78,16 @@ __all__ = [  # noqa: PLE0604 - the functions
 DistArray.namespace = sys.modules[__name__]
 
 
-_missing = refusal(__name__)
+_unknown = unknown(__name__)
 
 
-def __getattr__(name: str) -> Any:
-    """Import what is for tests when it is asked for; what is left out says why."""
-    return importlib.import_module("distnb.testing") if name == "testing" else _missing(name)
+def _later(name: str) -> Any:
+    """Import what is for tests when it is asked for."""
+    return importlib.import_module("distnb.testing") if name == "testing" else _unknown(name)
+
+
+#: What is left out says why.
+__getattr__ = refusal(__name__, _later)
 
 
 class _Views:

@@ -416,6 +416,7 @@ def array(
     order: Order = "K",
     subok: builtins.bool = False,
     ndmin: int = 0,
+    ndmax: int = 0,
     session: Session | None = None,
     device: str | None = None,
     like: object = None,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from distnb.common.errors import explain
 
-__all__ = ["LEFT_OUT", "LeftOut", "refusal"]
+__all__ = ["LEFT_OUT", "LeftOut", "refusal", "unknown"]
 
 
 class LeftOut(NamedTuple):
@@ -136,8 +136,19 @@ LEFT_OUT: tuple[LeftOut, ...] = (
 )
 
 
-def refusal(module: str) -> Callable[[str], Any]:
+def unknown(module: str) -> Callable[[str], Any]:
+    """Return what raises AttributeError for a name, in Python's words."""
+
+    def raises(name: str) -> Any:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    return raises
+
+
+def refusal(module: str, otherwise: Callable[[str], Any] | None = None) -> Callable[[str], Any]:
     """Return a module's ``__getattr__``, which says why a name is left out.
+
+    ``otherwise`` returns what names are that are not left out, or raises AttributeError.
 
     >>> refusal("distnb")("memmap")
     Traceback (most recent call last):
@@ -150,7 +161,7 @@ def refusal(module: str) -> Callable[[str], Any]:
     def missing(name: str) -> Any:
         row = reasons.get(name)
         if row is None:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+            return (otherwise or unknown(module))(name)
         got = f"a name of NumPy's that is left out ({row.why})"
         raise AttributeError(explain(f"{module}.{name}", got, f"one of dir({module})", row.do))
 

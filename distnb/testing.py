@@ -32,7 +32,8 @@ from numpy.testing import (
 
 from distnb.client.handle.array import Array
 from distnb.common.config import config
-from distnb.left_out import refusal
+from distnb.common.errors import explain
+from distnb.left_out import refusal, unknown
 
 __all__ = [
     "IgnoreException",
@@ -59,18 +60,23 @@ __all__ = [
     "temppath",
 ]
 
-_missing = refusal(__name__)
+_unknown = unknown(__name__)
 
 
-def __getattr__(name: str) -> Any:
+def _strategy(name: str) -> Any:
     """Return what tests draw, which is imported when it is asked for."""
-    if name.startswith(("_", "assert_")) and name != "assert_same_as_numpy":
-        return _missing(name)
+    if name.startswith("_"):
+        return _unknown(name)
     try:
         strategies = importlib.import_module("distnb.strategies")
-    except ModuleNotFoundError:  # there is no hypothesis
-        return _missing(name)
-    return getattr(strategies, name) if hasattr(strategies, name) else _missing(name)
+    except ModuleNotFoundError as error:
+        raise AttributeError(
+            explain(f"distnb.testing.{name}", error, "hypothesis", "pip install hypothesis")
+        ) from error
+    return getattr(strategies, name) if hasattr(strategies, name) else _unknown(name)
+
+
+__getattr__ = refusal(__name__, _strategy)
 
 
 def _asserts(numpys: Callable[..., Any]) -> Callable[..., Any]:

@@ -88,6 +88,12 @@ def test_orders_are_taken_and_checked(call):
     both(call)
 
 
+@pytest.mark.skipif("ndmax" not in np.array.__doc__, reason="NumPy 2.4")
+def test_elements_that_are_lists_are_refused():
+    for most in (1, 2):
+        agree(lambda: np.array([[1, 2]], ndmax=most), lambda: dnb.array([[1, 2]], ndmax=most))
+
+
 def test_like_is_of_the_session_of_an_array(session, second):
     x = dnb.array(X, session=session)
     assert dnb.session() is second

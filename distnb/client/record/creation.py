@@ -50,6 +50,7 @@ def array(
     order: Order = "K",
     subok: bool = False,
     ndmin: int = 0,
+    ndmax: int = 0,
     session: Session | None = None,
     device: str | None = None,
     like: object = None,
@@ -76,6 +77,8 @@ def array(
         As in NumPy. Elements lie as the layout says, whatever the order.
     ndmin : int
         The least number of axes: those that are missing come first, of length 1.
+    ndmax : int
+        The largest depth of lists that is taken for axes; elements that are lists are refused.
     session : Session, optional
         By default the current one, or that of ``like``.
     like : DistArray, optional
@@ -99,6 +102,9 @@ def array(
     """
     check_device(device)
     order_of(order)
+    if ndmax and not isinstance(data, Array):
+        numpys: Any = np.array
+        data = numpys(data, dtype, copy=None, ndmax=ndmax)
     found = _from_data(data, dtype, dist, grid, copy, session_asked(session, like))
     return found if found.ndim >= ndmin else found[(*(None,) * (ndmin - found.ndim), ...)]
 
@@ -164,8 +170,10 @@ def asarray(
 ) -> Array:
     """Make a distributed array, or return the data itself if it is one already; see ``array``."""
     check_device(device)
-    order_of(order)
-    return _from_data(data, dtype, dist, grid, copy, session_asked(session, like))
+    if order is not None:
+        order_of(order)
+    at = session if like is None else session_asked(session, like)
+    return _from_data(data, dtype, dist, grid, copy, at)
 
 
 def made(
