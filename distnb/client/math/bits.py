@@ -20,9 +20,9 @@ __all__: list[str] = []
 
 def _last(x: Array, axis: int | None) -> tuple[Array, int]:
     """Return an array with an axis brought to the end, and which it was."""
-    x = ravel(x) if axis is None else x
+    x = ravel(x) if axis is None or not x.ndim else x
     d = -1 if axis is None else one_axis(axis, x.ndim)
-    return x.swapaxes(d, -1) if x.ndim else ravel(x), d
+    return x.swapaxes(d, -1), d
 
 
 def _shifts(bitorder: str) -> np.ndarray:
