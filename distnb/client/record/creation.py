@@ -19,6 +19,7 @@ from distnb.client.record.placement import layout_of_new, stay
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain
+from distnb.ops.scalars import NUMBERS
 from distnb.wire.protocol import Typed
 
 __all__ = [
@@ -463,10 +464,10 @@ def linspace(
 
 def _limits(start: ArrayLike, stop: ArrayLike, n: int) -> tuple[Any, Any, np.dtype]:
     """Return limits as NumPy computes with them, and the dtype in which it does."""
-    given = np.asanyarray(_number(start)), np.asanyarray(_number(stop))
-    np.result_type(*given, float(n))  # raises for what are no numbers
-    low, high = (x * 1.0 for x in given)
-    return low, high, np.result_type(low, high, float(n))
+    given = _number(start), _number(stop)
+    weak = [x if type(x) in NUMBERS else np.asarray(x) for x in given]
+    working = np.result_type(*weak, float(n))
+    return np.asarray(given[0], working), np.asarray(given[1], working), working
 
 
 def _first_axis_to(x: Array, axis: int) -> Array:
