@@ -1133,7 +1133,7 @@ def indices(
     session: Session | None = None,
     device: str | None = None,
 ) -> Any:
-    """Return the global indices along each axis of a shape, as ``numpy.indices``."""
+    """Return, for each axis, the global indices along it, as ``numpy.indices``."""
 
 def inner(a: ArrayLike, b: ArrayLike, /) -> DistArray:
     """Sum products over the last axes of two arrays, as ``numpy.inner``."""

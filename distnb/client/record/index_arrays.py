@@ -19,21 +19,23 @@ from distnb.client.record.placement import layout_of_new
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.geometry.axes import Whole
-from distnb.geometry.layout import Ints, Layout, in_notebook
+from distnb.geometry.layout import Ints, Layout, default_layout
 
-__all__ = ["along_axes", "eye", "fromfunction", "identity", "indices"]
+__all__ = ["each_index", "eye", "fromfunction", "identity", "indices"]
 
 
-def along_axes(
+def each_index(
     shape: Ints,
     dtype: DTypeLike | None = int,
+    *,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
 ) -> tuple[Array, ...]:
-    """Return, for each axis, the array of global indices along it."""
-    rows = range(len(shape))
-    return tuple(made(shape, dtype, dist, grid, session, ("index", d, 0, 1)) for d in rows)
+    """Return, for each axis, the array of global indices along it: arrays of their own."""
+    return tuple(
+        made(shape, dtype, dist, grid, session, ("index", d, 0, 1)) for d in range(len(shape))
+    )
 
 
 def indices(
@@ -46,34 +48,42 @@ def indices(
     session: Session | None = None,
     device: str | None = None,
 ) -> Any:
-    """Return the global indices along each axis of a shape, as ``numpy.indices``.
+    """Return, for each axis, the global indices along it, as ``numpy.indices``.
 
-    One array holds them all; ``dist=`` and ``grid=`` say how what it holds for one axis lies. With
-    ``sparse=True`` these are a tuple of arrays that broadcast against each other.
+    They are one array with an axis in front, that of the axes, which is whole; ``dist`` says how
+    each of them lies. With ``sparse`` they are a tuple of arrays of length 1 along other axes.
 
     Examples
     --------
     >>> import distnb as dnb
     >>> with dnb.inprocess(2):
-    ...     rows, columns = dnb.indices((2, 3))
-    ...     (rows * 10 + columns).to_numpy()
-    array([[ 0,  1,  2],
-           [10, 11, 12]])
+    ...     dnb.indices((2, 2)).to_numpy()
+    array([[[0, 0],
+            [1, 1]],
+    <BLANKLINE>
+           [[0, 1],
+            [0, 1]]])
     """
     check_device(device)
     shape = lengths(dimensions)
     if sparse:
-        single = (tuple(n if d == e else 1 for e, n in enumerate(shape)) for d in range(len(shape)))
         return tuple(
-            made(s, dtype, dist, grid, session, ("index", d, 0, 1)) for d, s in enumerate(single)
+            made(
+                tuple(n if d == e else 1 for e, n in enumerate(shape)),
+                *(dtype, dist, grid, session, ("index", d, 0, 1)),
+            )
+            for d in range(len(shape))
         )
-    at, kind = need(session), numeric(int if dtype is None else dtype)
-    one = layout_of_new(shape, kind, at, dist, grid)
-    layout = Layout(one.grid, (Whole(), *one.axes), (-1, *one.dims))
+    at, kind = need(session), numeric(float if dtype is None else dtype)
     whole = (len(shape), *shape)
-    found = create(at, whole, kind, in_notebook(len(whole)) if one.here else layout, ("empty",))
-    for d, row in enumerate(along_axes(shape, dtype, dist, grid, at)):
-        found[d] = row
+    layout = layout_of_new(whole, kind, at, None)
+    if not layout.here or dist is not None or grid is not None:
+        each = layout_of_new(shape, kind, at, dist, grid)
+        each = default_layout(shape, at.size) if each.here else each
+        layout = Layout(each.grid, (Whole(), *each.axes), (-1, *each.dims))
+    found = create(at, whole, kind, layout, ("empty",), stays=True)
+    for d, given in enumerate(each_index(shape, dtype, dist=dist, grid=grid, session=at)):
+        found[d] = given
     return found
 
 
@@ -97,7 +107,7 @@ def fromfunction(
     """
     check_device(device)
     at = session_asked(session, like)
-    return function(*along_axes(lengths(shape), dtype, dist, grid, at), **kwargs)
+    return function(*each_index(lengths(shape), dtype, dist=dist, grid=grid, session=at), **kwargs)
 
 
 @stands_for(np.eye)
@@ -118,7 +128,8 @@ def eye(
     check_device(device)
     order_of(order, among="CF")
     shape = lengths((N, N if M is None else M))
-    row, column = along_axes(shape, int, dist, grid, session_asked(session, like))
+    at = session_asked(session, like)
+    row, column = each_index(shape, dist=dist, grid=grid, session=at)
     return elementwise("equal", row + operator.index(k), column).astype(numeric(dtype))
 
 
