@@ -16,29 +16,8 @@ import sys
 from typing import Any
 
 import numpy as np
-from numpy import (
-    bool,
-    complex64,
-    complex128,
-    e,
-    float16,
-    float32,
-    float64,
-    inf,
-    int8,
-    int16,
-    int32,
-    int64,
-    nan,
-    newaxis,
-    pi,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
 
-from distnb import fft, linalg, namespace, random
+from distnb import fft, lib, linalg, namespace, numpys, random
 from distnb.client.array.array_api import VERSION
 from distnb.client.array.distarray import DistArray
 from distnb.client.record.placement import Placement
@@ -54,7 +33,10 @@ from distnb.common.errors import (
     LostArrayError,
     SessionError,
 )
+from distnb.left_out import refusal, unknown
+from distnb.lib import scimath as emath
 from distnb.namespace import *  # noqa: F403
+from distnb.numpys import *  # noqa: F403
 
 __version__ = "0.1.0.dev0"
 __array_api_version__ = VERSION
@@ -63,6 +45,7 @@ __array_namespace_info__ = np.__array_namespace_info__
 
 __all__ = [  # noqa: PLE0604 - the functions
     *namespace.__all__,
+    *numpys.__all__,
     "Config",
     "DistArray",
     "DistnbError",
@@ -73,42 +56,38 @@ __all__ = [  # noqa: PLE0604 - the functions
     "Placement",
     "Session",
     "SessionError",
-    "bool",
     "choose_layout",
-    "complex64",
-    "complex128",
     "config",
     "connect",
     "dashboard",
-    "e",
+    "emath",
     "fft",
-    "float16",
-    "float32",
-    "float64",
-    "inf",
+    "lib",
     "inprocess",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
     "linalg",
-    "nan",
-    "newaxis",
-    "pi",
     "profile",
     "random",
     "session",
     "spmd",
     "start",
     "subset",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
+    "testing",  # noqa: F405 - it is imported when it is asked for
 ]
 
 
 DistArray.namespace = sys.modules[__name__]
+
+
+_unknown = unknown(__name__)
+
+
+def _later(name: str) -> Any:
+    """Import what is for tests when it is asked for."""
+    return importlib.import_module("distnb.testing") if name == "testing" else _unknown(name)
+
+
+#: What is left out says why.
+__getattr__ = refusal(__name__, _later)
 
 
 class _Views:

@@ -3,40 +3,127 @@
 # Made by tools/make_stub.py from the functions themselves.
 
 import builtins
-from collections.abc import Callable, Sequence
-from typing import Any, SupportsIndex
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
+from numpy import False_ as False_
+from numpy import ScalarType as ScalarType
+from numpy import True_ as True_
 from numpy import __array_namespace_info__ as __array_namespace_info__
+from numpy import base_repr as base_repr
+from numpy import binary_repr as binary_repr
 from numpy import bool as bool
+from numpy import bool_ as bool_
+from numpy import byte as byte
+from numpy import bytes_ as bytes_
+from numpy import cdouble as cdouble
+from numpy import character as character
 from numpy import complex64 as complex64
 from numpy import complex128 as complex128
+from numpy import complexfloating as complexfloating
+from numpy import csingle as csingle
+from numpy import double as double
+from numpy import dtype as dtype
+from numpy import dtypes as dtypes
+from numpy import e as e
+from numpy import errstate as errstate
+from numpy import euler_gamma as euler_gamma
+from numpy import exceptions as exceptions
+from numpy import flexible as flexible
 from numpy import float16 as float16
 from numpy import float32 as float32
 from numpy import float64 as float64
+from numpy import floating as floating
+from numpy import format_float_positional as format_float_positional
+from numpy import format_float_scientific as format_float_scientific
+from numpy import generic as generic
+from numpy import get_printoptions as get_printoptions
+from numpy import getbufsize as getbufsize
+from numpy import geterr as geterr
+from numpy import geterrcall as geterrcall
+from numpy import half as half
+from numpy import index_exp as index_exp
+from numpy import inexact as inexact
+from numpy import inf as inf
+from numpy import info as info
 from numpy import int8 as int8
 from numpy import int16 as int16
 from numpy import int32 as int32
 from numpy import int64 as int64
+from numpy import int_ as int_
+from numpy import intc as intc
+from numpy import integer as integer
+from numpy import intp as intp
+from numpy import isscalar as isscalar
+from numpy import issubdtype as issubdtype
+from numpy import iterable as iterable
+from numpy import little_endian as little_endian
+from numpy import long as long
+from numpy import longlong as longlong
+from numpy import mintypecode as mintypecode
+from numpy import nan as nan
+from numpy import ndindex as ndindex
+from numpy import newaxis as newaxis
+from numpy import number as number
+from numpy import object_ as object_
+from numpy import pi as pi
+from numpy import poly1d as poly1d
+from numpy import polynomial as polynomial
+from numpy import printoptions as printoptions
+from numpy import promote_types as promote_types
+from numpy import s_ as s_
+from numpy import sctypeDict as sctypeDict
+from numpy import set_printoptions as set_printoptions
+from numpy import setbufsize as setbufsize
+from numpy import seterr as seterr
+from numpy import seterrcall as seterrcall
+from numpy import short as short
+from numpy import show_config as show_config
+from numpy import show_runtime as show_runtime
+from numpy import signedinteger as signedinteger
+from numpy import single as single
+from numpy import str_ as str_
+from numpy import typecodes as typecodes
+from numpy import typename as typename
+from numpy import typing as typing
+from numpy import ubyte as ubyte
+from numpy import uint as uint
 from numpy import uint8 as uint8
 from numpy import uint16 as uint16
 from numpy import uint32 as uint32
 from numpy import uint64 as uint64
+from numpy import uintc as uintc
+from numpy import uintp as uintp
+from numpy import ulong as ulong
+from numpy import ulonglong as ulonglong
+from numpy import unsignedinteger as unsignedinteger
+from numpy import ushort as ushort
+from numpy import void as void
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb import fft as fft
+from distnb import lib as lib
 from distnb import linalg as linalg
 from distnb import random as random
+from distnb import testing as testing
 from distnb.client.array.array_api import finfo as finfo
 from distnb.client.array.distarray import DistArray as DistArray
-from distnb.client.handle.arguments import Axes, Dist, Grid, Nested, NoValue, Number, Shape
+from distnb.client.array.stand_ins import ndarray as ndarray
+from distnb.client.array.stand_ins import ufunc as ufunc
+from distnb.client.handle.arguments import Axes, Dist, Grid, Nested, NoValue, Number, Order, Shape
 from distnb.client.linalg.contractions import SummedAxes
 from distnb.client.math.mapping import vectorize as vectorize
 from distnb.client.record.eager import Out
+from distnb.client.record.files import Archive, File
 from distnb.client.record.placement import Placement as Placement
 from distnb.client.reports.profiling import Profile
 from distnb.client.session.session import Session as Session
+from distnb.client.shape.brackets import Joined
 from distnb.client.shape.grids import Grids
+from distnb.client.shape.reshaping import Flat
+from distnb.client.shape.walking import broadcast as broadcast
+from distnb.client.shape.walking import ndenumerate as ndenumerate
 from distnb.client.stats.histograms import Bins, Range
 from distnb.client.stats.sets import UniqueAll, UniqueCounts, UniqueInverse
 from distnb.common.config import Config as Config
@@ -47,6 +134,7 @@ from distnb.common.errors import LayoutError as LayoutError
 from distnb.common.errors import LostArrayError as LostArrayError
 from distnb.common.errors import SessionError as SessionError
 from distnb.geometry.layout import Ints
+from distnb.lib import emath as emath
 
 class _Ufunc:
     """An elementwise function with the methods of NumPy's ufuncs."""
@@ -154,14 +242,12 @@ class _BinaryPair(_Ufunc):
 
 __array_api_version__: str
 __version__: str
+c_: Joined
 config: Config
-e: float
-inf: float
+flatiter: TypeAlias = Flat
 mgrid: Grids
-nan: float
-newaxis: None
 ogrid: Grids
-pi: float
+r_: Joined
 
 abs: _Unary
 """Calculate the absolute value element-wise."""
@@ -251,6 +337,7 @@ def arange(
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
 ) -> DistArray:
     """Make evenly spaced numbers in ``[start, stop)``, bit for bit as ``numpy.arange``."""
 
@@ -326,8 +413,13 @@ def array(
     dist: Dist = None,
     grid: Grid = None,
     copy: builtins.bool | None = True,
+    order: Order = "K",
+    subok: builtins.bool = False,
+    ndmin: int = 0,
+    ndmax: int = 0,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
 ) -> DistArray:
     """Make a distributed array from array-like data."""
 
@@ -351,6 +443,14 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: builtins.bool = False) 
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> builtins.bool:
     """Tell whether all elements are equal where they meet by broadcasting (reads one value)."""
 
+def array_repr(
+    arr: ArrayLike,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: builtins.bool | None = None,
+) -> str:
+    """Return an array as NumPy's ``repr`` writes one; of a large one, the edges are fetched."""
+
 def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[DistArray]:
     """Return views of parts along an axis, as ``numpy.array_split``; lengths may differ by 1."""
 
@@ -362,17 +462,48 @@ def array_str(
 ) -> str:
     """Return the elements as text, as ``numpy.array_str``; see ``array2string``."""
 
-def asarray(
-    data: ArrayLike,
+def asanyarray(
+    a: ArrayLike,
     dtype: DTypeLike | None = None,
+    order: Order = None,
     *,
     dist: Dist = None,
     grid: Grid = None,
     copy: builtins.bool | None = None,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
+) -> DistArray:
+    """Make a distributed array, or return the data itself, as :func:`distnb.asarray`."""
+
+def asarray(
+    data: ArrayLike,
+    dtype: DTypeLike | None = None,
+    order: Order = None,
+    *,
+    dist: Dist = None,
+    grid: Grid = None,
+    copy: builtins.bool | None = None,
+    session: Session | None = None,
+    device: str | None = None,
+    like: object = None,
 ) -> DistArray:
     """Make a distributed array, or return the data itself if it is one already; see ``array``."""
+
+def asarray_chkfinite(
+    a: ArrayLike, dtype: DTypeLike | None = None, order: Order = None
+) -> DistArray:
+    """Make a distributed array; raise ValueError for NaN and infinity, which waits for engines."""
+
+def ascontiguousarray(
+    a: ArrayLike, dtype: DTypeLike | None = None, *, like: object = None
+) -> DistArray:
+    """Return an array that is all of its base, with an axis at least: itself, or a copy."""
+
+def asfortranarray(
+    a: ArrayLike, dtype: DTypeLike | None = None, *, like: object = None
+) -> DistArray:
+    """Return an array that is all of its base, as :func:`distnb.ascontiguousarray`."""
 
 asin: _Unary
 """Inverse sine, element-wise."""
@@ -494,6 +625,9 @@ def clip(
 def column_stack(tup: Sequence[ArrayLike] | DistArray) -> DistArray:
     """Join vectors and matrices as columns, as ``numpy.column_stack``; as ``concatenate``."""
 
+def common_type(*arrays: ArrayLike) -> type[np.inexact]:
+    """Return the inexact scalar type that arrays are promoted to, as ``numpy.common_type``."""
+
 def compress(
     condition: ArrayLike,
     a: ArrayLike,
@@ -529,6 +663,9 @@ def connect(
 
 def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> DistArray:
     """Return the discrete convolution of two sequences, as ``numpy.convolve``."""
+
+def copy(a: ArrayLike, order: Order = "K", subok: builtins.bool = False) -> DistArray:
+    """Return a copy; the elements of a distributed array stay where they are."""
 
 copysign: _Binary
 """Change the sign of x1 to that of x2, element-wise."""
@@ -702,18 +839,20 @@ def einsum_path(
 def empty(
     shape: Shape,
     dtype: DTypeLike | None = None,
+    order: Order = "C",
     *,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
 ) -> DistArray:
     """Make an array with undefined content."""
 
 def empty_like(
     prototype: ArrayLike,
     dtype: DTypeLike | None = None,
-    order: str = "K",
+    order: Order = "K",
     subok: builtins.bool = True,
     shape: Shape | None = None,
     *,
@@ -744,12 +883,14 @@ def eye(
     N: int,
     M: int | None = None,
     k: int = 0,
-    dtype: Any = ...,
+    dtype: DTypeLike | None = ...,
+    order: Order = "C",
     *,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
 ) -> DistArray:
     """Make a 2-D array with ones on a diagonal and zeros elsewhere."""
 
@@ -805,6 +946,24 @@ def from_parts(
 ) -> DistArray:
     """Make an array of parts, one for each engine, joined along the first axis."""
 
+def frombuffer(
+    *args: object,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+    **options: object,
+) -> DistArray:
+    """Make an array as ``numpy.frombuffer`` does, and send each engine its part."""
+
+def fromfile(
+    *args: object,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+    **options: object,
+) -> DistArray:
+    """Make an array as ``numpy.fromfile`` does, and send each engine its part."""
+
 def fromfunction(
     function: Callable[..., Any],
     shape: Shape,
@@ -814,19 +973,40 @@ def fromfunction(
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
     **kwargs: Any,
 ) -> Any:
     """Call a function with the arrays of global indices, as ``numpy.fromfunction``."""
+
+def fromiter(
+    *args: object,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+    **options: object,
+) -> DistArray:
+    """Make an array as ``numpy.fromiter`` does, and send each engine its part."""
+
+def fromstring(
+    *args: object,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+    **options: object,
+) -> DistArray:
+    """Make an array as ``numpy.fromstring`` does, and send each engine its part."""
 
 def full(
     shape: Shape,
     fill_value: ArrayLike,
     dtype: DTypeLike | None = None,
+    order: Order = "C",
     *,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
 ) -> DistArray:
     """Make an array of one value; the dtype is the value's by default."""
 
@@ -834,7 +1014,7 @@ def full_like(
     prototype: ArrayLike,
     fill_value: ArrayLike,
     dtype: DTypeLike | None = None,
-    order: str = "K",
+    order: Order = "K",
     subok: builtins.bool = True,
     shape: Shape | None = None,
     *,
@@ -846,12 +1026,22 @@ def full_like(
 gcd: _Binary
 """Returns the greatest common divisor of ``|x1|`` and ``|x2|``"""
 
+def genfromtxt(
+    *args: object,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+    **options: object,
+) -> DistArray:
+    """Make an array as ``numpy.genfromtxt`` does, and send each engine its part."""
+
 def geomspace(
     start: ArrayLike,
     stop: ArrayLike,
     num: int = 50,
     endpoint: builtins.bool = True,
     dtype: DTypeLike | None = None,
+    axis: int = 0,
     **where: Any,
 ) -> DistArray:
     """Make a geometric progression, as ``numpy.geomspace``; see :func:`distnb.logspace`."""
@@ -936,13 +1126,14 @@ def imag(val: ArrayLike) -> DistArray:
 def indices(
     dimensions: Sequence[int],
     dtype: DTypeLike | None = ...,
+    sparse: builtins.bool = False,
     *,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
-) -> tuple[DistArray, ...]:
-    """Return, for each axis, the array of global indices along it."""
+) -> Any:
+    """Return, for each axis, the global indices along it, as ``numpy.indices``."""
 
 def inner(a: ArrayLike, b: ArrayLike, /) -> DistArray:
     """Sum products over the last axes of two arrays, as ``numpy.inner``."""
@@ -988,11 +1179,17 @@ def isclose(
 def iscomplex(x: ArrayLike) -> DistArray:
     """Tell which elements have an imaginary part."""
 
+def iscomplexobj(x: ArrayLike) -> builtins.bool:
+    """Tell whether the dtype is complex."""
+
 def isdtype(dtype: Any, kind: DTypeLike | tuple[DTypeLike, ...]) -> builtins.bool:
     """Tell whether a dtype is of a kind, such as ``'real floating'``, as NumPy's."""
 
 isfinite: _Unary
 """Test element-wise for finiteness (not infinity and not Not a Number)."""
+
+def isfortran(a: ArrayLike) -> builtins.bool:
+    """Tell whether an array of NumPy's lies in Fortran order; a distributed one never does."""
 
 def isin(
     element: ArrayLike,
@@ -1021,6 +1218,9 @@ def isposinf(x: ArrayLike, out: DistArray | None = None) -> DistArray:
 
 def isreal(x: ArrayLike) -> DistArray:
     """Tell which elements have no imaginary part."""
+
+def isrealobj(x: ArrayLike) -> builtins.bool:
+    """Tell whether the dtype is not complex."""
 
 def ix_(*args: ArrayLike) -> tuple[Any, ...]:
     """Return arrays that index all combinations of indices along each axis, as ``numpy.ix_``."""
@@ -1056,6 +1256,7 @@ def linspace(
     endpoint: builtins.bool = True,
     retstep: builtins.bool = False,
     dtype: DTypeLike | None = None,
+    axis: int = 0,
     *,
     dist: Dist = None,
     grid: Grid = None,
@@ -1064,8 +1265,29 @@ def linspace(
 ) -> Any:
     """Make ``num`` evenly spaced numbers from ``start`` to ``stop``, as ``numpy.linspace``."""
 
+def load(
+    file: File,
+    mmap_mode: str | None = None,
+    allow_pickle: builtins.bool = False,
+    *,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+    **options: object,
+) -> DistArray | Archive:
+    """Return the array of a file, or a mapping of those of an archive, as ``numpy.load``."""
+
 def load_ipython_extension(shell: Any) -> None:
     """Register the magics (``%load_ext distnb``); starts nothing."""
+
+def loadtxt(
+    *args: object,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+    **options: object,
+) -> DistArray:
+    """Make an array as ``numpy.loadtxt`` does, and send each engine its part."""
 
 log: _Unary
 """Natural logarithm, element-wise."""
@@ -1104,6 +1326,7 @@ def logspace(
     endpoint: builtins.bool = True,
     base: ArrayLike = 10.0,
     dtype: DTypeLike | None = None,
+    axis: int = 0,
     **where: Any,
 ) -> DistArray:
     """Make numbers whose logarithms are evenly spaced, as ``numpy.logspace``."""
@@ -1116,6 +1339,9 @@ def map(
     **constants: Any,
 ) -> Any:
     """Apply a function of NumPy arrays, element by element, on the engines."""
+
+def mask_indices(n: int, mask_func: Callable[..., Any], k: object = 0) -> tuple[DistArray, ...]:
+    """Return the indices of what a function such as ``triu`` keeps, as ``numpy.mask_indices``."""
 
 def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> DistArray:
     """Multiply matrices, as ``numpy.matmul``."""
@@ -1138,6 +1364,9 @@ def max(
 
 maximum: _Binary
 """Element-wise maximum of array elements."""
+
+def may_share_memory(a: ArrayLike, b: ArrayLike) -> builtins.bool:
+    """Tell whether two views have an element in common (exact; nothing is sent)."""
 
 def mean(
     a: ArrayLike,
@@ -1173,6 +1402,9 @@ def min(
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
     """Return the minimum over axes, as ``numpy.min``; see :func:`distnb.sum`."""
+
+def min_scalar_type(a: ArrayLike) -> np.dtype:
+    """Return the smallest dtype that holds a number, which is read; else the array's dtype."""
 
 minimum: _Binary
 """Element-wise minimum of array elements."""
@@ -1348,6 +1580,18 @@ def nanvar(
 ) -> DistArray:
     """Return the variance of what is not NaN, as ``numpy.nanvar``; layout as in ``sum``."""
 
+def ndim(a: ArrayLike) -> int:
+    """Return the number of axes."""
+
+def nditer(
+    op: ArrayLike | Sequence[ArrayLike],
+    flags: Sequence[str] | None = None,
+    op_flags: Sequence[Any] | None = None,
+    *args: object,
+    **options: object,
+) -> np.nditer:
+    """Return NumPy's ``nditer`` over the elements, to read them."""
+
 negative: _Unary
 """Numerical negative, element-wise."""
 
@@ -1363,18 +1607,20 @@ not_equal: _Binary
 def ones(
     shape: Shape,
     dtype: DTypeLike | None = None,
+    order: Order = "C",
     *,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
 ) -> DistArray:
     """Make an array of ones."""
 
 def ones_like(
     prototype: ArrayLike,
     dtype: DTypeLike | None = None,
-    order: str = "K",
+    order: Order = "K",
     subok: builtins.bool = True,
     shape: Shape | None = None,
     *,
@@ -1385,6 +1631,9 @@ def ones_like(
 
 def outer(a: ArrayLike, b: ArrayLike, out: DistArray | None = None) -> DistArray:
     """Multiply each element of one array with each of another, as ``numpy.outer``."""
+
+def packbits(a: ArrayLike, /, axis: int | None = None, bitorder: str = "big") -> DistArray:
+    """Pack truth values into the bits of bytes, as ``numpy.packbits``."""
 
 def pad(
     array: ArrayLike, pad_width: ArrayLike | dict[int, Any], mode: str = "constant", **kwargs: Any
@@ -1520,7 +1769,7 @@ rad2deg: _Unary
 radians: _Unary
 """Convert angles from degrees to radians."""
 
-def ravel(a: ArrayLike, order: str = "C") -> DistArray:
+def ravel(a: ArrayLike, order: Order = "C") -> DistArray:
     """Return all elements along one axis: a view if all axes but one have length 1."""
 
 def ravel_multi_index(
@@ -1546,8 +1795,17 @@ remainder: _Binary
 def repeat(a: ArrayLike, repeats: Any, axis: SupportsIndex | None = None) -> DistArray:
     """Return each element several times, as ``numpy.repeat``."""
 
+def require(
+    a: ArrayLike,
+    dtype: DTypeLike | None = None,
+    requirements: str | Iterable[str] | None = None,
+    *,
+    like: object = None,
+) -> DistArray:
+    """Return an array of a dtype with what is required of it, as ``numpy.require``."""
+
 def reshape(
-    a: ArrayLike, /, shape: Any = None, order: str = "C", *, copy: builtins.bool | None = None
+    a: ArrayLike, /, shape: Any = None, order: Order = "C", *, copy: builtins.bool | None = None
 ) -> DistArray:
     """Return an array with the same elements in another shape, as ``numpy.reshape``."""
 
@@ -1586,6 +1844,22 @@ def row_stack(
 ) -> DistArray:
     """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
 
+def save(file: File, arr: ArrayLike, allow_pickle: builtins.bool = False) -> None:
+    """Write an array to a file in NumPy's format, as ``numpy.save``."""
+
+def savetxt(fname: File, X: ArrayLike, *args: object, **options: object) -> None:
+    """Write an array as text, as ``numpy.savetxt``; obeys the gather budget."""
+
+def savez(
+    file: File, *args: ArrayLike, allow_pickle: builtins.bool = True, **arrays: ArrayLike
+) -> None:
+    """Write several arrays to an archive, as ``numpy.savez``; each obeys the gather budget."""
+
+def savez_compressed(
+    file: File, *args: ArrayLike, allow_pickle: builtins.bool = True, **arrays: ArrayLike
+) -> None:
+    """Write several arrays to a compressed archive; each obeys the gather budget."""
+
 def searchsorted(
     a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None
 ) -> DistArray:
@@ -1602,6 +1876,9 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: builtins.bool = Fal
 
 def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: builtins.bool = False) -> DistArray:
     """Return the elements that are in one of two arrays only, in order."""
+
+def shape(a: ArrayLike) -> Ints:
+    """Return the lengths of the axes."""
 
 def shares_memory(a: ArrayLike, b: ArrayLike) -> builtins.bool:
     """Tell whether two views have an element in common (exact; nothing is sent)."""
@@ -1620,6 +1897,9 @@ def sinc(x: ArrayLike) -> DistArray:
 
 sinh: _Unary
 """Hyperbolic sine, element-wise."""
+
+def size(a: ArrayLike, axis: Axes = None) -> int:
+    """Return the number of elements, or the lengths of axes multiplied."""
 
 def sort(
     a: ArrayLike,
@@ -1819,6 +2099,11 @@ def unique_values(x: ArrayLike, /) -> DistArray:
 def unload_ipython_extension(shell: Any) -> None:
     """Take the magics away again."""
 
+def unpackbits(
+    a: ArrayLike, /, axis: int | None = None, count: int | None = None, bitorder: str = "big"
+) -> DistArray:
+    """Unpack the bits of bytes, as ``numpy.unpackbits``."""
+
 def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[Any, ...]:
     """Return the indices along each axis of positions in an array, as ``numpy.unravel_index``."""
 
@@ -1875,18 +2160,20 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
 def zeros(
     shape: Shape,
     dtype: DTypeLike | None = None,
+    order: Order = "C",
     *,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
 ) -> DistArray:
     """Make an array of zeros."""
 
 def zeros_like(
     prototype: ArrayLike,
     dtype: DTypeLike | None = None,
-    order: str = "K",
+    order: Order = "K",
     subok: builtins.bool = True,
     shape: Shape | None = None,
     *,

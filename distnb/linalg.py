@@ -8,6 +8,7 @@ from distnb.client.linalg import chains, factorizations, norms
 from distnb.client.linalg.chains import *  # noqa: F403
 from distnb.client.linalg.factorizations import *  # noqa: F403
 from distnb.client.linalg.norms import *  # noqa: F403
+from distnb.left_out import refusal
 
 __all__ = [  # noqa: PLE0604 - from the modules
     "LinAlgError",
@@ -15,3 +16,5 @@ __all__ = [  # noqa: PLE0604 - from the modules
     *factorizations.__all__,
     *norms.__all__,
 ]
+
+__getattr__ = refusal(__name__)

@@ -13,7 +13,18 @@ from distnb.client.array.array_api import (
     isdtype,
     result_type,
 )
-from distnb.client.array.printing import array2string, array_str
+from distnb.client.array.facts import (
+    common_type,
+    iscomplexobj,
+    isfortran,
+    isrealobj,
+    min_scalar_type,
+    ndim,
+    shape,
+    size,
+)
+from distnb.client.array.printing import array2string, array_repr, array_str
+from distnb.client.array.stand_ins import ndarray, ufunc
 from distnb.client.linalg.chains import cross_ as cross
 from distnb.client.linalg.chains import matrix_transpose
 from distnb.client.linalg.contractions import diagonal, inner, kron, outer, tensordot, trace, vdot
@@ -23,6 +34,7 @@ from distnb.client.linalg.diagonals import (
     diag_indices_from,
     diagflat,
     fill_diagonal,
+    mask_indices,
     tri,
     tril,
     tril_indices,
@@ -35,6 +47,7 @@ from distnb.client.linalg.diagonals import (
 from distnb.client.linalg.einsum import einsum, einsum_path
 from distnb.client.linalg.products import dot, matmul, matvec, vecdot, vecmat
 from distnb.client.math.along_axis import apply_along_axis, piecewise
+from distnb.client.math.bits import packbits, unpackbits
 from distnb.client.math.composed import (
     allclose,
     angle,
@@ -194,24 +207,42 @@ from distnb.client.math.ufuncs import (
 )
 from distnb.client.math.ufuncs import pow_ as pow
 from distnb.client.math.ufuncs import round_ as round
+from distnb.client.record.as_arrays import (
+    asanyarray,
+    asarray_chkfinite,
+    ascontiguousarray,
+    asfortranarray,
+    copy,
+    require,
+)
 from distnb.client.record.creation import (
     arange,
     array,
     asarray,
     empty,
     empty_like,
-    eye,
-    fromfunction,
     full,
     full_like,
-    identity,
-    indices,
     linspace,
     ones,
     ones_like,
     zeros,
     zeros_like,
 )
+from distnb.client.record.files import (
+    frombuffer,
+    fromfile,
+    fromiter,
+    fromstring,
+    genfromtxt,
+    load,
+    loadtxt,
+    save,
+    savetxt,
+    savez,
+    savez_compressed,
+)
+from distnb.client.record.index_arrays import eye, fromfunction, identity, indices
 from distnb.client.select.coordinates import ix_, ravel_multi_index, unravel_index
 from distnb.client.select.counting import bincount
 from distnb.client.select.ordering import argpartition, argsort, lexsort, partition, topk
@@ -229,6 +260,7 @@ from distnb.client.select.taking import (
     take,
     take_along_axis,
 )
+from distnb.client.shape.brackets import c_, r_
 from distnb.client.shape.grids import meshgrid, mgrid, ogrid
 from distnb.client.shape.joining import (
     append,
@@ -244,6 +276,7 @@ from distnb.client.shape.joining import (
 )
 from distnb.client.shape.parts import from_parts
 from distnb.client.shape.repeating import repeat, tile
+from distnb.client.shape.reshaping import Flat as flatiter  # noqa: N813 - NumPy's name
 from distnb.client.shape.reshaping import (
     atleast_1d,
     atleast_2d,
@@ -267,6 +300,8 @@ from distnb.client.shape.viewing import (
     swapaxes,
     transpose,
 )
+from distnb.client.shape.viewing import shares_memory as may_share_memory
+from distnb.client.shape.walking import broadcast, ndenumerate, nditer
 from distnb.client.signal.convolution import convolve, correlate, interp
 from distnb.client.signal.polynomials import (
     poly,

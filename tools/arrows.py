@@ -22,7 +22,7 @@ PACKAGE = "distnb"
 ORDER: dict[str, str] = {
     "distnb": """
         common geometry ops measure wire plans engines client widgets magics
-        fft linalg random namespace testing
+        numpys left_out lib fft linalg random namespace strategies testing
     """,
     "distnb.common": "errors config machine interrupts lazy calling shared_segments memory_pool",
     "distnb.geometry": "slices axes layout boxes views overlaps",
@@ -60,19 +60,21 @@ ORDER: dict[str, str] = {
         journal windows observing progress shared_memory session bases current
     """,
     "distnb.client.handle": """
-        arguments array indexing host_arrays conversion promised_layouts reach small_steps
+        arguments indexing array host_arrays conversion promised_layouts reach small_steps
     """,
     "distnb.client.record": """
         operation_cache operations eager placement reducing
-        namespace gather_scatter advanced_indexing creation
+        namespace gather_scatter advanced_indexing creation index_arrays as_arrays files
     """,
     "distnb.client.array": """
-        prefetch reading migration printing distarray array_api
+        prefetch reading migration printing facts distarray stand_ins array_api
     """,
-    "distnb.client.shape": "viewing reshaping joining splitting repeating turning grids parts",
+    "distnb.client.shape": """
+        viewing reshaping joining splitting repeating turning grids parts brackets walking
+    """,
     "distnb.client.select": "taking placing coordinates sorting ordering searching counting",
     "distnb.client.math": """
-        ufuncs reductions scans differences composed along_axis pickling mapping padding
+        ufuncs reductions scans differences composed along_axis pickling mapping padding bits
     """,
     "distnb.client.linalg": """
         matrix_commands contraction_commands contractions einsum grid_products products
@@ -80,7 +82,7 @@ ORDER: dict[str, str] = {
         diagonals
     """,
     "distnb.client.stats": """
-        sets statistics nans weighted quantiles histograms drawing shuffling random
+        sets statistics nans weighted quantiles histograms drawing shuffling random legacy
     """,
     "distnb.client.signal": "fft_commands fft convolution polynomials spacing",
     "distnb.client.reports": """
@@ -95,6 +97,7 @@ ORDER: dict[str, str] = {
         columns account ladder operations changes trace pages timeline timing scaling
     """,
     "distnb.widgets.status": "status usage doctor dashboard_view dashboard",
+    "distnb.lib": "array_utils format mixins scimath stride_tricks",
     "distnb.magics": """
         arguments completion expressions cells engines disttime distmem distscale distdoctor
     """,
@@ -107,7 +110,7 @@ APART = {
     "distnb.widgets": "distnb.engines",
 }
 #: What ``distnb/__init__.py`` does not import, though it comes after everything.
-TOP_APART = ("distnb.engines", "distnb.testing")
+TOP_APART = ("distnb.engines", "distnb.strategies")
 
 #: A folder or module -> the other packages that it may import; those in brackets inside functions
 #: only. What holds for a folder holds for all in it. The standard library is always allowed.
@@ -127,7 +130,7 @@ OTHERS: dict[str, str] = {
     "distnb.magics": "IPython",
     "distnb.widgets": "ipywidgets matplotlib [IPython]",
     "distnb.widgets.times.timeline": "anywidget traitlets",
-    "distnb.testing": "*",
+    "distnb.strategies": "*",
 }
 
 
@@ -178,7 +181,7 @@ def against(name: str, item: Import) -> str:
     """Return why the tables do not allow an import; nothing if they do."""
     if not within(item.target, PACKAGE):
         return "" if other_allowed(name, item) else "no package that it may import"
-    if name == "distnb.testing":
+    if name == "distnb.strategies":
         return ""
     if name == PACKAGE:
         never = any(within(item.target, side) for side in TOP_APART)

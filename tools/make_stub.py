@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any
 
 import distnb as dnb
+from distnb import numpys
 
 ROOT = Path(__file__).resolve().parents[1]
 #: The modules whose names are gathered from others.
@@ -131,13 +132,15 @@ class Stub:
 
     def _name(self, name: str, thing: Any) -> None:
         """Write one public name."""
-        if inspect.ismodule(thing):
+        if self.module is dnb and name in numpys.__all__:
+            self.imported[name] = "numpy"
+        elif inspect.ismodule(thing):
             self.imported[name] = thing.__name__.rpartition(".")[0]
         elif isinstance(thing, type):
             self._class(name, thing)
         elif isinstance(getattr(thing, "nin", None), int):
             self._ufunc(name, thing)
-        elif inspect.isfunction(thing):
+        elif inspect.isroutine(thing) and not inspect.isbuiltin(thing):  # a function or a method
             self.parts.append(self._function(name, thing, ""))
         elif type(thing).__module__ == "builtins":
             self.constants.append(f"{name}: {type(thing).__name__.replace('NoneType', 'None')}")
@@ -147,9 +150,12 @@ class Stub:
 
     def _class(self, name: str, thing: type) -> None:
         """Take a class from where it is; one whose methods return arrays is written out."""
-        if self.module is dnb.random:
+        if self.module is dnb.random and thing.__module__.startswith("distnb"):
             methods = inspect.getmembers(thing, inspect.isfunction)
-            found = [f"class {name}:", f'    """{_summary(thing)}"""\n']
+            base = next((b for b in thing.__mro__[1:] if b.__name__ in self.names), None)
+            methods = [(m, f) for m, f in methods if f is not getattr(base, m, None)]
+            above = "" if base is None else f"({base.__name__})"
+            found = [f"class {name}{above}:", f'    """{_summary(thing)}"""\n']
             found += [
                 self._function(m, f, "    ")
                 for m, f in methods
@@ -157,6 +163,9 @@ class Stub:
             ]
             self.parts.append("\n".join(found))
             self.written.add(name)
+        elif thing.__name__ != name:
+            self.imported |= {thing.__name__: thing.__module__, "TypeAlias": "typing"}
+            self.constants.append(f"{name}: TypeAlias = {thing.__name__}")
         else:
             self.imported[name] = thing.__module__
 

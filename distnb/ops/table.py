@@ -92,8 +92,7 @@ def _round(x: Any, decimals: Any, out: tuple[Any, ...], where: Any = True) -> No
 def _ufuncs() -> dict[str, Elementwise]:
     """Read the rows of all of NumPy's elementwise ufuncs (gufuncs have a core signature)."""
     found = {}
-    for name in dir(np):
-        f = getattr(np, name)
+    for _, f in sorted(vars(np).items()):  # dir() also names modules that would be imported
         if isinstance(f, np.ufunc) and f.signature is None:
             found[f.__name__] = Elementwise(f.__name__, f.nin, f.nout, f)
     return found

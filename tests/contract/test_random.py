@@ -214,8 +214,8 @@ def test_permutation_of_slices(session):
     assert len(set(found)) == 1
     with pytest.raises(np.exceptions.AxisError):
         rng.permutation(a, axis=2)
-    with pytest.raises(TypeError, match="a DistArray"):
-        rng.shuffle([1, 2, 3])
+    with pytest.raises(TypeError, match="an array or a list"):
+        rng.shuffle((1, 2, 3))
 
 
 @pytest.mark.ways("spmd")

@@ -51,7 +51,7 @@ ALLOWED = [
     ("magics__engines", "from IPython.core.magic import x\nimport distnb.client.session.session"),
     ("widgets__times__timing", "import ipywidgets, matplotlib.pyplot"),
     ("widgets__times__timing", "from distnb.measure.events import Event"),
-    ("testing", "import mpi4py, distnb.client.session.session, distnb.engines.worker.worker"),
+    ("strategies", "import mpi4py, distnb.client.session.session, distnb.engines.worker.worker"),
     ("__init__", "from .client.array import distarray\nfrom distnb.magics import cells"),
     ("client.math.__init__", "from distnb.client.math import scans"),
 ]
@@ -84,14 +84,14 @@ FORBIDDEN = [
     ("client__transport__contract", "from mpi4py import MPI", "mpi4py"),
     ("client__transport__launch", "import distnb.engines.worker.worker", "distnb.engines.worker"),
     ("client__transport__launch", "__import__('distnb.engines')", "distnb.engines"),
-    ("client__handle__array", "from distnb import testing", "distnb.testing"),
+    ("client__handle__array", "from distnb import strategies", "distnb.strategies"),
     ("client__math__scans", "from distnb.client import math", "distnb.client.math"),
     ("magics__cells", "import ipyparallel", "ipyparallel"),
     ("magics__cells", "from distnb.engines.worker import worker", "distnb.engines.worker.worker"),
     ("widgets__times__timing", "import IPython", "IPython"),
     ("widgets__times__timing", "from ...magics import cells", "distnb.magics.cells"),
     ("__init__", "from .engines.worker import worker", "distnb.engines.worker.worker"),
-    ("__init__", "def f():\n    from . import testing", "distnb.testing"),
+    ("__init__", "def f():\n    from . import strategies", "distnb.strategies"),
 ]
 
 

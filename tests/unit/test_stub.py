@@ -57,11 +57,13 @@ def test_functions_have_the_arguments_that_the_stub_says(written):
 
 def test_methods_of_generators_have_the_arguments_that_the_stub_says():
     tree = ast.parse(make_stub.path_of("distnb.random").read_text(encoding="utf-8"))
-    (generator,) = (node for node in tree.body if isinstance(node, ast.ClassDef))
-    methods = [node for node in generator.body if isinstance(node, ast.FunctionDef)]
-    assert {"normal", "shuffle", "__init__"} <= {m.name for m in methods}
-    for node in methods:
-        check_signature(node.args, getattr(dnb.random.Generator, node.name))
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    for name, some in (("Generator", {"normal", "shuffle"}), ("RandomState", {"seed", "rand"})):
+        methods = [node for node in classes.pop(name).body if isinstance(node, ast.FunctionDef)]
+        assert {"__init__", *some} <= {m.name for m in methods}
+        for node in methods:
+            check_signature(node.args, getattr(getattr(dnb.random, name), node.name))
+    assert not classes
 
 
 def check_signature(told: ast.arguments, function: object) -> None:
@@ -133,6 +135,7 @@ def test_a_users_code_runs():
     with dnb.inprocess(2):
         assert typed_use.heat(6)[0].sum() == 600
         assert len(typed_use.made()) == 8
+        assert typed_use.named(dnb.ones((2, 2)), np.dtype("f4")).shape == (6, 2)
         assert typed_use.reduced(dnb.ones((3, 4))) > 0
         typed_use.elementwise(dnb.arange(3.0), np.ones(3))
         assert typed_use.chosen(dnb.arange(4)).dtype == int

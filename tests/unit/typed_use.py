@@ -34,6 +34,19 @@ def made() -> list[DistArray]:
     return [a, b, c, d, e, f, g, h]
 
 
+def named(x: dnb.ndarray, kind: np.dtype) -> dnb.ndarray:
+    """Return an array made with names of NumPy's."""
+    joined = dnb.r_[x.ravel(), 0:3]
+    whole = dnb.require(dnb.copy(joined), dnb.float64, ["C", "W"])
+    dnb.random.seed(3)
+    noise = dnb.random.rand(dnb.size(whole))
+    assert dnb.ndim(noise) == 1
+    assert dnb.issubdtype(kind, dnb.inexact)
+    windows = dnb.lib.stride_tricks.sliding_window_view(whole, 2)
+    dnb.testing.assert_allclose(windows[0], whole[:2])
+    return dnb.ascontiguousarray(windows, dtype=kind)
+
+
 def reduced(x: DistArray) -> float:
     """Return some sums."""
     rows = x.sum(axis=0)

@@ -16,7 +16,16 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.array.migration import move
 from distnb.client.array.printing import array_str
 from distnb.client.array.reading import element, read
-from distnb.client.handle.arguments import Axes, Dist, Grid, Number, Shape, Subscript
+from distnb.client.handle.arguments import (
+    Axes,
+    Dist,
+    Grid,
+    Number,
+    Order,
+    Shape,
+    Subscript,
+    order_of,
+)
 from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.conversion import copied
 from distnb.client.handle.indexing import index_view, one_axis, some_axes
@@ -289,13 +298,22 @@ class DistArray(Array):
 
     # -- copies ------------------------------------------------------------------------------
 
-    def copy(self, order: str = "C") -> DistArray:
+    def copy(self, order: Order = "C") -> DistArray:
         """Return a new array with the same elements, which stay where they are."""
+        order_of(order)
         found = like(self, np.copy)
         return copied(self, self.dtype, stay(self, self.dtype)) if found is None else found
 
-    def astype(self, dtype: DTypeLike, casting: str = "unsafe", copy: bool = True) -> DistArray:
+    def astype(
+        self,
+        dtype: DTypeLike,
+        order: Order = "K",
+        casting: str = "unsafe",
+        subok: bool = True,
+        copy: bool = True,
+    ) -> DistArray:
         """Return a copy with another dtype (or itself, with ``copy=False`` and the same dtype)."""
+        order_of(order)
         to = numeric(dtype)
         if not np.can_cast(self.dtype, to, casting):  # type: ignore[arg-type]
             raise TypeError(
@@ -574,15 +592,15 @@ class DistArray(Array):
 
     # -- functions as methods ------------------------------------------------------------------
 
-    def reshape(self, *shape: Shape, order: str = "C", copy: bool | None = None) -> DistArray:
+    def reshape(self, *shape: Shape, order: Order = "C", copy: bool | None = None) -> DistArray:
         """Return an array with the same elements in another shape; see :func:`distnb.reshape`."""
         return reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
-    def ravel(self, order: str = "C") -> DistArray:
+    def ravel(self, order: Order = "C") -> DistArray:
         """Return all elements along one axis; see :func:`distnb.ravel`."""
         return ravel(self, order)
 
-    def flatten(self, order: str = "C") -> DistArray:
+    def flatten(self, order: Order = "C") -> DistArray:
         """Return a copy of all elements along one axis."""
         return flatten(self, order)
 

@@ -91,3 +91,20 @@ def array_str(
     if not x.ndim:
         return np.array_str(x.to_numpy(), max_line_width, precision, suppress_small)
     return array2string(x, max_line_width, precision, suppress_small)
+
+
+@stands_for(np.array_repr)
+def array_repr(
+    arr: ArrayLike,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: bool | None = None,
+) -> str:
+    """Return an array as NumPy's ``repr`` writes one; of a large one, the edges are fetched."""
+    x, usual = asarray(arr), np.get_printoptions()
+    most, items = usual["threshold"], usual["edgeitems"]
+    if x.size <= most:
+        return np.array_repr(x.to_numpy(), max_line_width, precision, suppress_small)
+    with np.printoptions(threshold=0):
+        text = np.array_repr(_edges(x, most, items), max_line_width, precision, suppress_small)
+    return f"{text[: text.rindex(', shape=')]}, shape={x.shape})"

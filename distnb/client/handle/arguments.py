@@ -16,7 +16,19 @@ from numpy.typing import ArrayLike
 from distnb.geometry.layout import Layout
 from distnb.geometry.views import Placed
 
-__all__ = ["Axes", "Dist", "Grid", "Nested", "NoValue", "Number", "Placeable", "Shape", "Subscript"]
+__all__ = [
+    "Axes",
+    "Dist",
+    "Grid",
+    "Nested",
+    "NoValue",
+    "Number",
+    "Order",
+    "Placeable",
+    "Shape",
+    "Subscript",
+    "order_of",
+]
 
 
 class Placeable(Protocol):
@@ -35,6 +47,8 @@ Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 Dist: TypeAlias = str | Sequence[object] | Layout | Placeable | None
 #: What is asked for with ``grid=``: how many engines along each split axis.
 Grid: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | None
+#: In which order elements are read: ``'C'``, ``'F'``, ``'A'`` or ``'K'``, in capitals or not.
+Order: TypeAlias = str | None
 #: A single number of any kind.
 Number: TypeAlias = complex | np.generic
 #: One item of what is in brackets.
@@ -43,3 +57,20 @@ _Item: TypeAlias = SupportsIndex | slice | EllipsisType | ArrayLike | None
 Subscript: TypeAlias = _Item | tuple[_Item, ...]
 #: Arrays in lists in lists.
 Nested: TypeAlias = "ArrayLike | list[Nested]"
+
+
+def order_of(order: Order, default: str = "C", among: str = "CFAK") -> str:
+    """Return an order as a capital; raises what NumPy raises for others.
+
+    How elements lie in memory is for the layout: an order only says how they are read.
+    """
+    if order is None:
+        return default
+    if not isinstance(order, str):
+        raise TypeError(f"order must be str, not {type(order).__name__}")
+    found = order.upper()
+    if found not in tuple("CFAK"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    if found not in among:
+        raise ValueError("only 'C' or 'F' order is permitted")
+    return found

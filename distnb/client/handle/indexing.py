@@ -153,7 +153,8 @@ def is_plain(key: Subscript) -> bool:
 
 def lengths(shape: Shape) -> Ints:
     """Return a shape as a tuple of Python integers."""
-    given = shape if isinstance(shape, tuple | list) else (shape,)
+    several = isinstance(shape, tuple | list) or getattr(shape, "ndim", 0) == 1
+    given: Any = shape if several else (shape,)
     try:
         found = tuple(operator.index(n) for n in given)
     except TypeError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -194,6 +195,11 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
     """Return the indices of the upper triangle of a matrix, as ``numpy.triu_indices``."""
     return nonzero(elementwise("logical_not", tri(n, m, k - 1, bool)))
+
+
+def mask_indices(n: int, mask_func: Callable[..., Any], k: object = 0) -> tuple[Array, ...]:
+    """Return the indices of what a function such as ``triu`` keeps, as ``numpy.mask_indices``."""
+    return nonzero(elementwise("not_equal", mask_func(ones((n, n), int), k), 0))
 
 
 @stands_for(np.tril_indices_from)

@@ -24,7 +24,8 @@ from distnb.client.linalg.factorization_commands import (
 from distnb.client.linalg.matrix_commands import operands
 from distnb.client.linalg.products import matmul as _matmul
 from distnb.client.math.ufuncs import where
-from distnb.client.record.creation import eye, zeros_like
+from distnb.client.record.creation import zeros_like
+from distnb.client.record.index_arrays import eye
 from distnb.client.record.namespace import stands_for
 from distnb.client.shape.viewing import broadcast_to
 

@@ -17,7 +17,8 @@ from distnb.client.linalg.contractions import diagonal
 from distnb.client.linalg.matrix_commands import collective, rows
 from distnb.client.math.reductions import prod
 from distnb.client.math.ufuncs import where
-from distnb.client.record.creation import arange, eye
+from distnb.client.record.creation import arange
+from distnb.client.record.index_arrays import eye
 from distnb.client.record.operations import elementwise
 from distnb.geometry.axes import BlockCyclic, Whole
 from distnb.geometry.layout import Grid, Layout, replicated

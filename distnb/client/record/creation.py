@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
 from math import ceil
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.handle.arguments import Dist, Grid, Shape
+from distnb.client.handle.arguments import Dist, Grid, Order, Shape, order_of
 from distnb.client.handle.array import Array, create, hosted, numeric
 from distnb.client.handle.conversion import from_host
-from distnb.client.handle.indexing import lengths
+from distnb.client.handle.indexing import lengths, one_axis
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.operations import elementwise
 from distnb.client.record.placement import layout_of_new, stay
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain
+from distnb.ops.scalars import NUMBERS
 from distnb.wire.protocol import Typed
 
 __all__ = [
@@ -28,20 +28,19 @@ __all__ = [
     "asarray",
     "empty",
     "empty_like",
-    "eye",
-    "fromfunction",
     "full",
     "full_like",
-    "identity",
-    "indices",
     "linspace",
+    "made",
     "ones",
     "ones_like",
+    "session_asked",
     "zeros",
     "zeros_like",
 ]
 
 
+@stands_for(np.array)
 def array(
     data: ArrayLike,
     dtype: DTypeLike | None = None,
@@ -49,8 +48,13 @@ def array(
     dist: Dist = None,
     grid: Grid = None,
     copy: bool | None = True,
+    order: Order = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    ndmax: int = 0,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
 ) -> Array:
     """Make a distributed array from array-like data.
 
@@ -70,8 +74,16 @@ def array(
     copy : bool or None
         Whether a DistArray that already fits is copied. False: never; then data that are no
         DistArray, or that do not fit, are an error.
+    order, subok : optional
+        As in NumPy. Elements lie as the layout says, whatever the order.
+    ndmin : int
+        The least number of axes: those that are missing come first, of length 1.
+    ndmax : int
+        The largest depth of lists that is taken for axes; elements that are lists are refused.
     session : Session, optional
-        By default the current one.
+        By default the current one, or that of ``like``.
+    like : DistArray, optional
+        An array whose session is used.
 
     Raises
     ------
@@ -90,6 +102,27 @@ def array(
     <DistArray (2, 2) int64, * x cyclic on 2 engines, 0.0 MiB>
     """
     check_device(device)
+    order_of(order)
+    if ndmax and not isinstance(data, Array):
+        numpys: Any = np.array
+        data = numpys(data, dtype, copy=None, ndmax=ndmax)
+    found = _from_data(data, dtype, dist, grid, copy, session_asked(session, like))
+    return found if found.ndim >= ndmin else found[(*(None,) * (ndmin - found.ndim), ...)]
+
+
+def session_asked(session: Session | None, like: object) -> Session | None:
+    """Return the session that is asked for, by itself or by an array in it."""
+    return like.session if session is None and isinstance(like, Array) else session
+
+
+def _from_data(
+    data: ArrayLike,
+    dtype: DTypeLike | None,
+    dist: Dist,
+    grid: Grid,
+    copy: bool | None,
+    session: Session | None,
+) -> Array:
     if isinstance(data, Array):
         if session is not None and session is not data.session:
             raise SessionError(
@@ -123,100 +156,121 @@ def _from_dist(data: Array, dtype: DTypeLike | None, dist: Dist, grid: Grid, cop
     return found.copy() if copy and found is data else found
 
 
+@stands_for(np.asarray)
 def asarray(
     data: ArrayLike,
     dtype: DTypeLike | None = None,
+    order: Order = None,
     *,
     dist: Dist = None,
     grid: Grid = None,
     copy: bool | None = None,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
 ) -> Array:
     """Make a distributed array, or return the data itself if it is one already; see ``array``."""
     check_device(device)
-    return array(data, dtype, dist=dist, grid=grid, copy=copy, session=session)
+    if order is not None:
+        order_of(order)
+    at = session if like is None else session_asked(session, like)
+    return _from_data(data, dtype, dist, grid, copy, at)
 
 
-def _made(
+def made(
     shape: Shape,
     dtype: DTypeLike | None,
     dist: Dist,
     grid: Grid,
     session: Session | None,
     how: tuple[Any, ...],
+    order: Order = "C",
+    like: object = None,
 ) -> Array:
-    at, extents = need(session), lengths(shape)
+    """Make an array as engines fill it: ``how`` is as in :class:`distnb.wire.protocol.Create`."""
+    order_of(order, among="CF")
+    at, extents = need(session_asked(session, like)), lengths(shape)
     kind = numeric(float if dtype is None else dtype)
     return create(at, extents, kind, layout_of_new(extents, kind, at, dist, grid), how, stays=True)
 
 
+@stands_for(np.empty)
 def empty(
     shape: Shape,
     dtype: DTypeLike | None = None,
+    order: Order = "C",
     *,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
 ) -> Array:
     """Make an array with undefined content."""
     check_device(device)
-    return _made(shape, dtype, dist, grid, session, ("empty",))
+    return made(shape, dtype, dist, grid, session, ("empty",), order, like)
 
 
+@stands_for(np.zeros)
 def zeros(
     shape: Shape,
     dtype: DTypeLike | None = None,
+    order: Order = "C",
     *,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
 ) -> Array:
     """Make an array of zeros."""
     check_device(device)
-    return _made(shape, dtype, dist, grid, session, ("fill", 0))
+    return made(shape, dtype, dist, grid, session, ("fill", 0), order, like)
 
 
+@stands_for(np.ones)
 def ones(
     shape: Shape,
     dtype: DTypeLike | None = None,
+    order: Order = "C",
     *,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
 ) -> Array:
     """Make an array of ones."""
     check_device(device)
-    return _made(shape, dtype, dist, grid, session, ("fill", 1))
+    return made(shape, dtype, dist, grid, session, ("fill", 1), order, like)
 
 
+@stands_for(np.full)
 def full(
     shape: Shape,
     fill_value: ArrayLike,
     dtype: DTypeLike | None = None,
+    order: Order = "C",
     *,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
 ) -> Array:
     """Make an array of one value; the dtype is the value's by default."""
     check_device(device)
+    at = session_asked(session, fill_value if isinstance(fill_value, Array) else like)
     if isinstance(fill_value, Array):
-        return _filled_from(
-            empty(shape, dtype or fill_value.dtype, dist=dist, grid=grid), fill_value
-        )
+        kind = fill_value.dtype if dtype is None else numeric(dtype)
+        return _filled_from(made(shape, kind, dist, grid, at, ("empty",), order), fill_value)
     value = np.asarray(fill_value)
     kind = numeric(value.dtype if dtype is None else dtype)
     if value.ndim:
-        at = need(session)
-        return _filled_from(empty(shape, kind, dist=dist, grid=grid, session=at), value)
+        return _filled_from(made(shape, kind, dist, grid, at, ("empty",), order), value)
     scalar = np.full(1, fill_value, kind)[0]  # NumPy refuses what cannot be stored
     how = ("fill", Typed(kind.str, scalar.item()))
-    return _made(shape, kind, dist, grid, session, how)
+    return made(shape, kind, dist, grid, at, how, order)
 
 
 def _filled_from(made: Array, value: ArrayLike) -> Array:
@@ -234,7 +288,8 @@ def _like(
     """Make an array like another: its shape and dtype, and its elements where the other's are."""
     if not isinstance(prototype, Array):
         prototype = np.asarray(prototype)
-        return _made(shape or prototype.shape, dtype or prototype.dtype, dist, None, None, how)
+        extents = prototype.shape if shape is None else shape
+        return made(extents, dtype or prototype.dtype, dist, None, None, how)
     extents = prototype.shape if shape is None else lengths(shape)
     at = prototype.session
     kind = numeric(prototype.dtype if dtype is None else dtype)
@@ -249,7 +304,7 @@ def _like(
 def empty_like(
     prototype: ArrayLike,
     dtype: DTypeLike | None = None,
-    order: str = "K",
+    order: Order = "K",
     subok: bool = True,
     shape: Shape | None = None,
     *,
@@ -258,6 +313,7 @@ def empty_like(
 ) -> Array:
     """Make an array with undefined content that lies like another."""
     check_device(device)
+    order_of(order)
     return _like(prototype, dtype, shape, dist, ("empty",))
 
 
@@ -265,7 +321,7 @@ def empty_like(
 def zeros_like(
     prototype: ArrayLike,
     dtype: DTypeLike | None = None,
-    order: str = "K",
+    order: Order = "K",
     subok: bool = True,
     shape: Shape | None = None,
     *,
@@ -274,6 +330,7 @@ def zeros_like(
 ) -> Array:
     """Make an array of zeros that lies like another."""
     check_device(device)
+    order_of(order)
     return _like(prototype, dtype, shape, dist, ("fill", 0))
 
 
@@ -281,7 +338,7 @@ def zeros_like(
 def ones_like(
     prototype: ArrayLike,
     dtype: DTypeLike | None = None,
-    order: str = "K",
+    order: Order = "K",
     subok: bool = True,
     shape: Shape | None = None,
     *,
@@ -290,6 +347,7 @@ def ones_like(
 ) -> Array:
     """Make an array of ones that lies like another."""
     check_device(device)
+    order_of(order)
     return _like(prototype, dtype, shape, dist, ("fill", 1))
 
 
@@ -298,7 +356,7 @@ def full_like(
     prototype: ArrayLike,
     fill_value: ArrayLike,
     dtype: DTypeLike | None = None,
-    order: str = "K",
+    order: Order = "K",
     subok: bool = True,
     shape: Shape | None = None,
     *,
@@ -307,9 +365,11 @@ def full_like(
 ) -> Array:
     """Make an array of one value that lies like another."""
     check_device(device)
+    order_of(order)
     return _filled_from(_like(prototype, dtype, shape, dist, ("empty",)), fill_value)
 
 
+@stands_for(np.arange)
 def arange(
     start: Any,
     stop: Any = None,
@@ -320,9 +380,14 @@ def arange(
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
+    like: object = None,
 ) -> Array:
-    """Make evenly spaced numbers in ``[start, stop)``, bit for bit as ``numpy.arange``."""
+    """Make evenly spaced numbers in ``[start, stop)``, bit for bit as ``numpy.arange``.
+
+    Limits that are distributed arrays are read.
+    """
     check_device(device)
+    start, stop, step = (_number(x) for x in (start, stop, 1 if step is None else step))
     if stop is None:
         start, stop = 0, start
     # NumPy computes the first two numbers and goes on with their difference.
@@ -342,13 +407,19 @@ def arange(
         ) from None
     one, two = first.astype({"?": np.int8, "e": np.float32}.get(kind.char, kind))
     low, gap = one.item(), (two - one).item()
-    return _made((n,), kind, dist, grid, session, ("index", 0, low, gap))
+    return made((n,), kind, dist, grid, session, ("index", 0, low, gap), "C", like)
+
+
+def _number(x: Any) -> Any:
+    """Return an element of a distributed array as NumPy's scalar, and anything else as it is."""
+    return x.to_numpy()[()] if isinstance(x, Array) and not x.ndim else x
 
 
 def _short(start: complex, stop: complex, step: complex) -> bool:
     return float(abs(stop - start)) <= 1000 * float(abs(step))
 
 
+@stands_for(np.linspace)
 def linspace(
     start: Any,
     stop: Any,
@@ -356,90 +427,50 @@ def linspace(
     endpoint: bool = True,
     retstep: bool = False,
     dtype: DTypeLike | None = None,
+    axis: int = 0,
     *,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
 ) -> Any:
-    """Make ``num`` evenly spaced numbers from ``start`` to ``stop``, as ``numpy.linspace``."""
+    """Make ``num`` evenly spaced numbers from ``start`` to ``stop``, as ``numpy.linspace``.
+
+    Limits that are distributed arrays are read. Limits with axes are between slices along
+    ``axis``; the numbers are split along it before they meet them.
+    """
     check_device(device)
     n = operator.index(num)
     if n < 0:
         raise ValueError(f"Number of samples, {n}, must be non-negative.")
     parts = n - 1 if endpoint else n
-    sample = np.linspace(start, stop, min(n, 2), dtype=dtype)
-    working = np.result_type(start, stop, float(n))
+    start, stop, working = _limits(start, stop, n)
+    kind = numeric(working if dtype is None else dtype)
     delta = np.subtract(stop, start, dtype=working)
-    step = delta / parts if parts > 0 else np.nan
+    step: Any = delta / parts if parts > 0 else np.nan
     y = arange(n, dtype=working, dist=dist, grid=grid, session=session)
-    y = (y / parts * delta if step == 0 else y * step) if parts > 0 else y * delta
+    y = y[(slice(None), *(None,) * np.ndim(delta))]
+    divided = parts > 0 and not np.any(step == 0)
+    y = y * step if divided else (y / parts if parts > 0 else y) * delta
     y = y + start
     if endpoint and n > 1:
         y[-1] = stop
-    if sample.dtype.kind in "iu":
+    if kind.kind in "iu":
         y = elementwise("floor", y)
-    y = y.astype(sample.dtype, copy=False)
+    y = y.astype(kind, copy=False)
+    y = y if axis == 0 else _first_axis_to(y, one_axis(axis, y.ndim))
     return (y, step) if retstep else y
 
 
-def indices(
-    dimensions: Sequence[int],
-    dtype: DTypeLike | None = int,
-    *,
-    dist: Dist = None,
-    grid: Grid = None,
-    session: Session | None = None,
-    device: str | None = None,
-) -> tuple[Array, ...]:
-    """Return, for each axis, the array of global indices along it."""
-    check_device(device)
-    shape = lengths(dimensions)
-    return tuple(
-        _made(shape, dtype, dist, grid, session, ("index", d, 0, 1)) for d in range(len(shape))
-    )
+def _limits(start: ArrayLike, stop: ArrayLike, n: int) -> tuple[Any, Any, np.dtype]:
+    """Return limits as NumPy computes with them, and the dtype in which it does."""
+    given = _number(start), _number(stop)
+    weak = [x if type(x) in NUMBERS else np.asarray(x) for x in given]
+    working = np.result_type(*weak, float(n))
+    return np.asarray(given[0], working), np.asarray(given[1], working), working
 
 
-def fromfunction(
-    function: Callable[..., Any],
-    shape: Shape,
-    *,
-    dtype: DTypeLike | None = float,
-    dist: Dist = None,
-    grid: Grid = None,
-    session: Session | None = None,
-    device: str | None = None,
-    **kwargs: Any,
-) -> Any:
-    """Call a function with the arrays of global indices, as ``numpy.fromfunction``.
-
-    The function runs in the notebook, on distributed index arrays: what it computes runs on the
-    engines.
-    """
-    check_device(device)
-    return function(
-        *indices(lengths(shape), dtype, dist=dist, grid=grid, session=session), **kwargs
-    )
-
-
-def eye(
-    N: int,
-    M: int | None = None,
-    k: int = 0,
-    dtype: Any = float,
-    *,
-    dist: Dist = None,
-    grid: Grid = None,
-    session: Session | None = None,
-    device: str | None = None,
-) -> Array:
-    """Make a 2-D array with ones on a diagonal and zeros elsewhere."""
-    check_device(device)
-    shape = lengths((N, N if M is None else M))
-    row, column = indices(shape, dist=dist, grid=grid, session=session)
-    return elementwise("equal", row + operator.index(k), column).astype(numeric(dtype))
-
-
-def identity(n: int, dtype: DTypeLike | None = None, **layout: Any) -> Array:
-    """Make the identity matrix."""
-    return eye(n, dtype=float if dtype is None else dtype, **layout)
+def _first_axis_to(x: Array, axis: int) -> Array:
+    """Return a view with the first axis at another place."""
+    rest = list(range(1, x.ndim))
+    return x.transpose([*rest[:axis], 0, *rest[axis:]])

@@ -17,7 +17,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.handle.arguments import Shape
+from distnb.client.handle.arguments import Order, Shape, order_of
 from distnb.client.handle.array import Array, create
 from distnb.client.handle.conversion import array_of, copied
 from distnb.client.record.creation import asarray
@@ -34,7 +34,7 @@ __all__ = ["Flat", "adopted", "flatten", "ravel", "reshape", "rows_of"]
 
 @stands_for(np.reshape)
 def reshape(
-    a: ArrayLike, /, shape: Any = None, order: str = "C", *, copy: bool | None = None
+    a: ArrayLike, /, shape: Any = None, order: Order = "C", *, copy: bool | None = None
 ) -> Array:
     """Return an array with the same elements in another shape, as ``numpy.reshape``.
 
@@ -72,8 +72,9 @@ def reshape(
     if shape is None:
         raise TypeError(explain("reshape()", "no shape", "a shape", "pass one"))
     wanted = _lengths(shape, x.size)
-    if order not in ("C", "F", "A"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A' (got {order!r})")
+    order = order_of(order)
+    if order == "K":
+        raise ValueError("order 'K' is not permitted for reshaping")
     if order == "F" or (order == "A" and _is_fortran(x)):
         return _reshaped(x.T, wanted[::-1], copy).T
     return _reshaped(x, wanted, copy)
@@ -214,7 +215,7 @@ def _pieces(x: Array, other: Ints) -> Iterator[Array]:
 
 
 @stands_for(np.ravel)
-def ravel(a: ArrayLike, order: str = "C") -> Array:
+def ravel(a: ArrayLike, order: Order = "C") -> Array:
     """Return all elements along one axis: a view if all axes but one have length 1.
 
     Else as :func:`distnb.reshape`: in blocks.
@@ -222,14 +223,13 @@ def ravel(a: ArrayLike, order: str = "C") -> Array:
     return _in_order(asarray(a), order, None)
 
 
-def flatten(x: Array, order: str = "C") -> Array:
+def flatten(x: Array, order: Order = "C") -> Array:
     """Return a copy of all elements along one axis."""
     return _in_order(x, order, True)
 
 
-def _in_order(x: Array, order: str, copy: bool | None) -> Array:
-    if order not in ("C", "F", "A", "K"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+def _in_order(x: Array, order: Order, copy: bool | None) -> Array:
+    order = order_of(order)
     if order == "F" or (order == "A" and _is_fortran(x)):
         x = x.T
     axes = [axis for axis, _, _ in x.dview.dims]

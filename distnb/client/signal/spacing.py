@@ -12,11 +12,14 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle.array import Array
 from distnb.client.math.composed import i0
 from distnb.client.record.creation import arange, linspace, ones
+from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
+from distnb.client.shape.viewing import moveaxis
 
 __all__ = ["bartlett", "blackman", "geomspace", "hamming", "hanning", "kaiser", "logspace"]
 
 
+@stands_for(np.logspace)
 def logspace(
     start: ArrayLike,
     stop: ArrayLike,
@@ -24,37 +27,49 @@ def logspace(
     endpoint: bool = True,
     base: ArrayLike = 10.0,
     dtype: DTypeLike | None = None,
+    axis: int = 0,
     **where: Any,
 ) -> Array:
     """Make numbers whose logarithms are evenly spaced, as ``numpy.logspace``.
 
-    ``dist``, ``grid`` and ``session`` are as in :func:`distnb.linspace`.
+    Limits and bases that are distributed arrays are read. ``dist``, ``grid`` and ``session`` are as
+    in :func:`distnb.linspace`.
     """
-    y = elementwise("power", base, linspace(start, stop, num, endpoint, **where))
+    bases = np.asarray(base)
+    if bases.ndim:
+        start, stop = np.asarray(start), np.asarray(stop)
+        most = np.broadcast(start, stop, bases).ndim
+        start, stop = np.array(start, ndmin=most), np.array(stop, ndmin=most)
+        bases = np.expand_dims(np.array(bases, ndmin=most), axis)
+    y = linspace(start, stop, num, endpoint, axis=axis, **where)
+    y = elementwise("power", bases if bases.ndim else base, y)
     return y if dtype is None else y.astype(dtype)
 
 
+@stands_for(np.geomspace)
 def geomspace(
     start: ArrayLike,
     stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
     dtype: DTypeLike | None = None,
+    axis: int = 0,
     **where: Any,
 ) -> Array:
     """Make a geometric progression, as ``numpy.geomspace``; see :func:`distnb.logspace`."""
-    if start == 0 or stop == 0:
-        raise ValueError("Geometric sequence cannot include zero")
     ends = np.asarray(start), np.asarray(stop)
+    if np.any(ends[0] == 0) or np.any(ends[1] == 0):
+        raise ValueError("Geometric sequence cannot include zero")
     kind = np.result_type(*ends, float(num), np.zeros((), dtype))
-    sign = np.sign(kind.type(start))
-    first, last = kind.type(start) / sign, kind.type(stop) / sign
+    sign = np.sign(ends[0].astype(kind))
+    first, last = (end.astype(kind) / sign for end in ends)
     found = logspace(np.log10(first), np.log10(last), num, endpoint, 10.0, kind, **where)
     if num > 0:
         found[0] = first
     if num > 1 and endpoint:
         found[-1] = last
-    return (found * sign).astype(kind if dtype is None else dtype, copy=False)
+    whole = moveaxis(found * sign, 0, axis) if axis else found * sign
+    return whole.astype(kind if dtype is None else dtype, copy=False)
 
 
 def _window(formula: Callable[[Array, int], Any], M: float, where: dict[str, Any]) -> Array:  # noqa: N803

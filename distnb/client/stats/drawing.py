@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import operator
+import secrets
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.arguments import Dist, Grid, Shape
 from distnb.client.handle.array import Array, create, hosted, numeric
@@ -20,17 +22,35 @@ from distnb.geometry.slices import interval
 from distnb.ops import filling, samplers, table
 from distnb.wire.protocol import Collective
 
-__all__ = ["Size", "Source", "floating"]
+__all__ = ["Seed", "Size", "Source", "floating", "number_of"]
 
+#: What numbers follow from: a number, several, or what NumPy's generators are made of.
+Seed: TypeAlias = ArrayLike | np.random.SeedSequence | np.random.BitGenerator | None
 #: ``size=``: the shape of what is drawn; None is a single number.
 Size: TypeAlias = Shape | None
+
+
+def number_of(seed: Seed) -> int:
+    """Return the number that a seed stands for; without one, a fresh one is drawn."""
+    if seed is None:
+        return secrets.randbits(63)
+    if isinstance(seed, np.random.BitGenerator):
+        return int(seed.random_raw())
+    if not isinstance(seed, np.random.SeedSequence) and not np.ndim(seed):
+        value = operator.index(seed)  # type: ignore[arg-type]
+        if not 0 <= value < 1 << 64:
+            raise ValueError(explain("seed", value, "a number from 0 to 2**64 - 1", "pass another"))
+        return value
+    several: Any = seed
+    words = several if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(several)
+    return int(words.generate_state(1, np.uint64)[0])
 
 
 class Source:
     """A seed, and how many arrays were drawn so far."""
 
-    def __init__(self, seed: int, session: Session | None = None) -> None:
-        self.seed = seed
+    def __init__(self, seed: Seed, session: Session | None = None) -> None:
+        self._seed = number_of(seed)
         self._session = session
         self._stream = 0
 
@@ -47,7 +67,7 @@ class Source:
         found = numeric(dtype)
         layout = layout_of_new(shape, found, session, dist, grid)
         made = create(
-            session, shape, found, layout, ("random", kind, self.seed, self._stream, args)
+            session, shape, found, layout, ("random", kind, self._seed, self._stream, args)
         )
         self._stream += 1
         return made
@@ -91,7 +111,7 @@ class Source:
         made = np.empty(shape, dtype)
         if made.size:
             whole = tuple(interval(0, n) for n in shape)
-            filling.fill_random(made, whole, shape, kind, self.seed, self._stream, args)
+            filling.fill_random(made, whole, shape, kind, self._seed, self._stream, args)
         self._stream += 1
         return hosted(session, made)
 
@@ -116,7 +136,7 @@ class Source:
         out = create(session, shape, dtype, layout, ("empty",))
         if out.size:
             ins = tuple(a.operand for a in arrays)
-            how = (kind, self.seed, self._stream, tuple(args))
+            how = (kind, self._seed, self._stream, tuple(args))
             session.record(Collective("sample", (out.operand,), ins, how, session.site()))
         self._stream += 1
         return out

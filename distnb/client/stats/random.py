@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import operator
-import secrets
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -14,7 +13,7 @@ from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.indexing import lengths
 from distnb.client.record.eager import delivered
 from distnb.client.session.session import Session
-from distnb.client.stats.drawing import Size, floating
+from distnb.client.stats.drawing import Seed, Size, floating
 from distnb.client.stats.shuffling import Shuffler
 from distnb.common.errors import explain
 from distnb.ops.philox import words_of
@@ -428,7 +427,7 @@ class Generator(Shuffler):
         """Return generators whose numbers have nothing to do with each other's."""
         streams = range(n_children)
         words = [self._next() for _ in streams]
-        return [Generator(_mixed(self.seed, w), self._session) for w in words]
+        return [Generator(_mixed(self._seed, w), self._session) for w in words]
 
 
 def _size_of(out: Array | None, size: Size, dtype: DTypeLike) -> Size:
@@ -462,18 +461,13 @@ def _mixed(seed: int, number: int) -> int:
     return int(words_of(last, seed, 2**64 - 1)[0, 0])
 
 
-def default_rng(
-    seed: Generator | SupportsIndex | None = None, *, session: Session | None = None
-) -> Generator:
+def default_rng(seed: Generator | Seed = None, *, session: Session | None = None) -> Generator:
     """Return a generator; without a seed, a fresh one is drawn.
+
+    A seed may also be several numbers, or what a generator of NumPy's is made of.
 
     Under SPMD give a seed: without one each rank would draw its own.
     """
     if isinstance(seed, Generator):
         return seed
-    if seed is None:
-        return Generator(secrets.randbits(63), session)
-    value = operator.index(seed)
-    if not 0 <= value < 1 << 64:
-        raise ValueError(explain("seed", value, "a number from 0 to 2**64 - 1", "pass another"))
-    return Generator(value, session)
+    return Generator(seed, session)

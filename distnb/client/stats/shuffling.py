@@ -46,11 +46,19 @@ class Shuffler(Source):
         d = one_axis(axis, a.ndim)
         return _take(a, self._order(a.shape[d], None, None, a), d)
 
-    def shuffle(self, x: Array, axis: int = 0) -> None:
-        """Bring an array's slices along an axis into random order, in place."""
-        if not isinstance(x, Array):
-            raise TypeError(explain("array", type(x).__name__, "a DistArray", "use permutation()"))
-        x[...] = self.permutation(x, axis)
+    def shuffle(self, x: Array | np.ndarray | list[Any], axis: int = 0) -> None:
+        """Bring an array's slices along an axis, or a list, into random order, in place."""
+        if isinstance(x, Array):
+            x[...] = self.permutation(x, axis)
+        elif isinstance(x, np.ndarray):
+            order = self._order(x.shape[one_axis(axis, x.ndim)], None, None)
+            x[...] = x.take(order.to_numpy(), axis)
+        elif isinstance(x, list):
+            x[:] = [x[i] for i in self._order(len(x), None, None).to_numpy()]
+        else:
+            raise TypeError(
+                explain("array", type(x).__name__, "an array or a list", "use permutation()")
+            )
 
     def permuted(self, x: ArrayLike, *, axis: int | None = None, out: Array | None = None) -> Array:
         """Bring each 1-D slice along an axis into an order of its own; without, all elements."""

@@ -1,0 +1,88 @@
+"""Arrays joined by what is in brackets: ``r_``, ``c_``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from distnb.client.handle.array import Array
+from distnb.client.record.creation import arange, array, asarray, linspace
+from distnb.client.record.eager import session_of
+from distnb.client.session.session import Session
+from distnb.client.shape.joining import concatenate
+from distnb.common.errors import explain
+
+__all__: list[str] = []
+
+
+class Joined:
+    """What ``r_`` and ``c_`` are: arrays, numbers and slices, joined along an axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x = dnb.r_[dnb.arange(3), 7, 0:1:3j]
+    ...     x.to_numpy(), dnb.c_[x[:2], x[3:5]].to_numpy()
+    (array([0. , 1. , 2. , 7. , 0. , 0.5, 1. ]), array([[0., 7.],
+           [1., 0.]]))
+    """
+
+    def __init__(self, axis: int, ndmin: int, trans1d: int) -> None:
+        self.usual = axis, ndmin, trans1d
+
+    def __getitem__(self, key: Any) -> Array:
+        items = list(key) if isinstance(key, tuple) else [key]
+        axis, ndmin, trans1d = self.usual
+        if items and isinstance(items[0], str):
+            axis, ndmin, trans1d = self._said(items.pop(0))
+        if any(isinstance(item, str) for item in items):
+            raise ValueError("special directives must be the first entry.")
+        at = session_of(*items)
+        parts = [_part(item, ndmin, trans1d, at) for item in items]
+        kinds = [x.dtype if isinstance(x, Array) else x for x in parts]  # numbers are weak
+        dtype = np.result_type(*kinds) if kinds else None
+        whole = [array(x, dtype, copy=None, ndmin=ndmin, session=at) for x in parts]
+        return concatenate(whole, axis)
+
+    def _said(self, words: str) -> tuple[int, int, int]:
+        """Return what a directive such as ``'1,3,0'`` says."""
+        try:
+            given = [int(n) for n in words.split(",")[:3]]
+        except ValueError:
+            do = "use arrays, and @" if words in ("r", "c") else "see numpy.r_"
+            raise ValueError(
+                explain("directive", repr(words), "up to three integers", do)
+            ) from None
+        found = (*given, *self.usual[len(given) :])
+        return found[0], found[1], found[2]
+
+
+def _part(item: Any, ndmin: int, trans1d: int, session: Session) -> Any:
+    """Return what is to be joined: an array with enough axes, or a number."""
+    if isinstance(item, slice):
+        made = _stretch(item, session)
+        many = array(made, copy=None, ndmin=ndmin)
+        return many.swapaxes(-1, trans1d) if ndmin > 1 and trans1d != -1 else many
+    if type(item) in np.ScalarType:
+        return item
+    given = asarray(item, session=session)
+    found = array(given, copy=None, ndmin=ndmin)
+    new = ndmin - given.ndim
+    if trans1d == -1 or new <= 0:
+        return found
+    at = trans1d if trans1d >= 0 else trans1d + new + 1
+    axes = list(range(ndmin))
+    return found.transpose(axes[:at] + axes[new:] + axes[at:new])
+
+
+def _stretch(item: slice, session: Session) -> Array:
+    """Return the numbers of a slice; an imaginary step counts them."""
+    start, step = 0 if item.start is None else item.start, 1 if item.step is None else item.step
+    if isinstance(step, complex | np.complexfloating):
+        return linspace(start, item.stop, int(np.abs(step)), session=session)
+    return arange(start, item.stop, step, session=session)
+
+
+r_, c_ = Joined(0, 1, -1), Joined(-1, 2, 0)

@@ -1,0 +1,118 @@
+"""Walking over arrays in Python: ``ndenumerate``, ``nditer``, ``broadcast``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from distnb.client.handle.array import Array
+from distnb.client.record.creation import asarray
+from distnb.client.shape.viewing import broadcast_arrays
+from distnb.common.errors import explain
+
+__all__: list[str] = []
+
+
+class ndenumerate:  # noqa: N801 - NumPy's name
+    """Yield indices and elements, in C order, as ``numpy.ndenumerate``.
+
+    Elements are fetched several at a time.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     [(index, float(x)) for index, x in dnb.ndenumerate([[1.0, 2.0]])]
+    [((0, 0), 1.0), ((0, 1), 2.0)]
+    """
+
+    def __init__(self, arr: ArrayLike) -> None:
+        self._array = asarray(arr)
+        self._indices = np.ndindex(self._array.shape)
+
+    def __iter__(self) -> Iterator[tuple[tuple[int, ...], Any]]:
+        return self
+
+    def __next__(self) -> tuple[tuple[int, ...], Any]:
+        index = next(self._indices)
+        return index, self._array[index]
+
+
+def nditer(
+    op: ArrayLike | Sequence[ArrayLike],
+    flags: Sequence[str] | None = None,
+    op_flags: Sequence[Any] | None = None,
+    *args: object,
+    **options: object,
+) -> np.nditer:
+    """Return NumPy's ``nditer`` over the elements, to read them.
+
+    They are brought to the notebook, which obeys the gather budget.
+
+    Raises
+    ------
+    TypeError
+        If the iterator is to write into distributed arrays: it could write into a copy only.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     [int(x) for x in dnb.nditer(dnb.arange(3))]
+    [0, 1, 2]
+    """
+    several = isinstance(op, tuple | list)
+    given: Sequence[Any] = op if isinstance(op, tuple | list) else [op]
+    writes = [word for word in np.hstack(list(op_flags or [""])).tolist() if "write" in word]
+    if writes and any(isinstance(x, Array) for x in given):
+        raise TypeError(
+            explain("op_flags", writes[0], "'readonly'", "assign to slices, or use distnb.map")
+        )
+    hosts = [np.asarray(x) if isinstance(x, Array) else x for x in given]
+    each: Any = hosts if several else hosts[0]
+    numpys: Any = np.nditer
+    return numpys(each, flags, op_flags, *args, **options)
+
+
+class broadcast:  # noqa: N801 - NumPy's name
+    """What arrays look like beside each other, as ``numpy.broadcast``; nothing is sent.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.broadcast(dnb.zeros((3, 1)), dnb.zeros(4)).shape
+    (3, 4)
+    """
+
+    def __init__(self, *args: ArrayLike) -> None:
+        self._arrays = broadcast_arrays(*args)
+        self.shape = self._arrays[0].shape if args else ()
+        self.nd = self.ndim = len(self.shape)
+        self.size = prod(self.shape)
+        self.numiter = len(args)
+        self.reset()
+
+    @property
+    def iters(self) -> tuple[Any, ...]:
+        """An iterator over the elements of each, which obey the gather budget."""
+        return tuple(iter(x.__array__().flat) for x in self._arrays)
+
+    def reset(self) -> None:
+        """Begin again."""
+        self.index = 0
+        self._left: Iterator[tuple[Any, ...]] | None = None
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return self
+
+    def __next__(self) -> tuple[Any, ...]:
+        if self._left is None:
+            self._left = zip(*self.iters, strict=True)
+        found = next(self._left)
+        self.index += 1
+        return found

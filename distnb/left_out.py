@@ -1,0 +1,168 @@
+"""What distnb leaves out of NumPy's names on purpose: each says why when it is touched.
+
+``docs/rules.md`` lists it, and a test holds the page to this table. A name that is neither here nor
+offered is an oversight: a test goes through all of NumPy's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from distnb.common.errors import explain
+
+__all__ = ["LEFT_OUT", "LeftOut", "refusal", "unknown"]
+
+
+class LeftOut(NamedTuple):
+    """Names of a module that are left out for one reason."""
+
+    module: str
+    names: str
+    why: str
+    do: str
+
+
+LEFT_OUT: tuple[LeftOut, ...] = (
+    LeftOut(
+        "distnb",
+        "matrix asmatrix bmat",
+        "NumPy itself advises against matrices",
+        "use arrays of two axes, @ and block",
+    ),
+    LeftOut(
+        "distnb",
+        "char strings",
+        "arrays hold numbers, and no text",
+        "use numpy.strings on arrays of the notebook",
+    ),
+    LeftOut(
+        "distnb",
+        "rec recarray record fromregex",
+        "elements have no fields",
+        "use an array for each field",
+    ),
+    LeftOut(
+        "distnb",
+        "datetime64 timedelta64 datetime_as_string datetime_data busday_count busday_offset "
+        "busdaycalendar is_busday",
+        "arrays hold numbers, and no times",
+        "count in integers, such as x.astype('M8[s]').astype(int)",
+    ),
+    LeftOut(
+        "distnb",
+        "longdouble clongdouble float128 complex256 float96 complex192",
+        "long doubles differ from machine to machine",
+        "use float64 or complex128",
+    ),
+    LeftOut(
+        "distnb",
+        "ma",
+        "masked arrays are a class of their own",
+        "use where=, nan and the nan functions",
+    ),
+    LeftOut(
+        "distnb",
+        "memmap",
+        "engines share no file",
+        "use numpy.memmap, and distnb.asarray to send each engine its part",
+    ),
+    LeftOut(
+        "distnb",
+        "frompyfunc",
+        "it makes arrays of Python objects, which no engine can hold",
+        "use distnb.vectorize, or distnb.map for a function of arrays",
+    ),
+    LeftOut(
+        "distnb",
+        "nested_iters",
+        "it walks over memory, which is on the engines",
+        "use whole-array operations, or distnb.ndenumerate",
+    ),
+    LeftOut(
+        "distnb",
+        "core ctypeslib f2py get_include test",
+        "it is about NumPy's own memory, code and build",
+        "import it from numpy",
+    ),
+    LeftOut("distnb.linalg", "test", "these are NumPy's own tests", "import it from numpy"),
+    LeftOut("distnb.fft", "test", "these are NumPy's own tests", "import it from numpy"),
+    LeftOut(
+        "distnb.random",
+        "test bit_generator mtrand",
+        "it is about NumPy's own generators",
+        "import it from numpy.random",
+    ),
+    LeftOut(
+        "distnb.random",
+        "get_bit_generator set_bit_generator",
+        "numbers are functions of their global index, whatever the generator",
+        "use seed(), get_state() and set_state()",
+    ),
+    LeftOut(
+        "distnb.lib",
+        "Arrayterator npyio",
+        "it reads memory and files piece by piece, for NumPy alone",
+        "slice the array, or use distnb.load and distnb.save",
+    ),
+    LeftOut(
+        "distnb.lib",
+        "add_docstring add_newdoc introspect test tracemalloc_domain",
+        "it is about NumPy's own code",
+        "import it from numpy.lib",
+    ),
+    LeftOut(
+        "distnb.lib.stride_tricks",
+        "as_strided",
+        "a view that overlaps itself in memory has no one engine that owns an element",
+        "use sliding_window_view, or a stack of slices",
+    ),
+    LeftOut(
+        "distnb.lib.array_utils",
+        "byte_bounds",
+        "an array lies in the memory of several processes",
+        "ask x.layout where its elements are",
+    ),
+    LeftOut(
+        "distnb.testing",
+        "BLAS_SUPPORTS_FPE HAS_LAPACK64 HAS_REFCOUNT IS_64BIT IS_EDITABLE IS_INSTALLED IS_MUSL "
+        "IS_PYPY IS_PYSTON IS_WASM NOGIL_BUILD NUMPY_ROOT check_support_sve extbuild jiffies "
+        "memusage measure overrides rundocs runstring run_threaded test print_assert_equal "
+        "decorate_methods break_cycles assert_no_gc_cycles build_err_msg assert_array_compare "
+        "verbose TestCase",
+        "it is for NumPy's own tests",
+        "import it from numpy.testing",
+    ),
+)
+
+
+def unknown(module: str) -> Callable[[str], Any]:
+    """Return what raises AttributeError for a name, in Python's words."""
+
+    def raises(name: str) -> Any:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    return raises
+
+
+def refusal(module: str, otherwise: Callable[[str], Any] | None = None) -> Callable[[str], Any]:
+    """Return a module's ``__getattr__``, which says why a name is left out.
+
+    ``otherwise`` returns what names are that are not left out, or raises AttributeError.
+
+    >>> refusal("distnb")("memmap")
+    Traceback (most recent call last):
+    ...
+    AttributeError: distnb.memmap: got a name of NumPy's that is left out (engines share no file),
+    expected one of dir(distnb); use numpy.memmap, and distnb.asarray to send each engine its part
+    """
+    reasons = {name: row for row in LEFT_OUT if row.module == module for name in row.names.split()}
+
+    def missing(name: str) -> Any:
+        row = reasons.get(name)
+        if row is None:
+            return (otherwise or unknown(module))(name)
+        got = f"a name of NumPy's that is left out ({row.why})"
+        raise AttributeError(explain(f"{module}.{name}", got, f"one of dir({module})", row.do))
+
+    return missing

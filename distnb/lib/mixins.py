@@ -1,0 +1,5 @@
+"""``distnb.lib.mixins``: NumPy's operators for classes with ``__array_ufunc__``."""
+
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+__all__ = ["NDArrayOperatorsMixin"]

@@ -1,0 +1,82 @@
+"""Every public name of NumPy's array modules is offered, or says why it is not."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from distnb.left_out import LEFT_OUT
+
+RULES = Path(__file__).resolve().parents[2] / "docs" / "rules.md"
+#: Modules of NumPy and of distnb, by what follows the root.
+MODULES = (
+    *("", "random", "linalg", "fft", "testing"),
+    *("lib", "lib.scimath", "lib.stride_tricks", "lib.array_utils", "lib.mixins", "lib.format"),
+)
+
+
+def names_of(module: str) -> list[str]:
+    """Return the public names of one of NumPy's modules: those that it lists, and its modules."""
+    numpys = importlib.import_module(f"numpy.{module}".rstrip("."))
+    listed = set(getattr(numpys, "__all__", ()))
+    found = listed | {n for n in dir(numpys) if not module and not n.startswith("_")}
+    return sorted(n for n in found if not n.startswith("_"))
+
+
+def left_out(module: str) -> set[str]:
+    ours = f"distnb.{module}".rstrip(".")
+    return {name for row in LEFT_OUT if row.module == ours for name in row.names.split()}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_name_is_there_or_left_out(module):
+    ours = importlib.import_module(f"distnb.{module}".rstrip("."))
+    gone = {name for name in names_of(module) if not hasattr(ours, name)}
+    assert gone - left_out(module) == set()
+    assert {name for name in left_out(module) if hasattr(ours, name)} == set()
+    if not module:  # what there is, editors and `import *` find
+        assert {name for name in names_of(module) if hasattr(ours, name)} <= set(ours.__all__)
+
+
+@pytest.mark.parametrize("row", LEFT_OUT, ids=lambda row: row.names.split()[0])
+def test_what_is_left_out_says_why_and_what_to_do(row):
+    module = importlib.import_module(row.module)
+    for name in row.names.split():
+        with pytest.raises(AttributeError) as raised:
+            getattr(module, name)
+        for words in (f"{row.module}.{name}: got", row.why, row.do):
+            assert words in str(raised.value)
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        module.nonsense  # noqa: B018
+
+
+def test_the_page_lists_what_is_left_out():
+    text = RULES.read_text(encoding="utf-8")
+    head = "| module | names | why | what to do |\n|---|---|---|---|\n"
+    listed = text.partition(head)[2].partition("\n\n")[0].splitlines()
+    told = [
+        f"| `{row.module}` | {', '.join(f'`{n}`' for n in row.names.split())} | {row.why} | {row.do} |"
+        for row in LEFT_OUT
+    ]
+    assert listed == told
+
+
+def test_numpys_own_objects_are_numpys():
+    for name in ("intp", "dtype", "errstate", "typecodes", "newaxis", "issubdtype", "s_", "poly1d"):
+        assert getattr(dnb, name) is getattr(np, name)
+    for name in dnb.numpys.__all__:
+        assert getattr(dnb, name) is getattr(np, name)
+
+
+def test_arguments_of_functions_are_numpys():
+    """Those of the functions that have no array-like argument to stand for NumPy's."""
+    for name in ("zeros", "ones", "full", "eye", "linspace", "require", "asanyarray", "indices"):
+        ours = inspect.signature(getattr(dnb, name)).parameters
+        theirs = [p.lower() for p in inspect.signature(getattr(np, name)).parameters]
+        given = [p.lower() for p in ours if p not in ("dist", "grid", "session")]
+        assert set(theirs) - set(given) == set(), name
