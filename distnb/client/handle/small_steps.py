@@ -46,36 +46,32 @@ def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike]) -> Any:
     """
     session: Any = None
     shape: Any = None
-    alike, nbytes = True, 0
+    alike, apart, nbytes = True, False, 0
     args: list[Any] = []
     away: list[Any] = []
     x: Any
     for x in inputs:
-        kind = type(x)
-        if kind is Array.made:
-            near, whole = x._near, None
-            if near is None or ((whole := x._whole) is not None and whole is not x.dbase.near):
+        if type(x) is Array.made:
+            near = x._near
+            if near is None or (x._whole is not None and x._whole is not x.dbase.near):
                 near = x.near
                 if near is None:
                     return None
-                whole = x._whole
             if session is None:
                 session, shape = x.session, near.shape
-            elif session is not x.session:
-                return None
-            elif shape != near.shape:
-                alike = False
-            if (x.promise is not None) if whole is None else (x.dbase.host is None):
+            apart = apart or session is not x.session
+            alike = alike and shape == near.shape
+            if (x.promise is not None) if x._whole is None else (x.dbase.host is None):
                 away.append(x)
             nbytes += near.nbytes
             args.append(near)
-        elif kind in SCALARS:
+        elif type(x) in SCALARS:
             args.append(x)
         else:
             return None
-    if session is None or nbytes > QUICK or session.closed or (away and config.place == "engines"):
+    if session is None or apart or nbytes > QUICK or session.closed:
         return None
-    if not (alike or _is_small(args)):
+    if (away and config.place == "engines") or not (alike or _is_small(args)):
         return None
     found = done(run, args)
     if type(found) is not np.ndarray:

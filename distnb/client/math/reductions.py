@@ -230,15 +230,10 @@ def var(
         square = rest.real * rest.real + rest.imag * rest.imag
     else:
         square = elementwise("multiply", rest, rest)
+    if not isinstance(square, Array):  # a scalar: of one element, all is one
+        square = asarray(square, session=x.session)
     squares = reduce(
-        "sum",
-        asarray(square, session=x.session),
-        axes,
-        None if working is None else square.dtype,
-        None,
-        keep,
-        None,
-        where,
+        "sum", square, axes, None if working is None else square.dtype, None, keep, None, where
     )
     n = _count(x, axes, where, keep)
     free = max(n - ddof, 0) if isinstance(n, int) else elementwise("maximum", n - ddof, 0)
