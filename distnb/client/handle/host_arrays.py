@@ -23,7 +23,18 @@ from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout, default_layout, in_notebook
 from distnb.ops import table
 
-__all__ = ["FLAGS", "all_here", "assign", "compute", "fits", "home", "in_context", "plain", "tell"]
+__all__ = [
+    "FLAGS",
+    "all_here",
+    "assign",
+    "compute",
+    "fits",
+    "home",
+    "in_context",
+    "plain",
+    "stored",
+    "tell",
+]
 
 
 def fits(nbytes: int) -> bool:
@@ -110,11 +121,19 @@ def assign(target: Array, value: ArrayLike, mask: np.ndarray | None) -> None:
         watched("cast", view.__setitem__, ..., value)
         return
     if not isinstance(value, np.ndarray):  # NumPy refuses what cannot be stored
-        stored = np.empty((), view.dtype)
-        stored[...] = value
-        value = stored
+        value = np.asarray(stored(value, view.dtype))
     value, mask = _without(value, view), _without(mask, view)
     watched("cast", np.copyto, view, value, where=mask, casting="unsafe")
+
+
+def stored(value: Any, dtype: np.dtype) -> Any:
+    """Return a number as what a mask or indices store; NumPy refuses what cannot be stored.
+
+    Its own numbers it casts then, but not those that are assigned to a slice.
+    """
+    if isinstance(value, np.generic | np.ndarray):
+        return watched("cast", value.astype, dtype)
+    return np.asarray(value, dtype)[()]
 
 
 def _without(x: np.ndarray, view: np.ndarray) -> np.ndarray:
