@@ -36,6 +36,7 @@ __all__ = [
     "broadcast_shape",
     "elementwise",
     "on_engines",
+    "power_arithmetic",
     "simple",
     "understood",
 ]
@@ -76,6 +77,8 @@ def elementwise(
             return found
     _check_others(op, others)
     row = table.ELEMENTWISE[op]
+    if where is not True and op in _COMPARISONS:
+        inputs = _within_range(inputs)
     outs = outputs(out, row.nout)
     arrays = [x for x in (*inputs, *outs, where) if isinstance(x, Array)]
     session = arrays[0].session
@@ -86,6 +89,26 @@ def elementwise(
     if found is None:
         found = on_engines(session, row, inputs, outs, where, options)
     return found[0] if row.nout == 1 else found
+
+
+#: Comparisons, of which NumPy knows the result if an integer array cannot hold the other operand.
+_COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
+
+
+def _within_range(inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """Return inputs with an infinity in place of integers that the other operand cannot hold.
+
+    Comparisons with it come out the same. NumPy dies of such an integer where there is a mask.
+    """
+    found = list(inputs)
+    for i, x in enumerate(inputs):
+        other = inputs[1 - i]
+        if isinstance(x, int) and not isinstance(x, bool) and not isinstance(other, int):
+            kind = other.dtype if hasattr(other, "dtype") else np.asarray(other).dtype
+            limits = np.iinfo(kind) if kind.kind in "iu" else None
+            if limits is not None and not limits.min <= x <= limits.max:
+                found[i] = np.float64(np.inf if x > 0 else -np.inf)
+    return tuple(found)
 
 
 def _here(
@@ -231,6 +254,43 @@ def arithmetic(ufunc: np.ufunc) -> Arithmetic:
     return Arithmetic(forward, reflected, in_place)
 
 
+def power_arithmetic() -> Arithmetic:
+    """Return the methods of ``**``, which for some numbers is another function, as in NumPy.
+
+    That has another dtype for bools, and other digits and signs for complex numbers.
+    """
+    power = arithmetic(np.power)
+
+    def forward(self: Array, other: Any) -> Any:
+        ufunc = _shorter(self, other)
+        if ufunc is None:
+            return power.forward(self, other)
+        found = quick(ufunc, (self,))
+        return elementwise(ufunc.__name__, self) if found is None else found
+
+    def in_place(self: Array, other: Any) -> Any:
+        ufunc = _shorter(self, other)
+        if ufunc is None:
+            return power.in_place(self, other)
+        return elementwise(ufunc.__name__, self, out=self)
+
+    return Arithmetic(forward, power.reflected, in_place)
+
+
+#: Type and value of exponents -> what NumPy computes for these, and of which kinds of dtype.
+_SHORTER: dict[type, dict[Any, tuple[np.ufunc, str]]] = {
+    int: {2: (np.square, "bfc"), -1: (np.reciprocal, "fc")},
+    float: {0.5: (np.sqrt, "fc")},
+}
+
+
+def _shorter(x: Array, exponent: Any) -> np.ufunc | None:
+    """Return the ufunc that NumPy's ``**`` calls in place of ``power``; None if it does not."""
+    known = _SHORTER.get(type(exponent))
+    found = None if known is None else known.get(exponent)
+    return found[0] if found is not None and x.dtype.kind in found[1] else None
+
+
 def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool = False) -> Any:
     """Do what an operator does the first time, and with operands of all kinds."""
     if isinstance(y, Array | np.generic) or type(y) in NUMBERS:
@@ -303,8 +363,10 @@ def _operand(x: Any, session: Session, like: Array | None) -> Any:
         x = x.here
     if isinstance(x, np.generic) or (isinstance(x, np.ndarray) and x.ndim == 0):
         return Typed(numeric(x.dtype).str, x.item())
-    if isinstance(x, (*_SCALARS, Function)):
+    if type(x) in NUMBERS or isinstance(x, Function):
         return x
+    if isinstance(x, _SCALARS):  # of a subclass, such as IntEnum: to NumPy these are not weak
+        return _operand(np.asarray(x)[()], session, like)
     return as_dist(x, session, like)
 
 
@@ -402,7 +464,10 @@ def assign(target: Array, value: Any, mask: Array | None = None) -> None:
         source = _fit(source, target.shape)
     else:
         stored = np.empty((), target.dtype)
-        stored[...] = _kind(source)  # NumPy refuses what cannot be stored
+        if mask is None:
+            stored[...] = _kind(source)  # NumPy refuses what cannot be stored
+        else:
+            stored[...] = host_arrays.stored(_kind(source), target.dtype)
         source = Typed(target.dtype.str, stored.item())
     if mask is not None:
         mask = _fit(host_arrays.boolean(as_dist(mask, session, target)), target.shape)
