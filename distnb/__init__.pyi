@@ -202,7 +202,7 @@ def amax(
     axis: Axes = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
-    initial: Number | NoValue | None = None,
+    initial: Number | NoValue | None = ...,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
     """Return the maximum over axes, as ``numpy.max``; see :func:`distnb.sum`."""
@@ -212,7 +212,7 @@ def amin(
     axis: Axes = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
-    initial: Number | NoValue | None = None,
+    initial: Number | NoValue | None = ...,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
     """Return the minimum over axes, as ``numpy.min``; see :func:`distnb.sum`."""
@@ -527,7 +527,7 @@ def connect(
 ) -> Session:
     """Use engines that were started with ``ipcluster start --engines=MPI``."""
 
-def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> DistArray:
+def convolve(a: ArrayLike, v: ArrayLike, mode: str | int = "full") -> DistArray:
     """Return the discrete convolution of two sequences, as ``numpy.convolve``."""
 
 copysign: _Binary
@@ -547,7 +547,7 @@ def corrcoef(
 ) -> DistArray:
     """Return correlation coefficients, as ``numpy.corrcoef``: covariances, scaled; see ``cov``."""
 
-def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> DistArray:
+def correlate(a: ArrayLike, v: ArrayLike, mode: str | int = "valid") -> DistArray:
     """Return the cross-correlation of two sequences, as ``numpy.correlate``; see ``convolve``."""
 
 cos: _Unary
@@ -936,13 +936,14 @@ def imag(val: ArrayLike) -> DistArray:
 def indices(
     dimensions: Sequence[int],
     dtype: DTypeLike | None = ...,
+    sparse: builtins.bool = False,
     *,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
-) -> tuple[DistArray, ...]:
-    """Return, for each axis, the array of global indices along it."""
+) -> Any:
+    """Return, for each axis, the global indices along it, as ``numpy.indices``."""
 
 def inner(a: ArrayLike, b: ArrayLike, /) -> DistArray:
     """Sum products over the last axes of two arrays, as ``numpy.inner``."""
@@ -1025,7 +1026,7 @@ def isreal(x: ArrayLike) -> DistArray:
 def ix_(*args: ArrayLike) -> tuple[Any, ...]:
     """Return arrays that index all combinations of indices along each axis, as ``numpy.ix_``."""
 
-def kaiser(M: int, beta: float, **where: Any) -> DistArray:
+def kaiser(M: float, beta: float, **where: Any) -> DistArray:
     """Make a window of ``M`` numbers, as ``numpy.kaiser``; see :func:`distnb.hanning`."""
 
 def kron(a: ArrayLike, b: ArrayLike) -> DistArray:
@@ -1131,7 +1132,7 @@ def max(
     axis: Axes = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
-    initial: Number | NoValue | None = None,
+    initial: Number | NoValue | None = ...,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
     """Return the maximum over axes, as ``numpy.max``; see :func:`distnb.sum`."""
@@ -1169,7 +1170,7 @@ def min(
     axis: Axes = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
-    initial: Number | NoValue | None = None,
+    initial: Number | NoValue | None = ...,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
     """Return the minimum over axes, as ``numpy.min``; see :func:`distnb.sum`."""
@@ -1474,7 +1475,7 @@ def prod(
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
-    initial: Number | NoValue | None = None,
+    initial: Number | NoValue | None = ...,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
     """Multiply over axes, as ``numpy.prod``; see :func:`distnb.sum`."""
@@ -1693,7 +1694,7 @@ def sum(
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
-    initial: Number | NoValue | None = None,
+    initial: Number | NoValue | None = ...,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
     """Sum over axes, as ``numpy.sum``."""

@@ -20,7 +20,7 @@ from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.factorization_commands import SPECTRAL, factored, too_large
 from distnb.client.linalg.products import matmul
 from distnb.client.math.ufuncs import where
-from distnb.client.record.creation import eye, indices
+from distnb.client.record.creation import each_index, eye
 from distnb.client.record.placement import layout_of_new
 from distnb.client.select.sorting import sort
 from distnb.client.shape.joining import concatenate
@@ -95,7 +95,7 @@ def svdvals(x: Array) -> list[Array]:
 def eigh(x: Array, triangle: str) -> list[Array]:
     """Return eigenvalues in ascending order, and eigenvectors, of a Hermitian matrix."""
     x = _work(x)
-    row, column = indices(x.shape, session=x.session)
+    row, column = each_index(x.shape, session=x.session)
     kept = where(row > column if triangle.upper() == "L" else row < column, x, 0)
     return divided(kept + kept.T.conj() + where(row == column, x.real, 0))
 

@@ -20,12 +20,15 @@ from distnb.client.record.placement import layout_of_new, stay
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain
+from distnb.geometry.axes import Whole
+from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.wire.protocol import Typed
 
 __all__ = [
     "arange",
     "array",
     "asarray",
+    "each_index",
     "empty",
     "empty_like",
     "eye",
@@ -234,7 +237,8 @@ def _like(
     """Make an array like another: its shape and dtype, and its elements where the other's are."""
     if not isinstance(prototype, Array):
         prototype = np.asarray(prototype)
-        return _made(shape or prototype.shape, dtype or prototype.dtype, dist, None, None, how)
+        extents = prototype.shape if shape is None else shape
+        return _made(extents, dtype or prototype.dtype, dist, None, None, how)
     extents = prototype.shape if shape is None else lengths(shape)
     at = prototype.session
     kind = numeric(prototype.dtype if dtype is None else dtype)
@@ -386,15 +390,61 @@ def linspace(
 def indices(
     dimensions: Sequence[int],
     dtype: DTypeLike | None = int,
+    sparse: bool = False,
     *,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
     device: str | None = None,
-) -> tuple[Array, ...]:
-    """Return, for each axis, the array of global indices along it."""
+) -> Any:
+    """Return, for each axis, the global indices along it, as ``numpy.indices``.
+
+    They are one array with an axis in front, that of the axes, which is whole; ``dist`` says how
+    each of them lies. With ``sparse`` they are a tuple of arrays of length 1 along other axes.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.indices((2, 2)).to_numpy()
+    array([[[0, 0],
+            [1, 1]],
+    <BLANKLINE>
+           [[0, 1],
+            [0, 1]]])
+    """
     check_device(device)
     shape = lengths(dimensions)
+    if sparse:
+        return tuple(
+            _made(
+                tuple(n if d == e else 1 for e, n in enumerate(shape)),
+                *(dtype, dist, grid, session, ("index", d, 0, 1)),
+            )
+            for d in range(len(shape))
+        )
+    at, kind = need(session), numeric(float if dtype is None else dtype)
+    whole = (len(shape), *shape)
+    layout = layout_of_new(whole, kind, at, None)
+    if not layout.here or dist is not None or grid is not None:
+        each = layout_of_new(shape, kind, at, dist, grid)
+        each = default_layout(shape, at.size) if each.here else each
+        layout = Layout(each.grid, (Whole(), *each.axes), (-1, *each.dims))
+    found = create(at, whole, kind, layout, ("empty",), stays=True)
+    for d, given in enumerate(each_index(shape, dtype, dist=dist, grid=grid, session=at)):
+        found[d] = given
+    return found
+
+
+def each_index(
+    shape: Ints,
+    dtype: DTypeLike | None = int,
+    *,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+) -> tuple[Array, ...]:
+    """Return, for each axis, the array of global indices along it: arrays of their own."""
     return tuple(
         _made(shape, dtype, dist, grid, session, ("index", d, 0, 1)) for d in range(len(shape))
     )
@@ -418,7 +468,7 @@ def fromfunction(
     """
     check_device(device)
     return function(
-        *indices(lengths(shape), dtype, dist=dist, grid=grid, session=session), **kwargs
+        *each_index(lengths(shape), dtype, dist=dist, grid=grid, session=session), **kwargs
     )
 
 
@@ -436,7 +486,7 @@ def eye(
     """Make a 2-D array with ones on a diagonal and zeros elsewhere."""
     check_device(device)
     shape = lengths((N, N if M is None else M))
-    row, column = indices(shape, dist=dist, grid=grid, session=session)
+    row, column = each_index(shape, dist=dist, grid=grid, session=session)
     return elementwise("equal", row + operator.index(k), column).astype(numeric(dtype))
 
 

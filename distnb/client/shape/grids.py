@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import broadcast, copied
 from distnb.client.handle.host_arrays import home
-from distnb.client.record.creation import arange, asarray, empty, linspace
+from distnb.client.record.creation import arange, asarray, empty
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign
 from distnb.client.shape.reshaping import ravel
@@ -51,6 +51,13 @@ def _copied_home(x: Array) -> Array:
     return copied(x, x.dtype, default_layout(x.shape, size) if there else layout)
 
 
+def _spaced(start: Any, stop: Any, length: Any) -> Any:
+    """Return so many numbers, the last one being ``stop``, by NumPy's formula."""
+    n = int(length)
+    step = 1 if n == 1 else (stop - start) / float(n - 1)
+    return arange(n, dtype=np.result_type(start, stop, length)) * step + start
+
+
 class Grids:
     """What ``mgrid`` and ``ogrid`` are: coordinates of a grid, asked for by slices.
 
@@ -72,8 +79,8 @@ class Grids:
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
             start, step = key.start or 0, 1 if key.step is None else key.step
-            if isinstance(step, complex):
-                return linspace(start, key.stop, int(abs(step)))
+            if isinstance(step, complex | np.complexfloating):
+                return _spaced(start, key.stop, abs(step))
             return arange(start, key.stop, step)
         axes = np.ogrid[key]
         if self.sparse:
