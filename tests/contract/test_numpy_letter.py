@@ -4,6 +4,7 @@ Each case is an expression in ``xp``, NumPy or distnb, and ``A``, which makes it
 """
 
 import enum
+import warnings
 
 import numpy as np
 import pytest
@@ -177,7 +178,10 @@ CASES = {
     ),
     # NumPy 2.4 itself dies of the like, so that only values are given for these.
     "masked": (
-        ("xp.greater(A([[1, 2, 3]], 'b'), 300, out=A([[True] * 3]), where=A([[False]]))", [[1] * 3]),
+        (
+            "xp.greater(A([[1, 2, 3]], 'b'), 300, out=A([[True] * 3]), where=A([[False]]))",
+            [[1] * 3],
+        ),
         ("xp.greater(np.ones(3, 'b'), 300, where=A([True] * 3))", [0] * 3),
         ("xp.less(-1, A([1, 2, 3], 'u8'), where=A([True] * 3))", [1] * 3),
         ("np.equal(A([1, 2, 3], 'H'), 1 << 80, where=np.array(True))", [0] * 3),
@@ -311,3 +315,32 @@ def test_covariances_have_the_dtype_that_is_asked_for(session):
         for name in ("cov", "corrcoef"):
             wanted = getattr(np, name)(x, dtype=dtype)
             alike(np.asarray(getattr(dnb, name)(a, dtype=dtype)), wanted, 1e-5)
+
+
+@pytest.mark.filterwarnings("default:Casting complex values to real")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "a[...] = A([1j, 2, 3])",
+        "a[np.array([0, 1])] = A([1j, 2])",
+        "a[A([True, False, True])] = A([1j, 2])",
+        "a[A([0, 2])] = A([1j, 2])",
+        "xp.put(a, [0, 1], A([1j, 2]))",
+        "xp.copyto(a, A([1j, 2, 3]), casting='unsafe')",
+        "a.astype(complex).astype(float)",
+    ],
+)
+def test_a_warning_that_is_an_error_leaves_the_target_as_it_is(session, code):
+    a = dnb.array([1.0, 2, 3])
+    names = {"a": a, "A": lambda x: dnb.array(np.array(x)), "xp": dnb, "np": np}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", np.exceptions.ComplexWarning)
+        with pytest.raises(np.exceptions.ComplexWarning):
+            exec(code, names)
+        session.flush()
+    assert a.to_numpy().tolist() == [1.0, 2.0, 3.0]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", np.exceptions.ComplexWarning)
+        exec(code, names)
+        session.flush()
+    assert any(w.category is np.exceptions.ComplexWarning for w in told)

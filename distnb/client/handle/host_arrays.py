@@ -34,6 +34,7 @@ __all__ = [
     "plain",
     "stored",
     "tell",
+    "tell_discarded",
 ]
 
 
@@ -191,19 +192,33 @@ def tell(name: str) -> None:
         _one_kind(wanted[_KINDS.get(kind, "invalid")], f"{kind} encountered in {name}", kind)
 
 
+def tell_discarded(given: np.dtype, kept: np.dtype) -> None:
+    """Warn as NumPy does before it casts complex numbers to real ones, which engines are to do."""
+    if given.kind == "c" and kept.kind in "iuf":
+        _warn(
+            "Casting complex values to real discards the imaginary part",
+            np.exceptions.ComplexWarning,
+        )
+
+
+def _warn(text: str, category: type[Warning]) -> None:
+    """Warn with the user's line."""
+    frame = user_frame()
+    names = frame.f_globals if frame is not None else {}
+    warnings.warn_explicit(
+        text,
+        category,
+        *((frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)),
+        module=names.get("__name__", "__main__"),
+        registry=names.setdefault("__warningregistry__", {}),
+    )
+
+
 def _one_kind(how: str, text: str, kind: str) -> None:
     if how == "raise":
         raise FloatingPointError(text)
     if how == "warn":
-        frame = user_frame()
-        names = frame.f_globals if frame is not None else {}
-        warnings.warn_explicit(
-            text,
-            RuntimeWarning,
-            *((frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)),
-            module=names.get("__name__", "__main__"),
-            registry=names.setdefault("__warningregistry__", {}),
-        )
+        _warn(text, RuntimeWarning)
     elif how == "print":
         print(f"Warning: {text}")
     elif how in ("call", "log"):

@@ -455,6 +455,8 @@ def assign(target: Array, value: Any, mask: Array | None = None) -> None:
                 check_session(x, session)
         move_out(target.dbase)
     session.check_open()
+    if isinstance(value, Array):
+        host_arrays.tell_discarded(value.dtype, target.dtype)
     if mask is None and isinstance(value, Array):
         source = _fit(value, target.shape)
         if simple("copy", (source,), target) is not None:
