@@ -40,6 +40,10 @@ CASES = {
         "xp.nan_to_num(A([NAN + 1j, complex(0, INF), complex(-INF, NAN)]), nan=INF, posinf=9)",
         "xp.nan_to_num(A([NAN + 1j, complex(2, INF), complex(-INF, NAN)]), nan=NAN)",
         "xp.unique(A([[1, NAN], [1, NAN], [0, 1]]), axis=0)",
+        "xp.unique(A([NAN, 1, NAN, 1]), axis=0, return_counts=True)",
+        "xp.unique(A([[NAN], [1], [NAN]]), axis=0, return_inverse=True)",
+        "xp.unique(A(np.ones((4, 2, 0))), True, True, True, axis=1)",
+        "xp.unique(A(np.ones((2, 0))), True, True, True, axis=1)",
     ),
     "convolve": tuple(
         f"xp.{name}(A({x}), A([0, 1, 0.5]), mode={mode})"
