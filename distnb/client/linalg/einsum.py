@@ -163,6 +163,12 @@ def _reduced(term: _Term, wanted: set[str]) -> _Term:
         while labels.count(c) > 1:
             i = labels.index(c)
             j = labels.index(c, i + 1)
+            if x.shape[i] != x.shape[j]:
+                raise ValueError(
+                    explain(
+                        "einsum", f"{c!r} of {x.shape[i]} and {x.shape[j]}", "one length", "cut"
+                    )
+                )
             x = diagonal(x, 0, i, j)
             labels = labels[:i] + labels[i + 1 : j] + labels[j + 1 :] + c
     axes = tuple(i for i, c in enumerate(labels) if c not in wanted)

@@ -311,7 +311,10 @@ def full_like(
 ) -> Array:
     """Make an array of one value that lies like another."""
     check_device(device)
-    return _filled_from(_like(prototype, dtype, shape, dist, ("empty",)), fill_value)
+    made = _like(prototype, dtype, shape, dist, ("empty",))
+    if not isinstance(fill_value, Array):  # NumPy casts its own numbers, and refuses Python's
+        fill_value = np.full(np.shape(fill_value), fill_value, made.dtype)
+    return _filled_from(made, fill_value)
 
 
 def arange(

@@ -27,7 +27,7 @@ from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.ops import table
-from distnb.ops.scalars import NUMBERS
+from distnb.ops.scalars import COMPARISONS, NUMBERS, within_range
 from distnb.wire.protocol import Function, Typed
 
 __all__ = [
@@ -77,8 +77,8 @@ def elementwise(
             return found
     _check_others(op, others)
     row = table.ELEMENTWISE[op]
-    if where is not True and op in _COMPARISONS:
-        inputs = _within_range(inputs)
+    if where is not True and op in COMPARISONS:
+        inputs = within_range(inputs)
     outs = outputs(out, row.nout)
     arrays = [x for x in (*inputs, *outs, where) if isinstance(x, Array)]
     session = arrays[0].session
@@ -89,26 +89,6 @@ def elementwise(
     if found is None:
         found = on_engines(session, row, inputs, outs, where, options)
     return found[0] if row.nout == 1 else found
-
-
-#: Comparisons, of which NumPy knows the result if an integer array cannot hold the other operand.
-_COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
-
-
-def _within_range(inputs: Sequence[Any]) -> tuple[Any, ...]:
-    """Return inputs with an infinity in place of integers that the other operand cannot hold.
-
-    Comparisons with it come out the same. NumPy dies of such an integer where there is a mask.
-    """
-    found = list(inputs)
-    for i, x in enumerate(inputs):
-        other = inputs[1 - i]
-        if isinstance(x, int) and not isinstance(x, bool) and not isinstance(other, int):
-            kind = other.dtype if hasattr(other, "dtype") else np.asarray(other).dtype
-            limits = np.iinfo(kind) if kind.kind in "iu" else None
-            if limits is not None and not limits.min <= x <= limits.max:
-                found[i] = np.float64(np.inf if x > 0 else -np.inf)
-    return tuple(found)
 
 
 def _here(
@@ -465,15 +445,17 @@ def assign(target: Array, value: Any, mask: Array | None = None) -> None:
     if isinstance(source, Array):
         source = _fit(source, target.shape)
     else:
-        stored = np.empty((), target.dtype)
-        if mask is None:
-            stored[...] = _kind(source)  # NumPy refuses what cannot be stored
-        else:
-            stored[...] = host_arrays.stored(_kind(source), target.dtype)
-        source = Typed(target.dtype.str, stored.item())
+        source = _stored(_kind(source), target.dtype, mask is not None)
     if mask is not None:
         mask = _fit(host_arrays.boolean(as_dist(mask, session, target)), target.shape)
     record_apply("copy", (target,), (source,), mask, ())
+
+
+def _stored(number: Any, dtype: np.dtype, masked: bool) -> Typed:
+    """Return a number as it is stored; NumPy refuses what cannot be."""
+    found = np.empty((), dtype)
+    found[...] = host_arrays.stored(number, dtype) if masked else number
+    return Typed(dtype.str, found.item())
 
 
 def _near(target: Array, value: Any, mask: Any) -> bool:

@@ -367,7 +367,8 @@ def insert(
     d = one_axis(axis, x.ndim)
     n = x.shape[d]
     indices = _insertions(obj, n)
-    many: Any = values if isinstance(values, Array) else np.asarray(values)
+    many: Any = _typed(values, x.dtype)
+    many = many if isinstance(many, Array) else np.asarray(many)
     if indices.size == 1:
         i = int(indices.reshape(())[()])
         if not -n <= i <= n:
