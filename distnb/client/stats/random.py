@@ -74,7 +74,8 @@ class Generator(Shuffler):
         if not np.isfinite(ends[1] - ends[0]):
             raise OverflowError("high - low range exceeds valid bounds")
         if ends[1] < ends[0]:
-            raise ValueError(explain("range", f"[{ends[0]}, {ends[1]})", "low <= high", "swap them"))
+            shown = f"[{ends[0]}, {ends[1]})"
+            raise ValueError(explain("range", shown, "low <= high", "swap them"))
         return self._draw("uniform", ends, size, float, dist, grid)
 
     def standard_normal(
