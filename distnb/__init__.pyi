@@ -288,7 +288,7 @@ def amax(
     axis: Axes = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
-    initial: Number | NoValue | None = None,
+    initial: Number | NoValue | None = ...,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
     """Return the maximum over axes, as ``numpy.max``; see :func:`distnb.sum`."""
@@ -298,7 +298,7 @@ def amin(
     axis: Axes = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
-    initial: Number | NoValue | None = None,
+    initial: Number | NoValue | None = ...,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
     """Return the minimum over axes, as ``numpy.min``; see :func:`distnb.sum`."""
@@ -661,7 +661,7 @@ def connect(
 ) -> Session:
     """Use engines that were started with ``ipcluster start --engines=MPI``."""
 
-def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> DistArray:
+def convolve(a: ArrayLike, v: ArrayLike, mode: str | int = "full") -> DistArray:
     """Return the discrete convolution of two sequences, as ``numpy.convolve``."""
 
 def copy(a: ArrayLike, order: Order = "K", subok: builtins.bool = False) -> DistArray:
@@ -684,7 +684,7 @@ def corrcoef(
 ) -> DistArray:
     """Return correlation coefficients, as ``numpy.corrcoef``: covariances, scaled; see ``cov``."""
 
-def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> DistArray:
+def correlate(a: ArrayLike, v: ArrayLike, mode: str | int = "valid") -> DistArray:
     """Return the cross-correlation of two sequences, as ``numpy.correlate``; see ``convolve``."""
 
 cos: _Unary
@@ -1225,7 +1225,7 @@ def isrealobj(x: ArrayLike) -> builtins.bool:
 def ix_(*args: ArrayLike) -> tuple[Any, ...]:
     """Return arrays that index all combinations of indices along each axis, as ``numpy.ix_``."""
 
-def kaiser(M: int, beta: float, **where: Any) -> DistArray:
+def kaiser(M: float, beta: float, **where: Any) -> DistArray:
     """Make a window of ``M`` numbers, as ``numpy.kaiser``; see :func:`distnb.hanning`."""
 
 def kron(a: ArrayLike, b: ArrayLike) -> DistArray:
@@ -1357,7 +1357,7 @@ def max(
     axis: Axes = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
-    initial: Number | NoValue | None = None,
+    initial: Number | NoValue | None = ...,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
     """Return the maximum over axes, as ``numpy.max``; see :func:`distnb.sum`."""
@@ -1398,7 +1398,7 @@ def min(
     axis: Axes = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
-    initial: Number | NoValue | None = None,
+    initial: Number | NoValue | None = ...,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
     """Return the minimum over axes, as ``numpy.min``; see :func:`distnb.sum`."""
@@ -1723,7 +1723,7 @@ def prod(
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
-    initial: Number | NoValue | None = None,
+    initial: Number | NoValue | None = ...,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
     """Multiply over axes, as ``numpy.prod``; see :func:`distnb.sum`."""
@@ -1973,7 +1973,7 @@ def sum(
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
-    initial: Number | NoValue | None = None,
+    initial: Number | NoValue | None = ...,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
     """Sum over axes, as ``numpy.sum``."""

@@ -40,8 +40,20 @@ def _solve(a: Any, b: Any) -> Any:
     return np.linalg.solve(a, b)
 
 
+def _finite(a: Any) -> Any:
+    """Return matrices; refuse those of which LAPACK may find no end, or end the process."""
+    if not np.isfinite(a).all():
+        raise np.linalg.LinAlgError("SVD did not converge: infinities or NaN in the matrix")
+    return a
+
+
+def _svd(a: Any, *args: Any) -> Any:
+    return np.linalg.svd(_finite(a), *args)
+
+
 def _lstsq(a: Any, b: Any, rcond: Any) -> tuple[Any, ...]:
     """Return solution, rank and singular values of one least squares problem."""
+    _finite(a)
     x, _, rank, s = np.linalg.lstsq(a, b, rcond)
     return x, np.asarray(rank, np.int64), s
 
@@ -79,7 +91,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "qr": np.linalg.qr,
     "slogdet": np.linalg.slogdet,
     "solve": _solve,
-    "svd": np.linalg.svd,
+    "svd": _svd,
     "svdvals": lambda a: np.linalg.svd(a, compute_uv=False),
     "contract": _contract,
     "diagonal": lambda a, rows: a[..., np.arange(len(rows)), rows],

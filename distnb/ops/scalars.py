@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-__all__ = ["NUMBERS", "NUMPYS", "PYTHON_SCALARS", "SCALARS", "SMALL", "VALUE_FREE", "weak_kind"]
+__all__ = [
+    "COMPARISONS",
+    "NUMBERS",
+    "NUMPYS",
+    "PYTHON_SCALARS",
+    "SCALARS",
+    "SMALL",
+    "VALUE_FREE",
+    "weak_kind",
+    "within_range",
+]
 
 #: Name of a type, as it travels -> the type.
 PYTHON_SCALARS: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
@@ -20,6 +31,8 @@ SCALARS = NUMBERS | NUMPYS
 VALUE_FREE = NUMBERS - {int}
 #: but not those from 0 up to this: an int8 can be 127.
 SMALL = 128
+#: Comparisons, of which NumPy knows the result if an integer array cannot hold the other operand.
+COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
 
 
 def weak_kind(x: Any) -> type | None:
@@ -31,3 +44,22 @@ def weak_kind(x: Any) -> type | None:
     kind = type(x)
     alike = kind in VALUE_FREE or (kind is int and 0 <= x < SMALL)
     return kind if alike else None
+
+
+def within_range(inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """Return inputs with an infinity in place of integers that the other operand cannot hold.
+
+    Comparisons with it come out the same. NumPy dies of such an integer where there is a mask.
+
+    >>> within_range((np.zeros(2, np.int8), -300))
+    (array([0, 0], dtype=int8), np.float64(-inf))
+    """
+    found = list(inputs)
+    for i, x in enumerate(inputs):
+        other = inputs[1 - i]
+        if isinstance(x, int) and not isinstance(x, bool) and not isinstance(other, int):
+            kind = other.dtype if hasattr(other, "dtype") else np.asarray(other).dtype
+            limits = np.iinfo(kind) if kind.kind in "iu" else None
+            if limits is not None and not limits.min <= x <= limits.max:
+                found[i] = np.float64(np.inf if x > 0 else -np.inf)
+    return tuple(found)

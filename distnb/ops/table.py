@@ -66,6 +66,10 @@ class Reduction(NamedTuple):
 
 
 def _copy(x: Any, out: tuple[Any, ...], where: Any = True, casting: str = "unsafe") -> None:
+    if out[0].dtype.kind in "iuf" and np.iscomplexobj(x):
+        x = np.real(
+            x
+        )  # what NumPy would warn of, the notebook has told; filters may make it an error
     np.copyto(out[0], x, where=where, casting=casting)  # type: ignore[arg-type]
 
 

@@ -289,14 +289,12 @@ def test_eye_and_indices(both):
     both("identity", 4)
     both("identity", 4, dtype="?")
     for shape in ((3,), (2, 3), (2, 0), (2, 3, 4)):
-        for mine, wanted in zip(dnb.indices(shape), np.indices(shape), strict=True):
+        exact(dnb.indices(shape), np.indices(shape))
+        sparse = zip(dnb.indices(shape, sparse=True), np.indices(shape, sparse=True), strict=True)
+        for mine, wanted in sparse:
             exact(mine, wanted)
-    for mine, wanted in zip(
-        dnb.indices((4, 5), dtype="f4", dist=("cyclic", "block")),
-        np.indices((4, 5), "f4"),
-        strict=True,
-    ):
-        exact(mine, wanted)
+    exact(dnb.indices(()), np.indices(()))
+    exact(dnb.indices((4, 5), dtype="f4", dist=("cyclic", "block")), np.indices((4, 5), "f4"))
 
 
 @pytest.mark.usefixtures("session")
@@ -326,8 +324,7 @@ def test_every_layout(session, data):
     assert a.layout.base == layout
     exact(a, x)
     exact(dnb.full(shape, 7, x.dtype, dist=layout), np.full(shape, 7, x.dtype))
-    for mine, wanted in zip(dnb.indices(shape, dist=layout), np.indices(shape), strict=True):
-        exact(mine, wanted)
+    exact(dnb.indices(shape, dist=layout), np.indices(shape))
     held = a.layout.elements()
     assert len(held) == session.size
     assert sum(held) == layout.copies * x.size

@@ -272,19 +272,10 @@ def test_writing_as_numpy(session, name):
         compare(session, changed(run), args, turn + len(name))
 
 
-@pytest.mark.parametrize("name", ["put", "place", "putmask", "put_along_axis"])
-def test_only_distributed_arrays_are_written(name):
-    args = {"put_along_axis": (np.array([0]), 1, 0)}.get(name, (np.array([0, 0, 1]), 1))
-    with pytest.raises(TypeError, match=rf"{name}\(\): got ndarray"):
-        getattr(dnb, name)(np.zeros(3), *args)
-
-
 def test_only_ufuncs_of_numpy_are_applied_at_positions(session):
     mine = np.frompyfunc(lambda x, y: x + y, 2, 1)
     with pytest.raises(TypeError, match="expected a ufunc of NumPy"):
         mine.at(dnb.zeros(3), [0], 1)
-    with pytest.raises(TypeError, match=r"add\.at\(\): got ndarray"):
-        np.add.at(np.zeros(3), dnb.array([0]), 1)
     session.flush()
 
 

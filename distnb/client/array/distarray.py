@@ -20,6 +20,7 @@ from distnb.client.handle.arguments import (
     Axes,
     Dist,
     Grid,
+    NoValue,
     Number,
     Order,
     Shape,
@@ -38,7 +39,13 @@ from distnb.client.math.scans import accumulate, cumprod, cumsum, outer, reducea
 from distnb.client.math.ufuncs import clip, round_
 from distnb.client.record.advanced_indexing import get_advanced, is_advanced, put_advanced
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
-from distnb.client.record.operations import arithmetic, assign, elementwise, understood
+from distnb.client.record.operations import (
+    arithmetic,
+    assign,
+    elementwise,
+    power_arithmetic,
+    understood,
+)
 from distnb.client.record.placement import Placement, layout_for, stay
 from distnb.client.record.reducing import reduce, reduce_options
 from distnb.client.select.ordering import argpartition, argsort, partition
@@ -467,7 +474,7 @@ class DistArray(Array):
         dtype: DTypeLike | None = None,
         out: Array | None = None,
         keepdims: bool = False,
-        initial: Number | None = None,
+        initial: Number | NoValue | None = np._NoValue,
         where: ArrayLike = True,
     ) -> DistArray:
         """Sum over ``axis``; the result is held by every engine along it."""
@@ -479,7 +486,7 @@ class DistArray(Array):
         dtype: DTypeLike | None = None,
         out: Array | None = None,
         keepdims: bool = False,
-        initial: Number | None = None,
+        initial: Number | NoValue | None = np._NoValue,
         where: ArrayLike = True,
     ) -> DistArray:
         """Product over ``axis``."""
@@ -490,7 +497,7 @@ class DistArray(Array):
         axis: Axes = None,
         out: Array | None = None,
         keepdims: bool = False,
-        initial: Number | None = None,
+        initial: Number | NoValue | None = np._NoValue,
         where: ArrayLike = True,
     ) -> DistArray:
         """Minimum over ``axis``."""
@@ -501,7 +508,7 @@ class DistArray(Array):
         axis: Axes = None,
         out: Array | None = None,
         keepdims: bool = False,
-        initial: Number | None = None,
+        initial: Number | NoValue | None = np._NoValue,
         where: ArrayLike = True,
     ) -> DistArray:
         """Maximum over ``axis``."""
@@ -515,7 +522,7 @@ class DistArray(Array):
         where: ArrayLike = True,
     ) -> DistArray:
         """Tell whether any element is true."""
-        return reduce("any", self, axis, None, out, keepdims, None, where)
+        return reduce("any", self, axis, None, out, keepdims, np._NoValue, where)
 
     def all(
         self,
@@ -525,7 +532,7 @@ class DistArray(Array):
         where: ArrayLike = True,
     ) -> DistArray:
         """Tell whether all elements are true."""
-        return reduce("all", self, axis, None, out, keepdims, None, where)
+        return reduce("all", self, axis, None, out, keepdims, np._NoValue, where)
 
     def argmin(
         self, axis: SupportsIndex | None = None, out: Array | None = None, keepdims: bool = False
@@ -586,7 +593,7 @@ class DistArray(Array):
 
     def conj(self) -> DistArray:
         """Return the complex conjugate."""
-        return elementwise("conjugate", self)
+        return elementwise("conjugate", self) if self.dtype.kind == "c" else self
 
     conjugate = conj
 
@@ -792,7 +799,7 @@ class DistArray(Array):
         __truediv__, __rtruediv__, __itruediv__ = arithmetic(np.true_divide)
         __floordiv__, __rfloordiv__, __ifloordiv__ = arithmetic(np.floor_divide)
         __mod__, __rmod__, __imod__ = arithmetic(np.remainder)
-        __pow__, __rpow__, __ipow__ = arithmetic(np.power)
+        __pow__, __rpow__, __ipow__ = power_arithmetic()
         __and__, __rand__, __iand__ = arithmetic(np.bitwise_and)
         __or__, __ror__, __ior__ = arithmetic(np.bitwise_or)
         __xor__, __rxor__, __ixor__ = arithmetic(np.bitwise_xor)

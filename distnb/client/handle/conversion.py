@@ -17,7 +17,7 @@ from distnb.client.handle.array import (
     record_creation,
     room_for,
 )
-from distnb.client.handle.host_arrays import home
+from distnb.client.handle.host_arrays import home, tell_discarded
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain
@@ -64,6 +64,7 @@ def copied(x: Array, dtype: np.dtype, layout: Layout) -> Any:
     """Return a new array with the elements of ``x``, in a dtype and a layout."""
     if layout.here:
         return hosted(x.session, np.array(x.here, dtype, order="C", copy=True))
+    tell_discarded(x.dtype, dtype)
     out = create(x.session, x.shape, dtype, layout, ("empty",))
     record_apply("copy", (out,), (as_dist(x, x.session),), None, ())
     return out

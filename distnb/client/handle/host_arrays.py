@@ -23,7 +23,19 @@ from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout, default_layout, in_notebook
 from distnb.ops import table
 
-__all__ = ["FLAGS", "all_here", "assign", "compute", "fits", "home", "in_context", "plain", "tell"]
+__all__ = [
+    "FLAGS",
+    "all_here",
+    "assign",
+    "compute",
+    "fits",
+    "home",
+    "in_context",
+    "plain",
+    "stored",
+    "tell",
+    "tell_discarded",
+]
 
 
 def fits(nbytes: int) -> bool:
@@ -111,11 +123,19 @@ def assign(target: Array, value: ArrayLike, mask: np.ndarray | None) -> None:
         watched("cast", view.__setitem__, ..., value)
         return
     if not isinstance(value, np.ndarray):  # NumPy refuses what cannot be stored
-        stored = np.empty((), view.dtype)
-        stored[...] = value
-        value = stored
+        value = np.asarray(stored(value, view.dtype))
     value, mask = _without(value, view), _without(mask, view)
     watched("cast", np.copyto, view, value, where=mask, casting="unsafe")
+
+
+def stored(value: Any, dtype: np.dtype) -> Any:
+    """Return a number as what a mask or indices store; NumPy refuses what cannot be stored.
+
+    Its own numbers it casts then, but not those that are assigned to a slice.
+    """
+    if isinstance(value, np.generic | np.ndarray):
+        return watched("cast", value.astype, dtype)
+    return np.asarray(value, dtype)[()]
 
 
 def _without(x: np.ndarray, view: np.ndarray) -> np.ndarray:
@@ -173,19 +193,33 @@ def tell(name: str) -> None:
         _one_kind(wanted[_KINDS.get(kind, "invalid")], f"{kind} encountered in {name}", kind)
 
 
+def tell_discarded(given: np.dtype, kept: np.dtype) -> None:
+    """Warn as NumPy does before it casts complex numbers to real ones, which engines are to do."""
+    if given.kind == "c" and kept.kind in "iuf":
+        _warn(
+            "Casting complex values to real discards the imaginary part",
+            np.exceptions.ComplexWarning,
+        )
+
+
+def _warn(text: str, category: type[Warning]) -> None:
+    """Warn with the user's line."""
+    frame = user_frame()
+    names = frame.f_globals if frame is not None else {}
+    warnings.warn_explicit(
+        text,
+        category,
+        *((frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)),
+        module=names.get("__name__", "__main__"),
+        registry=names.setdefault("__warningregistry__", {}),
+    )
+
+
 def _one_kind(how: str, text: str, kind: str) -> None:
     if how == "raise":
         raise FloatingPointError(text)
     if how == "warn":
-        frame = user_frame()
-        names = frame.f_globals if frame is not None else {}
-        warnings.warn_explicit(
-            text,
-            RuntimeWarning,
-            *((frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)),
-            module=names.get("__name__", "__main__"),
-            registry=names.setdefault("__warningregistry__", {}),
-        )
+        _warn(text, RuntimeWarning)
     elif how == "print":
         print(f"Warning: {text}")
     elif how in ("call", "log"):

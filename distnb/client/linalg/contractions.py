@@ -70,8 +70,12 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: SummedAxes = 2) -> Array:
                 "tensordot", f"{x.shape} and {y.shape}", "pairs of axes of one length", "see axes="
             )
         )
-    ia = tuple(range(x.ndim))
     of = {j: i for i, j in pairs}
+    if len(set(of.values())) < len(pairs):
+        raise ValueError(
+            explain("tensordot", f"axes {left} and {right}", "each axis once", "see axes=")
+        )
+    ia = tuple(range(x.ndim))
     ib = tuple(of.get(d, x.ndim + d) for d in range(y.ndim))
     return _contract(x, ia, y, ib, tuple(i for i in ia + ib if (i in ia) != (i in ib)))
 

@@ -23,6 +23,7 @@ from distnb.client.record.creation import (
     ones,
     ones_like,
 )
+from distnb.client.record.eager import written_plain
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise
 from distnb.client.select.taking import nonzero
@@ -128,6 +129,8 @@ def fill_diagonal(a: Array, val: ArrayLike, wrap: bool = False) -> None:
 
     A mask tells where it is, which is never stored; a diagonal of values meets the rows it is for.
     """
+    if written_plain(np.fill_diagonal, a, val, wrap=wrap):
+        return
     if a.ndim < 2:
         raise ValueError("array must be at least 2-d")
     if a.ndim > 2 and len(set(a.shape)) > 1:
@@ -137,17 +140,18 @@ def fill_diagonal(a: Array, val: ArrayLike, wrap: bool = False) -> None:
     n = sum(min(columns, a.shape[0] - low) for low in blocks)
     one = np.ndim(val) == 0
     values: Any = val if one else resize(asarray(val, session=a.session), n)
+    many = (slice(None), *(None,) * (a.ndim - 1))
     done = 0
     for low in blocks:
         part = a[low : low + columns]
         few = min(part.shape[:2])
         part = part[:few, :few]
-        _fill(part, values if one else values[done : done + few])
+        _fill(part, values if one else values[done : done + few][many])
         done += few
 
 
 def _fill(x: Array, values: Any) -> None:
-    """Assign a number, or a number for each row, to the diagonal of a square."""
+    """Assign a number, or a column of numbers, to the diagonal of a square."""
     if not x.size:
         return
     here = x.here is not None
@@ -157,8 +161,7 @@ def _fill(x: Array, values: Any) -> None:
     for d in range(1, x.ndim):
         rows, columns = (at[(slice(None), *(None,) * (x.ndim - e - 1))] for e in (0, d))
         elementwise("logical_and", mask, elementwise("equal", rows, columns), out=mask)
-    one = isinstance(values, Array)
-    assign(x, values[(slice(None), *(None,) * (x.ndim - 1))] if one else values, mask)
+    assign(x, values, mask)
 
 
 # -- indices ---------------------------------------------------------------------------------------

@@ -53,13 +53,32 @@ def einsum(
             raise TypeError(
                 explain("einsum", f"{x.dtype} to {kind}", f"a {casting!r} cast", "see casting=")
             )
+    turned = out is None and dtype in (None, arrays[0].dtype) and _only_turned(text, arrays)
+    if turned is True:
+        (labels,), wanted = _letters(text, arrays)
+        return arrays[0].transpose([labels.index(c) for c in wanted])
     if all_here(arrays, arrays[0].session):
         values = [x.here for x in arrays]
         found = watched("einsum", np.einsum, text, *values, dtype=kind, casting=casting)
-        result = array_of(arrays[0].session, np.array(found, order="C"))
+        made = np.array(found, order="C")
+        made.flags.writeable = turned is not None
+        result = array_of(arrays[0].session, made)
     else:
         result = _on_engines(text, arrays, kind, optimize)
+    if turned is None:
+        result.writeable = False  # it is a copy: what is written there would not be seen
     return delivered(result, out)
+
+
+def _only_turned(text: str, arrays: Sequence[Array]) -> bool | None:
+    """Tell whether NumPy's result is a view with the axes in another order; None: of a diagonal."""
+    if len(arrays) > 1:
+        return False
+    np.einsum_path(text, *map(_stand_in, arrays))  # raises what NumPy raises
+    (labels,), wanted = _letters(text, arrays)
+    if set(labels) != set(wanted):
+        return False
+    return len(labels) == len(wanted) or None
 
 
 @stands_for(np.einsum_path)
@@ -144,6 +163,12 @@ def _reduced(term: _Term, wanted: set[str]) -> _Term:
         while labels.count(c) > 1:
             i = labels.index(c)
             j = labels.index(c, i + 1)
+            if x.shape[i] != x.shape[j]:
+                raise ValueError(
+                    explain(
+                        "einsum", f"{c!r} of {x.shape[i]} and {x.shape[j]}", "one length", "cut"
+                    )
+                )
             x = diagonal(x, 0, i, j)
             labels = labels[:i] + labels[i + 1 : j] + labels[j + 1 :] + c
     axes = tuple(i for i, c in enumerate(labels) if c not in wanted)

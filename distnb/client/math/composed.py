@@ -82,15 +82,31 @@ def nan_to_num(
     low = limits.min if neginf is None else neginf
 
     def finite(part: Array) -> Array:
-        for test, value in ((np.isnan, nan), (np.isposinf, high), (np.isneginf, low)):
-            assign(part, value, test(part))  # type: ignore[arg-type]
+        tests = (np.isnan, np.isposinf, np.isneginf)
+        masks: list[Any] = [test(part) for test in tests]
+        for mask, value in zip(masks, (nan, high, low), strict=True):
+            assign(part, value, mask)  # which may make others of what is not finite
         return part
 
     if a.dtype.kind == "f":
         return finite(a)
     real, imag = finite(a.real.copy()), finite(a.imag)
-    assign(a, elementwise("add", real, elementwise("multiply", imag, a.dtype.type(1j))))
+    odd = [] if np.isfinite([nan, high, low]).all() else _ODD
+    assign(a, elementwise("add", real, _turned(imag, a.dtype, odd)))
     return a
+
+
+#: What makes NaN of a product with 1j, and how it is found.
+_ODD = (("isnan", np.nan), ("isposinf", np.inf), ("isneginf", -np.inf))
+
+
+def _turned(imag: Array, dtype: np.dtype, odd: Sequence[tuple[str, float]]) -> Array:
+    """Return imaginary parts as complex numbers; ``odd`` ones are put in place."""
+    found = elementwise("multiply", imag, dtype.type(1j))
+    for test, value in odd:
+        mask = getattr(np, test)(imag)
+        found = elementwise("where", mask, dtype.type(complex(0, value)), found)
+    return found
 
 
 @stands_for(np.real_if_close)

@@ -28,7 +28,7 @@ def sum_(
     dtype: DTypeLike | None = None,
     out: Array | None = None,
     keepdims: bool | NoValue = False,
-    initial: Number | NoValue | None = None,
+    initial: Number | NoValue | None = np._NoValue,
     where: ArrayLike | NoValue = True,
 ) -> Array:
     """Sum over axes, as ``numpy.sum``.
@@ -70,7 +70,7 @@ def prod(
     dtype: DTypeLike | None = None,
     out: Array | None = None,
     keepdims: bool | NoValue = False,
-    initial: Number | NoValue | None = None,
+    initial: Number | NoValue | None = np._NoValue,
     where: ArrayLike | NoValue = True,
 ) -> Array:
     """Multiply over axes, as ``numpy.prod``; see :func:`distnb.sum`."""
@@ -83,7 +83,7 @@ def min_(
     axis: Axes = None,
     out: Array | None = None,
     keepdims: bool | NoValue = False,
-    initial: Number | NoValue | None = None,
+    initial: Number | NoValue | None = np._NoValue,
     where: ArrayLike | NoValue = True,
 ) -> Array:
     """Return the minimum over axes, as ``numpy.min``; see :func:`distnb.sum`."""
@@ -96,7 +96,7 @@ def max_(
     axis: Axes = None,
     out: Array | None = None,
     keepdims: bool | NoValue = False,
-    initial: Number | NoValue | None = None,
+    initial: Number | NoValue | None = np._NoValue,
     where: ArrayLike | NoValue = True,
 ) -> Array:
     """Return the maximum over axes, as ``numpy.max``; see :func:`distnb.sum`."""
@@ -113,7 +113,7 @@ def any_(
     where: ArrayLike | NoValue = True,
 ) -> Array:
     """Tell whether any element is true, as ``numpy.any``; see :func:`distnb.sum`."""
-    return reduce("any", asarray(a), axis, None, out, keepdims, None, where)
+    return reduce("any", asarray(a), axis, None, out, keepdims, np._NoValue, where)
 
 
 @stands_for(np.all)
@@ -126,7 +126,7 @@ def all_(
     where: ArrayLike | NoValue = True,
 ) -> Array:
     """Tell whether all elements are true, as ``numpy.all``; see :func:`distnb.sum`."""
-    return reduce("all", asarray(a), axis, None, out, keepdims, None, where)
+    return reduce("all", asarray(a), axis, None, out, keepdims, np._NoValue, where)
 
 
 @stands_for(np.argmin)
@@ -171,6 +171,11 @@ def _result_dtype(f: Callable[..., Any], x: Array, dtype: DTypeLike | None) -> n
     return np.asarray(f(np.ones(1, x.dtype), dtype=dtype)).dtype
 
 
+def _divided(total: Array, n: Any) -> Array:
+    """Divide in the dtype of a sum, as NumPy does in place, be it of integers."""
+    return elementwise("divide", total, n).astype(total.dtype, copy=False)
+
+
 def _finish(found: Array, dtype: np.dtype, out: Array | None) -> Array:
     return delivered(found if out is not None else found.astype(dtype, copy=False), out)
 
@@ -189,7 +194,7 @@ def mean(
     x = asarray(a)
     axes = some_axes(axis, x.ndim)
     keep = keepdims is True
-    total = reduce("sum", x, axes, _working_dtype(x, dtype), None, keep, None, where)
+    total = reduce("sum", x, axes, _working_dtype(x, dtype), None, keep, np._NoValue, where)
     mean = elementwise("divide", total, _count(x, axes, where, keep))
     return _finish(mean, _result_dtype(np.mean, x, dtype), out)
 
@@ -223,8 +228,8 @@ def var(
     keep = keepdims is True
     working = _working_dtype(x, dtype)
     if mean is np._NoValue:
-        total = reduce("sum", x, axes, working, None, True, None, where)
-        mean = elementwise("divide", total, _count(x, axes, where, True))
+        total = reduce("sum", x, axes, working, None, True, np._NoValue, where)
+        mean = _divided(total, _count(x, axes, where, True))
     rest = elementwise("subtract", x, mean)
     if rest.dtype.kind == "c":
         square = rest.real * rest.real + rest.imag * rest.imag
@@ -232,9 +237,8 @@ def var(
         square = elementwise("multiply", rest, rest)
     if not isinstance(square, Array):  # a scalar: of one element, all is one
         square = asarray(square, session=x.session)
-    squares = reduce(
-        "sum", square, axes, None if working is None else square.dtype, None, keep, None, where
-    )
+    kind = square.dtype if dtype is None and working is not None else dtype
+    squares = reduce("sum", square, axes, kind, None, keep, np._NoValue, where)
     n = _count(x, axes, where, keep)
     free = max(n - ddof, 0) if isinstance(n, int) else elementwise("maximum", n - ddof, 0)
     return _finish(elementwise("divide", squares, free), _result_dtype(np.var, x, dtype), out)
@@ -255,6 +259,9 @@ def std(
 ) -> Array:
     """Take the square root of the variance."""
     found = var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
+    if found.dtype.kind in "biu":  # of a number NumPy casts the root, and of an array it refuses to
+        root = elementwise("sqrt", found, out=found if found.ndim else None)
+        return delivered(root.astype(found.dtype, copy=False), out)
     return elementwise("sqrt", found, out=out)
 
 

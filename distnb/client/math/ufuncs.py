@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.array import Array
 from distnb.client.handle.small_steps import quick
 from distnb.client.record.creation import asarray
+from distnb.client.record.eager import written_plain
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise, understood
 from distnb.client.select.taking import nonzero
@@ -89,7 +90,8 @@ def _add_methods(function: Any, ufunc: np.ufunc) -> None:
 
 def _method(ufunc: np.ufunc, name: str) -> _Function:
     def method(x: ArrayLike, /, *others: ArrayLike, **options: Any) -> Any:
-        return getattr(ufunc, name)(*_first_array(x, *others), **options)
+        inputs = (x, *others) if name == "at" else _first_array(x, *others)  # it writes into x
+        return getattr(ufunc, name)(*inputs, **options)
 
     method.__name__, method.__qualname__ = name, f"{ufunc.__name__}.{name}"
     method.__doc__ = f"Do as ``numpy.{ufunc.__name__}.{name}``, on the engines."
@@ -251,7 +253,10 @@ def clip(
 @stands_for(np.round, np.around)
 def round_(a: ArrayLike, decimals: int = 0, out: Array | None = None) -> Array:
     """Round to a number of decimals."""
-    return elementwise("round", asarray(a), operator.index(decimals), out=out)
+    x, places = asarray(a), operator.index(decimals)
+    if x.dtype == bool and not places:  # NumPy has a dtype for this alone
+        return elementwise("rint", x, out=out)
+    return elementwise("round", x, places, out=out)
 
 
 around = round_
@@ -272,6 +277,8 @@ def imag(val: ArrayLike) -> Array:
 @stands_for(np.copyto)
 def copyto(dst: Array, src: ArrayLike, casting: str = "same_kind", where: ArrayLike = True) -> None:
     """Assign the elements of ``src`` to ``dst``, where a mask is true."""
+    if written_plain(np.copyto, dst, src, casting=casting, where=where):
+        return
     kind = src.dtype if hasattr(src, "dtype") else np.asarray(src).dtype
     weak = isinstance(src, bool | int | float | complex)
     if weak:  # NumPy refuses what cannot be stored

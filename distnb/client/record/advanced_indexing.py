@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.arguments import Subscript
 from distnb.client.handle.array import Array, Elements
 from distnb.client.handle.conversion import array_of, broadcast, check_session, move_out
-from distnb.client.handle.host_arrays import all_here, watched
+from distnb.client.handle.host_arrays import all_here, stored, tell_discarded, watched
 from distnb.client.handle.indexing import BASIC, index_view
 from distnb.client.handle.whole_functions import in_reach, put_in_reach
 from distnb.client.record.gather_scatter import (
@@ -146,6 +146,8 @@ def values_for(
     """
     if isinstance(value, Array) and value.here is None:
         check_session(value, x.session)
+        if dtype is None:
+            tell_discarded(value.dtype, x.dtype)
         value = broadcast(_fitting(value, shape), shape)
     else:
         data = _host_values(value, x.dtype if dtype is None else dtype)
@@ -163,9 +165,11 @@ def _host_values(value: ArrayLike, dtype: np.dtype) -> np.ndarray:
     data = value.here if isinstance(value, Array) else value
     if not isinstance(data, np.ndarray | np.generic):
         return np.asarray(data, dtype)
-    stored = np.empty(data.shape, dtype)
-    watched("cast", stored.__setitem__, ..., data)
-    return stored
+    if not data.ndim:
+        return np.asarray(stored(data, dtype))
+    found = np.empty(data.shape, dtype)
+    watched("cast", found.__setitem__, ..., data)
+    return found
 
 
 def _fitting(value: Elements, shape: Ints) -> Any:

@@ -366,7 +366,10 @@ def full_like(
     """Make an array of one value that lies like another."""
     check_device(device)
     order_of(order)
-    return _filled_from(_like(prototype, dtype, shape, dist, ("empty",)), fill_value)
+    found = _like(prototype, dtype, shape, dist, ("empty",))
+    if not isinstance(fill_value, Array):  # NumPy casts its own numbers, and refuses Python's
+        fill_value = np.full(np.shape(fill_value), fill_value, found.dtype)
+    return _filled_from(found, fill_value)
 
 
 @stands_for(np.arange)

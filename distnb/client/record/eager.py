@@ -15,7 +15,7 @@ from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
 
-__all__ = ["Out", "at_once", "delivered", "session_of"]
+__all__ = ["Out", "at_once", "delivered", "session_of", "written_plain"]
 
 #: ``out=`` of ufuncs and their like.
 Out: TypeAlias = Array | tuple[Array | None, ...] | None
@@ -45,6 +45,24 @@ def _arrays_of(session: Session, found: object) -> Any:
     if isinstance(found, tuple):
         return tuple(_arrays_of(session, f) for f in found)
     return array_of(session, np.array(found))
+
+
+def written_plain(function: Callable[..., Any], target: object, *args: Any, **options: Any) -> bool:
+    """Let NumPy write into what is no distributed array; tell whether it is none.
+
+    Arrays among the other arguments are read, within the gather budget.
+    """
+    if isinstance(target, Array):
+        return False
+    values = {name: _read(a) for name, a in options.items()}
+    watched(function.__name__, function, target, *[_read(a) for a in args], **values)
+    return True
+
+
+def _read(x: Any) -> Any:
+    if isinstance(x, tuple):
+        return tuple(_read(item) for item in x)
+    return np.asarray(x) if isinstance(x, Array) else x
 
 
 def delivered(found: Any, out: Out) -> Any:

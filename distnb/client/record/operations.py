@@ -27,7 +27,7 @@ from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.ops import table
-from distnb.ops.scalars import NUMBERS
+from distnb.ops.scalars import COMPARISONS, NUMBERS, within_range
 from distnb.wire.protocol import Function, Typed
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "broadcast_shape",
     "elementwise",
     "on_engines",
+    "power_arithmetic",
     "simple",
     "understood",
 ]
@@ -80,6 +81,8 @@ def elementwise(
         if found is not None:
             return found
     _check_others(op, others)
+    if where is not True and op in COMPARISONS:
+        inputs = within_range(inputs)
     outs = outputs(out, row.nout)
     arrays = [x for x in (*inputs, *outs, where) if isinstance(x, Array)]
     if not arrays:  # scalars that were results, before somebody went on with them
@@ -241,6 +244,43 @@ def arithmetic(ufunc: np.ufunc) -> Arithmetic:
     return Arithmetic(forward, reflected, in_place)
 
 
+def power_arithmetic() -> Arithmetic:
+    """Return the methods of ``**``, which for some numbers is another function, as in NumPy.
+
+    That has another dtype for bools, and other digits and signs for complex numbers.
+    """
+    power = arithmetic(np.power)
+
+    def forward(self: Array, other: Any) -> Any:
+        ufunc = _shorter(self, other)
+        if ufunc is None:
+            return power.forward(self, other)
+        found = quick(ufunc, (self,))
+        return elementwise(ufunc.__name__, self) if found is None else found
+
+    def in_place(self: Array, other: Any) -> Any:
+        ufunc = _shorter(self, other)
+        if ufunc is None:
+            return power.in_place(self, other)
+        return elementwise(ufunc.__name__, self, out=self)
+
+    return Arithmetic(forward, power.reflected, in_place)
+
+
+#: Type and value of exponents -> what NumPy computes for these, and of which kinds of dtype.
+_SHORTER: dict[type, dict[Any, tuple[np.ufunc, str]]] = {
+    int: {2: (np.square, "bfc"), -1: (np.reciprocal, "fc")},
+    float: {0.5: (np.sqrt, "fc")},
+}
+
+
+def _shorter(x: Array, exponent: Any) -> np.ufunc | None:
+    """Return the ufunc that NumPy's ``**`` calls in place of ``power``; None if it does not."""
+    known = _SHORTER.get(type(exponent))
+    found = None if known is None else known.get(exponent)
+    return found[0] if found is not None and x.dtype.kind in found[1] else None
+
+
 def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool = False) -> Any:
     """Do what an operator does the first time, and with operands of all kinds."""
     if isinstance(y, Array | np.generic) or type(y) in NUMBERS:
@@ -313,8 +353,10 @@ def _operand(x: Any, session: Session, like: Array | None) -> Any:
         x = x.here
     if isinstance(x, np.generic) or (isinstance(x, np.ndarray) and x.ndim == 0):
         return Typed(numeric(x.dtype).str, x.item())
-    if isinstance(x, (*_SCALARS, Function)):
+    if type(x) in NUMBERS or isinstance(x, Function):
         return x
+    if isinstance(x, _SCALARS):  # of a subclass, such as IntEnum: to NumPy these are not weak
+        return _operand(np.asarray(x)[()], session, like)
     return as_dist(x, session, like)
 
 
@@ -403,6 +445,8 @@ def assign(target: Array, value: Any, mask: Array | None = None) -> None:
                 check_session(x, session)
         move_out(target.dbase)
     session.check_open()
+    if isinstance(value, Array):
+        host_arrays.tell_discarded(value.dtype, target.dtype)
     if mask is None and isinstance(value, Array):
         source = _fit(value, target.shape)
         if simple("copy", (source,), target) is not None:
@@ -411,12 +455,17 @@ def assign(target: Array, value: Any, mask: Array | None = None) -> None:
     if isinstance(source, Array):
         source = _fit(source, target.shape)
     else:
-        stored = np.empty((), target.dtype)
-        stored[...] = _kind(source)  # NumPy refuses what cannot be stored
-        source = Typed(target.dtype.str, stored.item())
+        source = _stored(_kind(source), target.dtype, mask is not None)
     if mask is not None:
         mask = _fit(host_arrays.boolean(as_dist(mask, session, target)), target.shape)
     record_apply("copy", (target,), (source,), mask, ())
+
+
+def _stored(number: Any, dtype: np.dtype, masked: bool) -> Typed:
+    """Return a number as it is stored; NumPy refuses what cannot be."""
+    found = np.empty((), dtype)
+    found[...] = host_arrays.stored(number, dtype) if masked else number
+    return Typed(dtype.str, found.item())
 
 
 def _near(target: Array, value: Any, mask: Any) -> bool:

@@ -21,7 +21,7 @@ from distnb.client.handle.reach import admitted, is_mine
 from distnb.client.handle.small_steps import done, made_of
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.operation_cache import OperationCache, spec_of
-from distnb.client.record.operations import elementwise, outputs
+from distnb.client.record.operations import assign, elementwise, outputs
 from distnb.client.session.bases import Base
 from distnb.client.transport.contract import ENTRY
 from distnb.common.errors import explain
@@ -49,7 +49,7 @@ def reduce(
     dtype: DTypeLike | None = None,
     out: Array | None = None,
     keepdims: Any = False,
-    initial: Any = None,
+    initial: Any = np._NoValue,
     where: Any = True,
 ) -> Any:
     """Record a reduction; return its result.
@@ -58,6 +58,8 @@ def reduce(
     result. Sent are the partial results, up and down a binomial tree.
     """
     keepdims = False if keepdims is np._NoValue else bool(keepdims)
+    if initial is None:
+        _check_without(op, x, axis, where)
     initial = None if initial is np._NoValue else initial
     if where is not True and where is not np._NoValue:
         x = _masked(op, x, where, initial)
@@ -72,7 +74,8 @@ def reduce(
     placed = x.placed
     layout, exact = table.reduction_layout(placed, axes, x.session.size)
     if not exact:
-        return reduce(op, x.copy(), axis, dtype, out, keepdims, initial)
+        first = np._NoValue if initial is None else initial
+        return reduce(op, x.copy(), axis, dtype, out, keepdims, first)
     shape = table.reduced_shape(x.shape, axes, keepdims=False)
     if initial is not None and not x.size:  # there is nothing to combine it with
         value = np.asarray(initial).astype(result_dtype).item()
@@ -84,6 +87,10 @@ def reduce(
         first = np.empty((), result_dtype)
         first[...] = initial
         elementwise(ufunc.__name__, found, first, out=found)  # type: ignore[union-attr]
+        if op == "sum" and result_dtype.kind == "f" and not first and np.signbit(first):
+            # Sums begin with 0.0, but not this one: of -0.0 alone it is -0.0.
+            negative = elementwise("equal", x, 0) & elementwise("signbit", x)
+            assign(found, first, reduce("all", negative, axes))
     return _shown(found, axes, keepdims, op, out)
 
 
@@ -275,6 +282,14 @@ def _reduced_dtype(
     sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
     options = _numpys_options(axis, dtype, initial)
     return np.asarray(table.REDUCTIONS[op].function(sample, **options)).dtype
+
+
+def _check_without(op: str, x: Array, axis: Axes, where: Any) -> None:
+    """Raise what NumPy raises of ``initial=None``, which takes the identity away."""
+    sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
+    mask = where is True or where is np._NoValue or np.ones((), bool)
+    options = _numpys_options(axis, None, None) | {"initial": None, "where": mask}
+    table.REDUCTIONS[op].function(sample, **options)
 
 
 def _numpys_options(axis: Axes, dtype: DTypeLike | None, initial: Number | None) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from distnb.client.record.advanced_indexing import (
     values_for,
 )
 from distnb.client.record.creation import asarray, empty, ones
+from distnb.client.record.eager import written_plain
 from distnb.client.record.gather_scatter import Flat, lazy_indices, nonzero_indices, scatter
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise
@@ -33,12 +34,8 @@ from distnb.ops import table
 __all__: list[str] = []
 
 
-def _target(x: object, what: str) -> Array:
-    """Return an array that is to be written; raise for what is none."""
-    if not isinstance(x, Array):
-        raise TypeError(
-            explain(f"{what}()", type(x).__name__, "a DistArray", "make one with distnb.array")
-        )
+def _target(x: Array) -> Array:
+    """Return an array that is to be written; raise if it must not be."""
     if not x.writeable:
         raise ValueError("assignment destination is read-only")
     return x
@@ -78,7 +75,9 @@ def put(a: Array, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     ...     a.to_numpy()
     array([1., 0., 0., 0., 2.])
     """
-    x = _target(a, "put")
+    if written_plain(np.put, a, ind, v, mode=mode):
+        return
+    x = _target(a)
     plain = in_notebook((x, ind, v))
     if plain is not None:
         x.dbase.about_to_be_written()
@@ -89,7 +88,13 @@ def put(a: Array, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
         raise IndexError("cannot replace elements of an empty array")
     flat = lazy_indices(x.session, [at], sure=True)
     if np.size(v) and flat.index.size:
-        _place_flat(x, flat, _repeated(v, flat.index))
+        _place_flat(x, flat, _repeated(_typed(v, x.dtype), flat.index))
+
+
+def _typed(values: ArrayLike, dtype: np.dtype) -> Any:
+    """Return what is no array as one of a dtype; NumPy refuses numbers that cannot be stored."""
+    known = isinstance(values, Array | np.ndarray | np.generic)
+    return values if known else np.asarray(values, dtype)
 
 
 def _repeated(values: ArrayLike, flat: Elements) -> Any:
@@ -128,7 +133,9 @@ def put_along_axis(
     array([[0., 7., 0.],
            [0., 0., 7.]])
     """
-    x = _target(arr, "put_along_axis")
+    if written_plain(np.put_along_axis, arr, indices, values, axis):
+        return
+    x = _target(arr)
     index = asarray(indices, session=x.session)
     if axis is not None:
         put_advanced(x, along(x.shape, index, axis), values)
@@ -162,7 +169,9 @@ def place(arr: Array, mask: ArrayLike, vals: ArrayLike) -> None:
     ...     a.to_numpy()
     array([ 0,  1,  2, 44, 55, 44])
     """
-    x = _target(arr, "place")
+    if written_plain(np.place, arr, mask, vals):
+        return
+    x = _target(arr)
     where = truth(asarray(mask, session=x.session))
     if where.size != x.size:
         raise ValueError("place: mask and data must be the same size")
@@ -170,7 +179,7 @@ def place(arr: Array, mask: ArrayLike, vals: ArrayLike) -> None:
     if not np.size(vals) and flat.size:
         raise ValueError("Cannot insert from an empty array!")
     if flat.size:
-        values = _repeated(vals, flat)
+        values = _repeated(_typed(vals, x.dtype), flat)
         if np.ndim(values) == 1:
             values = values[: flat.size]
         _write_flat(x, flat, values)
@@ -209,11 +218,13 @@ def putmask(a: Array, /, mask: ArrayLike, values: ArrayLike) -> None:
     ...     a.to_numpy()
     array([ 0,  1,  2, -2, -1, -2])
     """
-    x = _target(a, "putmask")
+    if written_plain(np.putmask, a, mask, values):
+        return
+    x = _target(a)
     where = truth(asarray(mask, session=x.session))
     if where.size != x.size:
         raise ValueError("putmask: mask and data must be the same size")
-    given = values if isinstance(values, Array) else np.asarray(values)
+    given = _typed(values, x.dtype)
     if not given.size:
         return
     if where.shape == x.shape and (given.size == 1 or given.shape == x.shape):
@@ -226,7 +237,9 @@ def putmask(a: Array, /, mask: ArrayLike, values: ArrayLike) -> None:
 
 def at(ufunc: np.ufunc, a: Array, indices: Subscript, *more: ArrayLike) -> None:
     """Apply a ufunc in place to indexed elements, once for each time they are named."""
-    x, row = _target(a, f"{ufunc.__name__}.at"), table.ELEMENTWISE.get(ufunc.__name__)
+    if written_plain(ufunc.at, a, indices, *more):
+        return
+    x, row = _target(a), table.ELEMENTWISE.get(ufunc.__name__)
     if row is None or row.run is not ufunc:
         raise TypeError(
             explain("ufunc.at", ufunc.__name__, "a ufunc of NumPy", "use x[i] = f(x[i])")
@@ -354,7 +367,8 @@ def insert(
     d = one_axis(axis, x.ndim)
     n = x.shape[d]
     indices = _insertions(obj, n)
-    many: Any = values if isinstance(values, Array) else np.asarray(values)
+    many: Any = _typed(values, x.dtype)
+    many = many if isinstance(many, Array) else np.asarray(many)
     if indices.size == 1:
         i = int(indices.reshape(())[()])
         if not -n <= i <= n:
@@ -387,7 +401,12 @@ def _insertions(obj: slice | ArrayLike, n: int) -> np.ndarray:
         return np.flatnonzero(found)
     if found.ndim > 1:
         raise ValueError("index array argument obj to insert must be one dimensional or scalar")
-    return found.astype(np.intp) if found.size == 0 and not isinstance(obj, np.ndarray) else found
+    if found.size == 0 and not isinstance(obj, np.ndarray):
+        return found.astype(np.intp)
+    if found.dtype.kind not in "iu":
+        error = TypeError if found.size == 1 else IndexError  # as NumPy, where it takes them
+        raise error(explain("indices", found.dtype, "integers", "round them, and use astype(int)"))
+    return found
 
 
 def _joined_at(x: Array, i: int, values: Elements, d: int) -> Array:

@@ -125,8 +125,7 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Array:
     what = x if array is None else array
     if _rises(edges):
         return searchsorted(edges, what, side)
-    found = searchsorted(edges[::-1], what, "right" if right else "left")
-    return edges.shape[0] - found
+    return edges.shape[0] - searchsorted(edges[::-1], what, side)
 
 
 def _rises(edges: Elements) -> bool:

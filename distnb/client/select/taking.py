@@ -37,6 +37,7 @@ from distnb.client.shape.viewing import broadcast_to
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import follow
 from distnb.ops import table
+from distnb.ops.scalars import NUMBERS
 from distnb.wire.protocol import Collective
 
 __all__: list[str] = []
@@ -420,12 +421,16 @@ def choose(
     ...     dnb.choose(dnb.array([0, 1, 0]), [[1, 2, 3], [10, 20, 30]]).to_numpy()
     array([ 1, 20,  3])
     """
-    session = session_of(a, *choices)
-    given = [c if isinstance(c, Array) else np.asarray(c) for c in choices]
+    listed: list[Any] = list(choices)
+    session = session_of(a, *listed)
+    given = [c if isinstance(c, Array) else np.asarray(c) for c in listed]
     which = asarray(a, session=session)
     at = positions(which, len(given), 0, mode)
     at = at._replace(index=flat_indices(session, [at], "choice"))
-    dtype = np.result_type(*(c.dtype for c in given))
+    pairs = zip(listed, given, strict=True)
+    samples = [c if type(c) in NUMBERS else np.empty(0, g.dtype) for c, g in pairs]
+    dtype = np.choose(np.empty(0, int), samples).dtype  # to which NumPy casts them, come what may
+    given = [c if c.dtype == dtype else c.astype(dtype) for c in given]
     which, found = as_array(session, at.index), given[0]
     shape = np.broadcast_shapes(which.shape, *(c.shape for c in given))
     for i, choice in enumerate(given[1:], 1):

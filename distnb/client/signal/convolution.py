@@ -5,6 +5,7 @@ The shorter operand, or the table, goes to every engine. Each engine does its pa
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -31,7 +32,7 @@ _INTERP: Any = np.interp  # it has many signatures
 
 
 @stands_for(np.convolve, small="sums")
-def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Array:
+def convolve(a: ArrayLike, v: ArrayLike, mode: str | int = "full") -> Array:
     """Return the discrete convolution of two sequences, as ``numpy.convolve``.
 
     The shorter one goes to every engine. The result lies in blocks; each engine gets as many
@@ -41,11 +42,11 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Array:
     if x.here is not None and w.here is not None:
         return array_of(x.session, watched("convolve", np.convolve, x.here, w.here, mode))
     k = min(x.size, w.size)
-    return _of_full(x, w, mode, (k - 1) // 2)
+    return _of_full(x, w, _named(mode), (k - 1) // 2)
 
 
 @stands_for(np.correlate, small="sums")
-def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Array:
+def correlate(a: ArrayLike, v: ArrayLike, mode: str | int = "valid") -> Array:
     """Return the cross-correlation of two sequences, as ``numpy.correlate``; see ``convolve``."""
     x, w = _sequences(a, v, np.correlate, mode)
     if x.here is not None and w.here is not None:
@@ -53,11 +54,16 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Array:
     back = w[::-1]
     back = elementwise("conjugate", back) if w.dtype.kind == "c" else back
     k = min(x.size, w.size)
-    return _of_full(x, back, mode, k // 2 if x.size < w.size else (k - 1) // 2)
+    return _of_full(x, back, _named(mode), k // 2 if x.size < w.size else (k - 1) // 2)
+
+
+def _named(mode: str | int) -> str:
+    """Return the name of a mode that NumPy takes; it also has numbers for them."""
+    return mode if isinstance(mode, str) else ("valid", "same", "full")[operator.index(mode)]
 
 
 def _sequences(
-    a: ArrayLike, v: ArrayLike, numpys: Callable[..., Any], mode: str
+    a: ArrayLike, v: ArrayLike, numpys: Callable[..., Any], mode: str | int
 ) -> tuple[Array, Array]:
     """Return operands of one dtype and one session; raises what NumPy raises."""
     one = a if isinstance(a, Array) else v if isinstance(v, Array) else asarray(a)

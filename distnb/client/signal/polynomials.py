@@ -84,7 +84,8 @@ def polymul(a1: ArrayLike, a2: ArrayLike) -> Array:
 def _read(numpys: Callable[..., Any], *args: ArrayLike) -> Any:
     """Compute with NumPy a function of few numbers, which are read within the gather budget."""
     session = session_of(*args)
-    found = numpys(*[a.__array__() if isinstance(a, Array) else a for a in args])
+    # What is a sequence of arrays would call NumPy to call this again.
+    found = numpys(*[np.asarray(a) for a in args])
     several = isinstance(found, tuple)
     made = tuple(array_of(session, np.asarray(f)) for f in (found if several else (found,)))
     return made if several else made[0]

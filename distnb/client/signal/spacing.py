@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -72,18 +71,18 @@ def geomspace(
     return whole.astype(kind if dtype is None else dtype, copy=False)
 
 
-def _window(formula: Callable[[Array, int], Any], M: float, where: dict[str, Any]) -> Array:  # noqa: N803
+def _window(formula: Callable[[Array, float], Any], M: float, where: dict[str, Any]) -> Array:  # noqa: N803
     """Make a window from its formula on the numbers 1 - M, 3 - M ... M - 1."""
-    n = int(np.ceil(M)) if M > 0 else 0
-    if n < 2:
-        return ones(n, **where)
-    return formula(arange(1.0 - n, float(n), 2.0, **where), n)
+    m: Any = np.array([0.0, M])[1]  # as NumPy reads it
+    if m < 1 or m == 1:
+        return ones(int(m == 1), **where)
+    return formula(arange(1 - float(m), float(m), 2.0, **where), float(m))
 
 
-def _cosines(*weights: float) -> Callable[[Array, int], Any]:
+def _cosines(*weights: float) -> Callable[[Array, float], Any]:
     """Return a formula: a sum of cosines of multiples."""
 
-    def formula(n: Array, m: int) -> Any:
+    def formula(n: Array, m: float) -> Any:
         found: Any = weights[0]
         for k, weight in enumerate(weights[1:], 1):
             found = found + weight * elementwise("cos", k * np.pi * n / (m - 1))
@@ -92,7 +91,7 @@ def _cosines(*weights: float) -> Callable[[Array, int], Any]:
     return formula
 
 
-def _triangle(n: Array, m: int) -> Any:
+def _triangle(n: Array, m: float) -> Any:
     return elementwise("where", n <= 0, 1 + n / (m - 1), 1 - n / (m - 1))
 
 
@@ -128,10 +127,11 @@ def hanning(M: float, **where: Any) -> Array:  # noqa: N803
     return _window(_cosines(0.5, 0.5), M, where)
 
 
-def kaiser(M: int, beta: float, **where: Any) -> Array:  # noqa: N803
+def kaiser(M: float, beta: float, **where: Any) -> Array:  # noqa: N803
     """Make a window of ``M`` numbers, as ``numpy.kaiser``; see :func:`distnb.hanning`."""
-    if operator.index(M) < 2:
-        return ones(max(0, M), **where)
-    half = (M - 1) / 2.0
-    n = arange(float(M), **where)
+    m = float(M)
+    if m == 1:
+        return ones(1, **where)
+    half = (m - 1) / 2.0
+    n = arange(m, **where)
     return i0(beta * elementwise("sqrt", 1 - ((n - half) / half) ** 2.0)) / np.i0(float(beta))

@@ -170,7 +170,7 @@ def _check(x: Array, dtype: DTypeLike | None, out: Array | None) -> None:
 def _left(x: Array, axes: Ints, keep: bool, where: ArrayLike | NoValue) -> Array:
     """Count what is not NaN."""
     numbers = ~elementwise("isnan", x)
-    return reduce("sum", numbers, axes, np.dtype(np.intp), None, keep, None, where)
+    return reduce("sum", numbers, axes, np.dtype(np.intp), None, keep, np._NoValue, where)
 
 
 @stands_for(np.nanmean, small="sums")
@@ -192,7 +192,7 @@ def nanmean(
     found = at_once(np.nanmean, x, axis, dtype, keepdims=keep, where=where)
     if found is None:
         axes = some_axes(axis, x.ndim)
-        total = reduce("sum", _filled(x, 0), axes, dtype, None, keep, None, where)
+        total = reduce("sum", _filled(x, 0), axes, dtype, None, keep, np._NoValue, where)
         found = elementwise("divide", total, _left(x, axes, keep, where))
         found = found.astype(total.dtype, copy=False)
     return delivered(found, out)
@@ -236,11 +236,12 @@ def _variance(
 ) -> Array:
     """Return the mean square of what is left when the mean is taken away; NaN count as mean."""
     if mean is _NONE:
-        total = reduce("sum", _filled(x, 0), axes, dtype, None, True, None, where)
+        total = reduce("sum", _filled(x, 0), axes, dtype, None, True, np._NoValue, where)
         mean = elementwise("divide", total, _left(x, axes, True, where)).astype(total.dtype)
-    rest = _filled(elementwise("subtract", x, mean).astype(x.dtype, copy=False), 0)
+    rest = elementwise("subtract", x, mean).astype(x.dtype, copy=False)
+    rest = elementwise("where", elementwise("isnan", x), x.dtype.type(0), rest)  # inf - inf counts
     square = rest.real * rest.real + rest.imag * rest.imag if rest.dtype.kind == "c" else rest**2
-    squares = reduce("sum", square, axes, dtype, None, keep, None, where)
+    squares = reduce("sum", square, axes, dtype, None, keep, np._NoValue, where)
     n = _left(x, axes, keep, where) - free
     found = elementwise("divide", squares, n).astype(squares.dtype, copy=False)
     return elementwise("where", n <= 0, found.dtype.type(np.nan), found)

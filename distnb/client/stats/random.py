@@ -72,6 +72,9 @@ class Generator(Shuffler):
             return self._scaled("uniform", low, np.subtract(high, low), size, dist, grid)
         if not np.isfinite(ends[1] - ends[0]):
             raise OverflowError("high - low range exceeds valid bounds")
+        if ends[1] < ends[0]:
+            shown = f"[{ends[0]}, {ends[1]})"
+            raise ValueError(explain("range", shown, "low <= high", "swap them"))
         return self._draw("uniform", ends, size, float, dist, grid)
 
     def standard_normal(

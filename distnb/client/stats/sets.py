@@ -15,6 +15,7 @@ from distnb.client.record.creation import (
     arange,
     asarray,
     empty_like,
+    full,
     full_like,
     ones,
 )
@@ -83,8 +84,9 @@ def unique(
     found = at_once(np.unique, x, *wanted, axis, equal_nan=equal_nan)
     if found is not None:
         return found
-    if axis is not None:
-        return _packed(*_slices(x, one_axis(axis, x.ndim), wanted))
+    along = None if axis is None else one_axis(axis, x.ndim)
+    if along is not None and x.ndim > 1:
+        return _packed(*_slices(x, along, wanted))
     values, *others = _distinct(ravel(x), wanted, equal_nan)
     if return_inverse:
         others[return_index] = reshape(others[return_index], x.shape)
@@ -141,13 +143,24 @@ def _slices(x: Array, axis: int, wanted: tuple[bool, bool, bool]) -> list[Array]
     n = x.shape[axis]
     rows = reshape(moved, (n, -1)) if moved.size else reshape(moved, (n, 0))
     if not rows.size:
-        raise ValueError("unique along an axis: got no elements, expected some; leave the axis out")
+        return [moveaxis(moved[:1], 0, axis), *_none_differ(x, n, wanted)]
     order = lexsort([rows[:, j] for j in range(rows.shape[1])[::-1]])
     inorder = rows[order]
     keep = _differs(inorder)
     found = inorder[keep]
     values = reshape(found, (found.shape[0], *moved.shape[1:]))
     return [moveaxis(values, 0, axis), *_others(keep, order, wanted)]
+
+
+def _none_differ(x: Array, n: int, wanted: tuple[bool, bool, bool]) -> list[Array]:
+    """Return what else is wanted of so many slices without elements: they are all the same."""
+    few = min(n, 1)
+    lengths, values = (few, n, few), (0, 0, n)
+    return [
+        full(length, value, np.intp, session=x.session)
+        for length, value, asked in zip(lengths, values, wanted, strict=True)
+        if asked
+    ]
 
 
 class UniqueAll(NamedTuple):

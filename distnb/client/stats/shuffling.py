@@ -41,7 +41,9 @@ class Shuffler(Source):
         belong.
         """
         if isinstance(x, int | np.integer):
-            return self._order(operator.index(x), dist, grid)
+            return self._order(
+                max(operator.index(x), 0), dist, grid
+            )  # as NumPy, whose arange is empty
         a = x if isinstance(x, Array) else asarray(x, dist=dist, grid=grid)
         d = one_axis(axis, a.ndim)
         return _take(a, self._order(a.shape[d], None, None, a), d)

@@ -104,6 +104,10 @@ def cov(
     )
     if found is not None:
         return found
+    if dtype is not None:  # NumPy refuses those that it does not compute in
+        samples: Any = [np.ones(tuple(min(n, 2) for n in x.shape), x.dtype) for x in given]
+        numpys: Any = np.cov
+        numpys(*samples, rowvar=rowvar, dtype=dtype)
     x = _variables(given, rowvar, dtype)
     if x.shape[0] == 0:
         return empty((0, 0), session=session)
@@ -113,7 +117,7 @@ def cov(
     rest = x - mean
     heavy = rest if weights is None else rest * weights
     found = matmul(rest, elementwise("conjugate", heavy).T)
-    return (found * np.true_divide(1, fact)).squeeze()
+    return elementwise("multiply", found, np.true_divide(1, fact), out=found).squeeze()
 
 
 def _variables(given: list[Array], rowvar: bool, dtype: DTypeLike | None) -> Array:
@@ -121,7 +125,7 @@ def _variables(given: list[Array], rowvar: bool, dtype: DTypeLike | None) -> Arr
     for x in given:
         if x.ndim > 2:
             raise ValueError(f"{'my'[given.index(x)]} has more than 2 dimensions")
-    kind = dtype or np.result_type(*(x.dtype for x in given), np.float64)
+    kind = np.result_type(*(x.dtype for x in given), np.float64) if dtype is None else dtype
     rows = []
     for i, x in enumerate(given):
         wide = x if x.ndim == 2 else x[(None,) * (2 - x.ndim)]

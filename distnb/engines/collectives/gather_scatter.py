@@ -419,7 +419,9 @@ class Scatter(_GatherScatter):
             return
         index, value = held.index(positions), self.scalar if rows is None else rows
         if self.at is None:
-            held.held[index] = value
+            given: Any = value
+            real = held.held.dtype.kind in "iuf" and np.iscomplexobj(given)
+            held.held[index] = given.real if real else given  # the notebook has warned
         elif value is None:
             self.at(held.held, index)
         else:

@@ -220,7 +220,7 @@ class _Values:
         """Return the result where there is nothing to reduce (NumPy refused if there is none)."""
         found = np.empty(shape, self.dtype)
         if self.ufunc.identity is not None:
-            found[...] = self.ufunc.identity
+            found[...] = np.asarray(self.ufunc.identity).astype(self.dtype)  # -1 is all bits
         return found
 
     def combine(self, partial: np.ndarray, other: np.ndarray) -> None:

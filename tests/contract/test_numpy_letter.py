@@ -1,0 +1,361 @@
+"""NumPy to the letter: values, dtypes and exceptions of what programs seldom ask for.
+
+Each case is an expression in ``xp``, NumPy or distnb, and ``A``, which makes its arrays.
+"""
+
+import enum
+import warnings
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from tests.contract.support import agree, alike, no_warnings
+
+INF, NAN = np.inf, np.nan
+
+
+class Level(enum.IntEnum):
+    """Integers of a subclass."""
+
+    ONE = 1
+    THREE = 3
+
+
+class Ratio(float):
+    """Floats of a subclass."""
+
+
+CASES = {
+    "digitize": (
+        "xp.digitize(A([0.5, 1.0, 2.0, 3.5]), [3, 2, 1])",
+        "xp.digitize(A([0.5, 1.0, 2.0, 3.5]), [3, 2, 1], right=True)",
+        "xp.digitize(A([0.5, 1.0, 2.0, 3.5]), A([3.0, 2.0, 2.0, 1.0]), right=True)",
+    ),
+    "nans": (
+        "xp.nanvar(A([1.0, INF, NAN]))",
+        "xp.nanstd(A([[1.0, INF, NAN], [1, 2, NAN]]), axis=1)",
+        "xp.nan_to_num(A([NAN, INF, -INF, 1]), nan=INF, posinf=9)",
+        "xp.nan_to_num(A([NAN, INF, -INF, 1]), posinf=-INF, neginf=3)",
+        "xp.nan_to_num(A([NAN + 1j, complex(0, INF), complex(-INF, NAN)]), nan=INF, posinf=9)",
+        "xp.nan_to_num(A([NAN + 1j, complex(2, INF), complex(-INF, NAN)]), nan=NAN)",
+        "xp.unique(A([[1, NAN], [1, NAN], [0, 1]]), axis=0)",
+        "xp.unique(A([NAN, 1, NAN, 1]), axis=0, return_counts=True)",
+        "xp.unique(A([[NAN], [1], [NAN]]), axis=0, return_inverse=True)",
+        "xp.unique(A(np.ones((4, 2, 0))), True, True, True, axis=1)",
+        "xp.unique(A(np.ones((2, 0))), True, True, True, axis=1)",
+    ),
+    "convolve": tuple(
+        f"xp.{name}(A({x}), A([0, 1, 0.5]), mode={mode})"
+        for name in ("convolve", "correlate")
+        for x in ([1.0, 2, 3, 4], [1.0, 2])
+        for mode in (0, 1, 2, np.int64(2), 3, True, "'same'", "'f'", None)
+    ),
+    "grids": (
+        "xp.indices((2, 3), 'f4')",
+        "xp.indices((0, 2))",
+        "xp.indices(())",
+        "xp.indices((2, 3), sparse=True)",
+        "xp.mgrid[0:1:np.complex64(5j)]",
+        "xp.mgrid[0:1:5j]",
+        "xp.mgrid[2:3:1j]",
+        "xp.ogrid[0 : 1 : np.complex64(5j)]",
+        "xp.mgrid[0:1:5j, 0 : 2 : np.complex64(3j)]",
+        "xp.ones_like(np.ones((2, 3)), shape=())",
+        "xp.full_like(A([1, 2]), 3, shape=())",
+        "xp.zeros_like(np.ones((2, 3)), shape=4)",
+    ),
+    "choose": (
+        "xp.choose(A([0, 1, 1]), [A([1, 2, 3], 'b'), A([4, 5, 6], 'b')])",
+        "xp.choose(A([0, 1, 1]), [A([1, 2, 3], 'b'), 300])",
+        "xp.choose(A([0, 1, 1]), [np.int8(1), 2])",
+        "xp.choose(A([0, 1, 1]), [A([1, 2, 3], 'f'), 1.5])",
+        "xp.choose(A([0, 1]), [1, 2.5])",
+        "xp.choose(A([[0, 1], [1, 0]]), A([[1, 2], [3, 4]], 'B'))",
+    ),
+    "bools": (
+        "A([True, False]).conj()",
+        "A([True, False]).conjugate()",
+        "xp.conj(A([True, False]))",
+        "A([True, False]) ** 2",
+        "A([True, False]) ** 2.0",
+        "A([True, False]) ** 3",
+        "xp.power(A([True, False]), 2)",
+        "xp.round(A([True, False]))",
+        "xp.round(A([True, False]), 1)",
+    ),
+    "powers": tuple(
+        f"A([-INF, -0.0, 0.0, 2, INF, NAN, -2, 3.5], {kind!r}) ** {power!r}"
+        for kind in "efdFD"
+        for power in (2, 2.0, 0.5, -1, -1.0, 1, 0)
+    ),
+    "windows": tuple(
+        f"xp.{name}({m}{', 3' if name == 'kaiser' else ''})"
+        for name in ("hanning", "hamming", "bartlett", "blackman", "kaiser")
+        for m in (6.5, 0.5, 1.5, 1, 0, 5, np.float32(4.5))
+    ),
+    "variances": (
+        "xp.std(A([1, 2, 5, 7]), dtype=int)",
+        "xp.var(A([1, 2, 5, 7]), dtype=int)",
+        "xp.var(A([1.5, 2, 5, 7]), dtype='i2')",
+        "xp.std(A([1, 2, 5, 7]), dtype=bool)",
+        "xp.std(A([[1, 2], [5, 7]]), axis=0, dtype=int)",
+        "xp.var(A([[1, 2], [5, 7]]), axis=0, dtype=int)",
+        "xp.mean(A([1.5, 2, 5, 7]), dtype=int)",
+        "xp.std(A([1.5, 2, 5, 7]), dtype='f4')",
+    ),
+    "zeros": (
+        "xp.sum(A([-0.0]), initial=-0.0)",
+        "xp.sum(A([-0.0, -0.0]), initial=-0.0)",
+        "xp.sum(A([-0.0, 0.0]), initial=-0.0)",
+        "xp.sum(A([[-0.0, -0.0], [1, -1]]), axis=1, initial=-0.0)",
+        "xp.sum(A([-0.0]), initial=0.0)",
+        "xp.sum(A([-0.0]))",
+        "A([-0.0, -0.0]).sum(initial=-0.0)",
+    ),
+    "initial": (
+        "xp.add.reduce(A([]), initial=None)",
+        "xp.add.reduce([], initial=None)",
+        "xp.sum(A([]), initial=None)",
+        "A([]).prod(initial=None)",
+        "xp.sum(A([[1.0, 2], [3, 4]]), axis=0, initial=None)",
+        "xp.sum(A([1.0, 2]), initial=None, where=A([True, False]))",
+        "xp.sum(A(np.ones((0, 3))), axis=1, initial=None)",
+        "xp.min(A([1.0, 2]), initial=None)",
+        "xp.all(A([]))",
+    ),
+    "bits": (
+        "xp.bitwise_and.reduce(A([], 'B'))",
+        "xp.bitwise_and.reduce(A([7], 'u8'))",
+        "xp.bitwise_and.reduce(A([7, 2], 'B'), initial=6)",
+        "xp.bitwise_and.reduce(A([7, 2], 'H'), where=A([True, False]))",
+        "xp.bitwise_and.reduce(A([[7, 3, 11], [1, 2, 3]], 'u4'), axis=0)",
+    ),
+    "subclasses": (
+        "A([1, 2, 3], 'b') + Level.THREE",
+        "Level.THREE - A([1, 2, 3], 'b')",
+        "A([1.0, 2, 3], 'f') ** Level.ONE",
+        "A([1.0, 2, 3], 'f') * Ratio(0.5)",
+        "xp.add(A([1, 2]), Level.ONE)",
+        "xp.where(A([True, False]), Level.ONE, Level.THREE)",
+        "xp.clip(A([1, 2, 5], 'b'), Level.ONE, Level.THREE)",
+        "xp.full(3, Level.THREE)",
+        "xp.linspace(Level.ONE, Level.THREE, 5)",
+        "xp.sum(A([1, 2, 3]), initial=Level.THREE)",
+        "xp.tri(Level.THREE, k=Level.ONE)",
+        "xp.arange(Level.ONE, Level.THREE)",
+        "xp.pad(A([1, 2]), Level.ONE, constant_values=Level.THREE)",
+        "xp.heaviside(A([0.0, 1]), Ratio(0.5))",
+        "xp.interp(A([0.0, 2]), [1, 2], [3, 4], left=Ratio(0.5))",
+        "xp.roll(A([1, 2, 3]), Level.ONE)",
+        "xp.searchsorted(A([1, 2, 3]), Level.THREE)",
+    ),
+    "plain": (
+        "xp.dot([1, 2], [3, 4])",
+        "xp.dot(np.ones(3), np.ones(3))",
+        "xp.matmul([[1, 2], [3, 4]], [3, 4])",
+        "xp.vecdot([1, 2], [3, 4])",
+        "xp.piecewise(A(3.0), [A(True)], [5.0])",
+        "xp.piecewise(A(3.0), [A(False)], [5.0, 7.0])",
+        "xp.piecewise(3.0, [True], [5.0])",
+        "xp.poly([A(1.0), A(2.0)])",
+        "xp.roots([A(1.0), A(-3.0), A(2.0)])",
+        "xp.roots([1, A(-3.0), A(2.0)])",
+        "xp.polydiv([A(1.0), A(-3.0)], [A(2.0)])",
+    ),
+    "refused": (
+        "xp.insert(A([1, 2, 3]), 1.5, 9)",
+        "xp.insert(A([1, 2, 3]), A([1.5]), 9)",
+        "xp.insert(A([1, 2, 3]), [1.5, 2], 9)",
+        "xp.delete(A([1, 2, 3]), 1.5)",
+        "xp.tensordot(A(np.ones((2, 2))), A(np.ones((2, 2))), axes=([0, 0], [0, 1]))",
+        "xp.tensordot(A(np.ones((2, 2))), A(np.ones((2, 2))), axes=([0, 1], [1, -1]))",
+        "xp.tensordot(A(np.ones((2, 2))), A(np.ones((2, 2))), axes=([0, 1], [1, 0]))",
+        "xp.nansum(A([[1.0, 2]]), axis=0, out=A(np.ones(3)))",
+        "xp.nanmean(A([[1.0, 2]]), axis=0, out=A(np.ones(3)))",
+        "xp.nanvar(A([[1.0, 2]]), axis=0, out=A(np.ones((1, 2))))",
+        "xp.nanmax(A([[1.0, 2]]), axis=0, out=A(np.ones(3)))",
+        "xp.random.default_rng(1).uniform(3, 1)",
+        "xp.random.default_rng(1).uniform([0, 3], [1, 1])",
+        "xp.random.default_rng(1).exponential(-1)",
+        "xp.insert(A([1, 2, 4], 'b'), 1, 300)",
+        "xp.insert(A([1, 2, 4], 'b'), [1, 2], [300, 3])",
+        "xp.insert(A([1, 2, 4], 'b'), 1, np.int64(300))",
+        "xp.full_like(A([1, 2, 4], 'b'), np.int64(300))",
+        "xp.full_like(A([1, 2, 4], 'b'), 300)",
+        "xp.full_like(A([[1, 2], [3, 4]]), [5.5, 6])",
+        "xp.einsum('ii->i', A([[1, 2]]))",
+        "xp.einsum('ii,i', A([[1, 2], [3, 4]]), A([1, 2]))",
+        "A([1, 2, 3])[1.0:2]",
+        "A([1, 2, 3])[:: np.float64(1)]",
+        "A([[1, 2, 3]])[0, A(1.0) :]",
+        "xp.cov(A([[1, 2, 4], [3, 4, 1]]), dtype='i4')",
+    ),
+    # NumPy 2.4 itself dies of the like, so that only values are given for these.
+    "masked": (
+        (
+            "xp.greater(A([[1, 2, 3]], 'b'), 300, out=A([[True] * 3]), where=A([[False]]))",
+            [[1] * 3],
+        ),
+        ("xp.greater(np.ones(3, 'b'), 300, where=A([True] * 3))", [0] * 3),
+        ("xp.less(-1, A([1, 2, 3], 'u8'), where=A([True] * 3))", [1] * 3),
+        ("np.equal(A([1, 2, 3], 'H'), 1 << 80, where=np.array(True))", [0] * 3),
+        ("xp.not_equal(A([1, 2, 3]), -(1 << 80), where=A([True] * 3))", [1] * 3),
+        ("xp.less_equal(A([1, 2, 3], 'b'), 128, where=np.True_)", [1] * 3),
+    ),
+}
+
+#: Statements, which leave an array ``r``.
+WRITES = (
+    "r = np.zeros(4); xp.add.at(r, A([0, 1, 1]), A([1.0, 2, 3]))",
+    "r = np.zeros(4); xp.add.at(r, [0, 1, 1], [1.0, 2, 3])",
+    "r = np.ones((2, 3)); np.multiply.at(r, (slice(None), A([0, 1, 1])), A([1.0, 2, 3]))",
+    "r = np.ones(4); np.negative.at(r, A([0, 1, 1]))",
+    "r = [1.0, 2]; xp.add.at(r, A([0, 1]), 1)",
+    "r = np.ones(3); xp.copyto(r, A([1.0, 2, 3]))",
+    "r = np.ones(3); xp.copyto(r, [1.0, 2, 3])",
+    "r = np.ones(3); xp.copyto(r, 7, where=A([True, False, True]))",
+    "r = [1, 2]; xp.copyto(r, [1.0, 2])",
+    "r = np.ones((3, 3)); xp.fill_diagonal(r, A([7.0, 8, 9]))",
+    "r = np.ones((3, 3)); xp.fill_diagonal(r, 7)",
+    "r = A(np.arange(9.0).reshape(3, 3)); xp.fill_diagonal(r, r.max())",
+    "r = A(np.ones((7, 3))); xp.fill_diagonal(r, [7.0, 8], wrap=True)",
+    "r = np.ones(3); xp.put(r, A([0, 1]), A([5.0, 6]))",
+    "r = np.ones(3); xp.place(r, A([True, False, True]), A([5.0, 6]))",
+    "r = np.ones(3); xp.putmask(r, A([True, False, True]), A([5.0, 6, 7]))",
+    "r = np.ones((1, 3)); xp.put_along_axis(r, A([[0, 1]]), A([[5.0, 6]]), 1)",
+    *(
+        f"r = A([1, 2, 3], 'b'); {way}"
+        for value in ("np.uint8(200)", "np.int64(300)", "200", "2.7", "1j", "np.float64(2.7)")
+        for way in (
+            f"r[A([True, False, True])] = {value}",
+            f"r[[0, 1]] = {value}",
+            f"r[A([0, 2])] = {value}",
+            f"r[1:] = {value}",
+            f"xp.putmask(r, A([True, False, True]), {value})",
+            f"xp.place(r, A([True, False, True]), [{value}])",
+            f"xp.put(r, [0, 1], {value})",
+        )
+    ),
+    "r = A([1, 2, 3]); r[A([True, False, True])] = Level.THREE",
+    "r = A([1, 2, 3]); r += Level.THREE",
+    "r = A([1.0, 2, 3]); r.fill(Ratio(2.5))",
+    "r = A([1, 2], '?'); r **= 2",
+    "r = A([1, 2], 'f'); r **= 2",
+    "r = A([1, 2], 'F'); r **= -1",
+    "r = A([[1.0, 2], [3, 4]]); r @= A([1.0, 2])",
+    "r = A([[1.0, 2], [3, 4]]); r @= A([[1.0, 2], [3, 4]])",
+    "r = A(np.arange(9.0).reshape(3, 3)); xp.einsum('ij->ji', r)[0] = 7",
+    "r = A(np.arange(9.0).reshape(3, 3)); xp.einsum('ij', r)[0] = 7",
+    "r = A(np.arange(9.0).reshape(3, 3)); v = xp.einsum('...ij->...ji', r); v += 1",
+)
+
+
+def run(code, xp, statement=False):
+    """Return what an expression gives with arrays of NumPy or of distnb, or what is left in r."""
+
+    def make(data, dtype=None):
+        made = np.array(data, dtype)
+        return made if xp is np else dnb.array(made)
+
+    names = {"xp": xp, "A": make, "np": np, "Level": Level, "Ratio": Ratio, "INF": INF, "NAN": NAN}
+    if not statement:
+        return eval(code, names)
+    exec(code, names)
+    return np.asarray(names["r"])
+
+
+def read(found):
+    """Return what was found as NumPy's, so that all failures of engines are seen."""
+    if isinstance(found, tuple | list):
+        return tuple(map(read, found))
+    return np.asarray(found)
+
+
+@pytest.mark.parametrize("code", [c for found in CASES.values() for c in found if type(c) is str])
+def test_as_numpy(session, code):
+    agree(lambda: read(run(code, np)), lambda: Read(run(code, dnb)), 1e-6)
+
+
+class Read:
+    """What is compared of a result: its elements, read."""
+
+    def __new__(cls, found):
+        found = read(found)
+        return tuple(map(dnb.array, found)) if isinstance(found, tuple) else dnb.array(found)
+
+
+@pytest.mark.parametrize("code", WRITES)
+def test_writes_as_numpy(session, code):
+    def ours():
+        return dnb.array(run(code, dnb, True))
+
+    agree(lambda: run(code, np, True), ours)
+
+
+@pytest.mark.parametrize(("code", "wanted"), CASES["masked"])
+def test_no_comparison_kills_anyone(session, code, wanted):
+    with no_warnings():
+        alike(np.asarray(run(code, dnb)), np.array(wanted, bool))
+
+
+def test_a_diagonal_of_einsum_is_not_written_in_vain(session):
+    a = dnb.array(np.arange(9.0).reshape(3, 3))
+    for found in (dnb.einsum("ii->i", a), dnb.einsum(a, [0, 0], [0])):
+        with pytest.raises(ValueError, match="read-only"):
+            found[...] = 7
+        with pytest.raises(ValueError, match="read-only"):
+            found += 1
+    assert a.to_numpy().tolist() == np.arange(9.0).reshape(3, 3).tolist()
+    free = dnb.einsum("ii->", a)
+    free += 1
+    assert float(free) == 13
+
+
+@pytest.mark.parametrize("name", ["svd", "pinv", "lstsq"])
+@pytest.mark.parametrize("odd", [INF, -INF, NAN])
+def test_no_singular_values_are_looked_for_without_end(session, name, odd):
+    x = np.random.default_rng(0).standard_normal((30, 30))
+    x[0, 0] = odd
+    args = (dnb.array(x), dnb.array(x)) if name == "lstsq" else (dnb.array(x),)
+    with pytest.raises(np.linalg.LinAlgError, match="did not converge"):
+        [f.to_numpy() for f in getattr(dnb.linalg, name)(*args)]
+    session.flush()
+
+
+def test_covariances_have_the_dtype_that_is_asked_for(session):
+    x = np.array([[1, 2, 4], [3, 4, 1]])
+    a = dnb.array(x)
+    for dtype in ("f4", "f8", "c16"):
+        for name in ("cov", "corrcoef"):
+            wanted = getattr(np, name)(x, dtype=dtype)
+            alike(np.asarray(getattr(dnb, name)(a, dtype=dtype)), wanted, 1e-5)
+
+
+@pytest.mark.filterwarnings("default:Casting complex values to real")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "a[...] = A([1j, 2, 3])",
+        "a[np.array([0, 1])] = A([1j, 2])",
+        "a[A([True, False, True])] = A([1j, 2])",
+        "a[A([0, 2])] = A([1j, 2])",
+        "xp.put(a, [0, 1], A([1j, 2]))",
+        "xp.copyto(a, A([1j, 2, 3]), casting='unsafe')",
+        "a.astype(complex).astype(float)",
+    ],
+)
+def test_a_warning_that_is_an_error_leaves_the_target_as_it_is(session, code):
+    a = dnb.array([1.0, 2, 3])
+    names = {"a": a, "A": lambda x: dnb.array(np.array(x)), "xp": dnb, "np": np}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", np.exceptions.ComplexWarning)
+        with pytest.raises(np.exceptions.ComplexWarning):
+            exec(code, names)
+        session.flush()
+    assert a.to_numpy().tolist() == [1.0, 2.0, 3.0]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", np.exceptions.ComplexWarning)
+        exec(code, names)
+        session.flush()
+    assert any(w.category is np.exceptions.ComplexWarning for w in told)
