@@ -60,10 +60,11 @@ ORDER: dict[str, str] = {
         journal windows observing progress shared_memory session bases current
     """,
     "distnb.client.handle": """
-        arguments indexing array host_arrays conversion promised_layouts reach small_steps
+        arguments indexing host_parts array host_arrays conversion promised_layouts reach
+        small_steps rehearsal whole_functions
     """,
     "distnb.client.record": """
-        operation_cache operations eager placement reducing
+        operation_cache operations operators eager placement reducing
         namespace gather_scatter advanced_indexing creation index_arrays as_arrays files
     """,
     "distnb.client.array": """

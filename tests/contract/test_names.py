@@ -102,7 +102,6 @@ def test_like_is_of_the_session_of_an_array(session, second):
     assert dnb.session() is second
     for made in (dnb.zeros(3, like=x), dnb.array([1], like=x), dnb.arange(3, like=x)):
         assert made.session is session
-    assert dnb.full(2, x.max()).session is session
 
 
 # -- what is known of an array, and arrays as they are asked for -----------------------------------

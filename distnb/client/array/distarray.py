@@ -39,13 +39,8 @@ from distnb.client.math.scans import accumulate, cumprod, cumsum, outer, reducea
 from distnb.client.math.ufuncs import clip, round_
 from distnb.client.record.advanced_indexing import get_advanced, is_advanced, put_advanced
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
-from distnb.client.record.operations import (
-    arithmetic,
-    assign,
-    elementwise,
-    power_arithmetic,
-    understood,
-)
+from distnb.client.record.operations import assign, elementwise, understood
+from distnb.client.record.operators import arithmetic, power_arithmetic
 from distnb.client.record.placement import Placement, layout_for, stay
 from distnb.client.record.reducing import reduce, reduce_options
 from distnb.client.select.ordering import argpartition, argsort, partition

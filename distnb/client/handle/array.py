@@ -14,16 +14,14 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.batching.budget import need
 from distnb.client.batching.failures import lost_error
 from distnb.client.handle.arguments import Axes, Dist, Grid, Number, Order, Subscript
+from distnb.client.handle.host_parts import fill, filled, parts_of
 from distnb.client.handle.indexing import index_view
 from distnb.client.session.bases import Base, Promised
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout, in_notebook
-from distnb.geometry.slices import interval
 from distnb.geometry.views import Placed, View
-from distnb.ops import filling
-from distnb.plans.transfer import at, part_of
 from distnb.wire.protocol import Create, InNotebook, Operand
 
 __all__ = [
@@ -36,7 +34,6 @@ __all__ = [
     "is_whole",
     "leave",
     "numeric",
-    "parts_of",
     "room_for",
     "storable",
 ]
@@ -429,7 +426,7 @@ def create(
     if layout.here:
         if session.closed:
             session.check_open()
-        return hosted(session, _filled(shape, dtype, how))
+        return hosted(session, filled(shape, dtype, how))
     memory = room_for(session, shape, dtype, layout) if stays else None
     if memory is not None and memory.nbytes <= _FILLED and how[0] in _FILLS:
         fill(memory, shape, how)
@@ -470,42 +467,3 @@ def record_known(base: Base) -> None:
         Create(base.handle, base.shape, base.dtype.str, base.layout, how, base.site)
     )
     base.known = None
-
-
-def parts_of(session: Session, data: np.ndarray, layout: Layout) -> list[np.ndarray]:
-    """Return, for each rank, a copy of what it is to hold."""
-    placed = Placed(data.shape, layout, View.whole(data.shape))
-    return [_host_part(data, placed, rank) for rank in range(session.size)]
-
-
-def _host_part(data: np.ndarray, placed: Placed, rank: int) -> np.ndarray:
-    owned = placed.owned(rank)
-    if owned is None:
-        return np.empty(0, data.dtype)
-    part = part_of(rank, placed, owned)
-    source = np.ascontiguousarray(data)
-    out = np.empty(part.shape, data.dtype)
-    for chunk, place in zip(part.chunks, part.places, strict=True):
-        at(out, chunk.shape, chunk.message)[...] = at(source, chunk.shape, place)
-    return out
-
-
-def _filled(shape: Ints, dtype: np.dtype, how: tuple[Any, ...]) -> np.ndarray:
-    """Return what engines would make, all of it."""
-    made = np.empty(shape, dtype)
-    fill(made, shape, how)
-    return made
-
-
-def fill(made: np.ndarray, shape: Ints, how: tuple[Any, ...]) -> None:
-    """Fill an array as engines would."""
-    kind, *args = how
-    owned = tuple(interval(0, n) for n in shape)
-    if made.size == 0:
-        return
-    if kind == "fill":
-        filling.fill_value(made, args[0])
-    elif kind == "index":
-        filling.fill_index(made, owned, *args)
-    elif kind == "random":
-        filling.fill_random(made, owned, shape, *args)

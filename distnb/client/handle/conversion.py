@@ -13,11 +13,11 @@ from distnb.client.handle.array import (
     hosted,
     leave,
     numeric,
-    parts_of,
     record_creation,
     room_for,
 )
 from distnb.client.handle.host_arrays import home, tell_discarded
+from distnb.client.handle.host_parts import parts_of
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain

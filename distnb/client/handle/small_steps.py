@@ -44,12 +44,26 @@ def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike]) -> Any:
 
     NumPy finds out dtype and shape, and what is a scalar. The layout is found when somebody asks.
     """
+    taken = _taken(inputs)
+    if taken is None:
+        return None
+    session, args, away = taken
+    found = done(run, args)
+    if type(found) is not np.ndarray:
+        return found
+    return fresh(session, found, promised(session, away, found))
+
+
+def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array]] | None:
+    """Return the session of operands, what NumPy gets for them, and those not at home.
+
+    None if they are not all small, in reach and of one session.
+    """
     session: Any = None
     shape: Any = None
     alike, apart, nbytes = True, False, 0
     args: list[Any] = []
     away: list[Any] = []
-    x: Any
     for x in inputs:
         if type(x) is Array.made:
             near = x._near
@@ -73,10 +87,7 @@ def quick(run: Callable[..., Any], inputs: Sequence[ArrayLike]) -> Any:
         return None
     if (away and config.place == "engines") or not (alike or _is_small(args)):
         return None
-    found = done(run, args)
-    if type(found) is not np.ndarray:
-        return found
-    return fresh(session, found, promised(session, away, found))
+    return session, args, away
 
 
 def quick_into(run: Callable[..., Any], out: Array, other: ArrayLike) -> bool:

@@ -235,8 +235,6 @@ def var(
         square = rest.real * rest.real + rest.imag * rest.imag
     else:
         square = elementwise("multiply", rest, rest)
-    if not isinstance(square, Array):  # a scalar: of one element, all is one
-        square = asarray(square, session=x.session)
     kind = square.dtype if dtype is None and working is not None else dtype
     squares = reduce("sum", square, axes, kind, None, keep, np._NoValue, where)
     n = _count(x, axes, where, keep)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from distnb.client.handle import host_arrays
 from distnb.client.handle.array import Array, as_result, create, numeric, room_for
@@ -19,7 +18,7 @@ from distnb.client.handle.conversion import (
 )
 from distnb.client.handle.host_arrays import all_here, plain
 from distnb.client.handle.reach import admitted
-from distnb.client.handle.small_steps import made_of, quick, quick_into
+from distnb.client.handle.small_steps import made_of, quick
 from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache, Template
 from distnb.client.session.session import Session
@@ -31,12 +30,11 @@ from distnb.ops.scalars import COMPARISONS, NUMBERS, within_range
 from distnb.wire.protocol import Function, Typed
 
 __all__ = [
-    "arithmetic",
     "assign",
     "broadcast_shape",
+    "done",
     "elementwise",
     "on_engines",
-    "power_arithmetic",
     "simple",
     "understood",
 ]
@@ -170,10 +168,10 @@ def simple(op: str, inputs: Sequence[Any], out: Any) -> Any:
     template = cache.templates.get(key)
     if template is None:
         template = cache.add(key, _template(session, op, inputs, one))
-    return _done(session, op, template, inputs, one)
+    return done(session, op, template, inputs, one)
 
 
-def _done(session: Session, op: str, template: Template, inputs: Sequence[Any], out: Any) -> Any:
+def done(session: Session, op: str, template: Template, inputs: Sequence[Any], out: Any) -> Any:
     """Do an operation: here if it is small, and recorded if not."""
     arrays = [x for x in (*inputs, out) if isinstance(x, Array)]
     if admitted(session, arrays, template.nbytes):
@@ -199,99 +197,6 @@ def _computed(
     memory, near = near, np.empty(made.shape, made.dtype) if near is None else near
     host_arrays.watched(row.name, row.run, *args, out=(near,))
     return made_of(session, near, made.layout, memory)
-
-
-class Arithmetic(NamedTuple):
-    """The methods of an operator: ``x + y``, ``y + x`` and ``x += y``."""
-
-    forward: Callable[[Any, Any], Any]
-    reflected: Callable[[Any, ArrayLike], Any]
-    in_place: Callable[[Any, ArrayLike], Any]
-
-
-def arithmetic(ufunc: np.ufunc) -> Arithmetic:
-    """Return the methods of an operator, which take the shortest way that there is.
-
-    That of an operation which came before: its template tells what to compute or to record.
-    """
-    op = ufunc.__name__
-
-    def forward(self: Array, other: Any) -> Any:
-        found = None
-        if self._near is not None or self.dbase.near is not None:
-            found = quick(ufunc, (self, other))
-        if found is None:
-            session, key = operation_cache.key_of(op, (self, other), None)
-            template = key and session.extensions[OperationCache].templates.get(key)
-            if template is not None and template.large and config.place == "auto":
-                session.small_steps = 0
-                found = operation_cache.repeat(session, op, template, (self, other), None)
-            elif template is not None:
-                found = _done(session, op, template, (self, other), None)
-        return _operate(ufunc, self, other) if found is None else found
-
-    def reflected(self: Array, other: Any) -> Any:
-        found = quick(ufunc, (other, self))
-        return _operate(ufunc, self, other, swap=True) if found is None else found
-
-    def in_place(self: Array, other: Any) -> Any:
-        if not (self.writeable or self.shape):
-            return forward(self, other)  # a scalar, which other names may have, too
-        if quick_into(ufunc, self, other):
-            return self
-        return _operate(ufunc, self, other, into=True)
-
-    return Arithmetic(forward, reflected, in_place)
-
-
-def power_arithmetic() -> Arithmetic:
-    """Return the methods of ``**``, which for some numbers is another function, as in NumPy.
-
-    That has another dtype for bools, and other digits and signs for complex numbers.
-    """
-    power = arithmetic(np.power)
-
-    def forward(self: Array, other: Any) -> Any:
-        ufunc = _shorter(self, other)
-        if ufunc is None:
-            return power.forward(self, other)
-        found = quick(ufunc, (self,))
-        return elementwise(ufunc.__name__, self) if found is None else found
-
-    def in_place(self: Array, other: Any) -> Any:
-        ufunc = _shorter(self, other)
-        if ufunc is None:
-            return power.in_place(self, other)
-        return elementwise(ufunc.__name__, self, out=self)
-
-    return Arithmetic(forward, power.reflected, in_place)
-
-
-#: Type and value of exponents -> what NumPy computes for these, and of which kinds of dtype.
-_SHORTER: dict[type, dict[Any, tuple[np.ufunc, str]]] = {
-    int: {2: (np.square, "bfc"), -1: (np.reciprocal, "fc")},
-    float: {0.5: (np.sqrt, "fc")},
-}
-
-
-def _shorter(x: Array, exponent: Any) -> np.ufunc | None:
-    """Return the ufunc that NumPy's ``**`` calls in place of ``power``; None if it does not."""
-    known = _SHORTER.get(type(exponent))
-    found = None if known is None else known.get(exponent)
-    return found[0] if found is not None and x.dtype.kind in found[1] else None
-
-
-def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool = False) -> Any:
-    """Do what an operator does the first time, and with operands of all kinds."""
-    if isinstance(y, Array | np.generic) or type(y) in NUMBERS:
-        inputs, out = (y, x) if swap else (x, y), x if into else None
-        found = simple(ufunc.__name__, inputs, out)
-        return elementwise(ufunc.__name__, *inputs, out=out) if found is None else found
-    if into:
-        return ufunc(x, y, out=(x,))
-    if getattr(y, "__array_ufunc__", ufunc) is None:  # it wants no part in this
-        return NotImplemented
-    return ufunc(y, x) if swap else ufunc(x, y)
 
 
 def _template(session: Session, op: str, inputs: Sequence[Any], out: Array | None) -> Template:

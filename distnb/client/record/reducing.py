@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle import host_arrays
 from distnb.client.handle.arguments import Axes, Number
-from distnb.client.handle.array import Array, as_result, create, fresh, is_whole, numeric
+from distnb.client.handle.array import Array, as_result, create, fresh, hosted, is_whole, numeric
 from distnb.client.handle.conversion import array_of
 from distnb.client.handle.indexing import some_axes
 from distnb.client.handle.promised_layouts import reduced
@@ -23,6 +23,7 @@ from distnb.client.record.eager import Out, delivered
 from distnb.client.record.operation_cache import OperationCache, spec_of
 from distnb.client.record.operations import assign, elementwise, outputs
 from distnb.client.session.bases import Base
+from distnb.client.session.current import need
 from distnb.client.transport.contract import ENTRY
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout, in_notebook
@@ -58,6 +59,8 @@ def reduce(
     result. Sent are the partial results, up and down a binomial tree.
     """
     keepdims = False if keepdims is np._NoValue else bool(keepdims)
+    if type(x) is not Array.made:  # a scalar, that was a result
+        x = hosted(need(None) if out is None else out.session, np.asarray(x))
     if initial is None:
         _check_without(op, x, axis, where)
     initial = None if initial is np._NoValue else initial
@@ -83,15 +86,20 @@ def reduce(
         return _shown(filled, axes, keepdims, op, out)
     found = _recorded(op, x, axes, Placed.whole(shape, layout), result_dtype)
     if initial is not None:
-        ufunc = table.REDUCTIONS[op].ufunc
-        first = np.empty((), result_dtype)
-        first[...] = initial
-        elementwise(ufunc.__name__, found, first, out=found)  # type: ignore[union-attr]
-        if op == "sum" and result_dtype.kind == "f" and not first and np.signbit(first):
-            # Sums begin with 0.0, but not this one: of -0.0 alone it is -0.0.
-            negative = elementwise("equal", x, 0) & elementwise("signbit", x)
-            assign(found, first, reduce("all", negative, axes))
+        _begin_with(op, x, found, initial, axes)
     return _shown(found, axes, keepdims, op, out)
+
+
+def _begin_with(op: str, x: Array, found: Array, initial: Any, axes: Ints) -> None:
+    """Combine a result with what the reduction begins with."""
+    ufunc = table.REDUCTIONS[op].ufunc
+    first = np.empty((), found.dtype)
+    first[...] = initial
+    elementwise(ufunc.__name__, found, first, out=found)  # type: ignore[union-attr]
+    if op == "sum" and found.dtype.kind == "f" and not first and np.signbit(first):
+        # Sums begin with 0.0, but not this one: of -0.0 alone it is -0.0.
+        negative = elementwise("equal", x, 0) & elementwise("signbit", x)
+        assign(found, first, reduce("all", negative, axes))
 
 
 def _recorded(op: str, x: Array, axes: Ints, result: Placed, dtype: np.dtype) -> Any:

@@ -1,0 +1,114 @@
+"""Operators between arrays, by the shortest way that there is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from distnb.client.handle.array import Array
+from distnb.client.handle.small_steps import quick, quick_into
+from distnb.client.record import operation_cache
+from distnb.client.record.operation_cache import OperationCache
+from distnb.client.record.operations import done, elementwise, simple
+from distnb.common.config import config
+from distnb.ops.scalars import NUMBERS
+
+__all__ = ["arithmetic", "power_arithmetic"]
+
+
+class Arithmetic(NamedTuple):
+    """The methods of an operator: ``x + y``, ``y + x`` and ``x += y``."""
+
+    forward: Callable[[Any, Any], Any]
+    reflected: Callable[[Any, ArrayLike], Any]
+    in_place: Callable[[Any, ArrayLike], Any]
+
+
+def arithmetic(ufunc: np.ufunc) -> Arithmetic:
+    """Return the methods of an operator, which take the shortest way that there is.
+
+    That of an operation which came before: its template tells what to compute or to record.
+    """
+    op = ufunc.__name__
+
+    def forward(self: Array, other: Any) -> Any:
+        found = None
+        if self._near is not None or self.dbase.near is not None:
+            found = quick(ufunc, (self, other))
+        if found is None:
+            session, key = operation_cache.key_of(op, (self, other), None)
+            template = key and session.extensions[OperationCache].templates.get(key)
+            if template is not None and template.large and config.place == "auto":
+                session.small_steps = 0
+                found = operation_cache.repeat(session, op, template, (self, other), None)
+            elif template is not None:
+                found = done(session, op, template, (self, other), None)
+        return _operate(ufunc, self, other) if found is None else found
+
+    def reflected(self: Array, other: Any) -> Any:
+        found = quick(ufunc, (other, self))
+        return _operate(ufunc, self, other, swap=True) if found is None else found
+
+    def in_place(self: Array, other: Any) -> Any:
+        if not (self.writeable or self.shape):
+            return forward(self, other)  # a scalar, which other names may have, too
+        if quick_into(ufunc, self, other):
+            return self
+        return _operate(ufunc, self, other, into=True)
+
+    return Arithmetic(forward, reflected, in_place)
+
+
+def power_arithmetic() -> Arithmetic:
+    """Return the methods of ``**``, which for some numbers is another function, as in NumPy.
+
+    That has another dtype for bools, and other digits and signs for complex numbers.
+    """
+    power = arithmetic(np.power)
+
+    def forward(self: Array, other: Any) -> Any:
+        ufunc = _shorter(self, other)
+        if ufunc is None:
+            return power.forward(self, other)
+        found = quick(ufunc, (self,))
+        return elementwise(ufunc.__name__, self) if found is None else found
+
+    def in_place(self: Array, other: Any) -> Any:
+        ufunc = _shorter(self, other)
+        if not (self.writeable or self.shape):
+            return forward(self, other)
+        if ufunc is None:
+            return power.in_place(self, other)
+        return elementwise(ufunc.__name__, self, out=self)
+
+    return Arithmetic(forward, power.reflected, in_place)
+
+
+#: Type and value of exponents -> what NumPy computes for these, and of which kinds of dtype.
+_SHORTER: dict[type, dict[Any, tuple[np.ufunc, str]]] = {
+    int: {2: (np.square, "bfc"), -1: (np.reciprocal, "fc")},
+    float: {0.5: (np.sqrt, "fc")},
+}
+
+
+def _shorter(x: Array, exponent: Any) -> np.ufunc | None:
+    """Return the ufunc that NumPy's ``**`` calls in place of ``power``; None if it does not."""
+    known = _SHORTER.get(type(exponent))
+    found = None if known is None else known.get(exponent)
+    return found[0] if found is not None and x.dtype.kind in found[1] else None
+
+
+def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool = False) -> Any:
+    """Do what an operator does the first time, and with operands of all kinds."""
+    if isinstance(y, Array | np.generic) or type(y) in NUMBERS:
+        inputs, out = (y, x) if swap else (x, y), x if into else None
+        found = simple(ufunc.__name__, inputs, out)
+        return elementwise(ufunc.__name__, *inputs, out=out) if found is None else found
+    if into:
+        return ufunc(x, y, out=(x,))
+    if getattr(y, "__array_ufunc__", ufunc) is None:  # it wants no part in this
+        return NotImplemented
+    return ufunc(y, x) if swap else ufunc(x, y)
