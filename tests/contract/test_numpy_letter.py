@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from tests.contract.support import agree, alike, no_warnings
+from tests.contract.support import agree, alike, no_warnings, numbered, same
 
 INF, NAN = np.inf, np.nan
 
@@ -359,3 +359,25 @@ def test_a_warning_that_is_an_error_leaves_the_target_as_it_is(session, code):
         exec(code, names)
         session.flush()
     assert any(w.category is np.exceptions.ComplexWarning for w in told)
+
+
+def test_what_numpy_has_as_a_scalar_is_one(session):
+    """It stays what it is under another name, and can be a key and be rounded."""
+    x = numbered((6, 5))
+    a = dnb.array(x)
+    for make in (lambda y: y.sum(), lambda y: y.max(), lambda y: y[2, 3], lambda y: y[0] @ y[1]):
+        total, expected = make(a), make(x)
+        kept = total
+        total += 1
+        total *= 2
+        same(kept, expected)
+        same(total, (expected + 1) * 2)
+        assert {kept: "found"}[expected] == "found"
+        assert round(kept, 1) == round(expected, 1)
+        assert f"{kept:.3f}" == f"{expected:.3f}"
+    for alone in (dnb.array(5.0), dnb.zeros(()), dnb.array([5.0]).reshape(())):
+        kept = alone
+        alone += 1
+        assert kept is alone
+        with pytest.raises(TypeError, match="unhashable"):
+            hash(alone)

@@ -49,7 +49,7 @@ class Programs(RuleBasedStateMachine):
         return self.live[pick % len(self.live)]
 
     def put(self, x, a):
-        if not a.shape and not getattr(a, "writeable", False):
+        if not a.shape and getattr(a, "single", True):
             a = dnb.array(a)  # a scalar, as NumPy's: an array of it can be written into
         assert (a.shape, a.dtype) == (x.shape, x.dtype)
         if len(self.live) < 14:

@@ -197,7 +197,7 @@ class DistArray(Array):
 
     def __hash__(self) -> int:  # type: ignore[override]
         """Return that of a result that NumPy has as a scalar; arrays have none."""
-        if self.writeable or self.shape:
+        if self.shape or not self.single:
             raise TypeError(f"unhashable type: {type(self).__name__!r}")
         return hash(self.item())
 
@@ -243,9 +243,6 @@ class DistArray(Array):
         if is_advanced(key):
             put_advanced(self, key, value)
             return
-        if not (self.writeable or self.shape):
-            kind = self.dtype.type.__name__
-            raise TypeError(f"'numpy.{kind}' object does not support item assignment")
         assign(self.alias(index_view(self.dview, key)[0]), value)
 
     @property

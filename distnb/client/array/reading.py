@@ -8,7 +8,7 @@ import numpy as np
 
 from distnb.client.array.prefetch import Prefetch
 from distnb.client.handle import reach
-from distnb.client.handle.array import Array
+from distnb.client.handle.array import Array, as_result
 from distnb.client.record.placement import stay
 from distnb.client.session.bases import Base
 from distnb.geometry.views import View
@@ -46,7 +46,7 @@ def element(x: Array) -> Any:
     base = Base.to_come(session, (), x.dtype, stay(x, x.dtype))
     base.site = session.site()
     session.deferred.defer(base, _Copy(x, operand))
-    return Array.made(base, View.whole(()), writeable=False)
+    return as_result(Array.made(base, View.whole(())))
 
 
 def read(x: Array) -> np.ndarray:

@@ -57,7 +57,7 @@ class Array(NDArrayOperatorsMixin):
 
     __slots__ = (
         *("__weakref__", "_key", "_near", "_placed", "_whole"),
-        *("dbase", "dview", "promise", "session", "spec", "writeable"),
+        *("dbase", "dview", "promise", "session", "single", "spec", "writeable"),
     )
     __hash__ = None  # type: ignore[assignment]
     #: The class of arrays.
@@ -69,6 +69,8 @@ class Array(NDArrayOperatorsMixin):
     session: Session
     #: The number of its spec (``operation_cache``); 0 if it has none yet.
     spec: int
+    #: Whether it is a result that NumPy has as a scalar: ``x += 1`` makes another one.
+    single: bool
     #: The elements in reach, and of which ndarray these are a view: None if they are all there is,
     #: and have no base yet. Results of small steps are made without, for few ever need one.
     _near: np.ndarray | None
@@ -289,9 +291,9 @@ Elements: TypeAlias = Array | np.ndarray
 
 
 def as_result(found: Any) -> Any:
-    """Return what an operation gave; if NumPy would give a scalar, it cannot be written into."""
+    """Return what an operation gave; where NumPy would give a scalar, it counts as one."""
     if not found.shape and isinstance(found, Array):
-        found.writeable = False
+        found.single = True
     return found
 
 
@@ -340,6 +342,7 @@ _LATER: dict[str, Callable[[Array], Any]] = {
     "dview": _make_view,
     "_placed": _set("_placed", None),
     "spec": _set("spec", 0),
+    "single": _set("single", False),
 }
 
 

@@ -184,6 +184,8 @@ def repeat(session: Session, op: str, template: Template, inputs: Sequence[Any],
         _new(Create, (handle, shape, code, layout, ("empty",), site)),
         _new(Apply, (op, (_new(Operand, (handle, view)),), ins, None, (), site)),
     )
-    result = Array.made(base, view, shape != ())
+    result = Array.made(base, view)
+    if not shape:
+        result.single = True
     result.spec, result._placed = spec, placed
     return result

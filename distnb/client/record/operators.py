@@ -53,7 +53,7 @@ def arithmetic(ufunc: np.ufunc) -> Arithmetic:
         return _operate(ufunc, self, other, swap=True) if found is None else found
 
     def in_place(self: Array, other: Any) -> Any:
-        if not (self.writeable or self.shape):
+        if not self.shape and self.single:
             return forward(self, other)  # a scalar, which other names may have, too
         if quick_into(ufunc, self, other):
             return self
@@ -78,7 +78,7 @@ def power_arithmetic() -> Arithmetic:
 
     def in_place(self: Array, other: Any) -> Any:
         ufunc = _shorter(self, other)
-        if not (self.writeable or self.shape):
+        if not self.shape and self.single:
             return forward(self, other)
         if ufunc is None:
             return power.in_place(self, other)
