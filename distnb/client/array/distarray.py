@@ -6,6 +6,7 @@ here, from specs alone; what is wrong raises here, with NumPy's exception types.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Collection, Iterator, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
@@ -785,21 +786,21 @@ class DistArray(Array):
     # -- operators ---------------------------------------------------------------------------
 
     if not TYPE_CHECKING:  # what they take and return is told by Array
-        __add__, __radd__, __iadd__ = arithmetic(np.add)
-        __sub__, __rsub__, __isub__ = arithmetic(np.subtract)
-        __mul__, __rmul__, __imul__ = arithmetic(np.multiply)
-        __truediv__, __rtruediv__, __itruediv__ = arithmetic(np.true_divide)
-        __floordiv__, __rfloordiv__, __ifloordiv__ = arithmetic(np.floor_divide)
-        __mod__, __rmod__, __imod__ = arithmetic(np.remainder)
+        __add__, __radd__, __iadd__ = arithmetic(np.add, operator.add)
+        __sub__, __rsub__, __isub__ = arithmetic(np.subtract, operator.sub)
+        __mul__, __rmul__, __imul__ = arithmetic(np.multiply, operator.mul)
+        __truediv__, __rtruediv__, __itruediv__ = arithmetic(np.true_divide, operator.truediv)
+        __floordiv__, __rfloordiv__, __ifloordiv__ = arithmetic(np.floor_divide, operator.floordiv)
+        __mod__, __rmod__, __imod__ = arithmetic(np.remainder, operator.mod)
         __pow__, __rpow__, __ipow__ = power_arithmetic()
-        __and__, __rand__, __iand__ = arithmetic(np.bitwise_and)
-        __or__, __ror__, __ior__ = arithmetic(np.bitwise_or)
-        __xor__, __rxor__, __ixor__ = arithmetic(np.bitwise_xor)
-        __lshift__, __rlshift__, __ilshift__ = arithmetic(np.left_shift)
-        __rshift__, __rrshift__, __irshift__ = arithmetic(np.right_shift)
-        __lt__ = arithmetic(np.less).forward
-        __le__ = arithmetic(np.less_equal).forward
-        __eq__ = arithmetic(np.equal).forward
-        __ne__ = arithmetic(np.not_equal).forward
-        __gt__ = arithmetic(np.greater).forward
-        __ge__ = arithmetic(np.greater_equal).forward
+        __and__, __rand__, __iand__ = arithmetic(np.bitwise_and, operator.and_)
+        __or__, __ror__, __ior__ = arithmetic(np.bitwise_or, operator.or_)
+        __xor__, __rxor__, __ixor__ = arithmetic(np.bitwise_xor, operator.xor)
+        __lshift__, __rlshift__, __ilshift__ = arithmetic(np.left_shift, operator.lshift)
+        __rshift__, __rrshift__, __irshift__ = arithmetic(np.right_shift, operator.rshift)
+        __lt__ = arithmetic(np.less, operator.lt).forward
+        __le__ = arithmetic(np.less_equal, operator.le).forward
+        __eq__ = arithmetic(np.equal, operator.eq).forward
+        __ne__ = arithmetic(np.not_equal, operator.ne).forward
+        __gt__ = arithmetic(np.greater, operator.gt).forward
+        __ge__ = arithmetic(np.greater_equal, operator.ge).forward

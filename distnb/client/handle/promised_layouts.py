@@ -39,18 +39,17 @@ class Promise:
         How many promises it builds on, one on the other.
     find : callable
         Finds it.
-    args
+    args : tuple
         What it is called with.
     """
 
-    __slots__ = ("_args", "_find", "_found", "depth", "elementwise")
+    __slots__ = ("_args", "_find", "_found", "depth")
 
-    def __init__(self, depth: int, find: Callable[..., Layout], *args: object) -> None:
-        self._find, self._args = find, args
+    def __init__(self, depth: int, find: Callable[..., Layout], args: tuple[Any, ...]) -> None:
+        self._find = find
+        self._args = args
         self._found: Layout | None = None
         self.depth = depth
-        #: Whether an elementwise operation on such an array alone gives that layout again.
-        self.elementwise = find is _found
 
     def layout(self) -> Layout:
         """Return it."""
@@ -74,14 +73,21 @@ def promised(session: Session, away: Sequence[Array], near: np.ndarray) -> Layou
     known = [told(x) for x in away]
     first, shape, view = known[0]
     size = session.size
-    alike = len(known) == 1 or all(k[0] is first for k in known)
-    if alike and view is None and shape == near.shape:
+    if view is None and shape == near.shape and (len(known) == 1 or _alike(known)):
         if type(first) is not Promise:
             return _followed(first, shape, size)
-        if first.elementwise:
+        if first._find is _found:  # such a layout gives itself again
             return first
-    depth = max([k[0].depth for k in known if type(k[0]) is Promise], default=-1) + 1
-    return Promise(depth, _found, known, near.shape, size).settled()
+    depth = 0
+    for k in known:
+        if type(k[0]) is Promise and k[0].depth >= depth:
+            depth = k[0].depth + 1
+    made = Promise(depth, _found, (known, near.shape, size))
+    return made if depth <= _DEEPEST else made.layout()
+
+
+def _alike(known: Sequence[tuple[Any, Ints, Any]]) -> bool:
+    return all(k[0] is known[0][0] for k in known)
 
 
 def told(x: Array) -> tuple[Any, Ints, Any]:
@@ -113,7 +119,8 @@ def reduced(x: Array, axis: Axes) -> Layout | Promised | None:
         return None
     promise, shape, view = told(x)
     depth = promise.depth + 1 if type(promise) is Promise else 0
-    return Promise(depth, _of_reduced, promise, shape, view, axis, x.session.size).settled()
+    made = Promise(depth, _of_reduced, (promise, shape, view, axis, x.session.size))
+    return made.settled()
 
 
 def _of_reduced(

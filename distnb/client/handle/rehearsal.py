@@ -59,7 +59,7 @@ def promise(
     """
     parts = [p.layout for p in _parts((args, options)) if type(p.layout) is Promise]
     depth = max([p.depth for p in parts], default=-1) + 1
-    made = Promise(depth, _layout, session, function, args, options, near.shape, index)
+    made = Promise(depth, _layout, (session, function, args, options, near.shape, index))
     return made.settled()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array
-from distnb.client.handle.small_steps import quick, quick_into
+from distnb.client.handle.small_steps import quick, quick_into, quick_pair
 from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache
 from distnb.client.record.operations import done, elementwise, simple
@@ -27,17 +28,18 @@ class Arithmetic(NamedTuple):
     in_place: Callable[[Any, ArrayLike], Any]
 
 
-def arithmetic(ufunc: np.ufunc) -> Arithmetic:
+def arithmetic(ufunc: np.ufunc, run: Callable[[Any, Any], Any]) -> Arithmetic:
     """Return the methods of an operator, which take the shortest way that there is.
 
     That of an operation which came before: its template tells what to compute or to record.
+    ``run`` is Python's operator.
     """
     op = ufunc.__name__
 
     def forward(self: Array, other: Any) -> Any:
         found = None
         if self._near is not None or self.dbase.near is not None:
-            found = quick(ufunc, (self, other))
+            found = quick_pair(ufunc, run, self, other)
         if found is None:
             session, key = operation_cache.key_of(op, (self, other), None)
             template = key and session.extensions[OperationCache].templates.get(key)
@@ -49,7 +51,7 @@ def arithmetic(ufunc: np.ufunc) -> Arithmetic:
         return _operate(ufunc, self, other) if found is None else found
 
     def reflected(self: Array, other: Any) -> Any:
-        found = quick(ufunc, (other, self))
+        found = quick_pair(ufunc, run, self, other, swap=True)
         return _operate(ufunc, self, other, swap=True) if found is None else found
 
     def in_place(self: Array, other: Any) -> Any:
@@ -67,7 +69,7 @@ def power_arithmetic() -> Arithmetic:
 
     That has another dtype for bools, and other digits and signs for complex numbers.
     """
-    power = arithmetic(np.power)
+    power = arithmetic(np.power, operator.pow)
 
     def forward(self: Array, other: Any) -> Any:
         ufunc = _shorter(self, other)
