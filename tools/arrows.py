@@ -68,7 +68,7 @@ ORDER: dict[str, str] = {
         namespace gather_scatter advanced_indexing creation index_arrays as_arrays files
     """,
     "distnb.client.array": """
-        prefetch reading migration printing facts distarray stand_ins array_api
+        prefetch reading migration printing facts aspects distarray stand_ins array_api
     """,
     "distnb.client.shape": """
         viewing reshaping joining splitting repeating turning grids parts brackets walking

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.array.aspects import part_of_complex, set_imag, set_real, view_as
 from distnb.client.array.migration import move
 from distnb.client.array.printing import array_str
 from distnb.client.array.reading import element, read
@@ -357,13 +358,25 @@ class DistArray(Array):
 
     @property
     def real(self) -> DistArray:
-        """The real part: the array itself if it is real, else a copy."""
-        return elementwise("real", self) if self.dtype.kind == "c" else self
+        """The real part: the array itself if it is real, else a view, or on engines a copy."""
+        return part_of_complex(self, "real") if self.dtype.kind == "c" else self
+
+    @real.setter
+    def real(self, value: ArrayLike) -> None:
+        set_real(self, value)
 
     @property
     def imag(self) -> DistArray:
-        """The imaginary part (a copy)."""
-        return elementwise("imag", self)
+        """The imaginary part: a view, or on engines a copy; of a real array zeros."""
+        return part_of_complex(self, "imag")
+
+    @imag.setter
+    def imag(self, value: ArrayLike) -> None:
+        set_imag(self, value)
+
+    def view(self, dtype: DTypeLike | None = None) -> DistArray:
+        """Return a view: of the same elements, or in the notebook of their bytes as a dtype."""
+        return view_as(self, dtype)
 
     # -- NumPy's protocols ---------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex, TypeAlias
@@ -28,11 +29,13 @@ __all__ = [
     "Array",
     "Elements",
     "as_result",
+    "copy_of",
     "create",
     "fresh",
     "hosted",
     "is_whole",
     "leave",
+    "look_at",
     "numeric",
     "room_for",
     "storable",
@@ -57,11 +60,12 @@ class Array(NDArrayOperatorsMixin):
 
     __slots__ = (
         *("__weakref__", "_key", "_near", "_placed", "_whole"),
-        *("dbase", "dview", "promise", "session", "single", "spec", "writeable"),
+        *("dbase", "dview", "origin", "promise", "session", "single", "spec", "writeable"),
     )
     __hash__ = None  # type: ignore[assignment]
     #: The class of arrays.
     made: ClassVar[type[Any]]
+    writeable: bool
     #: Base and view. (``base`` and ``view`` are something else of NumPy's arrays.)
     dbase: Base
     dview: View
@@ -80,6 +84,8 @@ class Array(NDArrayOperatorsMixin):
     #: Of an array without a view, that of another one and the index that takes it from there.
     _key: tuple[View, Subscript] | None
     _placed: Placed | None
+    #: Of a copy where NumPy has a view, the base that it is a copy of.
+    origin: weakref.ref[Base]
 
     def __init_subclass__(cls) -> None:
         Array.made = cls
@@ -197,10 +203,10 @@ class Array(NDArrayOperatorsMixin):
         """Return an array with another view of the same base."""
         return type(self)(self.dbase, view, self.writeable if writeable is None else writeable)
 
-    def look_as(self, view: View) -> None:
-        """Take another view of the same elements for one's own."""
-        self.dbase  # noqa: B018 - it may be made now only
-        self.dview, self._placed, self._near, self._key, self.spec = view, None, None, None, 0
+    def become(self, other: Array) -> None:
+        """Be what another array is, as if it had been this one."""
+        self.dbase, self.dview = other.dbase, other.dview
+        self._placed, self._near, self._key, self.spec = None, None, None, 0
 
     if TYPE_CHECKING:  # what functions use of the methods of the class of arrays
 
@@ -336,6 +342,16 @@ def _set(name: str, value: Any) -> Callable[[Array], Any]:
     return make
 
 
+def _is_writeable(x: Array) -> bool:
+    """Tell whether a copy that stands for a view may be written into: if nobody would miss it."""
+    if x.origin() is not None:
+        return False
+    if x._near is not None:
+        x._near.flags.writeable = True
+    x.writeable = True
+    return True
+
+
 #: Attributes that are made when they are first asked for.
 _LATER: dict[str, Callable[[Array], Any]] = {
     "dbase": _make_base,
@@ -343,6 +359,7 @@ _LATER: dict[str, Callable[[Array], Any]] = {
     "_placed": _set("_placed", None),
     "spec": _set("spec", 0),
     "single": _set("single", False),
+    "writeable": _is_writeable,
 }
 
 
@@ -357,6 +374,32 @@ def fresh(session: Session, near: np.ndarray, promise: Layout | Promised | None)
     found.session = session
     found.promise = promise
     found.writeable = True
+    return found
+
+
+def look_at(x: Array, near: np.ndarray) -> Any:
+    """Return an array of what NumPy made of the elements of one in the notebook.
+
+    If that is a view it stays one: what is written into either is seen in both.
+    """
+    if near.base is None or not np.may_share_memory(near, x.near):
+        return hosted(x.session, near)
+    base = Base.reached(x.session, near, in_notebook(near.ndim))
+    base.join(x.dbase)
+    found = Array.made(base, View.whole(near.shape), x.writeable and near.flags.writeable)
+    found._near = found._whole = near
+    return found
+
+
+def copy_of(x: Array, found: Any) -> Any:
+    """Return a copy where NumPy would give a view; it refuses to be written while ``x`` is there.
+
+    What is written into the copy would not be seen there.
+    """
+    found.origin = weakref.ref(x.dbase)
+    if found._near is not None:
+        found._near.flags.writeable = False
+    del found.writeable
     return found
 
 

@@ -81,6 +81,15 @@ def move_out(base: Base, layout: Layout | None = None) -> None:
     host = base.host
     if host is None:
         return
+    if base.related():
+        raise ValueError(
+            explain(
+                "array that another one is a view of, in the notebook",
+                "a write by engines",
+                "a value of the notebook",
+                "assign value.to_numpy()",
+            )
+        )
     base.move(layout or default_layout(base.shape, base.session.size))
     record_creation(base, ("data", parts_of(base.session, host, base.layout)))
     base.host = base.near = base.copy = None
@@ -92,6 +101,8 @@ def _copy_of(x: Array) -> Any:
     Every engine gets the whole base, once for as long as nothing is written into it.
     """
     base = x.dbase
+    if base.family is not None:  # others may have written there
+        base.copy = None
     if base.host is not None and (base.copy is None or base.copy.lost):
         layout = make_layout(base.shape, base.session.size, "replicated")
         base.copy = from_host(base.session, base.host, layout).dbase

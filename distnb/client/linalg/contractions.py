@@ -15,7 +15,7 @@ from typing import SupportsIndex, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.handle.array import Array
+from distnb.client.handle.array import Array, look_at
 from distnb.client.handle.conversion import array_of, as_dist, in_layout
 from distnb.client.handle.host_arrays import all_here, fits, watched
 from distnb.client.handle.indexing import one_axis
@@ -187,12 +187,14 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     if d == e:
         raise ValueError("axis1 and axis2 cannot be the same")
     if x.here is not None:
-        return array_of(x.session, np.array(np.diagonal(x.here, offset, d, e), order="C"))
+        return look_at(x, np.diagonal(x.here, offset, d, e))
     rest = [i for i in range(x.ndim) if i not in (d, e)]
     x = x.transpose([*rest, d, e])
     x = x[..., max(0, -offset) :, max(0, offset) :]
     k = min(x.shape[-2:])
-    return _main_diagonal(x[..., :k, :k], k)
+    found = _main_diagonal(x[..., :k, :k], k)
+    found.writeable = False  # as NumPy's
+    return found
 
 
 def _main_diagonal(x: Array, k: int) -> Array:

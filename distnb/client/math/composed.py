@@ -90,7 +90,7 @@ def nan_to_num(
 
     if a.dtype.kind == "f":
         return finite(a)
-    real, imag = finite(a.real.copy()), finite(a.imag)
+    real, imag = finite(a.real.copy()), finite(a.imag.copy())
     odd = [] if np.isfinite([nan, high, low]).all() else _ODD
     assign(a, elementwise("add", real, _turned(imag, a.dtype, odd)))
     return a

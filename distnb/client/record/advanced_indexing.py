@@ -84,6 +84,11 @@ def put_advanced(x: Array, key: Subscript, value: Any) -> None:
         x.dbase.about_to_be_written()
         watched("cast", here.__setitem__, plain[2:], plain[1])
         return
+    if x.dbase.related():
+        items = [k.to_numpy() if isinstance(k, Array) else k for k in (value, *_items(key))]
+        x.dbase.about_to_be_written()
+        watched("cast", operator.setitem, x.here, tuple(items[1:]), items[0])
+        return
     index = Index(x, key)
     move_out(x.dbase)
     x.session.check_open()

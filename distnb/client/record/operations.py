@@ -132,6 +132,9 @@ def on_engines(
     dtypes: Sequence[np.dtype] | None = None,
 ) -> tuple[Any, ...]:
     """Record an operation; ``dtypes`` are those of the results where NumPy cannot tell them."""
+    if any(o is not None and o.dbase.related() for o in outs):
+        found = on_engines(session, row, inputs, [None] * len(outs), where, options, dtypes)
+        return tuple(f if o is None else _put(f, o) for f, o in zip(found, outs, strict=True))
     for o in outs:
         if o is not None:
             check_session(o, session)
@@ -244,6 +247,8 @@ def outputs(out: Any, nout: int) -> tuple[Any, ...]:
                     "out", type(o).__name__, "a DistArray", "assign to x[...] of a distnb array"
                 )
             )
+        if o is not None and not o.shape and o.single:
+            raise TypeError("return arrays must be of ArrayType")
         if o is not None and not o.writeable:
             raise ValueError("output array is read-only")
     return outs
@@ -329,6 +334,11 @@ def _results(
     return tuple(create(session, shape, dt, layout, ("empty",)) for dt in dtypes)
 
 
+def _put(found: Array, out: Array) -> Array:
+    assign(out, found)
+    return out
+
+
 def _deliver(result: Array, out: Any) -> Any:
     if out is result:
         return result
@@ -348,6 +358,11 @@ def assign(target: Array, value: Any, mask: Array | None = None) -> None:
         for x in (value, mask):
             if isinstance(x, Array):
                 check_session(x, session)
+        if target.dbase.related():  # it stays, as views of it that only NumPy has
+            _assign_here(
+                target, *(x.to_numpy() if isinstance(x, Array) else x for x in (value, mask))
+            )
+            return
         move_out(target.dbase)
     session.check_open()
     if isinstance(value, Array):

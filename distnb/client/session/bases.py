@@ -38,6 +38,7 @@ class Base:
             "__weakref__",
             "copy",
             "dtype",
+            "family",
             "handle",
             "host",
             "known",
@@ -72,6 +73,8 @@ class Base:
         self.promise: Promised | None = None
         self.memory: np.ndarray | None = None
         self.copy: Base | None = None
+        #: Bases whose memory in the notebook is that of this one, looked at in another way.
+        self.family: list[ref[Base]] | None = None
         #: The elements, where they are known and engines have nothing of it yet.
         self.known: np.ndarray | None = None
         self.lost = False
@@ -104,7 +107,7 @@ class Base:
         base.shape = near.shape
         base.dtype = near.dtype
         base.near = near
-        base.host = base.copy = base.known = base.promise = None
+        base.host = base.copy = base.known = base.promise = base.family = None
         base.memory = memory
         base.site = -1
         base.lost = False
@@ -136,6 +139,7 @@ class Base:
         base.dtype = dtype
         base.layout = layout
         base.host = base.near = base.memory = base.promise = base.copy = base.known = None
+        base.family = None
         base.site = -1
         base.lost = False
         base.turn = 0
@@ -158,6 +162,20 @@ class Base:
         self.promise = None
         self.since = session.connection.batches + 1
         handles.watch(self)
+
+    def related(self) -> bool:
+        """Tell whether another base is in the same memory of the notebook."""
+        family = [r() for r in self.family or ()]
+        return any(b is not None and b is not self and b.host is not None for b in family)
+
+    def join(self, other: Base) -> None:
+        """Count as one that is in the memory of another base."""
+        if other.family is None:
+            other.family = [ref(other)]
+        self.family = other.family
+        if len(self.family) > 64:
+            self.family[:] = [r for r in self.family if r() is not None]
+        self.family.append(ref(self))
 
     def about_to_be_written(self) -> None:
         """Let nobody take what was kept of the elements for what they are after this."""

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Order, Shape, order_of
-from distnb.client.handle.array import Array, create
+from distnb.client.handle.array import Array, copy_of, create, look_at
 from distnb.client.handle.conversion import array_of, copied
+from distnb.client.handle.whole_functions import in_reach
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign
@@ -105,15 +106,26 @@ def _reshaped(x: Array, shape: Ints, copy: bool | None = None) -> Array:
     if [n for n in x.shape if n != 1] == [n for n in shape if n != 1]:
         found = x.alias(_with_units(x.dview, shape))
         return found.copy() if copy else found
+    here = x.here
+    if here is not None and not copy:
+        near = here.reshape(shape)
+        if copy is None or np.may_share_memory(near, here):
+            return look_at(x, near)
     if copy is False:
         raise ValueError(
             explain("copy", "False", "None or True: it cannot be a view", "leave copy= out")
         )
-    if x.here is not None:
-        return array_of(x.session, np.array(x.here.reshape(shape), order="C", copy=True))
+    if here is not None:
+        return array_of(x.session, np.array(here.reshape(shape), order="C", copy=True))
     if not x.size:
         layout = default_layout(shape, x.session.size)
         return create(x.session, shape, x.dtype, layout, ("empty",))
+    found = _moved_or_near(x, shape)
+    return found if copy else copy_of(x, found)
+
+
+@in_reach(np.reshape, "exact")
+def _moved_or_near(x: Array, shape: Ints) -> Any:
     return _moved(x, shape)
 
 
@@ -220,7 +232,11 @@ def ravel(a: ArrayLike, order: Order = "C") -> Array:
 
     Else as :func:`distnb.reshape`: in blocks.
     """
-    return _in_order(asarray(a), order, None)
+    found = _in_order(asarray(a), order, None)
+    here = found.here
+    if here is None or here.flags.c_contiguous:
+        return found
+    return found.copy()  # as NumPy's: a view only if that is contiguous
 
 
 def flatten(x: Array, order: Order = "C") -> Array:
@@ -296,9 +312,9 @@ def set_shape(x: Array, shape: Shape) -> None:
         found = _reshaped(x, wanted, False)
     except ValueError:
         raise AttributeError(
-            explain("shape", x.shape, f"one that is {wanted} but for 1s", "use x.reshape()")
+            explain("shape", wanted, f"one that needs no copy of {x.shape}", "use x.reshape()")
         ) from None
-    x.look_as(found.dview)
+    x.become(found)
 
 
 @stands_for(np.resize)

@@ -1,0 +1,189 @@
+"""What is written through a view of any kind is in the array, as in NumPy, or is refused aloud."""
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from tests.contract.support import setting
+
+#: ``x`` is real and 3 x 4, ``z`` is complex.
+LINES = """
+x.reshape(-1)[0] = 99
+x.reshape(3,2,2)[1] = 7
+x.ravel()[5] = -1
+x.ravel()[::2] += 1
+x.T.ravel()[3] = 5
+x.T.reshape(2,6)[0] = 5
+x.T.reshape(-1)[0] = 5
+x[1:].reshape(-1)[0] = 8
+x[:, 1:].reshape(-1)[0] = 8
+x[:, 1].reshape(3,1)[...] = 4
+x.reshape(4,3).T[0] = 1
+x.reshape(4,3)[::-1][0] = 1
+x.reshape(4,3)[1][:] = 1
+y = x.reshape(-1); x[0] = 50; x[...] = y.reshape(3,4) + 1
+y = x.reshape(6,2); y += 1
+y = x.reshape(6,2); y *= y
+y = x.ravel(); y[y > 3] = 0
+y = x.ravel(); y[[1,2,3]] = [7,8,9]
+y = x.ravel(); np.add.at(y, [0,0,1], 1)
+y = x.ravel(); y.sort()
+y = x.ravel()[::-1]; y.sort()
+y = x.ravel(); y.fill(3)
+y = x.ravel(); np.add(y, 1, out=y)
+y = x.ravel(); np.copyto(y, 3.0, where=y > 4)
+y = x.ravel(); np.put(y, [0, 3], [-1, -2])
+x.flat[3] = 9
+x.squeeze()[0] = 1
+x[None].reshape(-1)[0] = 12
+x.swapaxes(0,1)[0] = 3
+np.moveaxis(x, 0, 1)[0] = 3
+np.expand_dims(x, 0)[0, 0] = 2
+np.atleast_3d(x)[0] = 2
+np.reshape(x, (2, 6))[0] = 2
+np.ravel(x)[1] = 2
+x.diagonal()[0] = 1
+np.diagonal(x)[0] = 1
+np.diag(x)[0] = 1
+z.real[0] = 5
+z.imag[0] = 5
+z.real = 3
+z.imag = 3
+z.real += 1
+z.real[...] = z.imag
+z[1].imag[2] = 8
+z.T.real[0] = 8
+np.real(z)[0] = 2
+np.imag(z)[0] = 2
+x.real[0] = 6
+x.view(np.int64)[0] = 0
+x.view('i4')[0, 0] = 1
+x.view()[0] = 4
+y = x.view(); y.shape = (4, 3); y[0] = 1
+x.shape = (4, 3); x[0] = 1
+x.shape = 12; x[0] = 1
+y = x[1]; x.shape = (2, 6); y[0] = -4
+z.view(float)[0] = 1
+np.split(x, 3)[1][...] = 0
+np.hsplit(x, 2)[0][...] = 0
+np.array_split(x.ravel(), 4)[1][...] = 0
+a, b, c = x; b[...] = 5
+for row in x: row += 1
+for v in x.reshape(6, 2): v[0] = 0
+np.fliplr(x)[0] = 1
+np.rot90(x)[0] = 1
+np.broadcast_to(x, (2, 3, 4))[0] = 1
+np.lib.stride_tricks.sliding_window_view(x, 2, 0)[0] = 1
+np.nan_to_num(x, copy=False)[0] = 1
+np.fill_diagonal(x, 7)
+np.fill_diagonal(x.reshape(4, 3), 7)
+x.sum(out=x[0, 0])
+x.sum(axis=0, out=x[0])
+np.cumsum(x.ravel(), out=x.ravel())
+np.einsum('ij->ji', x)[0] = 5
+np.einsum('ii->i', x[:, :3])[0] = 5
+np.copyto(x.reshape(-1)[:4], [1, 2, 3, 4])
+x.T.real[1] = 4
+x[::2].reshape(-1)[3] = 4
+x.reshape(3, 2, 2)[:, :, 1].ravel()[0] = 4
+np.asarray(x).reshape(-1)[0] = 4
+np.ascontiguousarray(x)[0] = 4
+np.require(x)[0] = 4
+t = x.sum(); old = t; t += 1; x[0, 0] = old
+m = x[0, 1]; n = m; m *= 2; x[0] = n
+x[0, ...][1] = 3
+x[0, 1, ...] += 3
+x[1:2, 1:2].reshape(())[...] = 3
+w = x.reshape(2, 6)[1]; x[...] = 0; w[0] = 5
+w = x.ravel()[3:]; v = w.reshape(3, 3); v[0] = 1; w[0] = 2
+""".strip().splitlines()
+
+#: On engines a copy stands for some views; what is read from it is of its time (docs/rules.md).
+OF_ITS_TIME = "y = x.reshape(-1); x[0] = 50; x[...] = y.reshape(3,4) + 1"
+
+
+def given():
+    x = np.arange(12.0).reshape(3, 4)[:, [2, 0, 3, 1]].copy()
+    return x, x + 1j * x[::-1]
+
+
+def outcome(line, namespace, x, z):
+    """Return the arrays after a line, and what it raised."""
+    names = {"np": namespace, "x": x, "z": z}
+    try:
+        exec(line, names)
+    except Exception as error:
+        return names["x"], names["z"], error
+    return names["x"], names["z"], None
+
+
+def check(line, refusals):
+    x, z, expected = outcome(line, np, *given())
+    a, b, error = outcome(line, dnb, *(dnb.array(y) for y in given()))
+    if expected is None and isinstance(error, refusals):
+        return 1
+    assert (error is None) == (expected is None), error
+    assert expected is None or isinstance(error, type(expected))
+    assert a.shape == x.shape
+    np.testing.assert_array_equal(a.to_numpy(), x)
+    np.testing.assert_array_equal(b.to_numpy(), z)
+    return 0
+
+
+@pytest.mark.usefixtures("session")
+@pytest.mark.filterwarnings("ignore")
+def test_in_the_notebook_views_are_those_of_numpy():
+    with setting(cutoff=1 << 16):
+        refused = [line for line in LINES if check(line, ValueError)]
+    assert refused == ["np.einsum('ii->i', x[:, :3])[0] = 5"]
+
+
+@pytest.mark.usefixtures("session")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("place", ["engines", "auto"])
+def test_on_engines_nothing_is_lost(place):
+    with setting(cutoff=0, place=place):
+        for line in LINES:
+            if line != OF_ITS_TIME:
+                check(line, (ValueError, AttributeError))
+
+
+@pytest.mark.usefixtures("session")
+def test_views_of_small_arrays_stay_when_engines_write():
+    x, big = np.zeros((4, 6)), np.arange(90_000.0)
+    with setting(cutoff=1 << 16):
+        a, b = dnb.array(x), dnb.array(big)
+        flat, rows = a.reshape(-1), a.reshape(6, 4)
+        y, ys = x.reshape(-1), x.reshape(6, 4)
+        a[0] = b[:6]
+        x[0] = big[:6]
+        flat += b[:24]
+        y += big[:24]
+        rows[b[:6] > 2] = b[7]
+        ys[big[:6] > 2] = big[7]
+        rows[1] = 9
+        ys[1] = 9
+        for mine, numpys in ((a, x), (flat, y), (rows, ys)):
+            np.testing.assert_array_equal(mine.to_numpy(), numpys)
+        np.testing.assert_array_equal((b[:24] + flat).to_numpy(), big[:24] + y)
+        flat[0] = -1
+        y[0] = -1
+        np.testing.assert_array_equal((b[:24] + flat).to_numpy(), big[:24] + y)
+        np.testing.assert_array_equal((b[:6] + a).to_numpy(), big[:6] + x)
+
+
+@pytest.mark.usefixtures("session")
+def test_a_copy_of_what_is_gone_can_be_written():
+    for place in ("engines", "auto"):
+        with setting(cutoff=0, place=place):
+            a = dnb.arange(12.0).reshape(3, 4)
+            a[0] = 5
+            a += 1
+            b = dnb.arange(12.0)
+            c = b.reshape(3, 4)
+            with pytest.raises(ValueError, match="read-only"):
+                c[0] = 1
+            del b
+            c[0] = 1
+            np.testing.assert_array_equal(a.to_numpy()[0], [6.0] * 4)
+            np.testing.assert_array_equal(c.to_numpy()[0], [1.0] * 4)
