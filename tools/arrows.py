@@ -60,7 +60,7 @@ ORDER: dict[str, str] = {
         journal windows observing progress shared_memory session bases current
     """,
     "distnb.client.handle": """
-        arguments indexing host_parts array host_arrays conversion promised_layouts reach
+        arguments indexing host_parts array aliasing host_arrays conversion promised_layouts reach
         small_steps rehearsal whole_functions
     """,
     "distnb.client.record": """

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.handle.array import Array, copy_of, look_at, numeric
+from distnb.client.handle.aliasing import copy_of, look_at
+from distnb.client.handle.array import Array, numeric
 from distnb.client.record.operations import assign, elementwise
 from distnb.common.errors import explain
 

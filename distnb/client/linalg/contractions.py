@@ -15,7 +15,8 @@ from typing import SupportsIndex, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.handle.array import Array, look_at
+from distnb.client.handle.aliasing import look_at
+from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import array_of, as_dist, in_layout
 from distnb.client.handle.host_arrays import all_here, fits, watched
 from distnb.client.handle.indexing import one_axis

@@ -17,8 +17,9 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
+from distnb.client.handle.aliasing import copy_of, look_at
 from distnb.client.handle.arguments import Order, Shape, order_of
-from distnb.client.handle.array import Array, copy_of, create, look_at
+from distnb.client.handle.array import Array, create
 from distnb.client.handle.conversion import array_of, copied
 from distnb.client.handle.whole_functions import in_reach
 from distnb.client.record.creation import asarray
