@@ -293,6 +293,7 @@ else you could use on the same machine. This page is made from its last publishe
 - Each result was compared with NumPy's; one that differs is *failed*.
 - W2 are single passes over 128 MiB. Where one core fills the memory, two cannot be twice as fast.
 - L and F are LAPACK's and FFTs; NumPy's column is OpenBLAS on all cores, for F1 `scipy.fft` on all.
+- S are loops of small steps, by rows, columns and elements, on arrays that are already there.
 - P are the programs of `tests/programs`, run as a whole, making of their data included; dask is
   tried on them, with the namespace `dask.array`.
 - W10 and W11 are about latency. An array smaller than the cutoff lives in the notebook; `W10 out`

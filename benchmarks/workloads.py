@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.small_steps import LOOPS
 from tests.programs import data, grids, matrices
 
 Arrays = tuple[np.ndarray, ...]
@@ -384,6 +385,19 @@ CASES = (
             tried=True,
         )
         for name, (what, code) in INDEXED.items()
+    ),
+    *(
+        Case(
+            f"S {name}",
+            loop.what,
+            loop.code,
+            loop.data,
+            (loop.full, 0),
+            (loop.small, 0),
+            loop.writes,
+            tried=True,
+        )
+        for name, loop in LOOPS.items()
     ),
     Case("L1", "singular values", lambda xp, a: xp.linalg.svdvals(a), square, (3000, 0), (64, 0)),
     Case(
