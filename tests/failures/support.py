@@ -398,7 +398,7 @@ CASES = {
     ),
     # Apply
     "aligned": Case(lambda x, w: w.a + w.c, _apply("add")),
-    "scalar": Case(lambda x, w: w.a**2, _apply("power")),
+    "scalar": Case(lambda x, w: w.a**3, _apply("power")),
     "halo": Case(lambda x, w: w.a[_FIRST] * w.a[_LAST], _apply("multiply")),
     "all to all": Case(lambda x, w: w.a + w.b, _apply("add")),
     "two layouts": Case(lambda x, w: x.hypot(w.g, w.b), _apply("hypot")),
