@@ -30,6 +30,7 @@ CALLS = {
     "P": "a program of array functions",
     "F1": "a call of a library",
     "I": "an index of NumPy's",
+    "S": "a loop of small steps",
     **{f"L{k}": "a call of LAPACK" for k in range(1, 6)},
 }
 

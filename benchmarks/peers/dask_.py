@@ -113,6 +113,8 @@ class Threads(Peer):
         self.options: dict[str, Any] = {"scheduler": "threads", "num_workers": ranks}
 
     def without(self, case: Case) -> str | None:
+        if case.workload == "S":
+            return "a graph for each step"
         return "a setting of distnb" if case.settings else self.reasons.get(case.name)
 
     def load(self, case: Case, arrays: Arrays) -> None:
