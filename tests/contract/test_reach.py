@@ -2,12 +2,13 @@
 
 import gc
 import operator
+import warnings
 
 import numpy as np
 import pytest
 
 import distnb as dnb
-from distnb.client.handle import reach
+from distnb.client.handle import reach, small_steps
 from distnb.client.session import shared_memory
 from tests.contract.support import numbered, same, setting
 
@@ -293,3 +294,18 @@ def test_small_steps_do_not_wait_for_large_ones(session):
     for _ in range(reach._PATIENCE):
         a[1] = 2.0
     assert a.dbase.near is not None
+
+
+def test_an_interrupt_leaves_no_warning_behind():
+    """What went wrong in a step that was interrupted is not told of the next one."""
+
+    def interrupted(x):
+        np.divide(x, 0.0)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        small_steps.done(interrupted, (np.ones(3),))
+    a = dnb.ones(3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        same(a + a, np.full(3, 2.0))

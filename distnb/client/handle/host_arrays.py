@@ -31,6 +31,7 @@ __all__ = [
     "fits",
     "home",
     "in_context",
+    "left",
     "plain",
     "stored",
     "tell",
@@ -182,6 +183,13 @@ def watched(name: str, run: Callable[..., Any], *args: Any, **options: Any) -> A
     if FLAGS:
         tell(name)
     return found
+
+
+def left(error: BaseException) -> None:
+    """Leave what NumPy raised to the long way, which says what is wrong; an interrupt goes on."""
+    FLAGS.clear()
+    if not isinstance(error, Exception):
+        raise error
 
 
 def tell(name: str) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Subscript
 from distnb.client.handle.array import Array, fresh
-from distnb.client.handle.host_arrays import FLAGS, in_context, tell
+from distnb.client.handle.host_arrays import FLAGS, in_context, left, tell
 from distnb.client.handle.indexing import is_plain
 from distnb.client.handle.promised_layouts import promised
 from distnb.client.handle.reach import admitted
@@ -26,7 +26,18 @@ from distnb.geometry.layout import Layout
 from distnb.geometry.views import View
 from distnb.ops.scalars import SCALARS
 
-__all__ = ["QUICK", "done", "like", "look", "made_of", "product", "quick", "quick_into", "store"]
+__all__ = [
+    "QUICK",
+    "done",
+    "like",
+    "look",
+    "made_of",
+    "product",
+    "quick",
+    "quick_into",
+    "quick_pair",
+    "store",
+]
 
 _new: Any = object.__new__
 
@@ -85,9 +96,8 @@ def quick_pair(  # noqa: PLR0912 - in two functions it takes a tenth longer
         return None
     try:
         found = in_context().run(run, other, near) if swap else in_context().run(run, near, other)
-    except Exception:
-        FLAGS.clear()
-        return None  # the long way says what is wrong
+    except BaseException as error:
+        return left(error)
     if FLAGS:
         tell(ufunc.__name__)
     if type(found) is not np.ndarray:
@@ -157,9 +167,8 @@ def done(run: Callable[..., Any], args: Sequence[Any]) -> Any:
     """Return what NumPy makes of small operands, in C order or a scalar; None if it raises."""
     try:
         found = in_context().run(run, *args)
-    except Exception:
-        FLAGS.clear()
-        return None  # the long way says what is wrong
+    except BaseException as error:
+        return left(error)
     if FLAGS:
         tell(run.__name__)
     if type(found) is np.ndarray and found.ndim > 1 and not found.flags.c_contiguous:
@@ -249,9 +258,9 @@ def store(x: Array, key: Subscript, value: ArrayLike) -> bool:
             near[key] = given
             return True
         in_context().run(near.__setitem__, key, given)
-    except Exception:
-        FLAGS.clear()
-        return False  # the long way says what is wrong
+    except BaseException as error:
+        left(error)
+        return False
     if FLAGS:
         tell("cast")
     return True

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Subscript
 from distnb.client.handle.array import Array, fresh, storable
-from distnb.client.handle.host_arrays import FLAGS, fits, in_context, tell
+from distnb.client.handle.host_arrays import FLAGS, fits, in_context, left, tell
 from distnb.client.handle.reach import admitted
 from distnb.client.handle.rehearsal import part, promise
 from distnb.client.handle.small_steps import QUICK
@@ -74,9 +74,8 @@ def _step(
         return None
     try:
         found = in_context().run(numpys, *nears, **named)
-    except Exception:
-        FLAGS.clear()
-        return None  # the long way says what is wrong
+    except BaseException as error:
+        return left(error)
     if not _is_result(found):
         return None
     if FLAGS:
@@ -96,8 +95,8 @@ def put_in_reach(x: Array, key: Subscript, value: ArrayLike) -> bool:
     x.dbase.about_to_be_written()
     try:
         in_context().run(near.__setitem__, index, given)
-    except Exception:
-        FLAGS.clear()
+    except BaseException as error:
+        left(error)
         return False
     if FLAGS:
         tell("cast")
