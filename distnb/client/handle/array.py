@@ -35,6 +35,7 @@ __all__ = [
     "is_whole",
     "leave",
     "numeric",
+    "read_only",
     "room_for",
     "storable",
 ]
@@ -299,6 +300,15 @@ def as_result(found: Any) -> Any:
     if not found.shape and isinstance(found, Array):
         found.single = True
     return found
+
+
+def read_only(x: Array) -> ValueError:
+    """Return the error for a write into an array that cannot be written, in NumPy's words."""
+    said = "assignment destination is read-only"
+    if getattr(x, "origin", None) is not None:
+        said += ": got a copy on engines where NumPy has a view, expected the array itself; write "
+        said += "into that, or into a .copy()"
+    return ValueError(said)
 
 
 def is_whole(x: Array) -> bool:

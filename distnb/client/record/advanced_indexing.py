@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.arguments import Subscript
-from distnb.client.handle.array import Array, Elements
+from distnb.client.handle.array import Array, Elements, read_only
 from distnb.client.handle.conversion import array_of, broadcast, check_session, move_out
 from distnb.client.handle.host_arrays import all_here, stored, tell_discarded, watched
 from distnb.client.handle.indexing import BASIC, index_view
@@ -76,7 +76,7 @@ def get_advanced(x: Array, key: Subscript) -> Any:
 def put_advanced(x: Array, key: Subscript, value: Any) -> None:
     """Do ``x[key] = value``; where an element is named more than once, the last value stays."""
     if not x.writeable:
-        raise ValueError("assignment destination is read-only")
+        raise read_only(x)
     if put_in_reach(x, key, value):
         return
     here: Any = x.here

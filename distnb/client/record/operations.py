@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from distnb.client.handle import host_arrays
-from distnb.client.handle.array import Array, as_result, create, numeric, room_for
+from distnb.client.handle.array import Array, as_result, create, numeric, read_only, room_for
 from distnb.client.handle.conversion import (
     as_dist,
     broadcast,
@@ -349,7 +349,7 @@ def _deliver(result: Array, out: Any) -> Any:
 def assign(target: Array, value: Any, mask: Array | None = None) -> None:
     """Record ``target[...] = value`` with NumPy's casting and broadcasting rules."""
     if not target.writeable:
-        raise ValueError("assignment destination is read-only")
+        raise read_only(target)
     session = target.session
     if _near(target, value, mask):
         _assign_here(target, value, mask)
