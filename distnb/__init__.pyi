@@ -782,7 +782,7 @@ def diagflat(v: ArrayLike, k: int = 0) -> DistArray:
     """Return a matrix with all elements of an array on a diagonal, as ``numpy.diagflat``."""
 
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DistArray:
-    """Return a copy of diagonals, as ``numpy.diagonal``: each element lies where its row does."""
+    """Return diagonals, read-only, as ``numpy.diagonal``: each element lies where its row does."""
 
 def diff(
     a: ArrayLike,

@@ -60,8 +60,8 @@ ORDER: dict[str, str] = {
         journal windows observing progress shared_memory session bases current
     """,
     "distnb.client.handle": """
-        arguments indexing host_parts array aliasing host_arrays conversion promised_layouts reach
-        small_steps rehearsal whole_functions
+        arguments indexing host_parts array host_arrays conversion promised_layouts reach
+        small_steps rehearsal aliasing whole_functions
     """,
     "distnb.client.record": """
         operation_cache operations operators eager placement reducing

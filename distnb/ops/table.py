@@ -89,6 +89,20 @@ def _imag(x: Any, out: tuple[Any, ...], where: Any = True) -> None:
     np.copyto(out[0], np.imag(x), where=where)
 
 
+def _with_real(z: Any, x: Any, out: tuple[Any, ...], where: Any = True) -> None:
+    np.copyto(out[0], z, where=where)
+    np.copyto(out[0].real, x, where=where)
+
+
+def _with_imag(z: Any, x: Any, out: tuple[Any, ...], where: Any = True) -> None:
+    np.copyto(out[0], z, where=where)
+    np.copyto(out[0].imag, x, where=where)
+
+
+def _first(z: Any, x: Any) -> Any:
+    return z
+
+
 def _round(x: Any, decimals: Any, out: tuple[Any, ...], where: Any = True) -> None:
     np.copyto(out[0], np.round(x, decimals), where=where)
 
@@ -110,6 +124,8 @@ ELEMENTWISE: dict[str, Elementwise] = _ufuncs() | {
         Elementwise("where", 3, 1, _where),
         Elementwise("real", 1, 1, _real),
         Elementwise("imag", 1, 1, _imag),
+        Elementwise("with_real", 2, 1, _with_real),
+        Elementwise("with_imag", 2, 1, _with_imag),
         Elementwise("round", 2, 1, _round),
         Elementwise("clip", 3, 1, np.clip),
         # a function of the user's, the first operand, of as many others and results as it has
@@ -297,6 +313,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "where": np.where,
     "real": np.real,
     "imag": np.imag,
+    "with_real": _first,
+    "with_imag": _first,
     "round": np.round,
     "clip": np.clip,
 }

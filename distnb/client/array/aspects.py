@@ -1,74 +1,127 @@
-"""Parts of complex numbers, and bytes as another dtype: views in the notebook."""
+"""Parts of complex numbers, and bytes as another dtype: views."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from distnb.client.handle.aliasing import copy_of, look_at
+from distnb.client.handle.aliasing import look_at
 from distnb.client.handle.array import Array, numeric
+from distnb.client.handle.conversion import copied, in_layout
 from distnb.client.record.operations import assign, elementwise
-from distnb.common.errors import explain
+from distnb.client.shape.reshaping import adopted
+from distnb.geometry.axes import Block, Irregular
+from distnb.geometry.layout import Ints, Layout, default_layout
 
 __all__ = ["part_of_complex", "set_imag", "set_real", "view_as"]
 
 
-def part_of_complex(x: Array, name: str) -> Any:
-    """Return the real or the imaginary part, which in the notebook is a view.
+class Part(NamedTuple):
+    """The real or the imaginary parts of complex numbers."""
 
-    On engines it is a copy, and refuses to be written while the array is there.
+    name: str
+
+    def near(self, x: np.ndarray) -> np.ndarray:
+        """Return NumPy's view."""
+        found: np.ndarray = getattr(x, self.name)
+        return found
+
+    def made(self, x: Array) -> Array:
+        """Return a new array on the engines with what ``x`` has now."""
+        found: Array = elementwise(self.name, x)
+        return found
+
+    def put(self, x: Array, found: Array) -> None:
+        """Write what such an array has now into ``x``."""
+        elementwise(f"with_{self.name}", x, found, out=x)
+
+    def after(self, before: Any) -> Any:
+        """Return None: it is not one with any other way."""
+
+
+class Bytes(NamedTuple):
+    """The bytes of the elements as those of another dtype."""
+
+    dtype: np.dtype
+
+    def near(self, x: np.ndarray) -> np.ndarray:
+        """Return NumPy's view, or raise what NumPy raises."""
+        return x.view(self.dtype)
+
+    def made(self, x: Array) -> Array:
+        """Return a new array on the engines with what ``x`` has now."""
+        few, many = sorted((x.itemsize, self.dtype.itemsize), reverse=True)
+        ratio = few // many
+        if ratio == 1:
+            return _as_bytes(x, self.dtype, x.shape, *_layouts(x.shape, 1, x.session.size))
+        n = x.shape[-1] * x.itemsize // self.dtype.itemsize
+        shape = (*x.shape[:-1], n)
+        coarse, fine = _layouts(min(shape, x.shape), ratio, x.session.size)
+        if n > x.shape[-1]:
+            return _as_bytes(x, self.dtype, shape, coarse, fine)
+        return _as_bytes(x, self.dtype, shape, fine, coarse)
+
+    def put(self, x: Array, found: Array) -> None:
+        """Write what such an array has now into ``x``."""
+        assign(x, Bytes(x.dtype).made(found))
+
+    def after(self, before: Any) -> Any:
+        """Return the one way that does both, if the other is of the same kind."""
+        return self if type(before) is Bytes else None
+
+
+def _layouts(shape: Ints, ratio: int, size: int) -> tuple[Layout, Layout]:
+    """Return the layout of a shape, and that of one with a last axis so many times as long.
+
+    Every engine holds the same bytes in both.
     """
-    here = x.here
-    if here is not None:
-        return look_at(x, getattr(here, name))
+    coarse = default_layout(shape, size)
+    d = len(shape) - 1
+    if ratio == 1 or coarse.parts(d) == 1:
+        return coarse, coarse
+    p = coarse.parts(d)
+    cuts = [ratio * Block().bounds(shape[d], p, c)[0] for c in range(p)]
+    axis = Irregular((*cuts, ratio * shape[d]))
+    return coarse, Layout(coarse.grid, (*coarse.axes[:d], axis), coarse.dims)
+
+
+def _as_bytes(x: Array, dtype: np.dtype, shape: Ints, source: Layout, target: Layout) -> Array:
+    """Return a copy with the bytes of ``x``, in the default layout of its shape."""
+    found = adopted(copied(x, x.dtype, source), shape, target, dtype)
+    layout = default_layout(shape, x.session.size)
+    return found if target == layout else in_layout(found, layout)
+
+
+def part_of_complex(x: Array, name: str) -> Any:
+    """Return the real or the imaginary part: a view, but the zeros that real arrays have."""
+    if x.dtype.kind == "c" and (x.shape or not x.single):
+        return look_at(x, Part(name))
+    if name == "real" and x.dtype.kind != "c":
+        return x
     found = elementwise(name, x)
-    if not isinstance(found, Array):
-        return found
-    if x.dtype.kind != "c":
+    if isinstance(found, Array) and x.dtype.kind != "c":
         found.writeable = False  # zeros, as NumPy's
-        return found
-    return copy_of(x, found)
+        if found._near is not None:
+            found._near.flags.writeable = False
+    return found
 
 
 def set_real(x: Array, value: ArrayLike) -> None:
     """Do ``x.real = value``."""
-    assign(x if x.dtype.kind != "c" else _part_here(x, "real"), value)
+    assign(part_of_complex(x, "real"), value)
 
 
 def set_imag(x: Array, value: ArrayLike) -> None:
     """Do ``x.imag = value``; real arrays have none."""
     if x.dtype.kind != "c":
         raise TypeError("array does not have imaginary part to set")
-    assign(_part_here(x, "imag"), value)
-
-
-def _part_here(x: Array, name: str) -> Any:
-    if x.here is None:
-        raise ValueError(
-            explain(
-                f"assignment to x.{name}",
-                "an array on engines",
-                "one in the notebook",
-                "assign real + 1j * imag to x[...]",
-            )
-        )
-    return part_of_complex(x, name)
+    assign(part_of_complex(x, "imag"), value)
 
 
 def view_as(x: Array, dtype: DTypeLike | None) -> Any:
-    """Return a view of all of an array; of its bytes as another dtype, if it is in the notebook."""
+    """Return a view of all of an array, or of its bytes as another dtype."""
     if dtype is None or np.dtype(dtype) == x.dtype:
         return x.alias(x.dview)
-    here = x.here
-    if here is None:
-        raise ValueError(
-            explain(
-                "view(dtype)",
-                f"an array on engines, of {x.dtype}",
-                "one in the notebook",
-                "use astype(), or to_numpy().view()",
-            )
-        )
-    return look_at(x, here.view(numeric(dtype)))
+    return look_at(x, Bytes(numeric(dtype)))

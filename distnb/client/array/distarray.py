@@ -32,7 +32,7 @@ from distnb.client.handle.arguments import (
 from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.conversion import copied
 from distnb.client.handle.indexing import index_view, one_axis, some_axes
-from distnb.client.handle.small_steps import like, look, product, quick, store
+from distnb.client.handle.small_steps import indexed, like, product, quick, store
 from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.products import dot
 from distnb.client.math.mapping import foreign
@@ -229,7 +229,7 @@ class DistArray(Array):
     # -- views -------------------------------------------------------------------------------
 
     def __getitem__(self, key: Subscript) -> DistArray:
-        taken = look(self, key)
+        taken = indexed(self, key)
         if taken is not None:
             return taken
         if is_advanced(key):
@@ -358,7 +358,7 @@ class DistArray(Array):
 
     @property
     def real(self) -> DistArray:
-        """The real part: the array itself if it is real, else a view, or on engines a copy."""
+        """The real part: the array itself if it is real, else a view."""
         return part_of_complex(self, "real") if self.dtype.kind == "c" else self
 
     @real.setter
@@ -367,7 +367,7 @@ class DistArray(Array):
 
     @property
     def imag(self) -> DistArray:
-        """The imaginary part: a view, or on engines a copy; of a real array zeros."""
+        """The imaginary part: a view; of a real array zeros."""
         return part_of_complex(self, "imag")
 
     @imag.setter
@@ -375,7 +375,7 @@ class DistArray(Array):
         set_imag(self, value)
 
     def view(self, dtype: DTypeLike | None = None) -> DistArray:
-        """Return a view: of the same elements, or in the notebook of their bytes as a dtype."""
+        """Return a view: of the same elements, or of their bytes as another dtype."""
         return view_as(self, dtype)
 
     # -- NumPy's protocols ---------------------------------------------------------------------

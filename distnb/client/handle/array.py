@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import weakref
 from collections.abc import Callable, Iterator
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex, TypeAlias
@@ -59,7 +58,7 @@ class Array(NDArrayOperatorsMixin):
 
     __slots__ = (
         *("__weakref__", "_key", "_near", "_placed", "_whole"),
-        *("dbase", "dview", "origin", "promise", "session", "single", "spec", "writeable"),
+        *("dbase", "dview", "promise", "session", "single", "spec", "writeable"),
     )
     __hash__ = None  # type: ignore[assignment]
     #: The class of arrays.
@@ -83,8 +82,6 @@ class Array(NDArrayOperatorsMixin):
     #: Of an array without a view, that of another one and the index that takes it from there.
     _key: tuple[View, Subscript] | None
     _placed: Placed | None
-    #: Of a copy where NumPy has a view, the base that it is a copy of.
-    origin: weakref.ref[Base]
 
     def __init_subclass__(cls) -> None:
         Array.made = cls
@@ -180,16 +177,19 @@ class Array(NDArrayOperatorsMixin):
     @property
     def operand(self) -> Operand:
         """The array as commands name it; raises if its content is lost or its session closed."""
-        if self.dbase.session.closed:
-            self.dbase.session.check_open()
-        if self.dbase.lost:
+        base = self.dbase
+        if base.session.closed:
+            base.session.check_open()
+        if base.look is not None:
+            base.look.refresh(base)
+        if base.lost:
             raise lost_error(self.shape)
-        if self.dbase.known is not None:
-            record_known(self.dbase)
-        if self.dbase.near is not None:
-            leave(self.dbase)
+        if base.known is not None:
+            record_known(base)
+        if base.near is not None:
+            leave(base)
             self._near = None
-        return Operand(self.dbase.handle, self.dview)
+        return Operand(base.handle, self.dview)
 
     @property
     def bound(self) -> Operand | InNotebook:
@@ -304,11 +304,7 @@ def as_result(found: Any) -> Any:
 
 def read_only(x: Array) -> ValueError:
     """Return the error for a write into an array that cannot be written, in NumPy's words."""
-    said = "assignment destination is read-only"
-    if getattr(x, "origin", None) is not None:
-        said += ": got a copy on engines where NumPy has a view, expected the array itself; write "
-        said += "into that, or into a .copy()"
-    return ValueError(said)
+    return ValueError("assignment destination is read-only")
 
 
 def is_whole(x: Array) -> bool:
@@ -350,16 +346,6 @@ def _set(name: str, value: Any) -> Callable[[Array], Any]:
     return make
 
 
-def _is_writeable(x: Array) -> bool:
-    """Tell whether a copy that stands for a view may be written into: if nobody would miss it."""
-    if x.origin() is not None:
-        return False
-    if x._near is not None:
-        x._near.flags.writeable = True
-    x.writeable = True
-    return True
-
-
 #: Attributes that are made when they are first asked for.
 _LATER: dict[str, Callable[[Array], Any]] = {
     "dbase": _make_base,
@@ -367,7 +353,6 @@ _LATER: dict[str, Callable[[Array], Any]] = {
     "_placed": _set("_placed", None),
     "spec": _set("spec", 0),
     "single": _set("single", False),
-    "writeable": _is_writeable,
 }
 
 
@@ -393,10 +378,15 @@ def host_view(host: np.ndarray, view: View, writeable: bool) -> np.ndarray:
         found = np.empty(view.shape, host.dtype)
     else:
         step = host.strides
+        strides = tuple(by * step[a] if a >= 0 else 0 for a, _, by in view.dims)
         offset = sum(i * step[a] for a, i in view.fixed)
         offset += sum(start * step[a] for a, start, _ in view.dims if a >= 0)
-        strides = tuple(by * step[a] if a >= 0 else 0 for a, _, by in view.dims)
-        found = np.ndarray(view.shape, host.dtype, host, offset, strides)
+        if host.flags.c_contiguous:
+            found = np.ndarray(view.shape, host.dtype, host, offset, strides)
+        else:  # itself a view, as the real parts of complex numbers are
+            first = dict(view.fixed) | {a: start for a, start, _ in view.dims}
+            corner = host[tuple([slice(first.get(a, 0), None) for a in range(host.ndim)])]
+            found = np.lib.stride_tricks.as_strided(corner, view.shape, strides)
     if not writeable:
         found.flags.writeable = False
     return found
@@ -426,6 +416,9 @@ def hosted(session: Session, elements: np.ndarray) -> Any:
 
 def leave(base: Base) -> None:
     """Give a base that is in reach to the engines, which are to read or write it."""
+    if base.look is not None:
+        base.look.leave(base)
+        return
     near: Any = base.near
     session = base.session
     if base.nbytes >= 0:  # they have it, where it is

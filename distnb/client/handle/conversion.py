@@ -73,7 +73,9 @@ def copied(x: Array, dtype: np.dtype, layout: Layout) -> Any:
 def in_layout(x: Array, layout: Layout, dtype: np.dtype | None = None) -> Any:
     """Return all of a base with the elements of ``x`` in a layout: itself, or an aligned copy."""
     there = x.dbase.layout == layout and x.dview.is_whole(x.dbase.shape)
-    return x if there and dtype in (None, x.dtype) else copied(x, dtype or x.dtype, layout)
+    return (
+        x if there and (dtype is None or dtype == x.dtype) else copied(x, dtype or x.dtype, layout)
+    )
 
 
 def move_out(base: Base, layout: Layout | None = None) -> None:
@@ -101,7 +103,7 @@ def _copy_of(x: Array) -> Any:
     Every engine gets the whole base, once for as long as nothing is written into it.
     """
     base = x.dbase
-    if base.family is not None:  # others may have written there
+    if base.sharing is not None:  # others may have written there
         base.copy = None
     if base.host is not None and (base.copy is None or base.copy.lost):
         layout = make_layout(base.shape, base.session.size, "replicated")
@@ -168,8 +170,11 @@ def _written(o: Array, mask: Array | None) -> Operand:
     base = o.dbase
     if base.near is not None:
         leave(base)
+    whole = mask is None and o.dview.is_whole(base.shape)
+    if whole and base.look is not None:
+        base.look.wrote(base)  # nobody wants what it had, so it need not be up to date
     recent = not base.lost and base.since > base.session.batches
-    if not recent and mask is None and o.dview.is_whole(base.shape):
+    if not recent and whole:
         base.since = base.session.batches + 1
         if base.lost:
             base.renew()

@@ -76,6 +76,8 @@ def _come(base: Base, pace: Pace) -> bool:
     """Bring a base in reach, of a session that is quiet; tell whether that could be done."""
     if base.near is not None:
         return True
+    if base.look is not None:
+        return bool(base.look.come(base, lambda root: _come(root, pace)))
     if base.lost or base.known is not None or pace.wanted.get(base.handle, 0) < 0:
         return False
     if base.memory is None and not _laid(base, pace):

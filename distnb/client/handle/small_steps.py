@@ -29,8 +29,8 @@ from distnb.ops.scalars import SCALARS
 __all__ = [
     "QUICK",
     "done",
+    "indexed",
     "like",
-    "look",
     "made_of",
     "product",
     "quick",
@@ -198,7 +198,7 @@ def product(x: Array, y: Array) -> Any:
     return fresh(session, found, promised(session, (), found))
 
 
-def look(x: Array, key: Subscript) -> Any:
+def indexed(x: Array, key: Subscript) -> Any:
     """Return what NumPy makes of an index in reach: an element or a view; None if it is no such."""
     near: Any = x._near
     if near is None or (x._whole is not None and x._whole is not x.dbase.near):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from math import prod
-from typing import SupportsIndex, TypeAlias
+from typing import Any, NamedTuple, SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -177,9 +177,10 @@ def _along(d: int, n: int, axis: Axis, size: int) -> Layout:
 
 @stands_for(np.diagonal)
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-    """Return a copy of diagonals, as ``numpy.diagonal``: each element lies where its row does.
+    """Return diagonals, read-only, as ``numpy.diagonal``: each element lies where its row does.
 
-    A matrix of which both axes are split is brought into blocks of rows first.
+    A matrix of which both axes are split is brought into blocks of rows first. What is written into
+    the matrix later is seen.
     """
     (x,) = operands(a)
     if x.ndim < 2:
@@ -187,15 +188,34 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     d, e = one_axis(axis1, x.ndim), one_axis(axis2, x.ndim)
     if d == e:
         raise ValueError("axis1 and axis2 cannot be the same")
-    if x.here is not None:
-        return look_at(x, np.diagonal(x.here, offset, d, e))
-    rest = [i for i in range(x.ndim) if i not in (d, e)]
-    x = x.transpose([*rest, d, e])
-    x = x[..., max(0, -offset) :, max(0, offset) :]
-    k = min(x.shape[-2:])
-    found = _main_diagonal(x[..., :k, :k], k)
-    found.writeable = False  # as NumPy's
+    found: Array = look_at(x, Diagonal(offset, d, e))
     return found
+
+
+class Diagonal(NamedTuple):
+    """The elements at which two indices differ by ``offset``, along a last axis; read-only."""
+
+    offset: int
+    axis1: int
+    axis2: int
+
+    def near(self, x: np.ndarray) -> np.ndarray:
+        """Return NumPy's view."""
+        return np.diagonal(x, *self)
+
+    def made(self, x: Array) -> Array:
+        """Return a new array on the engines with what ``x`` has now."""
+        rest = [i for i in range(x.ndim) if i not in (self.axis1, self.axis2)]
+        x = x.transpose([*rest, self.axis1, self.axis2])
+        x = x[..., max(0, -self.offset) :, max(0, self.offset) :]
+        k = min(x.shape[-2:])
+        return _main_diagonal(x[..., :k, :k], k)
+
+    def put(self, x: Array, found: Array) -> None:
+        """Do nothing: nobody can have written into it."""
+
+    def after(self, before: Any) -> Any:
+        """Return None: it is not one with any other way."""
 
 
 def _main_diagonal(x: Array, k: int) -> Array:

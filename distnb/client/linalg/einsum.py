@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
+from distnb.client.handle.aliasing import look_at
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import array_of
 from distnb.client.handle.host_arrays import all_here, watched
@@ -53,32 +54,51 @@ def einsum(
             raise TypeError(
                 explain("einsum", f"{x.dtype} to {kind}", f"a {casting!r} cast", "see casting=")
             )
-    turned = out is None and dtype in (None, arrays[0].dtype) and _only_turned(text, arrays)
-    if turned is True:
+    if out is None and kind == arrays[0].dtype and _is_view(text, arrays):
         (labels,), wanted = _letters(text, arrays)
-        return arrays[0].transpose([labels.index(c) for c in wanted])
+        if len(labels) == len(wanted):
+            return arrays[0].transpose([labels.index(c) for c in wanted])
+        seen: Array = look_at(arrays[0], Diagonals(labels, wanted))
+        return seen
     if all_here(arrays, arrays[0].session):
         values = [x.here for x in arrays]
         found = watched("einsum", np.einsum, text, *values, dtype=kind, casting=casting)
-        made = np.array(found, order="C")
-        made.flags.writeable = turned is not None
-        result = array_of(arrays[0].session, made)
+        result = array_of(arrays[0].session, np.array(found, order="C"))
     else:
         result = _on_engines(text, arrays, kind, optimize)
-    if turned is None:
-        result.writeable = False  # it is a copy: what is written there would not be seen
     return delivered(result, out)
 
 
-def _only_turned(text: str, arrays: Sequence[Array]) -> bool | None:
-    """Tell whether NumPy's result is a view with the axes in another order; None: of a diagonal."""
+def _is_view(text: str, arrays: Sequence[Array]) -> bool:
+    """Tell whether NumPy's result is a view: with the axes in another order, or of a diagonal."""
     if len(arrays) > 1:
         return False
     np.einsum_path(text, *map(_stand_in, arrays))  # raises what NumPy raises
     (labels,), wanted = _letters(text, arrays)
-    if set(labels) != set(wanted):
-        return False
-    return len(labels) == len(wanted) or None
+    return set(labels) == set(wanted)
+
+
+class Diagonals(NamedTuple):
+    """The elements whose indices are equal where letters are, with axes as ``wanted``."""
+
+    labels: str
+    wanted: str
+
+    def near(self, x: np.ndarray) -> np.ndarray:
+        """Return NumPy's view."""
+        return np.einsum(f"{self.labels}->{self.wanted}", x)
+
+    def made(self, x: Array) -> Array:
+        """Return a new array on the engines with what ``x`` has now."""
+        return _on_engines(f"{self.labels}->{self.wanted}", [x], x.dtype, True)
+
+    def put(self, x: Array, found: Array) -> None:
+        """Write what such an array has now into ``x``."""
+        open_mesh = np.ix_(*map(np.arange, found.shape))
+        x[tuple([open_mesh[self.wanted.index(c)] for c in self.labels])] = found
+
+    def after(self, before: Any) -> Any:
+        """Return None: it is not one with any other way."""
 
 
 @stands_for(np.einsum_path)

@@ -90,6 +90,8 @@ def key_of(op: str, inputs: Sequence[Any], out: Array | None) -> tuple[Any, Any]
     for x in inputs if out is None else (*inputs, out):
         if isinstance(x, Array):
             base = x.dbase
+            if base.look is not None:
+                base.look.refresh(base)
             if base.host is not None or base.lost or base.known is not None:
                 return None, None
             if base.session is not (session or base.session):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol, cast
 from weakref import ref
 
@@ -21,6 +22,27 @@ class Promised(Protocol):
         """Return it."""
 
 
+class Relation(Protocol):
+    """What a base is to others that show the same elements (``handle.aliasing``)."""
+
+    family: Any
+    steps: tuple[Any, ...]
+    stale: bool
+    needs: Base | None
+
+    def refresh(self, base: Base) -> None:
+        """Bring the base up to date, which is about to be used on the engines."""
+
+    def wrote(self, base: Base) -> None:
+        """Note that the base is about to be written on the engines."""
+
+    def leave(self, base: Base) -> None:
+        """Give the base to the engines, and the others that are in reach with it."""
+
+    def come(self, base: Base, come: Callable[[Base], bool]) -> bool:
+        """Bring them all in reach, if ``come`` can bring one."""
+
+
 class Base:
     """The owner of memory, on the engines or in the notebook.
 
@@ -38,11 +60,12 @@ class Base:
             "__weakref__",
             "copy",
             "dtype",
-            "family",
+            "sharing",
             "handle",
             "host",
             "known",
             "layout",
+            "look",
             "lost",
             "memory",
             "nbytes",
@@ -74,7 +97,9 @@ class Base:
         self.memory: np.ndarray | None = None
         self.copy: Base | None = None
         #: Bases whose memory in the notebook is that of this one, looked at in another way.
-        self.family: list[ref[Base]] | None = None
+        self.sharing: list[ref[Base]] | None = None
+        #: What it is to bases on engines with the same elements in another shape.
+        self.look: Relation | None = None
         #: The elements, where they are known and engines have nothing of it yet.
         self.known: np.ndarray | None = None
         self.lost = False
@@ -107,7 +132,7 @@ class Base:
         base.shape = near.shape
         base.dtype = near.dtype
         base.near = near
-        base.host = base.copy = base.known = base.promise = base.family = None
+        base.host = base.copy = base.known = base.promise = base.sharing = base.look = None
         base.memory = memory
         base.site = -1
         base.lost = False
@@ -139,7 +164,7 @@ class Base:
         base.dtype = dtype
         base.layout = layout
         base.host = base.near = base.memory = base.promise = base.copy = base.known = None
-        base.family = None
+        base.sharing = base.look = None
         base.site = -1
         base.lost = False
         base.turn = 0
@@ -165,17 +190,17 @@ class Base:
 
     def related(self) -> bool:
         """Tell whether another base is in the same memory of the notebook."""
-        family = [r() for r in self.family or ()]
-        return any(b is not None and b is not self and b.host is not None for b in family)
+        others = [r() for r in self.sharing or ()]
+        return any(b is not None and b is not self and b.host is not None for b in others)
 
     def join(self, other: Base) -> None:
         """Count as one that is in the memory of another base."""
-        if other.family is None:
-            other.family = [ref(other)]
-        self.family = other.family
-        if len(self.family) > 64:
-            self.family[:] = [r for r in self.family if r() is not None]
-        self.family.append(ref(self))
+        if other.sharing is None:
+            other.sharing = [ref(other)]
+        self.sharing = other.sharing
+        if len(self.sharing) > 64:
+            self.sharing[:] = [r for r in self.sharing if r() is not None]
+        self.sharing.append(ref(self))
 
     def about_to_be_written(self) -> None:
         """Let nobody take what was kept of the elements for what they are after this."""
@@ -184,14 +209,16 @@ class Base:
     def exchange(self, other: Base) -> None:
         """Take the memory of another base, which has the same elements elsewhere, for one's own."""
         for name in ("handle", "nbytes", "layout", "since", "memory"):
-            mine, its = getattr(self, name), getattr(other, name)
+            mine, its = getattr(self, name, 0), getattr(other, name)
             setattr(self, name, its)
             setattr(other, name, mine)
+        self.promise = None
         handles = self.session.handles
         self.session.journal.renamed(other.handle, self.handle)
         self.turn = handles.next_turn() << 32  # above all numbers of specs
         handles.watch(self)
-        handles.watch(other)
+        if other.nbytes >= 0:  # engines have heard of this one before
+            handles.watch(other)
 
     def renew(self) -> None:
         """Record that a lost base is made again; the caller goes on to write all of it."""

@@ -97,6 +97,8 @@ class Session:
         self.small_steps = 0
         #: How often arrays came in reach of the notebook: it may have written into them since.
         self.reaches = 0
+        #: Whether there are bases with the same elements as others (``handle.aliasing``).
+        self.looks = False
         self.replies = Replies(self.size, self.handles, self.line)
         #: What this cell and the last one did.
         self.journal = Journal(self.handles.bases)
@@ -128,7 +130,17 @@ class Session:
         """Add commands to the pending batch."""
         if self.closed or not self.connection.ready:
             self.check_open()
+        if self.looks:
+            self._note_writes(commands)
         self.recorder.add(*commands)
+
+    def _note_writes(self, commands: Iterable[Command]) -> None:
+        """Tell bases that commands write, for others have the same elements."""
+        for handle in [h for command in commands for h in command.writes]:
+            reference = self.handles.entries.get(handle)
+            base: Any = None if reference is None else reference()
+            if base is not None and base.look is not None:
+                base.look.wrote(base)
 
     @property
     def recorded(self) -> int:

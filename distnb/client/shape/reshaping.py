@@ -12,12 +12,12 @@ import operator
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from math import prod
-from typing import Any, SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.handle.aliasing import copy_of, look_at
+from distnb.client.handle.aliasing import look_at, outline
 from distnb.client.handle.arguments import Order, Shape, order_of
 from distnb.client.handle.array import Array, create
 from distnb.client.handle.conversion import array_of, copied
@@ -40,9 +40,10 @@ def reshape(
 ) -> Array:
     """Return an array with the same elements in another shape, as ``numpy.reshape``.
 
-    If only axes of length 1 come or go, this is a view, and nothing is sent. Else it is a new
-    array in the default layout of its shape, and elements go where they are to lie, once, in one
-    message for each pair of engines. (What is split in more than one way, in cyclic ways, or seen
+    What is written into either is seen in both where NumPy's is a view. If only axes of length 1
+    come or go, nothing is sent. Else it lies in the default layout of its shape, and elements go
+    where they are to lie, in one message for each pair of engines: once, and again when one is used
+    after the other was written. (What is split in more than one way, in cyclic ways, or seen
     through a transposed or sliced view is brought into blocks first.) An array that each engine
     holds as a whole stays so.
 
@@ -107,27 +108,50 @@ def _reshaped(x: Array, shape: Ints, copy: bool | None = None) -> Array:
     if [n for n in x.shape if n != 1] == [n for n in shape if n != 1]:
         found = x.alias(_with_units(x.dview, shape))
         return found.copy() if copy else found
-    here = x.here
-    if here is not None and not copy:
-        near = here.reshape(shape)
-        if copy is None or np.may_share_memory(near, here):
-            return look_at(x, near)
+    if not copy and x.size:
+        found = look_at(x, Reshaped(shape))
+        if found is not None:
+            return found
     if copy is False:
         raise ValueError(
             explain("copy", "False", "None or True: it cannot be a view", "leave copy= out")
         )
-    if here is not None:
-        return array_of(x.session, np.array(here.reshape(shape), order="C", copy=True))
+    if x.here is not None:
+        return array_of(x.session, np.array(x.here.reshape(shape), order="C", copy=True))
     if not x.size:
         layout = default_layout(shape, x.session.size)
         return create(x.session, shape, x.dtype, layout, ("empty",))
-    found = _moved_or_near(x, shape)
-    return found if copy else copy_of(x, found)
+    return _moved_or_near(x, shape)
 
 
 @in_reach(np.reshape, "exact")
 def _moved_or_near(x: Array, shape: Ints) -> Any:
     return _moved(x, shape)
+
+
+class Reshaped(NamedTuple):
+    """The elements in C order in another shape."""
+
+    shape: Ints
+
+    def near(self, x: np.ndarray) -> np.ndarray | None:
+        """Return NumPy's view; None if NumPy would copy."""
+        try:
+            return x.reshape(self.shape, copy=False)
+        except ValueError:
+            return None
+
+    def made(self, x: Array) -> Array:
+        """Return a new array on the engines with what ``x`` has now."""
+        return _moved(x, self.shape)
+
+    def put(self, x: Array, found: Array) -> None:
+        """Write what such an array has now into ``x``."""
+        assign(x, _moved(found, x.shape))
+
+    def after(self, before: Any) -> Any:
+        """Return the one way that does both, if the other is of the same kind."""
+        return self if type(before) is Reshaped else None
 
 
 def _with_units(view: View, shape: Ints) -> View:
@@ -193,14 +217,15 @@ def rows_of(shape: Ints, layout: Layout) -> tuple[Ints, Layout]:
     return (first, n), Layout(layout.grid, (Whole(), axis), dims)
 
 
-def adopted(x: Array, shape: Ints, layout: Layout) -> Array:
+def adopted(x: Array, shape: Ints, layout: Layout, dtype: np.dtype | None = None) -> Array:
     """Return an array that has the memory of another one, all of a base, in another shape.
 
-    One of the two must not be written as long as both are there.
+    With a dtype it has the bytes as that. One of the two must not be written as long as both are
+    there.
     """
-    if x.shape == shape and x.dbase.layout == layout:
+    if x.shape == shape and x.dbase.layout == layout and (dtype is None or dtype == x.dtype):
         return x
-    found = create(x.session, shape, x.dtype, layout, ("empty",))
+    found = create(x.session, shape, dtype or x.dtype, layout, ("empty",))
     x.session.record(Local("adopt", found.operand, (x.operand,), x.session.site()))
     return found
 
@@ -234,10 +259,8 @@ def ravel(a: ArrayLike, order: Order = "C") -> Array:
     Else as :func:`distnb.reshape`: in blocks.
     """
     found = _in_order(asarray(a), order, None)
-    here = found.here
-    if here is None or here.flags.c_contiguous:
-        return found
-    return found.copy()  # as NumPy's: a view only if that is contiguous
+    # as NumPy's: a view only if that is contiguous
+    return found if outline(found).flags.c_contiguous else found.copy()
 
 
 def flatten(x: Array, order: Order = "C") -> Array:

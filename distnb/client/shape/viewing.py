@@ -8,6 +8,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
+from distnb.client.handle.aliasing import are_related, outline
 from distnb.client.handle.arguments import Axes, Shape
 from distnb.client.handle.array import Array
 from distnb.client.handle.indexing import lengths, one_axis, some_axes
@@ -105,8 +106,6 @@ def shares_memory(a: ArrayLike, b: ArrayLike) -> bool:
     """Tell whether two views have an element in common (exact; nothing is sent)."""
     if not (isinstance(a, Array) and isinstance(b, Array)):
         return False
-    if a.dbase is not b.dbase:
-        family = a.dbase.family
-        near = family is not None and family is b.dbase.family
-        return near and np.shares_memory(a.here, b.here)
-    return a.dview.meets(b.dview)
+    if a.dbase is b.dbase:
+        return a.dview.meets(b.dview)
+    return are_related(a.dbase, b.dbase) and np.shares_memory(outline(a), outline(b))

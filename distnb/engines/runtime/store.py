@@ -184,11 +184,14 @@ class BaseTable:
             base.block = self.memory.again(shape, base.dtype, ranks)
 
     def adopt(self, target: LocalBase, source: LocalBase) -> None:
-        """Let a base have the memory of another one: the same elements in C order."""
+        """Let a base have the memory of another one: the same elements, or bytes, in C order."""
         if target.block is None or source.block is None:
             return
         target.shared = source.shared
-        block = source.block.reshape(target.block.shape)
+        block = source.block
+        if target.dtype != source.dtype:
+            block = block.reshape(-1).view(target.dtype)
+        block = block.reshape(target.block.shape)
         # The notebook gives the place of its segment to another base when this one is gone.
         target.block = block.copy() if self.memory.is_notebooks(block) else block
 
