@@ -619,6 +619,7 @@ def clip(
     *,
     a_min: ArrayLike | None = None,
     a_max: ArrayLike | None = None,
+    **options: Any,
 ) -> DistArray:
     """Limit the elements to an interval; ``a_min`` and ``a_max`` are other names of the limits."""
 
@@ -870,7 +871,7 @@ exp: _Unary
 exp2: _Unary
 """Calculate `2**p` for all `p` in the input array."""
 
-def expand_dims(a: ArrayLike, axis: Axes = 0) -> DistArray:
+def expand_dims(a: ArrayLike, axis: Axes) -> DistArray:
     """Return a view with new axes of length 1."""
 
 expm1: _Unary

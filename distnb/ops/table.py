@@ -302,13 +302,13 @@ def _ask(op: str, ins: Sequence[Any], options: dict[str, Any]) -> tuple[np.dtype
     if isinstance(row.run, np.ufunc):
         found = row.run(*empties, **options)
     else:
-        found = _FUNCTIONS[op](*empties)
+        found = FUNCTIONS[op](*empties, **options)
     outs = found if isinstance(found, tuple) else (found,)
     return tuple(np.asarray(o).dtype for o in outs)
 
 
 #: How NumPy spells the rows that are no ufuncs.
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "copy": np.copy,
     "where": np.where,
     "real": np.real,

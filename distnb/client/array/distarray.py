@@ -245,7 +245,10 @@ class DistArray(Array):
         if is_advanced(key):
             put_advanced(self, key, value)
             return
-        assign(self.alias(index_view(self.dview, key)[0]), value)
+        view, is_element = index_view(self.dview, key)
+        if is_element and np.ndim(value):  # NumPy says whether that is a number
+            np.empty(1, self.dtype)[0] = np.zeros(np.shape(value), self.dtype)
+        assign(self.alias(view), value)
 
     @property
     def T(self) -> DistArray:
@@ -282,7 +285,7 @@ class DistArray(Array):
         """Return a view without axes of length 1."""
         axes = (
             [d for d, n in enumerate(self.shape) if n == 1]
-            if axis is None
+            if axis is None or (not self.ndim and axis in (0, -1))
             else list(some_axes(axis, self.ndim))
         )
         for d in axes:
@@ -592,10 +595,14 @@ class DistArray(Array):
         return round_(self, decimals, out)
 
     def clip(
-        self, min: ArrayLike | None = None, max: ArrayLike | None = None, out: Array | None = None
+        self,
+        min: ArrayLike | None = None,
+        max: ArrayLike | None = None,
+        out: Array | None = None,
+        **options: Any,
     ) -> DistArray:
         """Limit the elements to an interval."""
-        return clip(self, min, max, out)
+        return clip(self, min, max, out, **options)
 
     def conj(self) -> DistArray:
         """Return the complex conjugate."""

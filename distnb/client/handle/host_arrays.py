@@ -32,6 +32,7 @@ __all__ = [
     "home",
     "in_context",
     "left",
+    "mask_of",
     "plain",
     "stored",
     "tell",
@@ -144,6 +145,11 @@ def _without(x: np.ndarray, view: np.ndarray) -> np.ndarray:
     while x.ndim > view.ndim and x.shape[0] == 1:
         x = x[0]
     return x
+
+
+def mask_of(where: ArrayLike) -> Any:
+    """Return a mask as NumPy takes it: of what is no array it asks what is true."""
+    return where if isinstance(where, Array | np.ndarray) else np.asarray(where, bool)
 
 
 def boolean(mask: Elements) -> Any:

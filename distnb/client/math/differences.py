@@ -38,9 +38,9 @@ def diff(
 
     The result follows the operand from its second index on: an element goes over each border.
     """
-    x = asarray(a)
     if n == 0:
-        return x
+        return a  # type: ignore[return-value] # as NumPy does
+    x = asarray(a)
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n}")
     if not x.ndim:

@@ -13,7 +13,7 @@ from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import broadcast
 from distnb.client.handle.indexing import some_axes
 from distnb.client.record.creation import asarray
-from distnb.client.record.eager import delivered
+from distnb.client.record.eager import check_out, delivered
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
 from distnb.client.record.reducing import reduce
@@ -260,6 +260,7 @@ def std(
     if found.dtype.kind in "biu":  # of a number NumPy casts the root, and of an array it refuses to
         root = elementwise("sqrt", found, out=found if found.ndim else None)
         return delivered(root.astype(found.dtype, copy=False), out)
+    check_out(found, out)
     return elementwise("sqrt", found, out=out)
 
 
@@ -270,6 +271,7 @@ def ptp(
     """Return how far the largest element is from the smallest."""
     x, keep = asarray(a), keepdims is True
     ends = [reduce(op, x, axis, keepdims=keep) for op in ("max", "min")]
+    check_out(ends[0], out)
     return elementwise("subtract", *ends, out=out)
 
 

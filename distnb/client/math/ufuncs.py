@@ -237,17 +237,23 @@ def clip(
     *,
     a_min: ArrayLike | None = None,
     a_max: ArrayLike | None = None,
+    **options: Any,
 ) -> Array:
     """Limit the elements to an interval; ``a_min`` and ``a_max`` are other names of the limits."""
-    low, high = a_min if min is None else min, a_max if max is None else max
+    low: Any = a_min if min is None else min
+    high: Any = a_max if max is None else max
     x = asarray(a)
+    if x.dtype.kind in "iu":  # a limit that is none, though it is out of the dtype's range
+        known = np.iinfo(x.dtype)
+        low = None if type(low) is int and low <= known.min else low
+        high = None if type(high) is int and high >= known.max else high
     if low is None and high is None:
-        return elementwise("positive", x, out=out)
+        return elementwise("positive", x, out=out, **options)
     if high is None:
-        return elementwise("maximum", x, low, out=out)
+        return elementwise("maximum", x, low, out=out, **options)
     if low is None:
-        return elementwise("minimum", x, high, out=out)
-    return elementwise("clip", x, low, high, out=out)
+        return elementwise("minimum", x, high, out=out, **options)
+    return elementwise("clip", x, low, high, out=out, **options)
 
 
 @stands_for(np.round, np.around)

@@ -15,7 +15,7 @@ from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
 
-__all__ = ["Out", "at_once", "delivered", "session_of", "written_plain"]
+__all__ = ["Out", "at_once", "check_out", "delivered", "session_of", "written_plain"]
 
 #: ``out=`` of ufuncs and their like.
 Out: TypeAlias = Array | tuple[Array | None, ...] | None
@@ -69,11 +69,18 @@ def delivered(found: Any, out: Out) -> Any:
     """Return a result, or the array of its shape that it was asked to be put into."""
     if out is None:
         return as_result(found)
+    into = check_out(found, out)
+    if isinstance(found, Array):
+        check_session(found, into.session)
+    assign(into, found)
+    return into
+
+
+def check_out(found: Any, out: Out) -> Any:
+    """Return the array that a result is to be put into; raise ValueError if shapes differ."""
     (into,) = outputs(out, 1)
-    if into.shape != found.shape:
+    if into is not None and into.shape != found.shape:
         raise ValueError(
             explain("out", f"shape {into.shape}", f"{found.shape}", "pass a matching one")
         )
-    check_session(found, into.session)
-    assign(into, found)
     return into

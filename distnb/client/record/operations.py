@@ -40,6 +40,8 @@ __all__ = [
 ]
 
 _SCALARS = tuple(NUMBERS)
+#: Operations that are no ufuncs to the table, and are cast to ``out=`` as those are.
+_CAST_CHECKED = frozenset(("clip", "round"))
 _ARRAYS = (Array, np.ndarray)
 
 
@@ -79,11 +81,15 @@ def elementwise(
         if found is not None:
             return found
     _check_others(op, others)
+    where = where if where is True else host_arrays.mask_of(where)
     if where is not True and op in COMPARISONS:
         inputs = within_range(inputs)
     outs = outputs(out, row.nout)
     arrays = [x for x in (*inputs, *outs, where) if isinstance(x, Array)]
     if not arrays:  # scalars that were results, before somebody went on with them
+        run = table.FUNCTIONS.get(op)
+        if run is not None:
+            return run(*inputs)
         return row.run(*inputs, **_options(dtype, casting), where=where)
     session = arrays[0].session
     options = _options(dtype, casting)
@@ -286,7 +292,15 @@ def _result_dtypes(
     if isinstance(table.ELEMENTWISE[op].run, np.ufunc) and any(o is not None for o in outs):
         asked["out"] = tuple(None if o is None else o.dtype for o in outs)
         return table.result_dtypes_into(op, tuple(kinds), tuple(sorted(asked.items())))
-    return table.result_dtypes(op, kinds, asked)
+    found = table.result_dtypes(op, kinds, asked)
+    for o, dtype in zip(outs, found, strict=False):
+        casting: Any = options.get("casting", "same_kind")
+        if o is not None and op in _CAST_CHECKED and not np.can_cast(dtype, o.dtype, casting):
+            raise TypeError(
+                f"Cannot cast ufunc {op!r} output from {dtype!r} to {o.dtype!r} with casting rule "
+                f"{casting!r}"
+            )
+    return found
 
 
 def broadcast_shape(operands: Sequence[Any], outs: Sequence[Any]) -> Ints:
@@ -351,6 +365,7 @@ def assign(target: Array, value: Any, mask: Array | None = None) -> None:
     if not target.writeable:
         raise read_only(target)
     session = target.session
+    value = _listed(value, target.dtype)
     if _near(target, value, mask):
         _assign_here(target, value, mask)
         return
@@ -379,6 +394,11 @@ def assign(target: Array, value: Any, mask: Array | None = None) -> None:
     if mask is not None:
         mask = _fit(host_arrays.boolean(as_dist(mask, session, target)), target.shape)
     record_apply("copy", (target,), (source,), mask, ())
+
+
+def _listed(value: Any, dtype: np.dtype) -> Any:
+    """Return a list as an array; its numbers NumPy does not cast, but stores one by one."""
+    return np.asarray(value, dtype) if isinstance(value, list | tuple) else value
 
 
 def _stored(number: Any, dtype: np.dtype, masked: bool) -> Typed:

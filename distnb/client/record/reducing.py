@@ -311,7 +311,7 @@ def _numpys_options(axis: Axes, dtype: DTypeLike | None, initial: Number | None)
 
 def _masked(op: str, x: Array, where: ArrayLike, initial: Number | None) -> Any:
     """Return ``x`` with the operation's identity where the mask is false."""
-    mask = host_arrays.boolean(where if isinstance(where, Array) else np.asarray(where))
+    mask = host_arrays.boolean(host_arrays.mask_of(where))
     if np.broadcast_shapes(mask.shape, x.shape) != x.shape:
         raise ValueError(explain("where", f"shape {mask.shape}", f"{x.shape}", "slice the mask"))
     ufunc = table.REDUCTIONS[op].ufunc

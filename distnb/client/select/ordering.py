@@ -17,7 +17,7 @@ from distnb.client.handle.whole_functions import in_reach
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.client.select.sorting import check_sort, reverse, sort
-from distnb.client.shape.reshaping import ravel
+from distnb.client.shape.reshaping import axis_of
 from distnb.common.errors import explain
 from distnb.geometry.axes import Block
 from distnb.geometry.layout import Layout
@@ -69,10 +69,8 @@ def argsort(
     array([1, 3, 0, 2, 4])
     """
     x = asarray(a)
-    if axis is None:
-        x, axis = ravel(x), -1
-    check_sort(x, axis, kind, order, stable)
-    d = one_axis(axis, x.ndim)
+    x, d = axis_of(x, axis)
+    check_sort(x, d, kind, order, stable)
     if descending:
         found = argsort(reverse(x, d), d, stable=True)
         return (x.shape[d] - 1) - reverse(found, d)
@@ -177,22 +175,29 @@ def argpartition(
     order: None = None,
 ) -> Array:
     """Return positions that partition an array, as ``numpy.argpartition``; see ``partition``."""
-    x, axis = _check_partition(a, kth, axis, kind, order)
+    x, axis = _check_partition(a, kth, axis, kind, order, positions=True)
     return argsort(x, axis)
 
 
 def _check_partition(
-    a: ArrayLike, kth: ArrayLike, axis: SupportsIndex | None, kind: Any, order: None
+    a: ArrayLike,
+    kth: ArrayLike,
+    axis: SupportsIndex | None,
+    kind: Any,
+    order: None,
+    positions: bool = False,
 ) -> tuple[Array, int]:
     """Return the array and the axis; raise what NumPy raises."""
     x = asarray(a)
-    if axis is None:
-        x, axis = ravel(x), -1
-    d = one_axis(axis, x.ndim)
+    d = 0
+    if axis is None or positions:
+        x, d = axis_of(x, axis)
+    else:
+        d = one_axis(axis, x.ndim)
     np.partition(np.empty(1, x.dtype), 0, -1, kind, order)
     n = x.shape[d]
     for k in kth if isinstance(kth, tuple | list) else np.ravel(kth):
-        if not -n <= operator.index(k) < n:
+        if not -n <= operator.index(k) < n and x.size:
             raise ValueError(f"kth(={k}) out of bounds ({n})")
     return x, d
 

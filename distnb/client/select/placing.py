@@ -97,6 +97,16 @@ def _typed(values: ArrayLike, dtype: np.dtype) -> Any:
     return values if known else np.asarray(values, dtype)
 
 
+def _safe(values: ArrayLike, dtype: np.dtype) -> Any:
+    """Return values of a dtype as :func:`_typed`; arrays must be cast to it without loss."""
+    if isinstance(values, Array | np.ndarray) and not np.can_cast(values.dtype, dtype, "safe"):
+        what = "array data" if values.ndim else "scalar"
+        raise TypeError(
+            f"Cannot cast {what} from {values.dtype!r} to {dtype!r} according to the rule 'safe'"
+        )
+    return _typed(values, dtype)
+
+
 def _repeated(values: ArrayLike, flat: Elements) -> Any:
     """Return as many values as there are flat indices, by repeating them."""
     if np.size(values) == 1:
@@ -175,11 +185,12 @@ def place(arr: Array, mask: ArrayLike, vals: ArrayLike) -> None:
     where = truth(asarray(mask, session=x.session))
     if where.size != x.size:
         raise ValueError("place: mask and data must be the same size")
+    given = _safe(vals, x.dtype)
     flat = nonzero_indices(where)
-    if not np.size(vals) and flat.size:
+    if not given.size and flat.size:
         raise ValueError("Cannot insert from an empty array!")
     if flat.size:
-        values = _repeated(_typed(vals, x.dtype), flat)
+        values = _repeated(given, flat)
         if np.ndim(values) == 1:
             values = values[: flat.size]
         _write_flat(x, flat, values)
@@ -224,7 +235,7 @@ def putmask(a: Array, /, mask: ArrayLike, values: ArrayLike) -> None:
     where = truth(asarray(mask, session=x.session))
     if where.size != x.size:
         raise ValueError("putmask: mask and data must be the same size")
-    given = _typed(values, x.dtype)
+    given = _safe(values, x.dtype)
     if not given.size:
         return
     if where.shape == x.shape and (given.size == 1 or given.shape == x.shape):

@@ -12,11 +12,10 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.array import Array, create
 from distnb.client.handle.conversion import array_of, broadcast, copied
 from distnb.client.handle.host_arrays import plain
-from distnb.client.handle.indexing import one_axis
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.placement import stay
-from distnb.client.shape.reshaping import adopted, ravel, reshape
+from distnb.client.shape.reshaping import adopted, axis_of, ravel, reshape
 from distnb.common.errors import explain
 from distnb.geometry.axes import Axis, Block, BlockCyclic, Irregular
 from distnb.geometry.layout import Layout, replicated
@@ -49,10 +48,7 @@ def repeat(a: ArrayLike, repeats: Any, axis: SupportsIndex | None = None) -> Arr
     ...     dnb.repeat(dnb.array([3, 5, 7]), [2, 0, 1]).to_numpy()
     array([3, 3, 7])
     """
-    x = asarray(a)
-    if axis is None:
-        x, axis = ravel(x), 0
-    d = one_axis(axis, x.ndim)
+    x, d = axis_of(asarray(a), axis)
     array = isinstance(repeats, Array | np.ndarray)
     times = repeats if array else np.asarray(repeats).astype(np.int64)
     if times.ndim and not np.can_cast(times.dtype, np.int64):

@@ -21,6 +21,7 @@ from distnb.client.handle.aliasing import look_at, outline
 from distnb.client.handle.arguments import Order, Shape, order_of
 from distnb.client.handle.array import Array, create
 from distnb.client.handle.conversion import array_of, copied
+from distnb.client.handle.indexing import one_axis
 from distnb.client.handle.whole_functions import in_reach
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
@@ -31,7 +32,7 @@ from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import View, follow
 from distnb.wire.protocol import Local
 
-__all__ = ["Flat", "adopted", "flatten", "ravel", "reshape", "rows_of"]
+__all__ = ["Flat", "adopted", "axis_of", "flatten", "ravel", "reshape", "rows_of"]
 
 
 @stands_for(np.reshape)
@@ -112,7 +113,7 @@ def _reshaped(x: Array, shape: Ints, copy: bool | None = None) -> Array:
         found = look_at(x, Reshaped(shape))
         if found is not None:
             return found
-    if copy is False:
+    if copy is False and x.size:
         raise ValueError(
             explain("copy", "False", "None or True: it cannot be a view", "leave copy= out")
         )
@@ -263,6 +264,18 @@ def ravel(a: ArrayLike, order: Order = "C") -> Array:
     return found if outline(found).flags.c_contiguous else found.copy()
 
 
+def axis_of(x: Array, axis: SupportsIndex | None) -> tuple[Array, int]:
+    """Return an array and an axis of it as many of NumPy's functions take them.
+
+    None means all elements in C order; an array of no axes counts as one of one element.
+    """
+    if axis is None:
+        return ravel(x), 0
+    if not x.ndim and operator.index(axis) in (0, -1):
+        x = x.alias(x.dview.insert(0))
+    return x, one_axis(axis, x.ndim)
+
+
 def flatten(x: Array, order: Order = "C") -> Array:
     """Return a copy of all elements along one axis."""
     return _in_order(x, order, True)
@@ -303,7 +316,7 @@ class Flat:
         return iter(self.base.__array__().flat)
 
     def __getitem__(self, key: Any) -> Array:
-        return self.base[self._index(key)] if _is_integer(key) else ravel(self.base)[key]
+        return self.base[self._index(key)] if _is_integer(key) else ravel(self.base)[key].copy()
 
     def __setitem__(self, key: Any, value: ArrayLike) -> None:
         """Assign; as in NumPy, too few values are repeated."""

@@ -59,7 +59,7 @@ def flip(m: ArrayLike, axis: Axes = None) -> Array:
 
 
 @stands_for(np.expand_dims)
-def expand_dims(a: ArrayLike, axis: Axes = 0) -> Array:
+def expand_dims(a: ArrayLike, axis: Axes) -> Array:
     """Return a view with new axes of length 1."""
     x = asarray(a)
     given = axis if isinstance(axis, tuple | list) else (axis,)
