@@ -30,6 +30,7 @@ __all__ = [
     "ELEMENTWISE",
     "LOCALS",
     "REDUCTIONS",
+    "TOLD",
     "UFUNC_REDUCTIONS",
     "Elementwise",
     "Reduction",
@@ -93,6 +94,22 @@ def _round(x: Any, decimals: Any, out: tuple[Any, ...], where: Any = True) -> No
     np.copyto(out[0], np.round(x, decimals), where=where)
 
 
+#: What ``told`` can warn of, by number.
+TOLD = (
+    "All-NaN slice encountered",
+    "Mean of empty slice",
+    "Degrees of freedom <= 0 for slice",
+)
+
+
+def _told(x: Any, bad: Any, what: Any, out: tuple[Any, ...], where: Any = True) -> None:
+    """Copy, and warn where something is bad: whoever listens to floating point errors is told."""
+    np.copyto(out[0], x, where=where)
+    listener: Any = np.geterrcall()
+    if listener is not None and np.any(np.logical_and(bad, where)):
+        listener(TOLD[int(np.asarray(what).flat[0])], 0)
+
+
 def _ufuncs() -> dict[str, Elementwise]:
     """Read the rows of all of NumPy's elementwise ufuncs (gufuncs have a core signature)."""
     found = {}
@@ -111,6 +128,7 @@ ELEMENTWISE: dict[str, Elementwise] = _ufuncs() | {
         Elementwise("real", 1, 1, _real),
         Elementwise("imag", 1, 1, _imag),
         Elementwise("round", 2, 1, _round),
+        Elementwise("told", 3, 1, _told),
         Elementwise("clip", 3, 1, np.clip),
         # a function of the user's, the first operand, of as many others and results as it has
         Elementwise("map", 1, 1, calling.run),
@@ -298,6 +316,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "real": np.real,
     "imag": np.imag,
     "round": np.round,
+    "told": lambda x, bad, what: x,
     "clip": np.clip,
 }
 

@@ -27,6 +27,7 @@ from distnb.client.linalg.contraction_commands import (
     split,
     spread,
 )
+from distnb.client.linalg.core_axes import with_options
 from distnb.client.linalg.grid_products import Way, multiply_parts
 from distnb.client.linalg.matrix_commands import operands
 from distnb.client.record.eager import Out, delivered
@@ -49,7 +50,8 @@ def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
     blocks on the same grid, or a row or column of it has copies. Stacks of matrices are split along
     the first axis.
     """
-    _no_options("matmul", options)
+    if options:
+        return with_options(np.matmul, matmul, (x1, x2), out, options)
     a, b = operands(x1, x2)
     if out is None:
         found = product(a, b)
@@ -96,10 +98,12 @@ def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Array:
 
 
 @stands_for(np.vecdot)
-def vecdot(x1: ArrayLike, x2: ArrayLike, out: Out = None, axis: int = -1, **options: Any) -> Array:
+def vecdot(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Array:
     """Sum the products of (the conjugate of) vectors along an axis, as ``numpy.vecdot``."""
-    _no_options("vecdot", options)
+    if options:
+        return with_options(np.vecdot, vecdot, (x1, x2), out, options)
     a, b = operands(x1, x2)
+    axis = -1
     _need("vecdot", a.ndim >= 1 and b.ndim >= 1 and a.shape[axis] == b.shape[axis], a, b)
     dtype = np.vecdot(np.zeros(1, a.dtype), np.zeros(1, b.dtype)).dtype
     terms = elementwise("multiply", elementwise("conjugate", a) if a.dtype.kind == "c" else a, b)
@@ -114,7 +118,8 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, out: Out = None, axis: int = -1, **opti
 @stands_for(np.matvec)
 def matvec(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Array:
     """Multiply matrices with vectors, as ``numpy.matvec``."""
-    _no_options("matvec", options)
+    if options:
+        return with_options(np.matvec, matvec, (x1, x2), out, options)
     a, x = operands(x1, x2)
     _need("matvec", a.ndim >= 2 and x.ndim >= 1 and a.shape[-1] == x.shape[-1], a, x)
     found = matmul(a, x.alias(x.dview.insert(x.ndim)))
@@ -124,7 +129,8 @@ def matvec(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
 @stands_for(np.vecmat)
 def vecmat(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Array:
     """Multiply (conjugated) vectors with matrices, as ``numpy.vecmat``."""
-    _no_options("vecmat", options)
+    if options:
+        return with_options(np.vecmat, vecmat, (x1, x2), out, options)
     x, a = operands(x1, x2)
     _need("vecmat", a.ndim >= 2 and x.ndim >= 1 and a.shape[-2] == x.shape[-1], x, a)
     row = elementwise("conjugate", x) if x.dtype.kind == "c" else x
@@ -133,11 +139,6 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
 
 
 # -- arguments ---------------------------------------------------------------------------------
-
-
-def _no_options(name: str, options: dict[str, Any]) -> None:
-    if options:
-        raise TypeError(explain(f"{name}()", f"{', '.join(options)}=", "out", "leave it out"))
 
 
 def _need(name: str, good: bool, a: Array, b: Array) -> None:

@@ -24,6 +24,8 @@ from distnb.ops import table
 __all__: list[str] = []
 
 _Function = Callable[..., Any]
+#: Codes of dtypes that arrays cannot have.
+_FOREIGN = frozenset("gGOMm")
 
 
 def _first_array(*inputs: ArrayLike) -> tuple[Any, ...]:
@@ -84,8 +86,10 @@ def _add_methods(function: Any, ufunc: np.ufunc) -> None:
     """Give a function what its ufunc has: methods, and the number of operands."""
     for name in ("reduce", "accumulate", "reduceat", "outer", "at"):
         setattr(function, name, _method(ufunc, name))
-    for name in ("nin", "nout", "nargs", "identity"):
+    for name in ("nin", "nout", "nargs", "identity", "signature"):
         setattr(function, name, getattr(ufunc, name))
+    function.types = [loop for loop in ufunc.types if not _FOREIGN & {*loop}]
+    function.ntypes = len(function.types)
 
 
 def _method(ufunc: np.ufunc, name: str) -> _Function:
@@ -237,17 +241,29 @@ def clip(
     *,
     a_min: ArrayLike | None = None,
     a_max: ArrayLike | None = None,
+    **options: Any,
 ) -> Array:
-    """Limit the elements to an interval; ``a_min`` and ``a_max`` are other names of the limits."""
+    """Limit the elements to an interval; ``a_min`` and ``a_max`` are other names of the limits.
+
+    Other options are those of ufuncs: ``where``, ``casting``, ``dtype``.
+    """
     low, high = a_min if min is None else min, a_max if max is None else max
     x = asarray(a)
+    if x.dtype.kind in "iu":
+        low, high = _within(low, high, np.iinfo(x.dtype))
     if low is None and high is None:
-        return elementwise("positive", x, out=out)
+        return elementwise("positive", x, out=out, **options)
     if high is None:
-        return elementwise("maximum", x, low, out=out)
+        return elementwise("maximum", x, low, out=out, **options)
     if low is None:
-        return elementwise("minimum", x, high, out=out)
-    return elementwise("clip", x, low, high, out=out)
+        return elementwise("minimum", x, high, out=out, **options)
+    return elementwise("clip", x, low, high, out=out, **options)
+
+
+def _within(low: Any, high: Any, limits: Any) -> tuple[Any, Any]:
+    """Return limits of Python's as NumPy takes them: one beyond those of the dtype is none."""
+    low = None if isinstance(low, int) and low <= limits.min else low
+    return low, None if isinstance(high, int) and high >= limits.max else high
 
 
 @stands_for(np.round, np.around)

@@ -326,7 +326,8 @@ def _masked(op: str, x: Array, where: ArrayLike, initial: Number | None) -> Any:
 
 
 def _reduced_into(op: str, found: Array, out: Out) -> Any:
-    (into,) = outputs(out, 1)
+    one: Any = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    (into,) = (one,) if isinstance(one, np.ndarray) else outputs(out, 1)
     if table.REDUCTIONS[op].ufunc is None and not np.can_cast(into.dtype, np.intp):
         raise TypeError(explain("out", into.dtype, "an integer type", "positions are intp"))
     return delivered(found, into)

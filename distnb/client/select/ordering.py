@@ -192,7 +192,7 @@ def _check_partition(
     np.partition(np.empty(1, x.dtype), 0, -1, kind, order)
     n = x.shape[d]
     for k in kth if isinstance(kth, tuple | list) else np.ravel(kth):
-        if not -n <= operator.index(k) < n:
+        if not -n <= operator.index(k) < n and x.size:
             raise ValueError(f"kth(={k}) out of bounds ({n})")
     return x, d
 
