@@ -79,7 +79,7 @@ ORDER: dict[str, str] = {
         ufuncs reductions scans differences composed along_axis pickling mapping padding bits
     """,
     "distnb.client.linalg": """
-        matrix_commands contraction_commands contractions einsum grid_products core_axes products
+        matrix_commands contraction_commands contractions einsum grid_products products
         panel_commands scalapack_commands factorization_commands qdwh factorizations norms chains
         diagonals
     """,

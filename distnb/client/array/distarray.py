@@ -652,7 +652,7 @@ class DistArray(Array):
         """Return an array with the same elements in another shape; see :func:`distnb.reshape`."""
         return reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
-    def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
+    def resize(self, *new_shape: Shape | None, refcheck: bool = True) -> None:
         """Give the array another size in place; what is added is zero.
 
         Other names of the array see it. Views of it keep what there was, so NumPy refuses where
@@ -660,12 +660,8 @@ class DistArray(Array):
         """
         if type(refcheck) is not bool:
             raise TypeError(explain("refcheck", repr(refcheck), "a bool", "leave it out"))
-        shape = new_shape[0] if len(new_shape) == 1 else new_shape or None
-        if refcheck and sys.getrefcount(self.dbase) > _ALONE:
-            raise ValueError(
-                "cannot resize an array that references or is referenced by another array"
-            )
-        set_size(self, shape)
+        shape: Any = new_shape[0] if len(new_shape) == 1 else new_shape or None
+        set_size(self, shape, refcheck and sys.getrefcount(self.dbase) > _ALONE)
 
     def ravel(self, order: Order = "C") -> DistArray:
         """Return all elements along one axis; see :func:`distnb.ravel`."""
@@ -718,9 +714,12 @@ class DistArray(Array):
         """Return what a condition chooses along an axis; see :func:`distnb.compress`."""
         return compress(condition, self, axis, out)
 
-    def choose(self, *choices: Any, out: Array | None = None, mode: str = "raise") -> DistArray:
+    def choose(
+        self, *choices: ArrayLike, out: Array | None = None, mode: str = "raise"
+    ) -> DistArray:
         """Return elements of several arrays, chosen by this one; see :func:`distnb.choose`."""
-        return choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
+        given: Any = choices[0] if len(choices) == 1 else choices
+        return choose(self, given, out, mode)
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DistArray:
         """Return diagonals; see :func:`distnb.diagonal`."""
@@ -806,13 +805,15 @@ class DistArray(Array):
         """Return the elements as bytes; obeys the gather budget."""
         return self.__array__().tobytes(order)
 
-    def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
+    def tofile(self, fid: object, sep: str = "", format: str = "%s") -> None:
         """Write the elements to a file, as ``numpy.ndarray.tofile``; obeys the gather budget."""
-        self.__array__().tofile(fid, sep, format)
+        file: Any = fid
+        self.__array__().tofile(file, sep, format)
 
-    def dump(self, file: Any) -> None:
+    def dump(self, file: object) -> None:
         """Pickle the array to a file; obeys the gather budget."""
-        self.__array__().dump(file)
+        into: Any = file
+        self.__array__().dump(into)
 
     def dumps(self) -> bytes:
         """Return the array pickled; obeys the gather budget."""

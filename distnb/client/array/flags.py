@@ -157,9 +157,9 @@ _SHORT = {
 }
 
 
-def _name(key: Any) -> str:
+def _name(key: str) -> str:
     """Return the attribute that a key names."""
-    name = _SHORT.get(key, key.lower() if isinstance(key, str) else "")
+    name = _SHORT.get(key, str(key).lower())
     if not isinstance(getattr(Flags, name, None), property):
         raise KeyError("Unknown flag")
     return name

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy._core import umath
 
-__all__ = ["DEFAULT", "ErrorState", "Place", "changed", "error_state", "tell", "warn_at"]
+__all__ = ["DEFAULT", "SETTINGS", "ErrorState", "Place", "error_state", "tell", "warn_at"]
 
 #: File and line of the user's, and the warnings that were given there.
 Place = tuple[str, int, dict[Any, Any] | None]
@@ -38,23 +38,14 @@ class ErrorState(NamedTuple):
 
 
 DEFAULT = ErrorState()
-#: Where NumPy keeps its settings: another object whenever they change.
-_SETTINGS: Any = getattr(umath, "_extobj_contextvar", None)
+#: Where NumPy keeps its settings: another object whenever they change; None if it does not tell.
+SETTINGS: Any = getattr(umath, "_extobj_contextvar", None)
 
 
 def error_state() -> ErrorState:
     """Return the state of now."""
     found = ErrorState(**np.geterr())
     return found._replace(handler=np.geterrcall()) if found.waits else found
-
-
-def changed(before: object) -> tuple[bool, object]:
-    """Tell whether NumPy's settings may be others than before; return what to ask with next time.
-
-    This is asked for every command, and quicker than to look at them.
-    """
-    now = before if _SETTINGS is None else _SETTINGS.get(None)
-    return now is not before or _SETTINGS is None, now
 
 
 def tell(state: ErrorState, kinds: Iterable[str], what: str, place: Callable[[], Place]) -> None:

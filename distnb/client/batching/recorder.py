@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from distnb.client.batching.deferred import Deferred
-from distnb.client.batching.error_states import DEFAULT, changed, error_state
+from distnb.client.batching.error_states import DEFAULT, SETTINGS, error_state
 from distnb.common.config import config
 from distnb.common.interrupts import deferred_interrupts
 from distnb.wire.protocol import Command, Create, Free
@@ -50,6 +50,7 @@ class Recorder:
         #: What is to be done about floating point errors of what is pending; settings it is from.
         self.errors = DEFAULT
         self._settings: object = None
+        self._waits = False
         self._commands: list[Command] = []
         self._buffers: list[list[np.ndarray]] = []
         self._dead: deque[int] = deque()
@@ -68,14 +69,15 @@ class Recorder:
         """Record commands, after the deletions that came before them, and what was deferred."""
         if self.deferred.pending is not None:
             self.deferred.record()
-        self._look()
+        if SETTINGS is None or SETTINGS.get(None) is not self._settings:
+            self._look()
         with self.lock:
             if self._dead:
                 self._delete()
             self._commands += commands
             self.recorded += len(commands)
             full = self.recorded - self._taken >= config.flush_size
-        if self.errors.waits:
+        if self._waits:
             self._wait()
         elif full:
             self._flush()
@@ -84,18 +86,17 @@ class Recorder:
 
     def _look(self) -> None:
         """Send what is pending where other errors are told of from now on."""
-        another, settings = changed(self._settings)
-        if not another:
-            return
         errors = error_state()
         if errors != self.errors and self._commands:
             self._flush()
-        self.errors, self._settings = errors, settings
+        self.errors, self._waits = errors, errors.waits
+        self._settings = None if SETTINGS is None else SETTINGS.get(None)
 
     def attach(self, parts: list[np.ndarray]) -> int:
         """Add a buffer for each rank to the pending message; return its slot."""
         with self.lock:
-            self._look()  # a buffer goes with the command that comes next
+            if SETTINGS is None or SETTINGS.get(None) is not self._settings:
+                self._look()  # a buffer goes with the command that comes next
             if not self._buffers:
                 self._buffers = [[] for _ in range(self._size)]
             for mine, part in zip(self._buffers, parts, strict=True):

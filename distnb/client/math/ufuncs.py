@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -103,10 +104,15 @@ def _method(ufunc: np.ufunc, name: str) -> _Function:
 
 
 def _of_table(name: str) -> Any:
-    """Return the function of a ufunc, by NumPy's name, made from the table of operations."""
-    ufunc = getattr(np, name)
+    """Return the function of a ufunc, by one of NumPy's names, made from the table."""
+    return _of_ufunc(getattr(np, name))
+
+
+@cache
+def _of_ufunc(ufunc: np.ufunc) -> Any:
+    """Return the function of a ufunc: as in NumPy one, whatever it is called."""
     function = _make_elementwise(table.ELEMENTWISE[ufunc.__name__])
-    function.__name__ = function.__qualname__ = name
+    function.__name__ = function.__qualname__ = ufunc.__name__
     _add_methods(function, ufunc)
     return function
 
@@ -260,7 +266,7 @@ def clip(
     return elementwise("clip", x, low, high, out=out, **options)
 
 
-def _within(low: Any, high: Any, limits: Any) -> tuple[Any, Any]:
+def _within(low: object, high: object, limits: np.iinfo) -> tuple[Any, Any]:
     """Return limits of Python's as NumPy takes them: one beyond those of the dtype is none."""
     low = None if isinstance(low, int) and low <= limits.min else low
     return low, None if isinstance(high, int) and high >= limits.max else high

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle import host_arrays
 from distnb.client.handle.array import Array, as_result, create, numeric, read_only, room_for
@@ -101,9 +102,9 @@ def elementwise(
 def _into_plain(
     op: str,
     inputs: Sequence[Any],
-    out: Any,
-    where: Any,
-    dtype: Any,
+    out: object,
+    where: ArrayLike,
+    dtype: DTypeLike | None,
     casting: str | None,
     others: dict[str, Any],
 ) -> Any:

@@ -306,7 +306,7 @@ class Flat:
         return tuple(int(k) for k in np.unravel_index(i % n, self.base.shape))
 
 
-def _flat_key(key: Any) -> Any:
+def _flat_key(key: object) -> Any:
     """Return an index of elements in C order; raise IndexError for what NumPy refuses."""
     if isinstance(key, Flat):
         return key.__array__()
@@ -339,7 +339,7 @@ def set_shape(x: Array, shape: Shape) -> None:
     x.become(found)
 
 
-def set_size(x: Array, shape: Shape | None) -> None:
+def set_size(x: Array, shape: Shape | None, shared: bool) -> None:
     """Give an array another size in place, as ``numpy.ndarray.resize``: zeros come after it."""
     if shape is None or shape == ():
         wanted: Any = x.shape if shape is None else ()
@@ -351,6 +351,8 @@ def set_size(x: Array, shape: Shape | None) -> None:
     if n == x.size:
         x.become(_reshaped(x, wanted, None))
         return
+    if shared:
+        raise ValueError("cannot resize an array that is referenced by another array")
     if not is_whole(x):
         raise ValueError("cannot resize this array: it does not own its data")
     made = zeros(wanted, x.dtype, session=x.session)

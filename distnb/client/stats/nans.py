@@ -36,7 +36,7 @@ def _filled(x: Array, value: complex) -> Array:
     return elementwise("where", elementwise("isnan", x), x.dtype.type(value), x)
 
 
-def _told(found: Any, bad: Any, what: int) -> Any:
+def _told(found: Array, bad: Array, what: int) -> Any:
     """Return a result; where it is bad, warn as NumPy does, when engines have computed it."""
     return elementwise("told", found, bad, what)
 
