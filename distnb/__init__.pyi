@@ -328,7 +328,7 @@ def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: ArrayLike) -> 
     """Call a function that reduces along one axis for one axis after the other."""
 
 def arange(
-    start: Any,
+    start: Any = None,
     stop: Any = None,
     step: Any = 1,
     dtype: DTypeLike | None = None,
@@ -2136,9 +2136,7 @@ def var(
 def vdot(a: ArrayLike, b: ArrayLike, /) -> DistArray:
     """Sum the products of the conjugate of all elements with those of another array."""
 
-def vecdot(
-    x1: ArrayLike, x2: ArrayLike, out: Out = None, axis: int = -1, **options: Any
-) -> DistArray:
+def vecdot(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> DistArray:
     """Sum the products of (the conjugate of) vectors along an axis, as ``numpy.vecdot``."""
 
 def vecmat(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> DistArray:

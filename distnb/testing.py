@@ -125,7 +125,9 @@ def _hollow(x: Any) -> Any:
 def _host(x: Any) -> Any:
     """Return NumPy's arrays for distributed ones, in lists and dicts as well."""
     if isinstance(x, Array):
-        return x.__array__()
+        return x.__array__()[()] if not x.shape and x.single else x.__array__()
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return type(x)(*map(_host, x))
     if type(x) in (list, tuple):
         return type(x)(map(_host, x))
     return {key: _host(value) for key, value in x.items()} if type(x) is dict else x

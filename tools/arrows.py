@@ -54,7 +54,8 @@ ORDER: dict[str, str] = {
         socket_transport mpiexec watchdog launch
     """,
     "distnb.client.batching": """
-        call_sites failures budget handle_table user_functions deferred recorder connection replies
+        error_states call_sites failures budget handle_table user_functions deferred recorder
+        connection replies
     """,
     "distnb.client.session": """
         journal windows observing progress shared_memory session bases current
@@ -64,11 +65,11 @@ ORDER: dict[str, str] = {
         small_steps rehearsal aliasing whole_functions
     """,
     "distnb.client.record": """
-        operation_cache operations operators eager placement reducing
+        ufunc_options operation_cache operations operators eager placement reducing
         namespace gather_scatter advanced_indexing creation index_arrays as_arrays files
     """,
     "distnb.client.array": """
-        prefetch reading migration printing facts aspects distarray stand_ins array_api
+        prefetch reading migration printing facts aspects flags distarray stand_ins array_api
     """,
     "distnb.client.shape": """
         viewing reshaping joining splitting repeating turning grids parts brackets walking

@@ -78,6 +78,17 @@ def _contract(a: Any, b: Any, ia: Ints, ib: Ints, io: Ints) -> Any:
     return found.reshape([length[i] for i in order]).transpose([order.index(i) for i in io])
 
 
+def _inv_or_nan(a: Any) -> Any:
+    """Return inverses; of what is singular, NaN."""
+    with np.errstate(all="ignore"):
+        try:
+            return np.linalg.inv(a)
+        except np.linalg.LinAlgError:
+            if a.ndim > 2:
+                return np.stack([_inv_or_nan(one) for one in a])
+            return np.full(a.shape, np.nan, np.linalg.inv(np.ones((1, 1), a.dtype)).dtype)
+
+
 #: name -> function of arrays and plain arguments.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cholesky": lambda a, upper: np.linalg.cholesky(a, upper=upper),
@@ -87,6 +98,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "eigvals": _eigvals,
     "eigvalsh": np.linalg.eigvalsh,
     "inv": np.linalg.inv,
+    "inv_or_nan": _inv_or_nan,
     "lstsq": _lstsq,
     "qr": np.linalg.qr,
     "slogdet": np.linalg.slogdet,

@@ -30,6 +30,7 @@ __all__ = [
     "ELEMENTWISE",
     "LOCALS",
     "REDUCTIONS",
+    "TOLD",
     "UFUNC_REDUCTIONS",
     "Elementwise",
     "Reduction",
@@ -107,6 +108,22 @@ def _round(x: Any, decimals: Any, out: tuple[Any, ...], where: Any = True) -> No
     np.copyto(out[0], np.round(x, decimals), where=where)
 
 
+#: What ``told`` can warn of, by number.
+TOLD = (
+    "All-NaN slice encountered",
+    "Mean of empty slice",
+    "Degrees of freedom <= 0 for slice",
+)
+
+
+def _told(x: Any, bad: Any, what: Any, out: tuple[Any, ...], where: Any = True) -> None:
+    """Copy, and warn where something is bad: whoever listens to floating point errors is told."""
+    np.copyto(out[0], x, where=where)
+    listener: Any = np.geterrcall()
+    if listener is not None and np.any(np.logical_and(bad, where)):
+        listener(TOLD[int(np.asarray(what).flat[0])], 0)
+
+
 def _ufuncs() -> dict[str, Elementwise]:
     """Read the rows of all of NumPy's elementwise ufuncs (gufuncs have a core signature)."""
     found = {}
@@ -127,6 +144,7 @@ ELEMENTWISE: dict[str, Elementwise] = _ufuncs() | {
         Elementwise("with_real", 2, 1, _with_real),
         Elementwise("with_imag", 2, 1, _with_imag),
         Elementwise("round", 2, 1, _round),
+        Elementwise("told", 3, 1, _told),
         Elementwise("clip", 3, 1, np.clip),
         # a function of the user's, the first operand, of as many others and results as it has
         Elementwise("map", 1, 1, calling.run),
@@ -316,6 +334,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "with_real": _first,
     "with_imag": _first,
     "round": np.round,
+    "told": lambda x, bad, what: x,
     "clip": np.clip,
 }
 

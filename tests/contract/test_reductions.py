@@ -131,8 +131,7 @@ def test_ufunc_reduce(books):
                     lambda f=f, o=options, a=a: f.reduce(a, **o),
                     rtol(name, "f4"),
                 )
-    with pytest.raises(TypeError, match=r"got subtract.reduce, expected an elementwise ufunc"):
-        np.subtract.reduce(dnb.arange(6.0))
+    same(np.subtract.reduce(dnb.arange(6.0)), np.subtract.reduce(np.arange(6.0)))
 
 
 # -- ties and NaN ------------------------------------------------------------------------------
@@ -241,8 +240,9 @@ def test_out(books):
                 # Of two errors NumPy may find the other one first.
                 types = (TypeError, ValueError) if shape == (3,) else public(error)
                 assert isinstance(other, types), (label, other, error)
-    with pytest.raises(TypeError, match="expected a DistArray"):
-        np.sum(a, axis=0, out=np.zeros(5))
+    plain = np.zeros(5)
+    assert np.sum(a, axis=0, out=plain) is plain
+    np.testing.assert_array_equal(plain, np.sum(x, axis=0))
 
 
 @pytest.mark.parametrize("name", ["sum", "prod", "min", "max"])

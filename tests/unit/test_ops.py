@@ -26,7 +26,7 @@ UFUNCS = {
     if isinstance(f := getattr(np, name), np.ufunc) and f.signature is None
 }
 #: Rows that are NumPy functions and no ufuncs.
-OTHERS = {"copy", "where", "real", "imag", "round", "clip", "map"}
+OTHERS = {"copy", "where", "real", "imag", "round", "clip", "map", "told"}
 
 
 # -- the table ---------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def test_rows_that_are_no_ufuncs():
     assert table.result_dtypes("copy", [c8], {}) == (c8,)
 
 
-@pytest.mark.parametrize("name", sorted(OTHERS - {"round", "map"}))
+@pytest.mark.parametrize("name", sorted(OTHERS - {"round", "map", "told"}))
 def test_they_write_into_outputs_where_a_mask_is_true(name):
     x = np.array([1 + 2j, -3 + 0j, 5 - 1j]) if name in ("real", "imag") else np.array([1.5, -3, 5])
     args = {"where": (np.array([1, 0, 2]), x, -x), "clip": (x, -1, 2)}.get(name, (x,))
@@ -233,3 +233,13 @@ def test_shapes_of_reductions(shape, data):
     for keep in (False, True):
         wanted = x.sum(axis=tuple(axes), keepdims=keep).shape
         assert table.reduced_shape(shape, tuple(axes), keep) == wanted
+
+
+def test_told():
+    """It copies, and tells who listens, once."""
+    said, out = [], np.empty(3)
+    with np.errstate(call=lambda *what: said.append(what)):
+        for bad in ([False, True, True], [False] * 3):
+            table.ELEMENTWISE["told"].run(np.arange(3.0), np.array(bad), 1, out=(out,))
+    assert said == [(table.TOLD[1], 0)]
+    np.testing.assert_array_equal(out, np.arange(3.0))

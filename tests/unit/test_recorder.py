@@ -9,7 +9,7 @@ from distnb.wire.protocol import Ask, Create, Free
 
 @pytest.fixture(params=[False, True], ids=["untimed", "timed"])
 def recorder(request):
-    made = Recorder(2, lambda idle=False: None, timed=request.param)
+    made = Recorder(2, lambda idle=False: None, lambda: None, timed=request.param)
     yield made
     made.close()
 

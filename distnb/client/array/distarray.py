@@ -7,6 +7,7 @@ here, from specs alone; what is wrong raises here, with NumPy's exception types.
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.array.aspects import part_of_complex, set_imag, set_real, view_as
+from distnb.client.array.flags import Flags, strides_of
 from distnb.client.array.migration import move
 from distnb.client.array.printing import array_str
 from distnb.client.array.reading import element, read
@@ -37,9 +39,17 @@ from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.products import dot
 from distnb.client.math.mapping import foreign
 from distnb.client.math.reductions import any_, mean, std, var
-from distnb.client.math.scans import accumulate, cumprod, cumsum, outer, reduceat
+from distnb.client.math.scans import (
+    accumulate,
+    cumprod,
+    cumsum,
+    outer,
+    reduce_in_order,
+    reduceat,
+)
 from distnb.client.math.ufuncs import clip, round_
 from distnb.client.record.advanced_indexing import get_advanced, is_advanced, put_advanced
+from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
 from distnb.client.record.operations import assign, elementwise, understood
 from distnb.client.record.operators import arithmetic, power_arithmetic
@@ -51,7 +61,7 @@ from distnb.client.select.searching import searchsorted
 from distnb.client.select.sorting import sort_into
 from distnb.client.select.taking import choose, compress, nonzero, take
 from distnb.client.shape.repeating import repeat
-from distnb.client.shape.reshaping import Flat, flatten, ravel, reshape, set_shape
+from distnb.client.shape.reshaping import Flat, flatten, ravel, reshape, set_shape, set_size
 from distnb.common.config import config
 from distnb.common.errors import GatherError, explain
 from distnb.geometry.layout import Ints
@@ -67,6 +77,10 @@ UFUNC_METHODS: dict[str, Callable[..., Any]] = {
     "outer": outer,
     "reduceat": reduceat,
 }
+
+
+#: References to the base of an array that has no views: of the array, and of who asks.
+_ALONE = 2
 
 
 class DistArray(Array):
@@ -106,6 +120,25 @@ class DistArray(Array):
     def layout(self) -> Placement:
         """Who holds which elements."""
         return Placement(self.placed, self.dtype, self.session.size, self.session)
+
+    @property
+    def flags(self) -> Flags:
+        """What NumPy says of the array's memory; ``x.flags.writeable`` can be set."""
+        return Flags(self)
+
+    @property
+    def strides(self) -> Ints:
+        """Bytes from one element to the next along each axis, as if engines held one array."""
+        return strides_of(self)
+
+    def setflags(
+        self, write: bool | None = None, align: bool | None = None, uic: bool | None = None
+    ) -> None:
+        """Set whether elements can be assigned to; the others are as they are."""
+        if align is False or uic:
+            raise ValueError(explain("setflags()", "align or uic", "write alone", "leave them out"))
+        if write is not None:
+            self.flags.writeable = write
 
     def __len__(self) -> int:
         shape = self.shape
@@ -264,8 +297,10 @@ class DistArray(Array):
 
     def transpose(self, *axes: Axes) -> DistArray:
         """Return a view with its axes in another order."""
-        order = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple | list) else axes
-        if not order or order[0] is None:
+        order: Any = axes
+        if len(axes) == 1 and isinstance(axes[0], tuple | list | Array | np.ndarray):
+            order = tuple(axes[0]) if np.ndim(axes[0]) else axes
+        if not len(order) or order[0] is None:
             return self.alias(self.dview.transpose(range(self.ndim)[::-1]))
         fixed = tuple(one_axis(a, self.ndim) for a in order)
         if sorted(fixed) != list(range(self.ndim)):
@@ -403,6 +438,8 @@ class DistArray(Array):
             return reduce(
                 table.UFUNC_REDUCTIONS[ufunc.__name__].name, *inputs, **reduce_options(kwargs)
             )
+        if method == "reduce" and row is not None and row.run is ufunc and len(inputs) == 1:
+            return reduce_in_order(ufunc, *inputs, **reduce_options(kwargs))
         if method in UFUNC_METHODS:
             return UFUNC_METHODS[method](ufunc, *inputs, **kwargs)
         raise TypeError(
@@ -601,12 +638,14 @@ class DistArray(Array):
         out: Array | None = None,
         **options: Any,
     ) -> DistArray:
-        """Limit the elements to an interval."""
+        """Limit the elements to an interval; options are those of ufuncs."""
         return clip(self, min, max, out, **options)
 
-    def conj(self) -> DistArray:
+    def conj(self, out: Array | None = None) -> DistArray:
         """Return the complex conjugate."""
-        return elementwise("conjugate", self) if self.dtype.kind == "c" else self
+        if out is None and self.dtype.kind != "c":
+            return self
+        return elementwise("conjugate", self, out=out)
 
     conjugate = conj
 
@@ -615,6 +654,17 @@ class DistArray(Array):
     def reshape(self, *shape: Shape, order: Order = "C", copy: bool | None = None) -> DistArray:
         """Return an array with the same elements in another shape; see :func:`distnb.reshape`."""
         return reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
+
+    def resize(self, *new_shape: Shape | None, refcheck: bool = True) -> None:
+        """Give the array another size in place; what is added is zero.
+
+        Other names of the array see it. Views of it keep what there was, so NumPy refuses where
+        there are any; here, too, unless ``refcheck`` is false.
+        """
+        if type(refcheck) is not bool:
+            raise TypeError(explain("refcheck", repr(refcheck), "a bool", "leave it out"))
+        shape: Any = new_shape[0] if len(new_shape) == 1 else new_shape or None
+        set_size(self, shape, refcheck and sys.getrefcount(self.dbase) > _ALONE)
 
     def ravel(self, order: Order = "C") -> DistArray:
         """Return all elements along one axis; see :func:`distnb.ravel`."""
@@ -668,10 +718,11 @@ class DistArray(Array):
         return compress(condition, self, axis, out)
 
     def choose(
-        self, choices: Sequence[ArrayLike] | Array, out: Array | None = None, mode: str = "raise"
+        self, *choices: ArrayLike, out: Array | None = None, mode: str = "raise"
     ) -> DistArray:
         """Return elements of several arrays, chosen by this one; see :func:`distnb.choose`."""
-        return choose(self, choices, out, mode)
+        given: Any = choices[0] if len(choices) == 1 else choices
+        return choose(self, given, out, mode)
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DistArray:
         """Return diagonals; see :func:`distnb.diagonal`."""
@@ -756,6 +807,24 @@ class DistArray(Array):
     def tobytes(self, order: Literal["C", "F", "A", "K"] | None = "C") -> bytes:
         """Return the elements as bytes; obeys the gather budget."""
         return self.__array__().tobytes(order)
+
+    def tofile(self, fid: object, sep: str = "", format: str = "%s") -> None:
+        """Write the elements to a file, as ``numpy.ndarray.tofile``; obeys the gather budget."""
+        file: Any = fid
+        self.__array__().tofile(file, sep, format)
+
+    def dump(self, file: object) -> None:
+        """Pickle the array to a file; obeys the gather budget."""
+        into: Any = file
+        self.__array__().dump(into)
+
+    def dumps(self) -> bytes:
+        """Return the array pickled; obeys the gather budget."""
+        return self.__array__().dumps()
+
+    def __reduce__(self) -> Any:
+        """Pickle the elements, within the gather budget: a new array is made of them."""
+        return asarray, (self.__array__(),)
 
     def __contains__(self, value: ArrayLike) -> bool:
         """Tell whether an element equals the value."""

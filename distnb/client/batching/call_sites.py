@@ -6,10 +6,13 @@ import linecache
 import os
 import sys
 from types import FrameType
+from typing import Any
 
 import numpy as np
 
-__all__ = ["CallSites", "user_frame"]
+from distnb.client.batching.error_states import Place
+
+__all__ = ["CallSites", "user_frame", "user_place"]
 
 _HERE = os.path.dirname(sys.modules["distnb"].__file__ or "") + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
@@ -24,6 +27,8 @@ class CallSites:
     def __init__(self) -> None:
         self._sites: list[tuple[str, int]] = []
         self._number_of: dict[tuple[str, int], int] = {}
+        #: The warnings that were given, file by file.
+        self._given: dict[str, dict[Any, Any]] = {}
 
     def number(self) -> int:
         """Return the number of the user's source line that is running.
@@ -51,6 +56,20 @@ class CallSites:
         label = shell.compile.format_code_name(name) if shell is not None else None
         where = label[1] if label else os.path.basename(name)
         return f"{where} line {number}: {text}" if text else f"{where} line {number}"
+
+    def place(self, site: int) -> Place:
+        """Return a line as warnings are given at it."""
+        name, number = self._sites[site]
+        return name, number, self._given.setdefault(name, {})
+
+
+def user_place() -> Place:
+    """Return the user's line that is running."""
+    frame = user_frame()
+    if frame is None:
+        return "", 0, None
+    given = frame.f_globals.setdefault("__warningregistry__", {})
+    return frame.f_code.co_filename, frame.f_lineno, given
 
 
 def user_frame(frame: FrameType | None = None) -> FrameType | None:

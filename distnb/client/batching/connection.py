@@ -7,6 +7,7 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
+from distnb.client.batching.error_states import DEFAULT, ErrorState
 from distnb.client.transport.contract import AnyTransport, Buffers
 from distnb.common.config import config
 from distnb.common.errors import EngineError
@@ -31,6 +32,7 @@ class Sent(NamedTuple):
     ticket: Any
     commands: tuple[Command, ...]
     freed: Ints
+    errors: ErrorState = DEFAULT
 
 
 class Outcome(NamedTuple):
@@ -86,8 +88,13 @@ class Connection:
         """Whether the oldest batch must be waited for."""
         return len(self.sent) > (0 if self._transport.inline else _IN_FLIGHT)
 
-    def submit(self, commands: tuple[Command, ...], buffers: Buffers) -> bool:
-        """Send a batch; tell whether that could be done."""
+    def submit(
+        self, commands: tuple[Command, ...], buffers: Buffers, errors: ErrorState = DEFAULT
+    ) -> bool:
+        """Send a batch; tell whether that could be done.
+
+        ``errors``: what is to be done about floating point errors in it.
+        """
         numbered = tuple([c for c in commands if type(c) is not Free])
         self.batches += 1
         self.leaving = (self.batches, numbered)
@@ -101,7 +108,7 @@ class Connection:
             self.leaving = None
             self._give_up(error)
             return False
-        self.sent.append(Sent(at, self.batches, self.epoch, ticket, numbered, freed))
+        self.sent.append(Sent(at, self.batches, self.epoch, ticket, numbered, freed, errors))
         self._begun = self.epoch if numbered else self._begun
         self.leaving = None
         return True

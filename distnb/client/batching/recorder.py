@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from distnb.client.batching.deferred import Deferred
+from distnb.client.batching.error_states import DEFAULT, SETTINGS, error_state
 from distnb.common.config import config
 from distnb.common.interrupts import deferred_interrupts
 from distnb.wire.protocol import Command, Create, Free
@@ -30,18 +31,26 @@ class Recorder:
     flush : callable
         Sends what :meth:`take` returns; called when a batch is large, and with True when it was
         left idle.
+    wait : callable
+        Sends it and waits for the engines: for who wants to know of each error where it is made.
     timed : bool
         Whether an idle timer runs.
     """
 
-    def __init__(self, size: int, flush: Callable[..., None], timed: bool) -> None:
+    def __init__(
+        self, size: int, flush: Callable[..., None], wait: Callable[[], None], timed: bool
+    ) -> None:
         self.lock = threading.RLock()
         self.deferred = Deferred(self.lock, weak=timed)
         self.recorded = 0
         self._taken = 0
         self._size = size
         self.timed = timed
-        self._flush = flush
+        self._flush, self._wait = flush, wait
+        #: What is to be done about floating point errors of what is pending; settings it is from.
+        self.errors = DEFAULT
+        self._settings: object = None
+        self._waits = False
         self._commands: list[Command] = []
         self._buffers: list[list[np.ndarray]] = []
         self._dead: deque[int] = deque()
@@ -60,20 +69,34 @@ class Recorder:
         """Record commands, after the deletions that came before them, and what was deferred."""
         if self.deferred.pending is not None:
             self.deferred.record()
+        if SETTINGS is None or SETTINGS.get(None) is not self._settings:
+            self._look()
         with self.lock:
             if self._dead:
                 self._delete()
             self._commands += commands
             self.recorded += len(commands)
             full = self.recorded - self._taken >= config.flush_size
-        if full:
+        if self._waits:
+            self._wait()
+        elif full:
             self._flush()
         elif not self._is_armed:
             self._arm()
 
+    def _look(self) -> None:
+        """Send what is pending where other errors are told of from now on."""
+        errors = error_state()
+        if errors != self.errors and self._commands:
+            self._flush()
+        self.errors, self._waits = errors, errors.waits
+        self._settings = None if SETTINGS is None else SETTINGS.get(None)
+
     def attach(self, parts: list[np.ndarray]) -> int:
         """Add a buffer for each rank to the pending message; return its slot."""
         with self.lock:
+            if SETTINGS is None or SETTINGS.get(None) is not self._settings:
+                self._look()  # a buffer goes with the command that comes next
             if not self._buffers:
                 self._buffers = [[] for _ in range(self._size)]
             for mine, part in zip(self._buffers, parts, strict=True):

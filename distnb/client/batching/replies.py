@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
+from functools import partial
 from itertools import count
 from typing import Any
 
+from distnb.client.batching.call_sites import CallSites
 from distnb.client.batching.connection import Outcome
+from distnb.client.batching.error_states import ErrorState, tell
 from distnb.client.batching.failures import exception_of
 from distnb.client.batching.handle_table import HandleTable
 from distnb.wire.protocol import Command, title
@@ -27,19 +28,19 @@ class Replies:
         Number of ranks.
     handles : HandleTable
         Whose bases get lost.
-    line : callable
-        Gives the text of a source line.
+    sites : CallSites
+        Knows the user's lines.
     """
 
-    def __init__(self, size: int, handles: HandleTable, line: Callable[[int], str]) -> None:
+    def __init__(self, size: int, handles: HandleTable, sites: CallSites) -> None:
         self._size = size
         self._handles = handles
-        self._line = line
+        self._sites = sites
         self._slots = count(1)
         #: Slot that is waited for -> rank -> value.
         self.values: dict[int, dict[int, Any]] = {}
-        #: Those that were not given yet.
-        self.warnings: list[tuple[Command, str]] = []
+        #: Floating point errors that nobody was told of yet: of each command each kind once.
+        self.warnings: dict[tuple[int, int, str], tuple[Command, ErrorState]] = {}
 
     def expect(self) -> int:
         """Return a new slot, whose values are kept until :meth:`claim`."""
@@ -59,19 +60,24 @@ class Replies:
             for slot, value in reply.values.items():
                 if slot in self.values:
                     self.values[slot][reply.rank] = value
-            self.warnings += [(sent.commands[index], kind) for index, kind in reply.warnings]
+            for index, kind in reply.warnings:
+                told = sent.commands[index], sent.errors
+                self.warnings[sent.number, index, kind] = told
         lost = {handle for reply in replies for handle in reply.lost}
         if not known:
             lost = {handle for command in sent.commands for handle in command.writes}
         if lost:
             self._handles.lose(lost, sent.number)
         failures = [f for reply in replies for f in reply.failures]
-        return exception_of(sent.commands, failures, self._size, self._line) if failures else None
+        return (
+            exception_of(sent.commands, failures, self._size, self._sites.line)
+            if failures
+            else None
+        )
 
     def warn(self) -> None:
-        """Give the warnings, at the line that calls the session."""
-        found, self.warnings = self.warnings, []
-        for command, kind in found:
-            line = self._line(getattr(command, "site", 0))
-            text = f"{kind} encountered in {title(command)} ({line})"
-            warnings.warn(text, RuntimeWarning, stacklevel=3)
+        """Tell of floating point errors as the user wanted when they were recorded."""
+        found, self.warnings = self.warnings, {}
+        for (_, _, kind), (command, errors) in found.items():
+            site = getattr(command, "site", 0)
+            tell(errors, [kind], title(command), partial(self._sites.place, site))

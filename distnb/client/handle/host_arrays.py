@@ -6,7 +6,6 @@ never see, which are worded as for arrays on engines (the callers check again wh
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import Context, copy_context
 from math import prod
@@ -15,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.batching.call_sites import user_frame
+from distnb.client.batching import error_states
+from distnb.client.batching.call_sites import user_place
 from distnb.client.handle.array import Array, Elements, hosted, numeric
 from distnb.client.session.session import Session
 from distnb.common.config import config
@@ -32,7 +32,6 @@ __all__ = [
     "home",
     "in_context",
     "left",
-    "mask_of",
     "plain",
     "stored",
     "tell",
@@ -147,11 +146,6 @@ def _without(x: np.ndarray, view: np.ndarray) -> np.ndarray:
     return x
 
 
-def mask_of(where: ArrayLike) -> Any:
-    """Return a mask as NumPy takes it: of what is no array it asks what is true."""
-    return where if isinstance(where, Array | np.ndarray) else np.asarray(where, bool)
-
-
 def boolean(mask: Elements) -> Any:
     """Return a mask; raise TypeError if it is none."""
     if mask.dtype != bool:
@@ -163,7 +157,6 @@ def boolean(mask: Elements) -> Any:
 
 #: What went wrong in the last operation, as NumPy calls it.
 FLAGS: list[str] = []
-_KINDS = {"divide by zero": "divide", "overflow": "over", "underflow": "under"}
 
 
 def _watching() -> Context:
@@ -200,46 +193,16 @@ def left(error: BaseException) -> None:
 
 def tell(name: str) -> None:
     """Do what ``np.seterr`` says about what went wrong."""
-    kinds = list(dict.fromkeys(FLAGS))
+    kinds = list(FLAGS)
     FLAGS.clear()
-    wanted: dict[str, str] = dict(np.geterr())  # type: ignore[arg-type]
-    for kind in kinds:
-        _one_kind(wanted[_KINDS.get(kind, "invalid")], f"{kind} encountered in {name}", kind)
+    error_states.tell(error_states.error_state(), kinds, name, user_place)
 
 
 def tell_discarded(given: np.dtype, kept: np.dtype) -> None:
     """Warn as NumPy does before it casts complex numbers to real ones, which engines are to do."""
     if given.kind == "c" and kept.kind in "iuf":
-        _warn(
+        error_states.warn_at(
+            user_place(),
             "Casting complex values to real discards the imaginary part",
             np.exceptions.ComplexWarning,
         )
-
-
-def _warn(text: str, category: type[Warning]) -> None:
-    """Warn with the user's line."""
-    frame = user_frame()
-    names = frame.f_globals if frame is not None else {}
-    warnings.warn_explicit(
-        text,
-        category,
-        *((frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)),
-        module=names.get("__name__", "__main__"),
-        registry=names.setdefault("__warningregistry__", {}),
-    )
-
-
-def _one_kind(how: str, text: str, kind: str) -> None:
-    if how == "raise":
-        raise FloatingPointError(text)
-    if how == "warn":
-        _warn(text, RuntimeWarning)
-    elif how == "print":
-        print(f"Warning: {text}")
-    elif how in ("call", "log"):
-        flag = {"divide by zero": 1, "overflow": 2, "underflow": 4}.get(kind, 8)
-        handler: Any = np.geterrcall()
-        if how == "call":
-            handler(kind, flag)
-        else:
-            handler.write(f"Warning: {text}\n")

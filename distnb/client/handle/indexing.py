@@ -74,6 +74,10 @@ def _plain(key: Subscript) -> tuple[Any, ...] | None:
     return tuple(found)
 
 
+#: Axes that NumPy's arrays can have.
+_MOST = 64
+
+
 @lru_cache(maxsize=4096)
 def _known(view: View, plain: tuple[Any, ...]) -> tuple[View, bool]:
     return _index(view, tuple(slice(*k) if type(k) is tuple else k for k in plain))
@@ -91,6 +95,8 @@ def _index(view: View, key: Subscript) -> tuple[View, bool]:
                 "index", f"{used} indices", f"at most {ndim} for shape {view.shape}", "drop some"
             )
         )
+    if ndim + sum(1 for k in items if k is None) > _MOST:
+        raise IndexError(f"number of dimensions must be within [0, {_MOST}]")
     has_ellipsis = any(k is Ellipsis for k in items)
     if not has_ellipsis:
         items.append(Ellipsis)

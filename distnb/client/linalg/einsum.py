@@ -125,6 +125,9 @@ def _given(given: Sequence[Any]) -> tuple[str, tuple[Array, ...]]:
 
 
 def _spelled(subscripts: Sequence[Any]) -> str:
+    for i in subscripts:
+        if i is not Ellipsis and not 0 <= i < len(_LETTERS):
+            raise ValueError(f"subscript is not within the valid range [0, {len(_LETTERS)})")
     return "".join("..." if i is Ellipsis else _LETTERS[i] for i in subscripts)
 
 

@@ -261,6 +261,11 @@ def inv(a: ArrayLike) -> Array:
     return factored("inv", operands(a), (), None, panel_commands.inv, on_node=ON_NODE)[0]
 
 
+def inv_or_nan(a: ArrayLike) -> Array:
+    """Return the inverse of square matrices; of what is singular, NaN."""
+    return factored("inv_or_nan", operands(a), (), None, panel_commands.inv, on_node=ON_NODE)[0]
+
+
 @stands_for(np.linalg.det)
 def det(a: ArrayLike) -> Array:
     """Return the determinant of square matrices."""

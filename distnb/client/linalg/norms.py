@@ -13,7 +13,7 @@ from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import array_of
 from distnb.client.handle.host_arrays import watched
 from distnb.client.handle.indexing import some_axes
-from distnb.client.linalg.factorizations import inv, svdvals
+from distnb.client.linalg.factorizations import inv_or_nan, svdvals
 from distnb.client.linalg.matrix_commands import operands
 from distnb.client.math.ufuncs import where
 from distnb.client.record.namespace import stands_for
@@ -157,8 +157,9 @@ def cond(x: ArrayLike, p: float | str | None = None) -> Array:
     if p is None or p in (2, -2):
         s = svdvals(a)
         first, last = s[..., 0], s[..., -1]
-        found = last / first if p == -2 else first / last
+        with np.errstate(all="ignore"):
+            found = last / first if p == -2 else first / last
     else:
-        found = norm(a, p, axis=(-2, -1)) * norm(inv(a), p, axis=(-2, -1))
+        found = norm(a, p, axis=(-2, -1)) * norm(inv_or_nan(a), p, axis=(-2, -1))
     broken = elementwise("isnan", a).any(axis=(-2, -1))
     return where(elementwise("isnan", found) & ~broken, np.inf, found)

@@ -9,15 +9,18 @@ partial products are added up. If an operand lies on a grid, there are the ways 
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.handle.array import Array, create
+from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.conversion import array_of, as_dist, in_layout
 from distnb.client.handle.host_arrays import all_here, fits, watched
+from distnb.client.handle.indexing import one_axis
 from distnb.client.handle.small_steps import product
 from distnb.client.linalg import grid_products
 from distnb.client.linalg.contraction_commands import (
@@ -49,7 +52,8 @@ def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
     blocks on the same grid, or a row or column of it has copies. Stacks of matrices are split along
     the first axis.
     """
-    _no_options("matmul", options)
+    if options:
+        return _with_options(np.matmul, matmul, (x1, x2), out, options)
     a, b = operands(x1, x2)
     if out is None:
         found = product(a, b)
@@ -96,10 +100,12 @@ def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Array:
 
 
 @stands_for(np.vecdot)
-def vecdot(x1: ArrayLike, x2: ArrayLike, out: Out = None, axis: int = -1, **options: Any) -> Array:
+def vecdot(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Array:
     """Sum the products of (the conjugate of) vectors along an axis, as ``numpy.vecdot``."""
-    _no_options("vecdot", options)
+    if options:
+        return _with_options(np.vecdot, vecdot, (x1, x2), out, options)
     a, b = operands(x1, x2)
+    axis = -1
     _need("vecdot", a.ndim >= 1 and b.ndim >= 1 and a.shape[axis] == b.shape[axis], a, b)
     dtype = np.vecdot(np.zeros(1, a.dtype), np.zeros(1, b.dtype)).dtype
     terms = elementwise("multiply", elementwise("conjugate", a) if a.dtype.kind == "c" else a, b)
@@ -114,7 +120,8 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, out: Out = None, axis: int = -1, **opti
 @stands_for(np.matvec)
 def matvec(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Array:
     """Multiply matrices with vectors, as ``numpy.matvec``."""
-    _no_options("matvec", options)
+    if options:
+        return _with_options(np.matvec, matvec, (x1, x2), out, options)
     a, x = operands(x1, x2)
     _need("matvec", a.ndim >= 2 and x.ndim >= 1 and a.shape[-1] == x.shape[-1], a, x)
     found = matmul(a, x.alias(x.dview.insert(x.ndim)))
@@ -124,7 +131,8 @@ def matvec(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
 @stands_for(np.vecmat)
 def vecmat(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Array:
     """Multiply (conjugated) vectors with matrices, as ``numpy.vecmat``."""
-    _no_options("vecmat", options)
+    if options:
+        return _with_options(np.vecmat, vecmat, (x1, x2), out, options)
     x, a = operands(x1, x2)
     _need("vecmat", a.ndim >= 2 and x.ndim >= 1 and a.shape[-2] == x.shape[-1], x, a)
     row = elementwise("conjugate", x) if x.dtype.kind == "c" else x
@@ -135,9 +143,92 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
 # -- arguments ---------------------------------------------------------------------------------
 
 
-def _no_options(name: str, options: dict[str, Any]) -> None:
-    if options:
-        raise TypeError(explain(f"{name}()", f"{', '.join(options)}=", "out", "leave it out"))
+# -- axes= and its like: other axes in place of the last ones -------------------------------------
+
+
+def _with_options(
+    ufunc: np.ufunc,
+    product: Callable[..., Any],
+    inputs: Sequence[ArrayLike],
+    out: Out,
+    options: dict[str, Any],
+) -> Any:
+    """Do a product with options of NumPy's generalized ufuncs; raise TypeError for unknown ones."""
+    known = dict(options)
+    axes, axis = known.pop("axes", None), known.pop("axis", None)
+    keep, dtype = known.pop("keepdims", False), known.pop("dtype", None)
+    for name in known.keys() - {"casting", "order", "subok"}:
+        raise TypeError(explain(f"{ufunc.__name__}()", f"{name}=", "out or axes", "leave it out"))
+    if axis is not None and axes is not None:
+        raise TypeError("cannot specify both 'axis' and 'axes'")
+    arrays = operands(*inputs)
+    cores = _core_axes(ufunc, arrays)
+    if (axis is not None or keep) and cores != [1, 1, 0]:
+        raise TypeError(f"{ufunc.__name__} does not support keepdims or axis: got its signature")
+    if axis is not None:
+        axes = [axis, axis, axis] if keep else [axis, axis]
+    places = _places(axes, cores, arrays, bool(keep))
+    moved = [_to_end(x, at) for x, at in zip(arrays, places, strict=False)]
+    if dtype is not None:
+        moved = [x.astype(numeric(dtype), casting="same_kind") for x in moved]
+    found = product(*moved)
+    if keep:
+        found = found[..., None] if isinstance(found, Array) else np.asarray(found)[..., None]
+    if places[-1]:
+        at = _numbers(places[-1], found.ndim)
+        rest = iter(range(found.ndim - len(at)))
+        ends = {d: found.ndim - len(at) + k for k, d in enumerate(at)}
+        found = found.transpose([ends[d] if d in ends else next(rest) for d in range(found.ndim)])
+    return delivered(found, out)
+
+
+def _core_axes(ufunc: np.ufunc, arrays: Sequence[Array]) -> list[int]:
+    """Return how many axes of each operand, and of the result, take part."""
+    if "?" in str(ufunc.signature):  # vectors have one axis less, and so has the result
+        less = [x.ndim < 2 for x in arrays]
+        return [1 if one else 2 for one in less] + [2 - sum(less)]
+    inputs, _, last = str(ufunc.signature).partition("->")
+    parts = [*inputs.strip("()").split("),("), last.strip("()")]
+    return [part.count(",") + bool(part) for part in parts]
+
+
+def _places(axes: object, cores: list[int], arrays: Sequence[Array], keep: bool) -> list[Ints]:
+    """Return for each operand, and the result, the axes that take part; checks what is given."""
+    count = [*cores[:-1], cores[-1] + keep]
+    if axes is None:
+        return [tuple(range(-n, 0)) for n in count]
+    if not isinstance(axes, list):
+        raise TypeError("axes should be a list")
+    given = list(axes)
+    if len(given) == len(arrays) and not count[-1]:
+        given.append(())
+    if len(given) != len(count):
+        raise ValueError("axes should be a list with an entry for all inputs and outputs")
+    found = []
+    for one, n in zip(given, count, strict=True):
+        if not isinstance(one, tuple) and n > 1:
+            raise TypeError("axes item should be a tuple")
+        at = one if isinstance(one, tuple) else (one,)
+        if len(at) != n:
+            raise np.exceptions.AxisError(f"axes item should have {n} elements: got {at}")
+        found.append(tuple(operator.index(d) for d in at))
+    return found
+
+
+def _numbers(at: Ints, ndim: int) -> Ints:
+    found = tuple(one_axis(d, ndim) for d in at)
+    if len(set(found)) < len(found):
+        raise ValueError(f"axes item has value {at} repeated")
+    return found
+
+
+def _to_end(x: Array, at: Ints) -> Array:
+    """Return a view with some axes at the end, in their order."""
+    last = _numbers(at, x.ndim)
+    return x.transpose([*(d for d in range(x.ndim) if d not in last), *last])
+
+
+# -- checks ----------------------------------------------------------------------------------------
 
 
 def _need(name: str, good: bool, a: Array, b: Array) -> None:

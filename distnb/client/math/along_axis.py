@@ -61,7 +61,7 @@ def piecewise(
     """
     at = asarray(x, session=session_of(x))
     conditions: Any = condlist
-    first = None if np.isscalar(conditions) else conditions[0]
+    first = None if np.ndim(conditions) == 0 else conditions[0]
     many = isinstance(first, list | np.ndarray) or (isinstance(first, Array) and first.ndim > 0)
     several = many or (first is not None and not at.ndim)
     given = list(conditions) if several else [conditions]

@@ -27,6 +27,8 @@ def _last(x: Array, axis: int | None) -> tuple[Array, int]:
 
 def _shifts(bitorder: str) -> np.ndarray:
     """Return by how much the bits of a byte are shifted, in their order."""
+    if not isinstance(bitorder, str):
+        raise TypeError(explain("bitorder", repr(bitorder), "'big' or 'little'", "choose one"))
     if bitorder not in ("big", "little"):
         raise ValueError(explain("bitorder", repr(bitorder), "'big' or 'little'", "choose one"))
     up = np.arange(8, dtype=np.uint8)

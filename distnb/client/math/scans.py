@@ -8,10 +8,11 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.handle.arguments import Axes
 from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.conversion import array_of, copied
 from distnb.client.handle.host_arrays import watched
-from distnb.client.handle.indexing import one_axis
+from distnb.client.handle.indexing import one_axis, some_axes
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.namespace import stands_for
@@ -19,11 +20,12 @@ from distnb.client.record.operations import elementwise, outputs
 from distnb.client.shape.joining import concatenate
 from distnb.client.shape.repeating import axis_cut
 from distnb.client.shape.reshaping import ravel
+from distnb.common.errors import explain
 from distnb.geometry.layout import Layout, default_layout
 from distnb.ops import table
 from distnb.wire.protocol import Collective
 
-__all__ = ["accumulate", "outer", "reduceat"]
+__all__ = ["accumulate", "outer", "reduce_in_order", "reduceat"]
 
 
 def accumulate(
@@ -38,10 +40,10 @@ def accumulate(
     The result follows the operand, and a cyclic axis along which it runs gets blocks.
     """
     x = asarray(array)
-    out = out[0] if isinstance(out, tuple) else out
-    if out is not None:
-        outputs(out, 1)
-    kind = _result_dtype(ufunc, x, axis, dtype, out)
+    into: Any = out[0] if isinstance(out, tuple) else out
+    if into is not None and not isinstance(into, np.ndarray):
+        outputs(into, 1)
+    kind = _result_dtype(ufunc, x, axis, dtype, into)
     d = 0 if axis is None else one_axis(axis, x.ndim)
     if x.here is not None:
         run = watched("accumulate", ufunc.accumulate, x.here, d, kind)
@@ -242,7 +244,13 @@ def reduceat(
     for i in at[(at < 0) | (at >= n)]:
         raise IndexError(f"index {i} out-of-bounds in {ufunc.__name__}.reduceat [0, {n})")
     if x.here is not None:
-        found = array_of(x.session, watched("reduceat", ufunc.reduceat, x.here, at, d, kind))
+        single = at.size == 1 and not at[0]  # NumPy's power.reduceat is wrong then
+        found = array_of(
+            x.session,
+            watched("reduce", ufunc.reduce, x.here, d, kind, keepdims=True)
+            if single
+            else watched("reduceat", ufunc.reduceat, x.here, at, d, kind),
+        )
     elif not at.size or not x.size:
         shape = (*x.shape[:d], at.size, *x.shape[d + 1 :])
         found = create(x.session, shape, kind, default_layout(shape, x.session.size), ("empty",))
@@ -251,6 +259,48 @@ def reduceat(
         runs = [_segments(ufunc, x, run, d, kind) for run in _runs(at, breaks, n)]
         found = concatenate(runs, d) if len(runs) > 1 else runs[0]
     return delivered(found, out)
+
+
+def reduce_in_order(
+    ufunc: np.ufunc,
+    array: ArrayLike,
+    axis: Axes = 0,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: Any = np._NoValue,
+    where: ArrayLike = True,
+) -> Any:
+    """Reduce with a ufunc for which the order matters, as ``ufunc.reduce``: one segment an axis."""
+    x = asarray(array)
+    options = {} if initial is np._NoValue else {"initial": initial}
+    if where is not True:
+        options["where"] = np.ones((), bool)
+    sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
+    kind = numeric(np.asarray(ufunc.reduce(sample, axis, dtype, **options)).dtype)
+    first = ufunc.identity if initial is np._NoValue else initial
+    if where is not True:
+        if ufunc.identity is None:
+            raise TypeError(
+                explain(
+                    f"{ufunc.__name__}.reduce()",
+                    "where=",
+                    "a ufunc with an identity",
+                    "index the elements that are wanted",
+                )
+            )
+        x = elementwise("where", where, x, np.asarray(ufunc.identity).astype(x.dtype)[()])
+    found = x if x.ndim else x.astype(kind)
+    axes = some_axes(axis, x.ndim) if x.ndim else ()
+    for d in sorted(axes, reverse=True):
+        begun = initial not in (None, np._NoValue) or not found.shape[d]
+        if begun:
+            edge = (*found.shape[:d], 1, *found.shape[d + 1 :])
+            found = concatenate((np.full(edge, first, kind), found.astype(kind)), d)
+        found = reduceat(ufunc, found, np.zeros(1, np.intp), d, kind)
+        initial = np._NoValue
+    shown = found if keepdims else found.squeeze(axes)
+    return delivered(shown, out)
 
 
 def _runs(at: np.ndarray, breaks: np.ndarray, n: int) -> Iterator[tuple[list[int], int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ from distnb.ops import table
 __all__: list[str] = []
 
 _Function = Callable[..., Any]
+#: Codes of dtypes that arrays cannot have.
+_FOREIGN = frozenset("gGOMm")
 
 
 def _first_array(*inputs: ArrayLike) -> tuple[Any, ...]:
@@ -84,8 +87,10 @@ def _add_methods(function: Any, ufunc: np.ufunc) -> None:
     """Give a function what its ufunc has: methods, and the number of operands."""
     for name in ("reduce", "accumulate", "reduceat", "outer", "at"):
         setattr(function, name, _method(ufunc, name))
-    for name in ("nin", "nout", "nargs", "identity"):
+    for name in ("nin", "nout", "nargs", "identity", "signature"):
         setattr(function, name, getattr(ufunc, name))
+    function.types = [loop for loop in ufunc.types if not _FOREIGN & {*loop}]
+    function.ntypes = len(function.types)
 
 
 def _method(ufunc: np.ufunc, name: str) -> _Function:
@@ -99,10 +104,15 @@ def _method(ufunc: np.ufunc, name: str) -> _Function:
 
 
 def _of_table(name: str) -> Any:
-    """Return the function of a ufunc, by NumPy's name, made from the table of operations."""
-    ufunc = getattr(np, name)
+    """Return the function of a ufunc, by one of NumPy's names, made from the table."""
+    return _of_ufunc(getattr(np, name))
+
+
+@cache
+def _of_ufunc(ufunc: np.ufunc) -> Any:
+    """Return the function of a ufunc: as in NumPy one, whatever it is called."""
     function = _make_elementwise(table.ELEMENTWISE[ufunc.__name__])
-    function.__name__ = function.__qualname__ = name
+    function.__name__ = function.__qualname__ = ufunc.__name__
     _add_methods(function, ufunc)
     return function
 
@@ -239,14 +249,14 @@ def clip(
     a_max: ArrayLike | None = None,
     **options: Any,
 ) -> Array:
-    """Limit the elements to an interval; ``a_min`` and ``a_max`` are other names of the limits."""
-    low: Any = a_min if min is None else min
-    high: Any = a_max if max is None else max
+    """Limit the elements to an interval; ``a_min`` and ``a_max`` are other names of the limits.
+
+    Other options are those of ufuncs: ``where``, ``casting``, ``dtype``.
+    """
+    low, high = a_min if min is None else min, a_max if max is None else max
     x = asarray(a)
-    if x.dtype.kind in "iu":  # a limit that is none, though it is out of the dtype's range
-        known = np.iinfo(x.dtype)
-        low = None if type(low) is int and low <= known.min else low
-        high = None if type(high) is int and high >= known.max else high
+    if x.dtype.kind in "iu":
+        low, high = _within(low, high, np.iinfo(x.dtype))
     if low is None and high is None:
         return elementwise("positive", x, out=out, **options)
     if high is None:
@@ -254,6 +264,12 @@ def clip(
     if low is None:
         return elementwise("minimum", x, high, out=out, **options)
     return elementwise("clip", x, low, high, out=out, **options)
+
+
+def _within(low: object, high: object, limits: np.iinfo) -> tuple[Any, Any]:
+    """Return limits of Python's as NumPy takes them: one beyond those of the dtype is none."""
+    low = None if isinstance(low, int) and low <= limits.min else low
+    return low, None if isinstance(high, int) and high >= limits.max else high
 
 
 @stands_for(np.round, np.around)

@@ -374,7 +374,7 @@ def full_like(
 
 @stands_for(np.arange)
 def arange(
-    start: Any,
+    start: Any = None,
     stop: Any = None,
     step: Any = 1,
     dtype: DTypeLike | None = None,
@@ -391,6 +391,9 @@ def arange(
     """
     check_device(device)
     start, stop, step = (_number(x) for x in (start, stop, 1 if step is None else step))
+    if start is None and stop is None:
+        raise TypeError("arange() requires stop to be specified.")
+    start = 0 if start is None else start
     if stop is None:
         start, stop = 0, start
     # NumPy computes the first two numbers and goes on with their difference.

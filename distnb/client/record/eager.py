@@ -11,9 +11,11 @@ from distnb.client.handle.array import Array, as_result
 from distnb.client.handle.conversion import array_of, check_session
 from distnb.client.handle.host_arrays import all_here, plain, watched
 from distnb.client.record.operations import assign, outputs
+from distnb.client.record.ufunc_options import put_plain
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
+from distnb.geometry.layout import Ints
 
 __all__ = ["Out", "at_once", "check_out", "delivered", "session_of", "written_plain"]
 
@@ -69,6 +71,11 @@ def delivered(found: Any, out: Out) -> Any:
     """Return a result, or the array of its shape that it was asked to be put into."""
     if out is None:
         return as_result(found)
+    one: Any = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    if isinstance(one, np.ndarray):
+        if one.shape != np.shape(found):
+            raise _unfit(one.shape, np.shape(found))
+        return put_plain(found, one, casting="unsafe")
     into = check_out(found, out)
     if isinstance(found, Array):
         check_session(found, into.session)
@@ -78,9 +85,13 @@ def delivered(found: Any, out: Out) -> Any:
 
 def check_out(found: Any, out: Out) -> Any:
     """Return the array that a result is to be put into; raise ValueError if shapes differ."""
-    (into,) = outputs(out, 1)
+    one: Any = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    into = one if isinstance(one, np.ndarray) else outputs(out, 1)[0]
     if into is not None and into.shape != found.shape:
-        raise ValueError(
-            explain("out", f"shape {into.shape}", f"{found.shape}", "pass a matching one")
-        )
+        raise _unfit(into.shape, found.shape)
     return into
+
+
+def _unfit(given: Ints, shape: Ints) -> ValueError:
+    """Return the error for an output of another shape."""
+    return ValueError(explain("out", f"shape {given}", f"{shape}", "pass a matching one"))

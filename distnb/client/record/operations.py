@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle import host_arrays
 from distnb.client.handle.array import Array, as_result, create, numeric, read_only, room_for
@@ -21,6 +22,7 @@ from distnb.client.handle.reach import admitted
 from distnb.client.handle.small_steps import made_of, quick
 from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache, Template
+from distnb.client.record.ufunc_options import as_mask, has_plain, options_of, put_plain
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.common.errors import explain
@@ -80,8 +82,10 @@ def elementwise(
             found = simple(op, inputs, out)
         if found is not None:
             return found
-    _check_others(op, others)
-    where = where if where is True else host_arrays.mask_of(where)
+    options = options_of(row, inputs, dtype, casting, others)
+    where = as_mask(where)
+    if has_plain(out):
+        return _into_plain(op, inputs, out, where, dtype, casting, others)
     if where is not True and op in COMPARISONS:
         inputs = within_range(inputs)
     outs = outputs(out, row.nout)
@@ -90,15 +94,36 @@ def elementwise(
         run = table.FUNCTIONS.get(op)
         if run is not None:
             return run(*inputs)
-        return row.run(*inputs, **_options(dtype, casting), where=where)
+        return row.run(*inputs, **options, where=where)
     session = arrays[0].session
-    options = _options(dtype, casting)
     found = None
     if all_here(arrays, session):
         found = _here(session, row, inputs, outs, where, options)
     if found is None:
         found = on_engines(session, row, inputs, outs, where, options)
     return found[0] if row.nout == 1 else found
+
+
+def _into_plain(
+    op: str,
+    inputs: Sequence[Any],
+    out: object,
+    where: ArrayLike,
+    dtype: DTypeLike | None,
+    casting: str | None,
+    others: dict[str, Any],
+) -> Any:
+    """Do an operation whose outputs are NumPy's arrays, or some of them."""
+    row = table.ELEMENTWISE[op]
+    outs = out if isinstance(out, tuple) else (out,) + (None,) * (row.nout - 1)
+    ours = tuple(None if isinstance(o, np.ndarray) else o for o in outs)
+    found = elementwise(op, *inputs, out=ours, where=where, dtype=dtype, casting=casting, **others)
+    results = found if row.nout > 1 else (found,)
+    put = [
+        put_plain(f, o, where, casting) if isinstance(o, np.ndarray) else f
+        for f, o in zip(results, outs, strict=True)
+    ]
+    return put[0] if row.nout == 1 else tuple(put)
 
 
 def _here(
@@ -223,23 +248,6 @@ def _template(session: Session, op: str, inputs: Sequence[Any], out: Array | Non
 def _leads(x: Any) -> bool:
     """Tell whether ``x`` is an array on the engines; results do not follow copies of others."""
     return isinstance(x, Array) and not x.dbase.layout.here
-
-
-def _check_others(op: str, others: dict[str, Any]) -> None:
-    for name, value in others.items():
-        if not (name == "order" or (name == "subok" and value is True)):
-            raise TypeError(
-                explain(f"{op}()", f"{name}=", "out, where, dtype or casting", "leave it out")
-            )
-
-
-def _options(dtype: Any, casting: str | None) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    if dtype is not None:
-        options["dtype"] = numeric(dtype).str
-    if casting is not None:
-        options["casting"] = casting
-    return options
 
 
 def outputs(out: Any, nout: int) -> tuple[Any, ...]:

@@ -22,6 +22,7 @@ from distnb.client.handle.small_steps import done, made_of
 from distnb.client.record.eager import Out, delivered
 from distnb.client.record.operation_cache import OperationCache, spec_of
 from distnb.client.record.operations import assign, elementwise, outputs
+from distnb.client.record.ufunc_options import as_mask
 from distnb.client.session.bases import Base
 from distnb.client.session.current import need
 from distnb.client.transport.contract import ENTRY
@@ -311,7 +312,7 @@ def _numpys_options(axis: Axes, dtype: DTypeLike | None, initial: Number | None)
 
 def _masked(op: str, x: Array, where: ArrayLike, initial: Number | None) -> Any:
     """Return ``x`` with the operation's identity where the mask is false."""
-    mask = host_arrays.boolean(host_arrays.mask_of(where))
+    mask = host_arrays.boolean(as_mask(where))
     if np.broadcast_shapes(mask.shape, x.shape) != x.shape:
         raise ValueError(explain("where", f"shape {mask.shape}", f"{x.shape}", "slice the mask"))
     ufunc = table.REDUCTIONS[op].ufunc
@@ -326,7 +327,8 @@ def _masked(op: str, x: Array, where: ArrayLike, initial: Number | None) -> Any:
 
 
 def _reduced_into(op: str, found: Array, out: Out) -> Any:
-    (into,) = outputs(out, 1)
+    one: Any = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    (into,) = (one,) if isinstance(one, np.ndarray) else outputs(out, 1)
     if table.REDUCTIONS[op].ufunc is None and not np.can_cast(into.dtype, np.intp):
         raise TypeError(explain("out", into.dtype, "an integer type", "positions are intp"))
     return delivered(found, into)

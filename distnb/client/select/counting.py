@@ -50,6 +50,8 @@ def bincount(
     ...     dnb.bincount(dnb.array([1, 5, 1, 3, 1])).to_numpy()
     array([0, 3, 0, 1, 0, 1])
     """
+    if isinstance(x, list | tuple) and not len(x):
+        x = np.empty(0, np.intp)  # NumPy counts nothing of any kind
     given = [a for a in (x, weights) if isinstance(a, Array)]
     if not given:
         x = asarray(x)

@@ -87,7 +87,7 @@ class Session:
         self._owner = owner
         call_sites = CallSites()
         self.site, self.line = call_sites.number, call_sites.line
-        self.recorder = Recorder(self.size, self.send, transport.concurrent)
+        self.recorder = Recorder(self.size, self.send, self.flush, transport.concurrent)
         self.deferred = self.recorder.deferred
         self.handles = HandleTable(Budget(share_of_node(transport.about)), self.recorder.delete)
         self.functions = Functions(transport.define, self.recorder.delete)
@@ -99,7 +99,7 @@ class Session:
         self.reaches = 0
         #: Whether there are bases with the same elements as others (``handle.aliasing``).
         self.looks = False
-        self.replies = Replies(self.size, self.handles, self.line)
+        self.replies = Replies(self.size, self.handles, call_sites)
         #: What this cell and the last one did.
         self.journal = Journal(self.handles.bases)
         self.measuring = Measuring(transport, self.line)
@@ -190,7 +190,7 @@ class Session:
         """Send what is pending."""
         commands, buffers = self.recorder.take()
         if commands and not (self.closed or self.connection.dead):
-            self.connection.submit(commands, buffers)
+            self.connection.submit(commands, buffers, self.recorder.errors)
 
     def flush(self) -> None:
         """Send what is pending and wait until the engines have done it.

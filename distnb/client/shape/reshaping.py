@@ -15,15 +15,15 @@ from math import prod
 from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.aliasing import look_at, outline
 from distnb.client.handle.arguments import Order, Shape, order_of
-from distnb.client.handle.array import Array, create
+from distnb.client.handle.array import Array, create, is_whole
 from distnb.client.handle.conversion import array_of, copied
-from distnb.client.handle.indexing import one_axis
+from distnb.client.handle.indexing import lengths, one_axis
 from distnb.client.handle.whole_functions import in_reach
-from distnb.client.record.creation import asarray
+from distnb.client.record.creation import asarray, zeros
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign
 from distnb.common.errors import explain
@@ -315,12 +315,18 @@ class Flat:
         """Read the elements, which obeys the gather budget."""
         return iter(self.base.__array__().flat)
 
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+        """Return the elements as a NumPy array; obeys the gather budget."""
+        found = self.base.__array__().reshape(-1)
+        return found if dtype is None else found.astype(dtype)
+
     def __getitem__(self, key: Any) -> Array:
+        key = _flat_key(key)
         return self.base[self._index(key)] if _is_integer(key) else ravel(self.base)[key].copy()
 
     def __setitem__(self, key: Any, value: ArrayLike) -> None:
         """Assign; as in NumPy, too few values are repeated."""
-        x = self.base
+        x, key = self.base, _flat_key(key)
         if _is_integer(key):
             x[self._index(key)] = value
             return
@@ -333,6 +339,20 @@ class Flat:
         if not -n <= i < n:
             raise IndexError(f"index {i} is out of bounds for size {n}")
         return tuple(int(k) for k in np.unravel_index(i % n, self.base.shape))
+
+
+def _flat_key(key: object) -> Any:
+    """Return an index of elements in C order; raise IndexError for what NumPy refuses."""
+    if isinstance(key, Flat):
+        return key.__array__()
+    if isinstance(key, tuple) and len(key) == 1:
+        key = key[0]
+    words = isinstance(key, list) and bool(key) and all(isinstance(k, bool) for k in key)
+    if key is None or (isinstance(key, tuple) and key) or words:
+        raise IndexError(
+            explain("index of x.flat", repr(key), "integers, slices or a mask", "pass one of these")
+        )
+    return key
 
 
 def _is_integer(key: Any) -> bool:
@@ -352,6 +372,30 @@ def set_shape(x: Array, shape: Shape) -> None:
             explain("shape", wanted, f"one that needs no copy of {x.shape}", "use x.reshape()")
         ) from None
     x.become(found)
+
+
+def set_size(x: Array, shape: Shape | None, shared: bool) -> None:
+    """Give an array another size in place, as ``numpy.ndarray.resize``: zeros come after it."""
+    if shape is None or shape == ():
+        wanted: Any = x.shape if shape is None else ()
+    else:
+        wanted = lengths(shape)
+    if not x.writeable:
+        raise ValueError("cannot resize this array: it is read-only")
+    n = prod(wanted)
+    if n == x.size:
+        x.become(_reshaped(x, wanted, None))
+        return
+    if shared:
+        raise ValueError("cannot resize an array that is referenced by another array")
+    if not is_whole(x):
+        raise ValueError("cannot resize this array: it does not own its data")
+    made = zeros(wanted, x.dtype, session=x.session)
+    most = min(n, x.size)
+    flat = zeros((n,), x.dtype, session=x.session)
+    flat[:most] = ravel(x)[:most]
+    assign(made, _reshaped(flat, wanted))
+    x.become(made)
 
 
 @stands_for(np.resize)

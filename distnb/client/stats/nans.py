@@ -36,6 +36,11 @@ def _filled(x: Array, value: complex) -> Array:
     return elementwise("where", elementwise("isnan", x), x.dtype.type(value), x)
 
 
+def _told(found: Array, bad: Array, what: int) -> Any:
+    """Return a result; where it is bad, warn as NumPy does, when engines have computed it."""
+    return elementwise("told", found, bad, what)
+
+
 def _reduced(
     numpys: Callable[..., Any],
     op: str,
@@ -52,6 +57,8 @@ def _reduced(
     found = at_once(numpys, x, axis, **more)
     if found is None:
         found = reduce(op, x if fill is None else _filled(x, fill), axis, dtype, **options)
+        if fill is None and x.dtype.kind in "fc":
+            found = _told(found, elementwise("isnan", found), 0)
     return delivered(found, out)
 
 
@@ -65,10 +72,7 @@ def nansum(
     initial: Number | NoValue = _NONE,
     where: ArrayLike | NoValue = _NONE,
 ) -> Array:
-    """Sum what is not NaN, as ``numpy.nansum``; layout and messages as in :func:`distnb.sum`.
-
-    Where nothing is left, engines do not warn.
-    """
+    """Sum what is not NaN, as ``numpy.nansum``; layout and messages as in :func:`distnb.sum`."""
     options = _options(keepdims=keepdims, initial=initial, where=where)
     return _reduced(np.nansum, "sum", 0, a, axis, dtype, out, options)
 
@@ -193,8 +197,9 @@ def nanmean(
     if found is None:
         axes = some_axes(axis, x.ndim)
         total = reduce("sum", _filled(x, 0), axes, dtype, None, keep, np._NoValue, where)
-        found = elementwise("divide", total, _left(x, axes, keep, where))
-        found = found.astype(total.dtype, copy=False)
+        n = _left(x, axes, keep, where)
+        found = elementwise("divide", total, _or_nan(n, n == 0)).astype(total.dtype, copy=False)
+        found = _told(found, n == 0, 1)
     return delivered(found, out)
 
 
@@ -237,14 +242,20 @@ def _variance(
     """Return the mean square of what is left when the mean is taken away; NaN count as mean."""
     if mean is _NONE:
         total = reduce("sum", _filled(x, 0), axes, dtype, None, True, np._NoValue, where)
-        mean = elementwise("divide", total, _left(x, axes, True, where)).astype(total.dtype)
+        n = _left(x, axes, True, where)
+        mean = elementwise("divide", total, _or_nan(n, n == 0)).astype(total.dtype)
     rest = elementwise("subtract", x, mean).astype(x.dtype, copy=False)
     rest = elementwise("where", elementwise("isnan", x), x.dtype.type(0), rest)  # inf - inf counts
     square = rest.real * rest.real + rest.imag * rest.imag if rest.dtype.kind == "c" else rest**2
     squares = reduce("sum", square, axes, dtype, None, keep, np._NoValue, where)
     n = _left(x, axes, keep, where) - free
-    found = elementwise("divide", squares, n).astype(squares.dtype, copy=False)
-    return elementwise("where", n <= 0, found.dtype.type(np.nan), found)
+    found = elementwise("divide", squares, _or_nan(n, n <= 0)).astype(squares.dtype, copy=False)
+    return _told(found, n <= 0, 2)
+
+
+def _or_nan(n: Array, bad: Array) -> Array:
+    """Return numbers to divide by, with NaN in place of bad ones: of that nobody is warned."""
+    return elementwise("where", bad, np.nan, n)
 
 
 @stands_for(np.nanstd)

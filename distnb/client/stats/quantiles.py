@@ -202,7 +202,10 @@ def _quantile(
     else:
         n = _left(x, axes) if skip else int(np.prod([x.shape[d] for d in axes], dtype=int))
         found = _interpolated(x, axes, share.reshape(-1), method, n, weak)
-    return delivered(_shaped(found.astype(dtype, copy=False), share.shape, axes, keep), out)
+    found = _shaped(found.astype(dtype, copy=False), share.shape, axes, keep)
+    if skip and x.dtype.kind in "fc":
+        found = elementwise("told", found, elementwise("isnan", found), 0)
+    return delivered(found, out)
 
 
 def _left(x: Array, axes: Ints) -> Any:
@@ -338,6 +341,8 @@ def _median(
     middle = _middle_left(x, axes) if name == "nanmedian" else _middle(x, axes, n)
     if keep:
         middle = _shaped(middle[None], (), axes, keep)
+    if name == "nanmedian" and x.dtype.kind in "fc":
+        middle = elementwise("told", middle, elementwise("isnan", middle), 0)
     return delivered(middle, out)
 
 

@@ -95,7 +95,7 @@ class Shuffler(Source):
         (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006).
         """
         given, d = None, 0
-        if isinstance(a, int | np.integer):
+        if isinstance(a, int | np.integer) or (isinstance(a, Array | np.ndarray) and not a.ndim):
             n = operator.index(a)
         else:
             given = asarray(a)

@@ -11,9 +11,9 @@ from typing import Any
 __all__ = ["raised_flags"]
 
 _FLAGS = (
-    {1: "invalid value", 4: "divide by zero", 8: "overflow"}
+    {1: "invalid value", 4: "divide by zero", 8: "overflow", 16: "underflow"}
     if platform.machine() in ("x86_64", "AMD64", "i686")
-    else {1: "invalid value", 2: "divide by zero", 4: "overflow"}
+    else {1: "invalid value", 2: "divide by zero", 4: "overflow", 8: "underflow"}
 )
 
 

@@ -128,7 +128,7 @@ class Worker:
             elif self._gave_up:  # other ranks will not take part in what is left of the epoch
                 raise KeyboardInterrupt
             self.batches += 1
-        with np.errstate(divide="call", over="call", invalid="call", call=self._on_warning):
+        with np.errstate(all="call", call=self._on_warning):
             run.all()
 
     def give_up(self) -> None:

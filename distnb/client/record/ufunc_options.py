@@ -1,0 +1,91 @@
+"""What ufuncs take besides operands: dtypes of their loops, masks, and outputs that are NumPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from distnb.client.handle.arguments import order_of
+from distnb.client.handle.array import Array, numeric
+from distnb.common.errors import explain
+from distnb.ops import table
+
+__all__ = ["as_mask", "has_plain", "options_of", "put_plain"]
+
+
+def options_of(
+    row: table.Elementwise,
+    inputs: Sequence[Any],
+    dtype: DTypeLike | None,
+    casting: str | None,
+    others: dict[str, Any],
+) -> dict[str, Any]:
+    """Return the options of an operation as they travel; raise what NumPy raises of others."""
+    others = dict(others)
+    order_of(others.pop("order", "K"))
+    if not isinstance(others.pop("subok", True), bool | np.bool_):
+        raise TypeError("'subok' must be a boolean")
+    signature = others.pop("signature", None)
+    if "sig" in others:
+        if signature is not None:
+            raise TypeError("cannot specify both 'sig' and 'signature'")
+        signature = others.pop("sig")
+    for name in others:
+        raise TypeError(
+            explain(f"{row.name}()", f"{name}=", "out, where, dtype or casting", "leave it out")
+        )
+    options: dict[str, Any] = {}
+    if signature is not None:
+        if dtype is not None:
+            raise TypeError("cannot specify both 'signature' and 'dtype'")
+        options["signature"] = _loop(row, inputs, signature, casting)
+    if dtype is not None:
+        options["dtype"] = numeric(dtype).str
+    if casting is not None:
+        options["casting"] = casting
+    return options
+
+
+def _loop(
+    row: table.Elementwise, inputs: Sequence[Any], signature: object, casting: str | None
+) -> str:
+    """Return the loop that a signature means, as NumPy spells it: ``dd->d``."""
+    if not isinstance(row.run, np.ufunc):
+        raise TypeError(explain(f"{row.name}()", "signature=", "a ufunc", "leave it out"))
+    weak, given, rule = (int, float, complex), cast(Any, signature), cast(Any, casting)
+    kinds = [type(x) if type(x) in weak else np.asarray(_hollow(x)).dtype for x in inputs]
+    outs = (None,) * row.nout
+    found = row.run.resolve_dtypes((*kinds, *outs), signature=given, casting=rule or "same_kind")
+    codes = [numeric(d).char for d in found]
+    return f"{''.join(codes[: row.nin])}->{''.join(codes[row.nin :])}"
+
+
+def _hollow(x: ArrayLike) -> ArrayLike:
+    return np.empty(0, x.dtype) if isinstance(x, Array) else x
+
+
+def as_mask(where: ArrayLike) -> Any:
+    """Return ``where=`` as an array, or True; lists of numbers are masks, as for NumPy."""
+    if where is True or isinstance(where, Array | np.ndarray):
+        return where
+    return np.asarray(where, bool)
+
+
+def has_plain(out: object) -> bool:
+    """Tell whether outputs are NumPy's arrays, or some are."""
+    outs = out if isinstance(out, tuple) else (out,)
+    return any(isinstance(o, np.ndarray) for o in outs)
+
+
+def put_plain(
+    found: ArrayLike, out: np.ndarray, where: ArrayLike = True, casting: str | None = None
+) -> np.ndarray:
+    """Read a result into an array of NumPy's, within the gather budget."""
+    mask = where.__array__() if isinstance(where, Array) else where
+    value = found.__array__() if isinstance(found, Array) else found
+    rule: Any = casting or "same_kind"
+    np.copyto(out, value, casting=rule, where=mask)
+    return out
