@@ -36,7 +36,7 @@ ORDER: dict[str, str] = {
     """,
     "distnb.engines.fusion": """
         reduction_blocks compressed groups amounts loops fp_flags compiled_loops compiler windows
-        kernels replicas group_messages elementwise
+        compiled_rows kernels replicas group_messages elementwise
     """,
     "distnb.engines.collectives": """
         single_engine reductions scans segmented splitters sorting selecting searching

@@ -18,15 +18,17 @@ from distnb.engines.fusion.group_messages import GroupMessages
 from distnb.engines.fusion.groups import Elementary, Group, Specs
 from distnb.engines.fusion.kernels import GroupRun, Job, program
 from distnb.engines.fusion.loops import group_plan
-from distnb.engines.fusion.reduction_blocks import Combiner, Scratch
+from distnb.engines.fusion.reduction_blocks import Combiner, ReductionBlocks, Scratch
 from distnb.engines.fusion.replicas import has_sharers, is_large
 from distnb.engines.fusion.windows import BlockWindow, dense, looks, window_of, windows_of
 from distnb.engines.runtime.exchange import PeerFailed
 from distnb.engines.runtime.store import BaseTable, Lost
+from distnb.geometry.views import Placed
 from distnb.measure.events import COMPUTE, OVERHEAD, Clock
 from distnb.ops import table
 from distnb.ops.scalars import PYTHON_SCALARS
 from distnb.plans.transfer import LOCAL, Piece
+from distnb.plans.transfer import group as sharing
 from distnb.wire.encoding import filled
 from distnb.wire.messages import FUNCTION, Param
 from distnb.wire.protocol import Apply, Collective, Operand, Reduce
@@ -80,6 +82,9 @@ class Task:
         dtypes = [signature.slots[s].dtype for s in self.plan.inputs]
         #: Of each piece, where each reference of it is looked at.
         self.looks = [looks(loop, dtypes) for loop in self.plan.loops]
+        tail = group.tail
+        #: Whether no other rank has to do with what its tail reduces here.
+        self.alone = tail is not None and _is_alone(tail, specs[tail.operand.base], store.rank)
         #: Whether each rank but computes what it holds, from what it holds: nothing travels, is
         #: copied before, goes to anything but the blocks, or is stored to be reduced.
         delays = self.program.delayed or self.plan.whole or self.plan.saved
@@ -89,6 +94,11 @@ class Task:
         #: Whether it may send before its turn: not where ranks of a node first agree who computes.
         layouts = [specs[b].layout for b in group.written]
         self.ahead = bool(self.sent) and not (self.large and has_sharers(store, layouts))
+
+
+def _is_alone(tail: Reduce, spec: Any, rank: int) -> bool:
+    placed = Placed(spec.shape, spec.layout, tail.operand.view)
+    return sharing(placed, tail.axes, rank) == (rank,)
 
 
 def _maker(x: Param, store: BaseTable) -> Any:
@@ -173,8 +183,15 @@ class Elementwise(GroupRun):
         how = self.plan.blocks
         if how is None or not self.store.bases[command.operand.base].virtual:
             return None
-        ufunc = table.REDUCTIONS[command.op].ufunc
-        return Combiner(ufunc, np.dtype(command.dtype), how, self.results)
+        ufunc, dtype = table.REDUCTIONS[command.op].ufunc, np.dtype(command.dtype)
+        return Combiner(ufunc, dtype, how, self.results, self._place(command, how, dtype))
+
+    def _place(self, command: Reduce, how: ReductionBlocks, dtype: np.dtype) -> np.ndarray | None:
+        """Return the result's block, if the results of reduction blocks are all that goes there."""
+        out = self.store.bases.get(command.out)
+        if not self.task.alone or out is None or out.block is None or out.dtype != dtype:
+            return None
+        return out.block if out.block.size == prod(how.partial_shape) else None
 
     def take(self) -> Any:
         """Return what took in what the group's tail reduces, or why it failed; None if stored."""

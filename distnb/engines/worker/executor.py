@@ -265,7 +265,7 @@ class Executor:
         if isinstance(base.taken, BaseException):
             raise base.taken
         block = base.block if base.taken is None else base.taken
-        reductions.run(work, block, out.block, exchange, self.clock, self.results)
+        reductions.run(work, block, out.block, exchange, self.clock, self.results, self.compiler)
         elements = work.plan.elements if base.taken is None else 0
         self.clock.touched += elements * base.dtype.itemsize + of_blocks([out])
         out.lost = False
