@@ -36,15 +36,14 @@ ORDER: dict[str, str] = {
     """,
     "distnb.engines.fusion": """
         reduction_blocks compressed groups amounts loops fp_flags compiled_loops compiler windows
-        kernels
-        replicas elementwise
+        compiled_rows kernels replicas group_messages elementwise
     """,
     "distnb.engines.collectives": """
         single_engine reductions scans segmented splitters sorting selecting searching
         indexed_blocks gather_scatter masks fourier packing pencils
     """,
     "distnb.engines.linalg": "whole_matrices triangular tsqr summa panels blacs scalapack",
-    "distnb.engines.worker": "steps plan_cache local survey executor worker",
+    "distnb.engines.worker": "steps postings plan_cache local survey executor worker",
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
     "distnb.client": """
         transport batching session handle record shape select math linalg stats signal array reports

@@ -18,7 +18,7 @@ from distnb.measure.events import (
     Step,
 )
 
-__all__ = ["AGREE", "DECODE", "END", "Log", "Sums", "Times", "clock_offset", "steps"]
+__all__ = ["AGREE", "DECODE", "END", "Log", "Sums", "Times", "clock_offset", "posted", "steps"]
 
 #: In place of numbers of commands: what comes before them, and after them.
 DECODE: Ints = (-1,)
@@ -31,6 +31,20 @@ _WIDTH = len(CommandTime._fields) + 2
 _BUSY = 4
 
 
+def posted(part: Ints) -> Ints:
+    """Return what stands for the messages of a part that are sent before its turn, or the reverse.
+
+    >>> posted((0, 7)), posted((-3, -10))
+    ((-3, -10), (0, 7))
+    """
+    return tuple([AGREE[0] - 1 - number for number in part])
+
+
+def _commands_of(part: Ints) -> Ints:
+    """Return the numbers of the commands that a part is about, none for what is no command."""
+    return part if part[0] >= 0 else posted(part) if part[0] < AGREE[0] else ()
+
+
 class Times(NamedTuple):
     """What the parts of a batch took on one rank, as it travels. A part runs in one go.
 
@@ -39,7 +53,8 @@ class Times(NamedTuple):
     start : int
         When the first part began, by the rank's ``perf_counter_ns``. The others follow at once.
     parts : tuple of Ints
-        The numbers of the commands of each part; DECODE and AGREE stand for what is no command.
+        The numbers of the commands of each part; DECODE and AGREE stand for what is no command,
+        and what :func:`posted` makes of numbers for messages that are sent before their turn.
     marks, waits, sent : bytes
         Integers. When each part begins, and at the end of the last: the totals of CommandTime, of
         bytes touched, and the elements that the part holds; (part, rank waited for, ns); (part,
@@ -70,12 +85,13 @@ class Times(NamedTuple):
         The commands of a part share what it took in equal parts.
         """
         found = np.zeros((n, _WIDTH - 2), np.int64)
-        parts = [i for i, of in enumerate(self.parts) if of[0] >= 0]
+        commands = [_commands_of(part) for part in self.parts]
+        parts = [i for i, of in enumerate(commands) if of]
         if parts:
             totals = self.table()[parts, :-2]
-            lengths = np.array([len(self.parts[i]) for i in parts])
+            lengths = np.array([len(commands[i]) for i in parts])
             each, rest = np.divmod(totals, lengths[:, None])
-            members = np.concatenate([self.parts[i] for i in parts])
+            members = np.concatenate([commands[i] for i in parts])
             np.add.at(found, members, np.repeat(each, lengths, axis=0))
             np.add.at(found, members[np.cumsum(lengths) - 1], rest)
         return found
@@ -149,7 +165,7 @@ def steps(
             held.append(here[0])
             spans.append(here[1])
             ends[rank] = here[1].end
-        names = _OTHERS.get(part) or tuple(map(name, part))
+        names = _OTHERS.get(part) or tuple(map(name, _commands_of(part)))
         found.append(Step(names, tuple(held), tuple(spans)))
     return found
 

@@ -9,9 +9,10 @@ import pytest
 import distnb as dnb
 from distnb.engines.collectives import reductions, sorting, splitters
 from distnb.engines.fusion.elementwise import Elementwise
+from distnb.engines.fusion.group_messages import GroupMessages
 from distnb.engines.runtime import creation
 from tests.failures import support
-from tests.failures.support import CASES, ERRORS, SLOWLY, World, plant, planted, reading
+from tests.failures.support import CASES, ERRORS, SLOWLY, World, plant, planted, reading, setting
 
 ADD = "name == 'Apply' and op == 'add'"
 RAISE = "raise ValueError('boom')"
@@ -114,12 +115,12 @@ def test_a_kernel_fails_on_what_it_received(three, at, dist):
     assert support.left_over(three) == 0
 
 
-def failing_on(monkeypatch, owner, name, rank):
-    """Let a function of the engines raise when it is called on one rank."""
+def failing_on(monkeypatch, owner, name, rank, when=lambda of: True):
+    """Let a function of the engines raise when it is called on one rank, of whatever it is told."""
     real = getattr(owner, name)
 
     def fails(*args, **options):
-        if threading.current_thread().name == f"distnb-engine-{rank}":
+        if threading.current_thread().name == f"distnb-engine-{rank}" and when(args[0]):
             raise MemoryError("no memory")
         return real(*args, **options)
 
@@ -130,8 +131,8 @@ def failing_on(monkeypatch, owner, name, rank):
 @pytest.mark.parametrize(
     ("owner", "name", "case"),
     [
-        (Elementwise, "pack", "all to all"),
-        (Elementwise, "pack", "to all"),
+        (GroupMessages, "pack", "all to all"),
+        (GroupMessages, "pack", "to all"),
         (Elementwise, "_pieces", "all to all"),
         (Elementwise, "targets", "assign to itself"),
         (Elementwise, "copy_back", "reverse"),
@@ -158,6 +159,37 @@ def test_out_of_memory_halfway(three, monkeypatch, owner, name, case, rank):
             three.flush()
     assert [reading(x) for x in support.arrays_in(found)] in ([], [dnb.LostArrayError])
     w.check(*case.writes)
+    support.work(three)
+    assert support.left_over(three) == 0
+
+
+@pytest.mark.parametrize("rank", range(3))
+@pytest.mark.parametrize(
+    ("owner", "name"), [(GroupMessages, "pack"), (Elementwise, "targets"), (Elementwise, "_pieces")]
+)
+def test_one_of_several_fails_whose_messages_are_on_their_way(
+    three, monkeypatch, owner, name, rank
+):
+    """Nobody takes them for those of the next: the others have what NumPy has."""
+    arrays = [dnb.array(support.numbers(12 + k)) for k in range(5)]
+    after = dnb.array(support.numbers(20))
+    three.flush()
+    calls = []
+    with setting(flush_idle=60), monkeypatch.context() as patch:
+        failing_on(patch, owner, name, rank, lambda _: calls.append(0) or len(calls) == 3)
+        found = [a[1:-1] - a[2:] * a[:-2] for a in arrays]
+        after[1:] += after[:-1]
+        with pytest.raises(MemoryError, match="no memory"):
+            three.flush()
+    right = [x[1:-1] - x[2:] * x[:-2] for x in map(support.numbers, range(12, 17))]
+    lost = [k for k, y in enumerate(found) if reading(y) is dnb.LostArrayError]
+    assert len(lost) == 1
+    for k, y in enumerate(found):
+        if k not in lost:
+            np.testing.assert_array_equal(y.to_numpy(), right[k])
+    x = support.numbers(20)
+    x[1:] += x[:-1].copy()
+    np.testing.assert_array_equal(after.to_numpy(), x)
     support.work(three)
     assert support.left_over(three) == 0
 

@@ -107,6 +107,27 @@ def test_while_messages_of_an_exchange_are_awaited(cluster, gate):
     w.check()
 
 
+@pytest.mark.ways("openmpi")
+def test_while_messages_of_later_groups_are_on_their_way(cluster, gate):
+    """None of them meets what is asked for afterwards, under the same numbers."""
+    arrays = [dnb.array(support.numbers(400 + k, 500)) for k in range(6)]
+    cluster.flush()
+    for _ in range(2):
+        gate.shut()
+        plant(cluster, 1, "op == 'subtract'", gate.stand)
+        found = [a[1:-1] - a[2:] for a in arrays]
+        with CtrlC(0.2, after=gate.come):
+            found[-1].to_numpy()
+        support.heal(cluster)
+        again = [a[2:] * 3 - a[:-2] for a in arrays]
+        for k, y in enumerate(again):
+            x = support.numbers(400 + k, 500)
+            np.testing.assert_array_equal(y.to_numpy(), x[2:] * 3 - x[:-2])
+        assert {reading(y) for y in found} == {dnb.LostArrayError}
+        del found, again
+    quiet(cluster)
+
+
 #: Some seconds in which Python does not look for signals.
 CALL = "np.linalg.eigvals(np.random.default_rng(0).random((1200, 1200)))"
 

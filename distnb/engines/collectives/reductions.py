@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from distnb.engines.fusion.compiled_rows import best_of_rows
 from distnb.engines.fusion.reduction_blocks import (
     Combiner,
     Scratch,
@@ -109,15 +110,17 @@ def run(
     exchange: Exchange,
     clock: Clock,
     scratch: Scratch,
+    compiler: Any = None,
 ) -> None:
     """Reduce a rank's block and leave the result in ``out``, the rank's part of it.
 
-    In place of the block there may be what has taken in all of its elements.
+    In place of the block there may be what has taken in all of its elements. ``compiler`` gives
+    compiled loops, if there are to be any.
     """
     if not work.plan.member or out is None or out.size == 0:
         return
-    kind: Any = _Positions if table.REDUCTIONS[work.command.op].ufunc is None else _Values
-    kind = kind(work, scratch)
+    positions = table.REDUCTIONS[work.command.op].ufunc is None
+    kind: Any = _Positions(work, compiler) if positions else _Values(work, scratch)
     before = clock.switch(COMPUTE)
     partial = kind.local(block, out.shape)
     clock.switch(before)
@@ -136,7 +139,9 @@ def run(
             exchange.receive(work.plan.down.parent, _DOWN, partial)
         for child in work.plan.down.children:
             exchange.send(child, _DOWN, partial)
-    out[...] = kind.result(partial)
+    found = kind.result(partial)
+    if not np.may_share_memory(found, out):  # what took in the elements may have made it there
+        out[...] = found
 
 
 class OneProcess:
@@ -233,8 +238,9 @@ class _Values:
 class _Positions:
     """Partial results of argmin and argmax: the best value and its position in the view."""
 
-    def __init__(self, work: Work, scratch: Scratch) -> None:
+    def __init__(self, work: Work, compiler: Any = None) -> None:
         self.work = work
+        self.compiler = compiler
         self.function = table.REDUCTIONS[work.command.op].function
         self.better: Any = np.less if work.command.op == "argmin" else np.greater
         #: positions along the reduced axes count in C order
@@ -273,7 +279,13 @@ class _Positions:
         kept = [a for a in range(data.ndim) if a not in piece.axes]
         moved = data.transpose(kept + list(piece.axes))
         flat = moved.reshape(moved.shape[: len(kept)] + (-1,))
-        return flat, self.function(flat, axis=-1)
+        return flat, self._where(flat)
+
+    def _where(self, rows: np.ndarray) -> Any:
+        """Return where the best along the last axis is."""
+        better = "<" if self.better is np.less else ">"
+        found = None if self.compiler is None else best_of_rows(self.compiler, rows, better)
+        return self.function(rows, axis=-1) if found is None else found
 
     def _places(self, piece: ReducePiece, at: Any) -> np.ndarray:
         """Return where in the view positions in a piece are."""

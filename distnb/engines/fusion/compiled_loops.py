@@ -25,11 +25,13 @@ from distnb.ops import table
 
 __all__ = [
     "STRIDES",
+    "Body",
     "Call",
     "Compiled",
     "Kernel",
     "Segment",
     "Source",
+    "row_of",
     "segments",
 ]
 
@@ -238,7 +240,7 @@ class Segment:
         key = ndim, tuple(inner.items()), rings, stream
         if key not in self._sources:
             named = {_name(r): kind for r, kind in inner.items()}
-            text = _Body(self, ndim, named, rings, stream).text()
+            text = Body(self, ndim, named, rings, stream).text()
             name = hashlib.sha256(text.encode()).hexdigest()[:24]
             self._sources[key] = Source(f"k{name}", text)
         return self._sources[key]
@@ -249,7 +251,7 @@ def _name(array: Any) -> str:
     return f"t{array[1]}" if isinstance(array, tuple) else str(array)
 
 
-class _Body:
+class Body:
     """Writes the source of one loop; its arguments are as :class:`Compiled` passes them.
 
     For each array: ``p`` is flat memory, ``o`` an offset and ``s`` a stride for each axis. ``n``
@@ -273,7 +275,7 @@ class _Body:
             kinds += [f"{_numba(dtype)}[::1]", *["int64"] * (self.ndim + 1)]
         names += [f"c{r}" for r in self.segment.scalars]
         kinds += [_numba(self.segment.kinds[r]) for r in self.segment.scalars]
-        body = self._with_rings() if self.rings else self._nest(0, self._origins(), self._element)
+        body = self.loops()
         streams = self.stream in self.inner
         if streams:
             dtype = self.segment.kinds[int(self.stream)].name
@@ -284,22 +286,26 @@ class _Body:
             f"def kernel({', '.join(names)}):\n" + "\n".join(_indented(body)) + "\n"
         )
 
+    def loops(self) -> list[str]:
+        """Return the loops."""
+        return self._with_rings() if self.rings else self.nest(0, self._origins(), self.element)
+
     def _origins(self) -> dict[str, str]:
         return {x: f"o{x}" for x in self.inner if not x.startswith("t")}
 
-    def _nest(
+    def nest(
         self, axis: int, before: dict[str, str], body: Callable[[dict[str, str]], list[str]]
     ) -> list[str]:
         """Return a nest of loops from an axis on; ``before`` is where each array stands there."""
         if axis < self.ndim - 1:
             moved = [f"b{x}_{axis} = {b} + i{axis} * s{x}_{axis}" for x, b in before.items()]
-            inside = self._nest(axis + 1, {x: f"b{x}_{axis}" for x in before}, body)
+            inside = self.nest(axis + 1, {x: f"b{x}_{axis}" for x in before}, body)
             return [f"for i{axis} in range(n{axis}):", *_indented([*moved, *inside])]
         if self.stream in before:
             return self._in_lines(axis, before, body)
-        return self._run(axis, before, f"n{axis}", body)
+        return self.run(axis, before, f"n{axis}", body)
 
-    def _run(
+    def run(
         self,
         axis: int,
         before: dict[str, str],
@@ -308,7 +314,7 @@ class _Body:
         others: dict[str, str] | None = None,
     ) -> list[str]:
         """Return a loop along the last axis; ``others`` are elements that are not in memory."""
-        pairs = {x: _row(x, self.inner[x], b, axis, length) for x, b in before.items()}
+        pairs = {x: row_of(x, self.inner[x], b, axis, length) for x, b in before.items()}
         first = [row for row, _ in pairs.values() if row]
         at = {x: element for x, (_, element) in pairs.items()} | (others or {})
         return [*first, f"for i{axis} in range({length}):", *_indented(body(at))]
@@ -321,7 +327,7 @@ class _Body:
         size = self.segment.kinds[int(x)].itemsize
         moved = [f"k{y} = {b} + k * s{y}_{axis}" for y, b in before.items()]
         near = {y: f"k{y}" for y in before if y != x}
-        computed = self._run(axis, near, "e", body, {x: f"w[{i}]"})
+        computed = self.run(axis, near, "e", body, {x: f"w[{i}]"})
         chunk = [
             *moved,
             *computed,
@@ -345,7 +351,7 @@ class _Body:
         where = {x: o if x not in self.rings else "0" for x, o in self._origins().items()}
         rows = {x: "i0 % m" if x in self.rings else "i0" for x in where}
         moved = [f"b{x}_0 = {o} + {rows[x]} * s{x}_0" for x, o in where.items()]
-        row = [*moved, *self._nest(1, {x: f"b{x}_0" for x in where}, self._element)]
+        row = [*moved, *self.nest(1, {x: f"b{x}_0" for x in where}, self.element)]
         late = ["if i0 >= m - 1:", *_indented(self._store("(i0 - m + 1)"))]
         rest = ["for j in range(max(0, n0 - m + 1), n0):", *_indented(self._store("j"))]
         return ["for i0 in range(n0):", *_indented([*row, *late]), *rest]
@@ -354,10 +360,11 @@ class _Body:
         found = []
         for r in self.rings:
             from_to = {r: f"{row} % m * s{r}_0", f"t{r}": f"ot{r} + {row} * st{r}_0"}
-            found += self._nest(1, from_to, partial(_assignment, r))
+            found += self.nest(1, from_to, partial(_assignment, r))
         return found
 
-    def _element(self, at: dict[str, str]) -> list[str]:
+    def element(self, at: dict[str, str]) -> list[str]:
+        """Return what is done for each element."""
         segment = self.segment
         found = [f"v{r} = {at[str(r)]}" for r in segment.loaded]
         kinds = {r: segment.kinds[r] for r in (*segment.loaded, *segment.scalars)}
@@ -378,7 +385,7 @@ class _Body:
         return _cast(rounded, result, call.dtypes[0])
 
 
-def _row(x: str, kind: str, begin: str, axis: int, length: str) -> tuple[str, str]:
+def row_of(x: str, kind: str, begin: str, axis: int, length: str) -> tuple[str, str]:
     """Return how to prepare a row of an array, if at all, and how to get at element i of it.
 
     Numba counts a negative index from the end. Where it cannot know that there is none it looks
@@ -430,14 +437,14 @@ class Compiled:
         self.kernel, self.segment, self.windows, self.run = kernel, segment, windows, run
         self.rings = rings
         self.step = segment.calls[0].step
-        self.targets = [("t", r) for r in rings]
+        #: What is passed to the loop, in order.
+        self.arrays: list[Any] = [*segment.arrays, *(("t", r) for r in rings)]
 
     def __call__(self, registers: list[Any], tile: Tile) -> None:
         """Run it on a tile; registers hold its buffers and scalars."""
         rows = next((len(ring) for ring in self.rings.values()), 1)
         args: list[Any] = [*(s.stop - s.start for s in tile), rows]
-        arrays: list[Any] = [*self.segment.arrays, *self.targets]
-        for r in arrays:
+        for r in self.arrays:
             window = self.windows.get(r)
             if window is None:
                 buffer = self.rings[r] if r in self.rings else registers[r]

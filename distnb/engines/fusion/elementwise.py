@@ -13,26 +13,22 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from distnb.common.lazy import lazy
 from distnb.engines.fusion.compressed import Compressed
+from distnb.engines.fusion.group_messages import GroupMessages
 from distnb.engines.fusion.groups import Elementary, Group, Specs
 from distnb.engines.fusion.kernels import GroupRun, Job, program
 from distnb.engines.fusion.loops import group_plan
-from distnb.engines.fusion.reduction_blocks import Combiner, Scratch
-from distnb.engines.fusion.replicas import is_large
+from distnb.engines.fusion.reduction_blocks import Combiner, ReductionBlocks, Scratch
+from distnb.engines.fusion.replicas import has_sharers, is_large
 from distnb.engines.fusion.windows import BlockWindow, dense, looks, window_of, windows_of
-from distnb.engines.runtime.exchange import Exchange, Key, PeerFailed
-from distnb.engines.runtime.store import BaseTable, LocalBase, Lost
-from distnb.engines.runtime.zero_copy import ZeroCopyReads
-from distnb.measure.events import COMPUTE, OVERHEAD, TRANSFER, Clock
+from distnb.engines.runtime.exchange import PeerFailed
+from distnb.engines.runtime.store import BaseTable, Lost
+from distnb.geometry.views import Placed
+from distnb.measure.events import COMPUTE, OVERHEAD, Clock
 from distnb.ops import table
 from distnb.ops.scalars import PYTHON_SCALARS
-from distnb.plans.transfer import (
-    LOCAL,
-    Message,
-    Piece,
-    at,
-)
+from distnb.plans.transfer import LOCAL, Piece
+from distnb.plans.transfer import group as sharing
 from distnb.wire.encoding import filled
 from distnb.wire.messages import FUNCTION, Param
 from distnb.wire.protocol import Apply, Collective, Operand, Reduce
@@ -71,8 +67,13 @@ class Task:
         self.group = group
         #: Whether one rank may be to compute for all of its node.
         self.large = any(is_large(store, specs[b]) for b in group.written)
-        self.owed = [(m.peer, m.operand) for m in self.plan.transfer.sends]
-        self.expected = [(m.peer, m.operand) for m in self.plan.transfer.receives]
+        transfer = self.plan.transfer
+        #: The bases of which it sends something, and how many bytes it sends in copies.
+        sent = [(self.operands[m.operand + 1].base, m) for m in transfer.sends]
+        self.sent = {base for base, _ in sent}
+        self.sent_bytes = sum(
+            prod(m.shape) * specs[base].dtype.itemsize for base, m in sent if not m.zero_copy
+        )
         #: Where each scalar is among the values of the batch, and what makes it of that; or what
         #: reads blocks in its place.
         self.scalars = [
@@ -81,11 +82,23 @@ class Task:
         dtypes = [signature.slots[s].dtype for s in self.plan.inputs]
         #: Of each piece, where each reference of it is looked at.
         self.looks = [looks(loop, dtypes) for loop in self.plan.loops]
+        tail = group.tail
+        #: Whether no other rank has to do with what its tail reduces here.
+        self.alone = tail is not None and _is_alone(tail, specs[tail.operand.base], store.rank)
         #: Whether each rank but computes what it holds, from what it holds: nothing travels, is
         #: copied before, goes to anything but the blocks, or is stored to be reduced.
         delays = self.program.delayed or self.plan.whole or self.plan.saved
         stored = group.tail is not None and self.plan.blocks is None
-        self.still = not (self.owed or self.expected or delays or self.large or stored)
+        travels = transfer.sends or transfer.receives
+        self.still = not (travels or delays or self.large or stored)
+        #: Whether it may send before its turn: not where ranks of a node first agree who computes.
+        layouts = [specs[b].layout for b in group.written]
+        self.ahead = bool(self.sent) and not (self.large and has_sharers(store, layouts))
+
+
+def _is_alone(tail: Reduce, spec: Any, rank: int) -> bool:
+    placed = Placed(spec.shape, spec.layout, tail.operand.view)
+    return sharing(placed, tail.axes, rank) == (rank,)
 
 
 def _maker(x: Param, store: BaseTable) -> Any:
@@ -166,27 +179,19 @@ class Elementwise(GroupRun):
         self.clock.touched += sum(cast(np.ndarray, block).nbytes for block in blocks)
         return Compressed(*cast(list[np.ndarray], blocks))
 
-    @lazy
-    def reads(self) -> ZeroCopyReads:
-        """Return what is read in place."""
-        return ZeroCopyReads(self.store, self.plan.transfer)
-
-    @property
-    def owed(self) -> list[Key]:
-        """Messages that this rank sends."""
-        return self.task.owed + self.reads.owed
-
-    @property
-    def expected(self) -> list[Key]:
-        """Messages that it takes in."""
-        return self.task.expected + self.reads.expected
-
     def _end_with(self, command: Reduce) -> Combiner | None:
         how = self.plan.blocks
         if how is None or not self.store.bases[command.operand.base].virtual:
             return None
-        ufunc = table.REDUCTIONS[command.op].ufunc
-        return Combiner(ufunc, np.dtype(command.dtype), how, self.results)
+        ufunc, dtype = table.REDUCTIONS[command.op].ufunc, np.dtype(command.dtype)
+        return Combiner(ufunc, dtype, how, self.results, self._place(command, how, dtype))
+
+    def _place(self, command: Reduce, how: ReductionBlocks, dtype: np.dtype) -> np.ndarray | None:
+        """Return the result's block, if the results of reduction blocks are all that goes there."""
+        out = self.store.bases.get(command.out)
+        if not self.task.alone or out is None or out.block is None or out.dtype != dtype:
+            return None
+        return out.block if out.block.size == prod(how.partial_shape) else None
 
     def take(self) -> Any:
         """Return what took in what the group's tail reduces, or why it failed; None if stored."""
@@ -262,32 +267,16 @@ class Elementwise(GroupRun):
             self.fail(error)
         self.clock.switch(OVERHEAD)
 
-    def run(self, exchange: Exchange) -> None:
-        """Send what others need, and compute."""
-        for message in self.plan.transfer.sends:
-            base = self.bases[message.operand + 1]
-            if base.lost:
-                exchange.refuse(message.peer, message.operand)
-            else:
-                data = self.pack(message, base)
-                in_place = prod(message.shape) * base.dtype.itemsize if message.zero_copy else 0
-                exchange.send(message.peer, message.operand, data, in_place)
+    def run(self, messages: GroupMessages) -> None:
+        """Compute what others need nothing for at once, and all else when its data is here."""
+        exchange, reads = messages.exchange, messages.reads
         temporaries = self.targets()
-        self._pieces(exchange)
-        self.reads.end_reads(exchange)
+        self._pieces(messages)
+        reads.end_reads(exchange)
         for i in temporaries:
             self.copy_back(i)
             self._targets[i] = None
-        self.reads.await_readers(exchange)
-
-    def pack(self, message: Message, base: LocalBase) -> np.ndarray:
-        """Return a message's data, dense, or where they can be read."""
-        before = self.clock.switch(TRANSFER)
-        packed = (
-            self.reads.offer(base, message) if message.zero_copy else _packed(message, base.block)
-        )
-        self.clock.switch(before)
-        return packed
+        reads.await_readers(exchange)
 
     def targets(self) -> list[int]:
         """Choose where delayed results go: into their blocks, or into temporaries; return these."""
@@ -309,7 +298,7 @@ class Elementwise(GroupRun):
             window_of(target, loop, i).array[...] = window_of(source, loop, i).array
         self.clock.switch(before)
 
-    def _pieces(self, exchange: Exchange) -> None:
+    def _pieces(self, messages: GroupMessages) -> None:
         """Run the ready pieces while messages fly, then each other one when its data is here."""
         plan = self.plan.transfer
         sources = [self.bases[m.operand + 1] for m in plan.receives]
@@ -327,14 +316,14 @@ class Elementwise(GroupRun):
         late = {i: _sources(plan.pieces[i]) for i in range(ready, end)}
         missing = set(range(len(buffers)))
         wanted = {k: (m.peer, m.operand, buffers[k]) for k, m in enumerate(plan.receives)}
-        for key, good in exchange.arrivals(wanted):
+        for key, good in messages.exchange.arrivals(wanted):
             missing.discard(key)
             if not good:
                 self._missing.add(self.task.operands[plan.receives[key].operand + 1])
                 self.check(None)
             elif plan.receives[key].zero_copy:
                 peer = plan.receives[key].peer
-                buffers[key] = self.reads.block_of(sources[key], peer, buffers[key])
+                buffers[key] = messages.reads.block_of(sources[key], peer, buffers[key])
             before = self.clock.switch(COMPUTE)
             for i in [i for i, sources in late.items() if not sources & missing]:
                 del late[i]
@@ -376,13 +365,6 @@ class Elementwise(GroupRun):
             if isinstance(source, Compressed):
                 source.origin = loop.offsets[0]
         todo.run(Job(loop, windows, targets, self._scalars, self.scratch, self, self._tail))
-
-
-def _packed(message: Message, block: Any) -> np.ndarray:
-    packed = np.empty(message.shape, block.dtype)
-    for chunk in message.chunks:
-        at(packed, chunk.shape, chunk.message)[...] = at(block, chunk.shape, chunk.memory)
-    return packed
 
 
 def _sources(piece: Piece) -> set[int]:

@@ -23,6 +23,7 @@ from distnb.engines.fusion.compiled_loops import (
     Segment,
     segments,
 )
+from distnb.engines.fusion.compiled_rows import CompiledSums, RowSums, sums_rows
 from distnb.engines.fusion.compressed import Compressed
 from distnb.engines.fusion.groups import COMPRESS, GroupSignature, GroupStep
 from distnb.engines.fusion.loops import Loop, hazards, sources
@@ -286,7 +287,7 @@ class Program:
         registers[self.first_scalar : self.first_buffer] = scalars
         here = [i for i in self.memory if windows[i] is not None]
         calls, once = self._chosen(job)
-        if job.tail is not None:
+        if job.tail is not None and not once:
             calls = [*calls, self._last(job.tail)]
         shape: Ints | None = None
         waiting: list[tuple[Any, Any]] = []
@@ -348,6 +349,10 @@ class Program:
             if stream >= 0 or self.only is self.parts[0]:
                 whole = self._whole(self.only, job, windows, stream)
                 return (self.calls, False) if whole is None else ([whole], True)
+        if job.tail is not None and self.only is not None:
+            sums = self._sums(self.only, job, windows)
+            if sums is not None:
+                return [sums], True
         found: list[Any] = []
         for part in self.parts:
             found += [part] if isinstance(part, Call) else self._loops(part, job, windows)
@@ -401,6 +406,16 @@ class Program:
         shape = (job.loop.lag + 1, *job.loop.shape[1:])
         rings = job.scratch.take([self.buffers[r - self.first_buffer] for r in delayed], shape)
         return Compiled(kernel, segment, windows, job.run, dict(zip(delayed, rings, strict=True)))
+
+    def _sums(self, segment: Segment, job: Job, windows: dict[Any, BlockWindow]) -> Compiled | None:
+        """Return one compiled loop that sums all rows of a piece, if there can be one, and is."""
+        assert job.tail is not None
+        if not sums_rows(job.tail, segment, self.tail):
+            return None
+        inner = {str(r): _inner(windows[r].strides) for r in segment.loaded}
+        source = RowSums(segment, inner | {f"t{self.tail}": "1"}, job.loop.shape).source()
+        kernel = job.run.compiler.get(source)
+        return None if kernel is None else CompiledSums(kernel, segment, windows, job.run, job.tail)
 
     def _loops(self, segment: Segment, job: Job, windows: dict[Any, BlockWindow]) -> Sequence[Any]:
         """Return the compiled loop of a segment, or its calls as long as there is none."""

@@ -167,13 +167,25 @@ class Combiner:
         How the array is cut.
     scratch : Scratch
         Gives memory for the blocks' results, which is that of the last combiner's.
+    place : numpy.ndarray, optional
+        Where they are to go instead, because they are all that is wanted.
     """
 
-    def __init__(self, ufunc: Any, dtype: np.dtype, how: ReductionBlocks, scratch: Scratch) -> None:
+    def __init__(
+        self,
+        ufunc: Any,
+        dtype: np.dtype,
+        how: ReductionBlocks,
+        scratch: Scratch,
+        place: np.ndarray | None = None,
+    ) -> None:
         self.ufunc, self.dtype, self.how = ufunc, dtype, how
         # Logical operations take any dtype and give bool: asking for bool would be a cast.
         self.options = options(ufunc, dtype)
-        (self.found,) = scratch.take([dtype], how.partial_shape)
+        if place is None:
+            (self.found,) = scratch.take([dtype], how.partial_shape)
+        else:
+            self.found = place.reshape(how.partial_shape)
 
     def exact(self, dtype: np.dtype) -> bool:
         """Tell whether NumPy needs no buffers for elements of ``dtype``: they would cut blocks."""

@@ -28,7 +28,7 @@ from distnb.geometry.layout import Ints, Layout
 from distnb.measure.events import Clock
 from distnb.wire.protocol import Apply
 
-__all__ = ["Replicas", "is_large"]
+__all__ = ["Replicas", "has_sharers", "is_large"]
 
 #: Each of these messages is the first or the last of its command, so they need no tag of their own.
 _TAG = TAGS_PER_COMMAND - 1
@@ -181,6 +181,12 @@ def is_large(store: BaseTable, base: Any) -> bool:
     """Tell whether a block is worth to be shared."""
     node = store.memory.node
     return node is not None and store.elements(base) * base.dtype.itemsize >= node.least
+
+
+def has_sharers(store: BaseTable, layouts: Iterable[Layout]) -> bool:
+    """Tell whether a rank of the node may compute for others what lies so."""
+    node = store.memory.node
+    return node is not None and all(_sharers(x, node.ranks, store.rank) for x in layouts)
 
 
 def _unmasked(commands: Sequence[Elementary], handle: int) -> bool:

@@ -39,8 +39,8 @@ class Comm(Protocol):
 
     rank: int
     size: int
-    #: The last exchange on it, and with it the buffers that messages on their way need.
-    exchange: Any
+    #: What was posted and is not known to be done, and with it the buffers that it needs.
+    pending: set[Request]
 
     def send(self, data: np.ndarray, peer: int, tag: int) -> Request:
         """Post a send of a contiguous array; it must not change until the request is done."""
@@ -105,7 +105,7 @@ class MPIComm:
         self.rank: int = comm.Get_rank() if like is None else like.rank
         self.size: int = comm.Get_size() if like is None else like.size
         self._made = made
-        self.exchange: Any = None
+        self.pending: set[Request] = set()
         #: Grid -> what :mod:`distnb.engines.linalg.blacs` has made of it.
         self.contexts: dict[Any, Any] = {}
         self._status = MPI.Status()
@@ -148,7 +148,9 @@ class SoloComm:
 
     rank = 0
     size = 1
-    exchange: Any = None
+
+    def __init__(self) -> None:
+        self.pending: set[Request] = set()
 
     def send(self, data: np.ndarray, peer: int, tag: int) -> Request:
         raise RuntimeError("send: got a message on one rank, expected none; report this as a bug")
@@ -197,7 +199,7 @@ class ThreadComm:
     def __init__(self, rank: int, boxes: list[_Box], aborted: set[int], epoch: int = 0) -> None:
         self.rank = rank
         self.size = len(boxes)
-        self.exchange: Any = None
+        self.pending: set[Request] = set()
         self._boxes = boxes
         self._aborted = aborted
         self._epoch = epoch

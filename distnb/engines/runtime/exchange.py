@@ -68,7 +68,6 @@ class Exchange:
         self._owed = set(owed)
         self._expected = set(expected)
         self._posted: list[tuple[int, Request]] = []
-        comm.exchange = self  # what is posted must live as long as MPI may touch it
 
     @property
     def comm(self) -> Comm:
@@ -91,7 +90,7 @@ class Exchange:
 
     def tell(self, peer: int, tag: int, data: np.ndarray) -> None:
         """Post a send of what is not data of the user's, and so not in the account."""
-        self._posted.append((peer, self._comm.send(data, peer, self._base + tag)))
+        self._post(peer, self._comm.send(data, peer, self._base + tag))
         self._owed.discard((peer, tag))
 
     def try_receive(self, peer: int, tag: int, into: np.ndarray) -> bool:
@@ -166,7 +165,13 @@ class Exchange:
         """Wait until everything sent has left."""
         for peer, request in self._posted:
             self._wait_for(peer, request.test)
+            self._comm.pending.discard(request)
         self._posted.clear()
+
+    def _post(self, peer: int, request: Request) -> None:
+        """Keep a request, and with it its buffer, as long as MPI may touch that."""
+        self._posted.append((peer, request))
+        self._comm.pending.add(request)
 
     def _wait_for(self, peer: int, ready: Callable[[], bool]) -> None:
         self._await(ready, lambda: peer)
@@ -186,9 +191,9 @@ class Exchange:
         wait_until(ready, self._comm.check)
 
     def _finish(self, peer: int, request: Request) -> None:
-        self._posted.append((peer, request))
+        self._comm.pending.add(request)
         self._wait(request.test)
-        self._posted.remove((peer, request))
+        self._comm.pending.discard(request)
 
     def fail(self) -> None:
         """Complete the communication without data: empty messages for those still owed."""

@@ -53,6 +53,11 @@ class ZeroCopyReads:
             place = self._copied(base, base.block, message)
         return np.array([place], np.int64)
 
+    def end_offers(self) -> None:
+        """Note what was offered: the next to read it is not the first."""
+        for base in self._offered:
+            base.read_in_place = True
+
     def _copied(self, base: LocalBase, block: np.ndarray, message: Message) -> int:
         """Copy what is read, each element to its own place in memory as large as the block."""
         if id(base) not in self._copies:
@@ -78,6 +83,4 @@ class ZeroCopyReads:
         """Wait until others have read all."""
         for peer, tag in self.expected:
             exchange.drop(peer, tag)
-        for base in self._offered:
-            base.read_in_place = True
         self._copies.clear()

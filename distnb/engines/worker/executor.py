@@ -22,6 +22,7 @@ from distnb.engines.collectives import (
 )
 from distnb.engines.fusion.amounts import of_blocks
 from distnb.engines.fusion.elementwise import Elementwise, Task
+from distnb.engines.fusion.group_messages import GroupMessages
 from distnb.engines.fusion.groups import Specs
 from distnb.engines.fusion.reduction_blocks import Scratch
 from distnb.engines.fusion.replicas import Replicas
@@ -95,6 +96,8 @@ class Executor:
         #: Gives compiled loops, if there are to be any.
         self.compiler: Any = None
         self._group: Elementwise | None = None
+        #: Number of a group -> its messages, which are sent before its turn.
+        self._ahead: dict[int, GroupMessages] = {}
 
     @property
     def step(self) -> int:
@@ -104,6 +107,7 @@ class Executor:
     def enter(self, store: BaseTable, specs: Specs) -> None:
         """Work on the bases of a batch from now on; ``specs`` tells what they are."""
         self.store = self.replicas.store = store
+        self._ahead.clear()  # those of a batch that was given up
         self.replicas.specs = specs
 
     def run(
@@ -261,7 +265,7 @@ class Executor:
         if isinstance(base.taken, BaseException):
             raise base.taken
         block = base.block if base.taken is None else base.taken
-        reductions.run(work, block, out.block, exchange, self.clock, self.results)
+        reductions.run(work, block, out.block, exchange, self.clock, self.results, self.compiler)
         elements = work.plan.elements if base.taken is None else 0
         self.clock.touched += elements * base.dtype.itemsize + of_blocks([out])
         out.lost = False
@@ -303,15 +307,17 @@ class Executor:
         trouble = self._begin(number, task, made)
         todo = self._group = Elementwise(self, task, values)
         todo.computes = self.replicas.keeps(made)
+        messages = self._ahead.pop(number, None) or self._messages(number, task)
 
-        def work(exchange: Exchange) -> None:
+        def work(_: Exchange) -> None:
             if trouble is not None:
                 raise trouble
             todo.check(self.fault)
-            todo.run(exchange)
+            messages.send()
+            todo.run(messages)
 
         try:
-            self._with_messages(number, todo.owed, todo.expected, work)
+            _completing(messages.exchange, work)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -323,6 +329,15 @@ class Executor:
         if made:
             self._made(number, task, made, todo.failed)
         return todo.failed
+
+    def post(self, number: int, task: Task) -> None:
+        """Send what a group owes, before its turn; what goes wrong fails the group."""
+        messages = self._ahead[number] = self._messages(number, task)
+        messages.send_ahead()
+
+    def _messages(self, number: int, task: Task) -> GroupMessages:
+        plan = task.plan.transfer
+        return GroupMessages(self.comm, self.clock, self.store, number, plan, task.operands)
 
     def _begin(self, number: int, task: Task, made: list[int]) -> Exception | None:
         """Prepare what a group writes; return what went wrong."""
@@ -354,16 +369,20 @@ class Executor:
         expected: list[tuple[int, int]],
         work: Callable[[Exchange], None],
     ) -> None:
-        """Run ``work``; if it fails, complete the command's communication without data."""
-        exchange = Exchange(self.comm, self.clock, number, owed, expected)
-        try:
-            work(exchange)
-            exchange.finish()
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # whatever it is, the others must not wait
-            exchange.fail()
-            raise
+        """Run ``work`` with the messages of a command."""
+        _completing(Exchange(self.comm, self.clock, number, owed, expected), work)
+
+
+def _completing(exchange: Exchange, work: Callable[[Exchange], None]) -> None:
+    """Run ``work``; if it fails, complete the communication without data."""
+    try:
+        work(exchange)
+        exchange.finish()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # whatever it is, the others must not wait
+        exchange.fail()
+        raise
 
 
 def _seen(block: np.ndarray, view: View) -> np.ndarray:

@@ -19,12 +19,13 @@ from distnb.engines.fusion.groups import (
     schedule,
 )
 from distnb.engines.runtime.store import BatchScope, LocalBase
+from distnb.engines.worker.postings import Item, messages_first
 from distnb.engines.worker.steps import Step, quick_step, step_of
 from distnb.geometry.layout import Ints
 from distnb.wire.encoding import commands_of
 from distnb.wire.protocol import Command, Create, Free
 
-__all__ = ["Item", "NormalisedBatch", "PlanCache", "PreparedBatch"]
+__all__ = ["NormalisedBatch", "PlanCache", "PreparedBatch"]
 
 #: Commands of all batches that are kept.
 _MOST = 1 << 14
@@ -67,18 +68,16 @@ class NormalisedBatch:
         return found
 
 
-Item = tuple[Task | Step, Ints, int]
-
-
 class PreparedBatch:
     """How a batch runs on a rank.
 
     Attributes
     ----------
     items : list of (Task or Step, Ints, int)
-        Groups and other commands, in the order in which they run; each with the numbers of the
-        commands (-1 for a deletion), and how many elements this rank holds of what it works on.
-    quick : list
+        Groups and other commands, in the order in which they run, and what is sent before; each
+        with the numbers of the commands (-1 for a deletion), and how many elements this rank holds
+        of what it works on.
+    quick : list of the same
         The same without what is only made and dropped for arrays that are never stored, and with
         shorter ways for some commands, in which no rank can be made to fail.
     virtual : frozenset of int
@@ -97,25 +96,26 @@ class PreparedBatch:
         plan = schedule(batch.commands, specs, fuse, agreed)
         self.dead = plan.dead | plan.reduced
         self.complex = any(x.dtype.kind == "c" for x in specs.values())
-        self.items: list[Item] = []
+        items: list[Item] = []
         for item in plan.items:
             if isinstance(item, Group):
                 rows = tuple([batch.index[p] for p in item.all_positions])
                 task = Task(scope, item, specs, plan.dead)
-                self.items.append((task, rows, task.plan.elements))
+                items.append((task, rows, task.plan.elements))
             else:
                 elements = elements_of(batch.commands[item], specs, scope.rank)
                 step = step_of(item, batch.commands[item])
-                self.items.append((step, (batch.index.get(item, -1),), elements))
+                items.append((step, (batch.index.get(item, -1),), elements))
         new = plan.dead - scope.bases.keys()
         self.virtual = frozenset(i for i, c in enumerate(batch.commands) if _only(c, new))
-        stored = [item for item in self.items if item[0].positions[0] not in self.virtual]
-        self.quick: list[Item] = []
+        stored = [item for item in items if item[0].positions[0] not in self.virtual]
+        short: list[Item] = []
         for what, rows, elements in stored:
             quick = what
             if isinstance(what, Step):
                 quick = quick_step(what, specs, self.dead, scope.rank)
-            self.quick.append((quick, rows, elements))
+            short.append((quick, rows, elements))
+        self.items, self.quick = messages_first(items), messages_first(short)
 
 
 def _spec(base: LocalBase) -> Spec:

@@ -12,6 +12,7 @@ import numpy as np
 
 from distnb.engines.collectives.reductions import Work
 from distnb.engines.collectives.reductions import plan as reduction_plan
+from distnb.engines.fusion.elementwise import Task
 from distnb.engines.fusion.groups import Specs
 from distnb.engines.fusion.windows import Look
 from distnb.engines.runtime.store import BatchScope, LocalBase
@@ -26,11 +27,14 @@ from distnb.wire.protocol import Command, Create, Fetch, Free, Reduce
 __all__ = ["Step", "gathered", "quick_step", "step_of"]
 
 
-class Reducer(Protocol):
-    """What carries out a reduction."""
+class Bench(Protocol):
+    """What carries out commands."""
 
     def reduce(self, number: int, work: Work) -> None:
         """Reduce, under a number that all ranks agree on."""
+
+    def post(self, number: int, task: Task) -> None:
+        """Send what a group owes, before its turn."""
 
 
 class Turn(Protocol):
@@ -45,7 +49,7 @@ class Turn(Protocol):
     values: dict[int, Any]
 
     @property
-    def executor(self) -> Reducer:
+    def executor(self) -> Bench:
         """What carries out commands."""
 
     def command(self, index: int, command: Command) -> None:

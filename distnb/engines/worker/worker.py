@@ -31,7 +31,8 @@ from distnb.engines.runtime.store import BatchScope, LocalBase, Store
 from distnb.engines.runtime.user_functions import Function
 from distnb.engines.worker.executor import DEPENDENT, Executor
 from distnb.engines.worker.local import LocalArray
-from distnb.engines.worker.plan_cache import Item, PlanCache, PreparedBatch
+from distnb.engines.worker.plan_cache import PlanCache, PreparedBatch
+from distnb.engines.worker.postings import Item
 from distnb.engines.worker.steps import Step
 from distnb.engines.worker.survey import survey
 from distnb.geometry.layout import Ints
@@ -57,6 +58,8 @@ __all__ = ["Worker"]
 _STRIDE = 1021
 #: Ranks that are few enough for each to tell all others.
 _FEW = 3
+#: The number of a deletion: none.
+_DELETION = (-1,)
 
 
 class Worker:
@@ -261,7 +264,7 @@ class _Run:
             self.done.update(plan.virtual)
         self.items = items
         for item, rows, elements in items:
-            if rows[0] >= 0:  # the time of deletions goes to what runs before
+            if rows != _DELETION:  # the time of deletions goes to what runs before
                 self.log.begin(rows, elements)
             if isinstance(item, Task):
                 self._group(item, rows)
