@@ -385,3 +385,8 @@ def test_what_numpy_has_as_a_scalar_is_one(session):
         assert kept is alone
         with pytest.raises(TypeError, match="unhashable"):
             hash(alone)
+
+
+def test_a_diagonal_far_outside(session):
+    for k in (2**63, -(2**70), 3, -3, 2**63 - 1):
+        assert dnb.eye(3, k=k).to_numpy().tolist() == np.eye(3, k=k).tolist()

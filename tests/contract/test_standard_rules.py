@@ -493,9 +493,18 @@ def test_export(session, options):
 
 def test_exchange(session):
     x = dnb.arange(4.0)
-    for options, error in (({"dl_device": (2, 0)}, BufferError), ({"copy": False}, BufferError)):
-        with pytest.raises(error):
-            x.__dlpack__(**options)
+    with pytest.raises(BufferError):
+        x.__dlpack__(dl_device=(2, 0))
+    if x.here is None:
+        with pytest.raises(BufferError, match="copy=False"):
+            x.__dlpack__(copy=False)
+    else:
+        near = np.from_dlpack(x, copy=False)
+        x[1] = 5
+        x += dnb.ones(4, dist="block")  # which is brought to it
+        assert near.tolist() == [1, 6, 3, 4]
+        near[:] = np.arange(4.0)
+        assert (dnb.zeros(4, dist="block") + x).to_numpy().tolist() == [0, 1, 2, 3]
     assert dnb.from_dlpack(x, copy=False) is x
     copied = dnb.from_dlpack(x, copy=True)
     copied[0] = 9.0

@@ -92,7 +92,8 @@ def test_specs_are_numbered_anew_after_many(monkeypatch):
 
 
 @pytest.fixture(params=[1, 3])
-def session(request):
+def session(request, monkeypatch):
+    monkeypatch.setattr(dnb.config, "place", "engines")  # else it is chance who does small steps
     with dnb.inprocess(request.param) as found:
         yield found
 

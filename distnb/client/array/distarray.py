@@ -502,10 +502,19 @@ class DistArray(Array):
         dl_device: tuple[IntEnum, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """Return a capsule of a copy in the notebook; obeys the gather budget."""
-        if copy is False:
-            raise BufferError(explain("copy", False, "None or True", "gathering always copies"))
-        host = self.__array__()
+        """Return a capsule of the memory of a small array, else of a copy in the notebook.
+
+        The copy obeys the gather budget. A small array stays in the notebook from then on.
+        """
+        host = None if copy else self.here
+        if host is not None:
+            self.dbase.exported = True
+        elif copy is False:
+            raise BufferError(
+                explain("copy=False", "an array on engines", "one in the notebook", "let it copy")
+            )
+        else:
+            host = self.__array__()
         return host.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
 
     def __dlpack_device__(self) -> Any:

@@ -103,7 +103,7 @@ def _copy_of(x: Array) -> Any:
     Every engine gets the whole base, once for as long as nothing is written into it.
     """
     base = x.dbase
-    if base.sharing is not None:  # others may have written there
+    if base.sharing is not None or base.exported:  # others may have written there
         base.copy = None
     if base.host is not None and (base.copy is None or base.copy.lost):
         layout = make_layout(base.shape, base.session.size, "replicated")

@@ -130,7 +130,8 @@ def eye(
     shape = lengths((N, N if M is None else M))
     at = session_asked(session, like)
     row, column = each_index(shape, dist=dist, grid=grid, session=at)
-    return elementwise("equal", row + operator.index(k), column).astype(numeric(dtype))
+    offset = max(-shape[0], min(operator.index(k), shape[1]))  # beyond these there is nothing
+    return elementwise("equal", row + offset, column).astype(numeric(dtype))
 
 
 @stands_for(np.identity)

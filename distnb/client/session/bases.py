@@ -60,6 +60,7 @@ class Base:
             "__weakref__",
             "copy",
             "dtype",
+            "exported",
             "sharing",
             "handle",
             "host",
@@ -100,6 +101,8 @@ class Base:
         self.sharing: list[ref[Base]] | None = None
         #: What it is to bases on engines with the same elements in another shape.
         self.look: Relation | None = None
+        #: Whether others have its memory in the notebook, so that it must stay there.
+        self.exported = False
         #: The elements, where they are known and engines have nothing of it yet.
         self.known: np.ndarray | None = None
         self.lost = False
@@ -133,6 +136,7 @@ class Base:
         base.dtype = near.dtype
         base.near = near
         base.host = base.copy = base.known = base.promise = base.sharing = base.look = None
+        base.exported = False
         base.memory = memory
         base.site = -1
         base.lost = False
@@ -165,6 +169,7 @@ class Base:
         base.layout = layout
         base.host = base.near = base.memory = base.promise = base.copy = base.known = None
         base.sharing = base.look = None
+        base.exported = False
         base.site = -1
         base.lost = False
         base.turn = 0
@@ -189,7 +194,9 @@ class Base:
         handles.watch(self)
 
     def related(self) -> bool:
-        """Tell whether another base is in the same memory of the notebook."""
+        """Tell whether another base, or another library, has the same memory of the notebook."""
+        if self.exported:
+            return True
         others = [r() for r in self.sharing or ()]
         return any(b is not None and b is not self and b.host is not None for b in others)
 
