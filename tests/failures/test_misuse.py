@@ -254,7 +254,6 @@ IN_ONE_FORM = [
     ("a.sum(axis=0, out=[0.0] * 4)", TypeError),
     ("np.add(a, 1, dtype=object)", TypeError),
     ("a.sum(dtype=object)", TypeError),
-    ("np.add(a, 1, extobj=None)", TypeError),
     ("a.astype('U5')", TypeError),
     ("a.astype(object)", TypeError),
     ("a.astype('M8')", TypeError),
