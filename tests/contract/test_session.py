@@ -318,7 +318,7 @@ def test_messages_say_what_to_do():
         (lambda: a.astype("U4"), TypeError),
         (lambda: a.astype(object), TypeError),
         (lambda: np.broadcast_to(a, (2, 2)), ValueError),
-        (lambda: np.add(a, a, out=np.zeros((3, 4))), TypeError),
+        (lambda: np.add(a, a, out=[0.0]), TypeError),
         (lambda: np.add(a, a, out=b), ValueError),
         (lambda: np.add(a, a, where=a), TypeError),
         (lambda: np.packbits(a), TypeError),

@@ -233,8 +233,7 @@ def test_as_numpy(names, code):
 
 NOT_OFFERED = """
     np.frompyfunc(abs, 1, 1)(a)
-    np.subtract.reduce(a)
-"""
+    """
 #: What the error names where there is a better way than to gather.
 BETTER = {"np.frompyfunc(abs, 1, 1)(a)": "use distnb.vectorize in place of numpy.frompyfunc"}
 
@@ -251,11 +250,10 @@ def test_what_is_not_offered_is_not_gathered(names, monkeypatch, code):
 
 
 IN_ONE_FORM = [
-    ("np.add(a, 1, out=np.zeros((3, 4)))", TypeError),
-    ("a.sum(axis=0, out=np.zeros(4))", TypeError),
+    ("np.add(a, 1, out=[0.0])", TypeError),
+    ("a.sum(axis=0, out=[0.0] * 4)", TypeError),
     ("np.add(a, 1, dtype=object)", TypeError),
     ("a.sum(dtype=object)", TypeError),
-    ("np.add(a, 1, subok=False)", TypeError),
     ("a.astype('U5')", TypeError),
     ("a.astype(object)", TypeError),
     ("a.astype('M8')", TypeError),

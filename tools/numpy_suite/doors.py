@@ -70,6 +70,10 @@ class Door(ModuleType):
     def __getattr__(self, name: str) -> Any:
         return self._look(name)
 
+    def __reduce__(self) -> Any:
+        """Send the library's own module with functions that use it."""
+        return importlib.import_module, (self.__name__,)
+
 
 class _Arrays:
     """``numpy.ndarray`` while a file is read: classes that derive from it are NumPy's."""
@@ -185,14 +189,12 @@ class Doors:
         if self.reading and is_left_out(module, name):
             return getattr(importlib.import_module(module), name)
         found = getattr(importlib.import_module(module.replace("numpy", "distnb", 1)), name)
-        if not self.reading:
-            return found
-        numpys = getattr(importlib.import_module(module), name)
-        if name in MAKES and module == "numpy":
-            found = _of_any_dtype(found, numpys)
+        numpys = getattr(importlib.import_module(module), name, None)
+        if self.reading and name in MAKES and module == "numpy":
+            return _Unbound(_of_any_dtype(found, getattr(numpy, name)))
         if isinstance(found, FunctionType) and not hasattr(type(numpys), "__get__"):
             return self._unbound.setdefault(id(found), _Unbound(found))
-        return _Arrays(found) if name == "ndarray" else found
+        return _Arrays(found) if self.reading and name == "ndarray" else found
 
     def _testing(self, module: ModuleType, name: str) -> Any:
         """Return one of the helpers of tests: distnb's, or one that is for NumPy's tests only."""

@@ -93,7 +93,7 @@ NAMES = (
     ),
     Row(
         "NumPy's streams of random numbers, from which a test has its values",
-        r"TestDot::test_dot(mat|vec)|scott_vs_stone",
+        r"TestDot::test_dot(mat|vec)|scott_vs_stone|TestGradient::test_second_order",
     ),
     Row(
         "private functions of NumPy's",
@@ -119,7 +119,8 @@ PLACES = (
         "the order of elements in memory: arrays are in C order, in parts",
         r"f_contiguous|F_CONTIG|c_contiguous|C_CONTIG|flags\.(fortran|contiguous|forc|fnc)|strides",
     ),
-    Row("who owns memory", r"[Oo][Ww][Nn][Dd][Aa][Tt][Aa]"),
+    Row("lifetime of objects", r"getrefcount"),
+    Row("who owns memory", r"shares_memory\(np.reshape|[Oo][Ww][Nn][Dd][Aa][Tt][Aa]"),
     Row(
         "the Python type of a scalar or an array: engines keep what they compute",
         r"isscalar\(|isinstance\(|\btype\(|is (np\.)?(True|False)|is np\.bool|\bis (arr|x|a)\b",

@@ -25,6 +25,9 @@ from distnb.geometry.layout import Layout, default_layout
 from distnb.ops import table
 from distnb.wire.protocol import Collective
 
+#: Axes that NumPy's arrays can have.
+_MOST = 64
+
 __all__ = ["accumulate", "outer", "reduce_in_order", "reduceat"]
 
 
@@ -220,6 +223,8 @@ def _cumulative(
 def outer(ufunc: np.ufunc, a: ArrayLike, b: ArrayLike, **options: Any) -> Any:
     """Apply a ufunc to all pairs of elements, by views that broadcast."""
     x, y = asarray(a), asarray(b)
+    if x.ndim + y.ndim > _MOST:
+        raise ValueError(f"maximum supported dimension for an ndarray is {_MOST}")
     return ufunc(x[(..., *(None,) * y.ndim)], y, **options)
 
 

@@ -205,6 +205,8 @@ def _quantile(
     found = _shaped(found.astype(dtype, copy=False), share.shape, axes, keep)
     if skip and x.dtype.kind in "fc":
         found = elementwise("told", found, elementwise("isnan", found), 0)
+    if isinstance(out, Array) and out.shape != found.shape:
+        return elementwise("positive", found, out=out)  # NumPy stretches it
     return delivered(found, out)
 
 
