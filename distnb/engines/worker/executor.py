@@ -36,6 +36,7 @@ from distnb.engines.runtime import creation
 from distnb.engines.runtime.comm import Comm
 from distnb.engines.runtime.exchange import Exchange, PeerFailed
 from distnb.engines.runtime.store import BaseTable, LocalBase, Lost
+from distnb.engines.sparse import needs, parts, products
 from distnb.engines.worker.steps import gathered
 from distnb.geometry.views import View
 from distnb.measure.events import COMPUTE, OVERHEAD, TRANSFER, Clock
@@ -65,6 +66,10 @@ COLLECTIVES: dict[str, Callable[[Collective, BaseTable], Any]] = {
     "segments": segmented.Segments,
     "select": selecting.Select,
     "sort": sorting.Sort,
+    "sparse.gather": products.Gathered,
+    "sparse.hold": parts.Held,
+    "sparse.plan": needs.Needs,
+    "sparse.scatter": products.Scattered,
     "summa": summa.Product,
     "tsqr": tsqr.TallQR,
     "twiddle": fourier.Twiddle,

@@ -1,0 +1,157 @@
+"""Where the elements of a compressed array are, and how its major axis is cut.
+
+The arithmetic of cuts is here; commands are in :mod:`distnb.client.sparse.commands`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from distnb.client.session.session import Session
+from distnb.client.sparse.scipys import index_dtype
+from distnb.common.errors import explain
+from distnb.geometry.axes import Block, Irregular, Whole, cut_at
+from distnb.geometry.layout import Grid, Ints, Layout
+
+__all__ = ["Structure", "balanced", "cuts_for", "even", "line"]
+
+
+def even(n: int, parts: int) -> Ints:
+    """Return the cuts of an axis in blocks.
+
+    >>> even(7, 3)
+    (0, 3, 5, 7)
+    """
+    return (0, *[Block().bounds(n, parts, c)[1] for c in range(parts)])
+
+
+def balanced(indptr: np.ndarray, parts: int) -> Ints:
+    """Return cuts between which as many elements lie as can be: one row never is cut.
+
+    >>> balanced(np.array([0, 6, 7, 8, 12]), 2)
+    (0, 1, 4)
+    """
+    wanted = np.arange(1, parts) * (int(indptr[-1]) / parts)
+    above = np.searchsorted(indptr, wanted).clip(1, max(1, len(indptr) - 1))
+    above = np.minimum(above, len(indptr) - 1)
+    below = np.maximum(above - 1, 0)
+    nearer = wanted - indptr[below] <= indptr[above] - wanted
+    cuts = np.maximum.accumulate(np.where(nearer, below, above)).tolist()
+    return (0, *cuts, len(indptr) - 1)
+
+
+def cuts_for(dist: Any, n: int, parts: int, indptr: np.ndarray | None = None) -> Ints:
+    """Return the cuts of the major axis that ``dist=`` asks for."""
+    if dist is None or (isinstance(dist, str) and dist == "block"):
+        return even(n, parts)
+    if isinstance(dist, str) and dist == "nnz" and indptr is not None:
+        return balanced(indptr, parts)
+    if isinstance(dist, tuple | list) and len(dist) == 2 and dist[0] == "irregular":
+        cuts = tuple(int(c) for c in dist[1])
+        Irregular(cuts).check(n, parts)
+        return cuts
+    raise NotImplementedError(
+        explain(
+            "layout of a sparse array",
+            repr(dist),
+            "None, 'block', 'nnz' or ('irregular', cuts), of rows (CSR) or columns (CSC)",
+            "choose one of these",
+        )
+    )
+
+
+def line(cuts: Ints, inner: int = 0) -> Layout:
+    """Return the layout of an array whose first axis has these cuts, and more that are whole."""
+    axes = (cut_at(cuts), *(Whole(),) * inner)
+    return Layout(Grid.of((len(cuts) - 1,)), axes, (0,) + (-1,) * inner)
+
+
+class Structure:
+    """Indices and pointers of a compressed array, which arrays with other elements may share.
+
+    Nothing writes into it, so what was planned for it stays true.
+
+    Parameters
+    ----------
+    major, minor : int
+        Lengths of the axes.
+    cuts, ends : tuple of int
+        Where the major axis is cut, and what was cut off: how many elements lie before each cut.
+    indices, indptr : Array
+        Minor indices, and for each part its pointers, from 0.
+    canonical : bool
+        Whether indices rise within each row (of CSR), so there are none twice. If False, it is not
+        known.
+
+    Attributes
+    ----------
+    plans : dict
+        Layout of a vector along the minor axis -> what products need of it.
+    """
+
+    def __init__(
+        self,
+        major: int,
+        minor: int,
+        cuts: Ints,
+        ends: Ints,
+        indices: Any,
+        indptr: Any,
+        canonical: bool = False,
+    ) -> None:
+        self.major, self.minor = major, minor
+        self.cuts, self.ends = cuts, ends
+        self.indices, self.indptr = indices, indptr
+        self.canonical = canonical
+        self.plans: dict[Layout, Any] = {}
+
+    @property
+    def session(self) -> Session:
+        """The session of its arrays."""
+        found: Session = self.indices.session
+        return found
+
+    @property
+    def nnz(self) -> int:
+        """How many elements are stored."""
+        return self.ends[-1]
+
+    @property
+    def per_engine(self) -> Ints:
+        """How many of them each engine has."""
+        return tuple(b - a for a, b in zip(self.ends, self.ends[1:], strict=False))
+
+    @property
+    def index_dtype(self) -> np.dtype:
+        """The dtype of its indices."""
+        return index_dtype(self.major, self.minor, self.nnz)
+
+
+def pointer_cuts(cuts: Ints) -> Ints:
+    """Return where parts of pointers begin: each has one more than rows."""
+    return tuple(c + i for i, c in enumerate(cuts))
+
+
+def local_pointers(indptr: np.ndarray, cuts: Sequence[int]) -> np.ndarray:
+    """Return the pointers of all parts, one after the other, each from 0.
+
+    >>> local_pointers(np.array([0, 2, 2, 5]), (0, 1, 3))
+    array([0, 2, 0, 0, 3])
+    """
+    parts = [indptr[a : b + 1] - indptr[a] for a, b in zip(cuts, cuts[1:], strict=False)]
+    return np.concatenate(parts)
+
+
+def global_pointers(local: np.ndarray, cuts: Sequence[int], ends: Sequence[int]) -> np.ndarray:
+    """Return the pointers of all, from those of the parts.
+
+    >>> global_pointers(np.array([0, 2, 0, 0, 3]), (0, 1, 3), (0, 2, 5))
+    array([0, 2, 2, 5])
+    """
+    found = np.zeros(cuts[-1] + 1, local.dtype)
+    for i, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False)):
+        found[a + 1 : b + 1] = local[a + i + 1 : b + i + 1] + ends[i]
+    return found
