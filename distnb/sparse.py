@@ -1,8 +1,11 @@
-"""``distnb.sparse``: SciPy's sparse arrays, distributed."""
+"""``distnb.sparse``: SciPy's sparse arrays, distributed.
+
+Rows of ``csr_array`` and columns of ``csc_array`` are cut among the engines; parts are SciPy's own.
+SciPy is an optional dependency: ``pip install distnb[sparse]``.
+"""
 
 from __future__ import annotations
 
-from distnb.client.sparse import compressed
-from distnb.client.sparse.compressed import *  # noqa: F403
+from distnb.client.sparse.arrays import coo_array, csc_array, csr_array, issparse
 
-__all__ = [*compressed.__all__]
+__all__ = ["coo_array", "csc_array", "csr_array", "issparse"]

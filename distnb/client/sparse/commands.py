@@ -1,77 +1,97 @@
-"""The commands of sparse arrays: parts are made and held, products are planned and computed."""
+"""The commands of sparse arrays: parts are sent, made and held; elements and rows travel."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from distnb.client.handle.array import Array, create, is_whole, record_creation
-from distnb.client.handle.conversion import as_dist, from_host, in_layout
-from distnb.client.session.bases import Base
+from distnb.client.handle.array import Array, create
+from distnb.client.handle.conversion import check_session, from_host, in_layout
 from distnb.client.session.session import Session
-from distnb.client.sparse.scipys import index_dtype, product_dtype
-from distnb.client.sparse.structure import Structure, even, line, local_pointers, pointer_cuts
-from distnb.geometry.layout import Ints, Layout
-from distnb.geometry.views import View
-from distnb.wire.protocol import Collective
+from distnb.client.sparse.scipys import index_dtype
+from distnb.client.sparse.structure import (
+    Stored,
+    Structure,
+    cuts_of,
+    even,
+    line,
+    local_pointers,
+    pointer_cuts,
+)
+from distnb.geometry.layout import Ints
+from distnb.wire.protocol import Collective, Operand
 
-__all__ = ["Plan", "gathered", "made", "operands", "plan_for", "scattered", "sent"]
+__all__ = [
+    "each",
+    "elements",
+    "index_operands",
+    "made",
+    "operands",
+    "recut",
+    "routed",
+    "rows_of",
+    "sent",
+    "times",
+    "turned",
+]
 
 _COUNT = np.dtype(np.int64)
 
 
 def sent(
-    session: Session, arrays: tuple[np.ndarray, np.ndarray, np.ndarray], minor: int, cuts: Ints
-) -> tuple[Any, Structure]:
-    """Send elements, indices and pointers to the engines; return elements and structure."""
+    session: Session,
+    arrays: tuple[np.ndarray, np.ndarray, np.ndarray],
+    minor: int,
+    cuts: Ints,
+    canonical: bool,
+) -> Stored:
+    """Send elements, indices and pointers to the engines."""
     data, indices, indptr = arrays
     kind = index_dtype(cuts[-1], minor, len(data))
     ends = tuple(indptr[list(cuts)].tolist())
-    where = line(ends)
+    where, pointers = line(ends), local_pointers(indptr, cuts)
     structure = Structure(
         cuts[-1],
         minor,
         cuts,
         ends,
         from_host(session, indices.astype(kind, copy=False), where),
-        from_host(
-            session,
-            local_pointers(indptr, cuts).astype(kind, copy=False),
-            line(pointer_cuts(cuts)),
-        ),
+        from_host(session, pointers.astype(kind, copy=False), line(pointer_cuts(cuts))),
+        canonical,
     )
-    return from_host(session, data, where), structure
+    return Stored(from_host(session, data, where), structure)
 
 
-def operands(data: Array, structure: Structure) -> tuple[Any, ...]:
-    """Return elements, indices and pointers as commands name them; where they lie is sure."""
-    return (elements(data, structure).operand, *index_operands(structure))
-
-
-def elements(data: Array, structure: Structure) -> Any:
+def elements(x: Stored) -> Any:
     """Return the elements where the structure has them: users may have moved them."""
-    return in_layout(data, line(structure.ends))
+    return in_layout(x.data, line(x.structure.ends))
 
 
-def index_operands(structure: Structure) -> tuple[Any, Any]:
+def index_operands(structure: Structure) -> tuple[Operand, Operand]:
     """Return indices and pointers as commands name them."""
     indices = in_layout(structure.indices, line(structure.ends))
     indptr = in_layout(structure.indptr, line(pointer_cuts(structure.cuts)))
     return indices.operand, indptr.operand
 
 
+def operands(x: Stored) -> tuple[Operand, ...]:
+    """Return elements, indices and pointers as commands name them."""
+    return (elements(x).operand, *index_operands(x.structure))
+
+
 def made(
     session: Session,
     op: str,
-    ins: tuple[Any, ...],
+    ins: tuple[Operand, ...],
     args: tuple[Any, ...],
     minor: int,
     cuts: Ints,
     dtype: np.dtype,
     canonical: bool = False,
-) -> tuple[Any, Structure]:
+) -> Stored:
     """Let engines make parts, read how many elements each has, and hold them.
 
     ``op`` is a command that makes parts (``engines.sparse.parts.Making``).
@@ -88,98 +108,70 @@ def made(
     )
     written, read = tuple(x.operand for x in outs), (counts.operand,)
     session.record(Collective("sparse.hold", written, read, (), session.site()))
-    return outs[0], Structure(cuts[-1], minor, cuts, ends, outs[1], outs[2], canonical)
+    structure = Structure(cuts[-1], minor, cuts, ends, outs[1], outs[2], canonical)
+    return Stored(outs[0], structure)
 
 
-class Plan(NamedTuple):
-    """What products need of a vector: what engines keep of it, and how much who needs of whom."""
-
-    kept: Any
-    counts: tuple[Ints, ...]
-
-
-def plan_for(structure: Structure, layout: Layout) -> Plan:
-    """Return what the parts need of a vector along the minor axis that lies in a layout."""
-    found: Plan | None = structure.plans.get(layout)
-    if found is not None and not found.kept.dbase.lost:
-        return found
-    session, p = structure.session, structure.session.size
-    kept = _counted(session, structure)
-    indices, _ = index_operands(structure)
-    args = (structure.minor, layout)
-    session.record(Collective("sparse.plan", (kept.operand,), (indices,), args, session.site()))
-    rows = kept.to_numpy().tolist()
-    plan = Plan(kept, tuple([tuple(row) for row in rows]))
-    if len(structure.plans) >= _PLANS:
-        structure.plans.clear()
-    structure.plans[layout] = plan
-    return plan
+def each(
+    name: str,
+    sources: Sequence[Stored],
+    dtype: np.dtype,
+    params: tuple[Any, ...] = (),
+    dense: Sequence[Array] = (),
+    cuts: Ints | None = None,
+    minor: int | None = None,
+    canonical: bool = False,
+) -> Stored:
+    """Make parts of parts that are cut alike: a row of ``engines.sparse.local``, its arguments."""
+    first = sources[0].structure
+    session, cuts = first.session, first.cuts if cuts is None else cuts
+    minor = first.minor if minor is None else minor
+    ins = [o for x in sources for o in operands(x)] + [x.operand for x in dense]
+    args = (name, tuple(x.structure.minor for x in sources), *params)
+    return made(session, "sparse.each", tuple(ins), args, minor, cuts, dtype, canonical)
 
 
-#: Plans that a structure keeps: vectors of a loop lie in one layout, most often.
-_PLANS = 4
+def rows_of(x: Stored, positions: Array) -> Stored:
+    """Return rows (of CSR) at some positions, which engines check; they lie as these do.
+
+    ``positions`` are all of a base in a layout of ``line``.
+    """
+    s = x.structure
+    cuts = cuts_of(positions.dbase.layout, len(positions))
+    ins, args = (*operands(x), positions.operand), (s.minor, s.cuts)
+    return made(s.session, "sparse.rows", ins, args, s.minor, cuts, x.data.dtype, s.canonical)
 
 
-def _counted(session: Session, structure: Structure) -> Any:
-    """Make the base of a plan, which counts as what engines keep with it."""
-    p = session.size
-    shape, layout = (p, p), line(even(p, p), 1)
-    each = structure.index_dtype.itemsize
-    need = 8 * p + max(structure.per_engine) * each + 16 * structure.minor // p
-    base = Base(session, shape, _COUNT, layout, need)
-    record_creation(base, ("empty",))
-    return Array.made(base, View.whole(shape))
-
-
-def gathered(data: Array, structure: Structure, x: Any) -> Any:
-    """Return the product with a vector, or columns, along the minor axis."""
-    session = structure.session
-    x = _readable(as_dist(x, session))
-    inner = x.shape[1:]
-    dtype = product_dtype(data.dtype, x.dtype)
-    where = line(structure.cuts, len(inner))
-    out = create(session, (structure.major, *inner), dtype, where, ("empty",))
-    _multiply("sparse.gather", out, data, structure, _along(x.dbase.layout), x)
-    return out
-
-
-def scattered(data: Array, structure: Structure, x: Any) -> Any:
-    """Return the product with a vector, or columns, along the major axis: of the transposed."""
-    session = structure.session
-    x = as_dist(x, session)
-    inner = x.shape[1:]
-    x = in_layout(x, line(structure.cuts, len(inner)))
-    dtype = product_dtype(data.dtype, x.dtype)
-    square = structure.major == structure.minor
-    cuts = structure.cuts if square else even(structure.minor, session.size)
-    where = line(cuts, len(inner))
-    out = create(session, (structure.minor, *inner), dtype, where, ("empty",))
-    _multiply("sparse.scatter", out, data, structure, line(cuts), x)
-    return out
-
-
-def _multiply(
-    op: str, out: Array, data: Array, structure: Structure, along: Layout, x: Array
-) -> None:
-    """Record a product; ``along``: the layout of a vector along the minor axis."""
-    if not out.size:
-        return
-    session, plan = structure.session, plan_for(structure, along)
-    _, indptr = index_operands(structure)
-    ins = (elements(data, structure).operand, indptr, plan.kept.operand, x.operand)
-    session.record(Collective(op, (out.operand,), ins, (plan.counts,), session.site()))
-
-
-def _readable(x: Array) -> Any:
-    """Return ``x`` such that each row is on one engine, or all of it on each."""
-    layout, size = x.dbase.layout, x.session.size
-    everywhere = layout.split == 1 and layout.grid.size in (1, size)
-    rows = layout.copies == 1 and len(layout.grid.sizes) == 1 and layout.dims[:1] == (0,)
-    if is_whole(x) and (everywhere or rows):
+def recut(x: Stored, cuts: Ints) -> Stored:
+    """Return the same array with its major axis cut elsewhere."""
+    s = x.structure
+    if s.cuts == cuts:
         return x
-    return in_layout(x, line(even(x.shape[0], size), x.ndim - 1))
+    positions = create(s.session, (s.major,), _COUNT, line(cuts), ("index", 0, 0, 1))
+    return rows_of(x, positions)
 
 
-def _along(layout: Layout) -> Layout:
-    """Return the layout of a column of an array."""
-    return Layout(layout.grid, layout.axes[:1], layout.dims[:1])
+def times(left: Stored, right: Stored, dtype: np.dtype) -> Stored:
+    """Return the product of two sparse arrays, both cut along rows (or both along columns)."""
+    a, b = left.structure, right.structure
+    ins, args = (*operands(right), *operands(left)), (b.minor, b.cuts)
+    return made(a.session, "sparse.times", ins, args, b.minor, a.cuts, dtype)
+
+
+def turned(x: Stored, cuts: Ints | None = None) -> Stored:
+    """Return the same array cut along its other axis."""
+    s = x.structure
+    cuts = even(s.minor, s.session.size) if cuts is None else cuts
+    args = (s.major, cuts)
+    kind = x.data.dtype
+    return made(s.session, "sparse.turn", operands(x), args, s.major, cuts, kind, s.canonical)
+
+
+def routed(major: Array, minor: Array, data: Array, cuts: Ints, length: int) -> Stored:
+    """Return the array of triplets on engines, where equal places are summed."""
+    session = data.session
+    for x in (major, minor):
+        check_session(x, session)
+    where = line(even(len(data), session.size))
+    ins = tuple(in_layout(x, where).operand for x in (major, minor, data))
+    return made(session, "sparse.route", ins, (length, cuts), length, cuts, data.dtype, True)

@@ -6,7 +6,7 @@ The arithmetic of cuts is here; commands are in :mod:`distnb.client.sparse.comma
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,19 @@ from distnb.common.errors import explain
 from distnb.geometry.axes import Block, Irregular, Whole, cut_at
 from distnb.geometry.layout import Grid, Ints, Layout
 
-__all__ = ["Structure", "balanced", "cuts_for", "even", "line"]
+__all__ = [
+    "Stored",
+    "Structure",
+    "balanced",
+    "cuts_for",
+    "cuts_of",
+    "even",
+    "global_pointers",
+    "line",
+    "local_pointers",
+    "nearest",
+    "pointer_cuts",
+]
 
 
 def even(n: int, parts: int) -> Ints:
@@ -35,12 +47,21 @@ def balanced(indptr: np.ndarray, parts: int) -> Ints:
     (0, 1, 4)
     """
     wanted = np.arange(1, parts) * (int(indptr[-1]) / parts)
-    above = np.searchsorted(indptr, wanted).clip(1, max(1, len(indptr) - 1))
-    above = np.minimum(above, len(indptr) - 1)
-    below = np.maximum(above - 1, 0)
-    nearer = wanted - indptr[below] <= indptr[above] - wanted
-    cuts = np.maximum.accumulate(np.where(nearer, below, above)).tolist()
-    return (0, *cuts, len(indptr) - 1)
+    n = len(indptr) - 1
+    above = np.searchsorted(indptr[1:], wanted)
+    return nearest(wanted, above, indptr[above], indptr[np.minimum(above + 1, n)], n)
+
+
+def nearest(
+    wanted: np.ndarray, above: np.ndarray, before: np.ndarray, after: np.ndarray, n: int
+) -> Ints:
+    """Return cuts next to which there are numbers of elements as near as can be to those wanted.
+
+    ``above``: the rows in which these are reached; ``before`` and ``after``: how many elements
+    there are up to these rows, without them and with them.
+    """
+    rows = np.where(wanted - before <= after - wanted, above, above + 1)
+    return (0, *np.maximum.accumulate(rows.clip(0, n)).tolist(), n)
 
 
 def cuts_for(dist: Any, n: int, parts: int, indptr: np.ndarray | None = None) -> Ints:
@@ -128,6 +149,19 @@ class Structure:
     def index_dtype(self) -> np.dtype:
         """The dtype of its indices."""
         return index_dtype(self.major, self.minor, self.nnz)
+
+
+class Stored(NamedTuple):
+    """A compressed array: its elements, and where they are."""
+
+    data: Any
+    structure: Structure
+
+
+def cuts_of(layout: Layout, n: int) -> Ints:
+    """Return the cuts of the first axis of an array in a layout of :func:`line`."""
+    p = layout.parts(0)
+    return (0, *[layout.axes[0].bounds(n, p, c)[1] for c in range(p)])
 
 
 def pointer_cuts(cuts: Ints) -> Ints:

@@ -20,7 +20,7 @@ from distnb.engines.sparse.parts import block_of, csr
 from distnb.measure.events import COMPUTE, Clock
 from distnb.wire.protocol import Collective
 
-__all__ = ["Gathered", "Scattered"]
+__all__ = ["Gathered", "Picked", "Scattered"]
 
 _ENTRIES, _PLACES = 0, 1
 #: A block is read in place if it has at most so many times the bytes that are needed.
@@ -94,10 +94,13 @@ class Gathered(_Product):
         self.peers.offer(exchange)
         for r in self.sends:
             exchange.send(r, _ENTRIES, block_of(self.x).take(need.given[r], 0))
-        entries = self._entries(need, exchange)
-        block_of(self.out)[...] = self._part(need) @ entries
+        self.use(need, self._entries(need, exchange))
         self.peers.close(exchange)
         clock.switch(before)
+
+    def use(self, need: Need, entries: np.ndarray) -> None:
+        """Fill the result from the entries that this rank needs."""
+        block_of(self.out)[...] = self._part(need) @ entries
 
     def _entries(self, need: Need, exchange: Exchange) -> np.ndarray:
         """Return the entries that this rank needs, in the order of the plan."""
@@ -113,6 +116,15 @@ class Gathered(_Product):
         for r in self.takes:
             exchange.receive(r, _ENTRIES, entries[need.places[r]])
         return entries
+
+
+class Picked(Gathered):
+    """Give each element the entry of the vector that its minor index names."""
+
+    def use(self, need: Need, entries: np.ndarray) -> None:
+        """Fill the result, which is as the elements."""
+        if len(need.indices):
+            block_of(self.out)[...] = entries[need.indices]
 
 
 class Scattered(_Product):
