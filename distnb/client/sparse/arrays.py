@@ -30,6 +30,7 @@ from distnb.client.sparse.dense import (
     looked_up,
     picked,
     pointers_of,
+    row_pointers,
     rowwise,
     scattered,
     spread,
@@ -264,6 +265,11 @@ class Compressed(_Arithmetic):
         return self.structure.indices
 
     @property
+    def indptr(self) -> Any:
+        """Where the elements of each row (CSR) or column (CSC) begin: a copy."""
+        return row_pointers(self.stored)
+
+    @property
     def layout(self) -> SparseLayout:
         """Who holds what."""
         s = self.structure
@@ -331,7 +337,8 @@ class Compressed(_Arithmetic):
         return getattr(scipy_sparse(), type(self).__name__)(arrays, shape=self.shape)
 
     def _with_data(self, data: Any) -> Any:
-        return type(self).of(Stored(data, self.structure))
+        x = Stored(data, self.structure)
+        return type(self).of(Stored(elements(x), self.structure))
 
     def _summed(self) -> Any:
         self.sum_duplicates()
@@ -387,19 +394,17 @@ class Compressed(_Arithmetic):
         if y.ndim > 2 or not _fits(y.shape, self.shape):
             raise ValueError("inconsistent shapes")
         supported(result_of(lambda a: a.multiply(np.zeros((1, 1), y.dtype)), self.dtype).dtype)
+        if y.size == 1:
+            return self._scaled(y.reshape(()))
         found = self._with_data(elements(self.stored) * self._at_places(y))
         return coo_array._standing_for(found)
 
     def _at_places(self, y: Any) -> Any:
         """Return for each element what a dense array has at its place, broadcast."""
-        m, n = (1, *y.shape)[-2:]
-        if y.shape == self.shape and m > 1 and n > 1:
-            return looked_up(self.stored, y, self.axis)
-        if m == n == 1:
-            return y.reshape(())
-        along = 0 if m > 1 else 1  # the axis of the vector
-        if (m, n)[along] != self.shape[along]:
-            raise ValueError("inconsistent shapes")
+        shape = (1, 1, *y.shape)[-2:]
+        if shape == self.shape:
+            return looked_up(self.stored, y.reshape(shape), self.axis)
+        along = 0 if shape[1] == 1 else 1  # the axis of the vector
         take = spread if along == self.axis else picked
         return take(self.stored, y.reshape(-1))
 
@@ -456,7 +461,7 @@ class Compressed(_Arithmetic):
 
     def nonzero(self) -> tuple[Any, Any]:
         """Return rows and columns of the elements that are not zero."""
-        return self.tocoo(copy=False).nonzero()
+        return self.tocsr().tocoo(copy=False).nonzero()  # in C order
 
     # -- reductions ----------------------------------------------------------------------------
 
@@ -531,10 +536,10 @@ class Compressed(_Arithmetic):
 
     def count_nonzero(self, axis: Any = None) -> Any:
         """Return how many elements are not zero, or how many along an axis as a dense array."""
-        along, like = self._axis(axis, "count_nonzero")
+        along, _ = self._axis(axis, "count_nonzero")
         if along is None:
             return count_nonzero(self._summed().data)
-        return self._rowwise(along, "count_nonzero", np.asarray(like).dtype)
+        return self._rowwise(along, "count_nonzero", np.dtype(np.int64))
 
 
 class csr_array(Compressed):  # noqa: N801 - SciPy's name
@@ -819,6 +824,10 @@ def _ours(x: Any, like: Any) -> Any:
 
 
 def _in_format(x: Any, name: str | None, copy: bool) -> Any:
+    if name in ("bsr", "dia", "dok", "lil"):
+        raise NotImplementedError(
+            explain("format", repr(name), "'csr', 'csc' or 'coo'", "use .to_scipy() for others")
+        )
     if name not in (None, "csr", "csc", "coo"):
         raise ValueError(f"Format {name} is unknown.")
     found = x if name in (None, x.format) else getattr(x, f"to{name}")(copy=copy)

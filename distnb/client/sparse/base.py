@@ -142,8 +142,7 @@ class Sparse:
     @property
     def imag(self) -> Any:
         """The imaginary parts."""
-        found = self.data.imag if self.dtype.kind == "c" else self.data * 0
-        return self._with_data(found.copy())
+        return self._with_data(np.imag(self.data).copy())
 
     def _each(self, ufunc: np.ufunc) -> Any:
         """Return a ufunc of the elements, which gives 0 for 0; equal places are summed first."""
@@ -156,9 +155,6 @@ class Sparse:
         if self.dtype.kind == "b":
             raise NotImplementedError("negating a boolean sparse array is not supported")
         return self._with_data(-self.data)
-
-    def __pos__(self) -> Any:
-        return self.copy()
 
     def __abs__(self) -> Any:
         return self._each(np.absolute)
@@ -305,7 +301,7 @@ class Sparse:
 
 
 #: Names of ufuncs of one array -> the method, where that has another name.
-_OWN = {"absolute": "__abs__", "negative": "__neg__", "positive": "__pos__"}
+_OWN = {"absolute": "__abs__", "negative": "__neg__"}
 #: Those of two -> the methods for this array on the left, and on the right.
 _BINARY = {
     "add": ("__add__", "__radd__"),

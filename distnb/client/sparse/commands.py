@@ -22,14 +22,15 @@ from distnb.client.sparse.structure import (
     pointer_cuts,
 )
 from distnb.geometry.layout import Ints
-from distnb.wire.protocol import Collective, Operand
+from distnb.wire.protocol import Collective
 
 __all__ = [
+    "arrays",
     "each",
     "elements",
-    "index_operands",
     "made",
-    "operands",
+    "places",
+    "record",
     "recut",
     "routed",
     "rows_of",
@@ -43,13 +44,13 @@ _COUNT = np.dtype(np.int64)
 
 def sent(
     session: Session,
-    arrays: tuple[np.ndarray, np.ndarray, np.ndarray],
+    given: tuple[np.ndarray, np.ndarray, np.ndarray],
     minor: int,
     cuts: Ints,
     canonical: bool,
 ) -> Stored:
     """Send elements, indices and pointers to the engines."""
-    data, indices, indptr = arrays
+    data, indices, indptr = given
     kind = index_dtype(cuts[-1], minor, len(data))
     ends = tuple(indptr[list(cuts)].tolist())
     where, pointers = line(ends), local_pointers(indptr, cuts)
@@ -70,22 +71,30 @@ def elements(x: Stored) -> Any:
     return in_layout(x.data, line(x.structure.ends))
 
 
-def index_operands(structure: Structure) -> tuple[Operand, Operand]:
-    """Return indices and pointers as commands name them."""
-    indices = in_layout(structure.indices, line(structure.ends))
-    indptr = in_layout(structure.indptr, line(pointer_cuts(structure.cuts)))
-    return indices.operand, indptr.operand
+def places(structure: Structure) -> tuple[Any, Any]:
+    """Return indices and pointers where the structure has them."""
+    return (
+        in_layout(structure.indices, line(structure.ends)),
+        in_layout(structure.indptr, line(pointer_cuts(structure.cuts))),
+    )
 
 
-def operands(x: Stored) -> tuple[Operand, ...]:
-    """Return elements, indices and pointers as commands name them."""
-    return (elements(x).operand, *index_operands(x.structure))
+def arrays(x: Stored) -> tuple[Any, ...]:
+    """Return elements, indices and pointers where the structure has them."""
+    return (elements(x), *places(x.structure))
+
+
+def record(op: str, outs: Sequence[Array], ins: Sequence[Array], args: tuple[Any, ...]) -> None:
+    """Record a command on arrays, which are there until it is recorded."""
+    session = outs[0].session
+    written, read = tuple([x.operand for x in outs]), tuple([x.operand for x in ins])
+    session.record(Collective(op, written, read, args, session.site()))
 
 
 def made(
     session: Session,
     op: str,
-    ins: tuple[Operand, ...],
+    ins: Sequence[Array],
     args: tuple[Any, ...],
     minor: int,
     cuts: Ints,
@@ -98,7 +107,7 @@ def made(
     """
     p = session.size
     counts = create(session, (p,), _COUNT, line(even(p, p)), ("empty",))
-    session.record(Collective(op, (counts.operand,), ins, args, session.site()))
+    record(op, (counts,), ins, args)
     ends = (0, *accumulate(counts.to_numpy().tolist()))
     kind, where = index_dtype(cuts[-1], minor, ends[-1]), line(ends)
     outs = (
@@ -106,8 +115,7 @@ def made(
         create(session, (ends[-1],), kind, where, ("empty",)),
         create(session, (cuts[-1] + p,), kind, line(pointer_cuts(cuts)), ("empty",)),
     )
-    written, read = tuple(x.operand for x in outs), (counts.operand,)
-    session.record(Collective("sparse.hold", written, read, (), session.site()))
+    record("sparse.hold", outs, (counts,), ())
     structure = Structure(cuts[-1], minor, cuts, ends, outs[1], outs[2], canonical)
     return Stored(outs[0], structure)
 
@@ -126,9 +134,9 @@ def each(
     first = sources[0].structure
     session, cuts = first.session, first.cuts if cuts is None else cuts
     minor = first.minor if minor is None else minor
-    ins = [o for x in sources for o in operands(x)] + [x.operand for x in dense]
+    ins = [a for x in sources for a in arrays(x)] + [*dense]
     args = (name, tuple(x.structure.minor for x in sources), *params)
-    return made(session, "sparse.each", tuple(ins), args, minor, cuts, dtype, canonical)
+    return made(session, "sparse.each", ins, args, minor, cuts, dtype, canonical)
 
 
 def rows_of(x: Stored, positions: Array) -> Stored:
@@ -138,7 +146,7 @@ def rows_of(x: Stored, positions: Array) -> Stored:
     """
     s = x.structure
     cuts = cuts_of(positions.dbase.layout, len(positions))
-    ins, args = (*operands(x), positions.operand), (s.minor, s.cuts)
+    ins, args = (*arrays(x), positions), (s.minor, s.cuts)
     return made(s.session, "sparse.rows", ins, args, s.minor, cuts, x.data.dtype, s.canonical)
 
 
@@ -154,7 +162,7 @@ def recut(x: Stored, cuts: Ints) -> Stored:
 def times(left: Stored, right: Stored, dtype: np.dtype) -> Stored:
     """Return the product of two sparse arrays, both cut along rows (or both along columns)."""
     a, b = left.structure, right.structure
-    ins, args = (*operands(right), *operands(left)), (b.minor, b.cuts)
+    ins, args = (*arrays(right), *arrays(left)), (b.minor, b.cuts)
     return made(a.session, "sparse.times", ins, args, b.minor, a.cuts, dtype)
 
 
@@ -164,7 +172,7 @@ def turned(x: Stored, cuts: Ints | None = None) -> Stored:
     cuts = even(s.minor, s.session.size) if cuts is None else cuts
     args = (s.major, cuts)
     kind = x.data.dtype
-    return made(s.session, "sparse.turn", operands(x), args, s.major, cuts, kind, s.canonical)
+    return made(s.session, "sparse.turn", arrays(x), args, s.major, cuts, kind, s.canonical)
 
 
 def routed(major: Array, minor: Array, data: Array, cuts: Ints, length: int) -> Stored:
@@ -173,5 +181,5 @@ def routed(major: Array, minor: Array, data: Array, cuts: Ints, length: int) -> 
     for x in (major, minor):
         check_session(x, session)
     where = line(even(len(data), session.size))
-    ins = tuple(in_layout(x, where).operand for x in (major, minor, data))
+    ins = [in_layout(x, where) for x in (major, minor, data)]
     return made(session, "sparse.route", ins, (length, cuts), length, cuts, data.dtype, True)

@@ -95,7 +95,7 @@ def _from_dense(x: Array, kind: np.dtype | None, axis: int, dist: Any) -> Stored
     kind = supported(x.dtype) if kind is None else kind
     x = in_layout(as_dist(x, session), where if axis == 0 else where.T, kind)
     args = ("from_dense", (), axis)
-    return made(session, "sparse.each", (x.operand,), args, minor, cuts, kind, True)
+    return made(session, "sparse.each", (x,), args, minor, cuts, kind, True)
 
 
 def triplets(arg1: Any, shape: Any, kind: np.dtype | None) -> tuple[Any, Any, Any, Ints]:

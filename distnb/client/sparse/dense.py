@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from distnb.client.handle.array import Array, create, is_whole, record_creation
 from distnb.client.handle.conversion import as_dist, in_layout
+from distnb.client.math.scans import cumsum
+from distnb.client.record.creation import zeros
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
-from distnb.client.sparse.commands import elements, index_operands, operands
+from distnb.client.shape.joining import concatenate
+from distnb.client.sparse.commands import arrays, elements, places, record
 from distnb.client.sparse.scipys import product_dtype
-from distnb.client.sparse.structure import Stored, Structure, even, line, pointer_cuts
+from distnb.client.sparse.structure import Stored, Structure, even, line
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import View
-from distnb.wire.protocol import Collective
 
 __all__ = [
     "Plan",
@@ -27,6 +30,7 @@ __all__ = [
     "plan_for",
     "pointers_of",
     "points",
+    "row_pointers",
     "rowwise",
     "scattered",
     "spread",
@@ -51,9 +55,8 @@ def plan_for(structure: Structure, layout: Layout) -> Plan:
         return found
     session = structure.session
     kept = _counted(session, structure)
-    indices, _ = index_operands(structure)
-    args = (structure.minor, layout)
-    session.record(Collective("sparse.plan", (kept.operand,), (indices,), args, session.site()))
+    indices, _ = places(structure)
+    record("sparse.plan", (kept,), (indices,), (structure.minor, layout))
     plan = Plan(kept, tuple([tuple(row) for row in kept.to_numpy().tolist()]))
     if len(structure.plans) >= _PLANS:
         structure.plans.clear()
@@ -107,10 +110,8 @@ def spread(x: Stored, other: Array) -> Any:
     s = x.structure
     y = in_layout(as_dist(other, s.session), line(s.cuts))
     out = create(s.session, (s.nnz,), y.dtype, line(s.ends), ("empty",))
-    _, indptr = index_operands(s)
-    command = Collective("sparse.spread", (out.operand,), (indptr, y.operand), (), s.session.site())
-    s.session.record(command)
-    return out
+    _, indptr = places(s)
+    return _fill("sparse.spread", out, (indptr, y), ())
 
 
 def looked_up(x: Stored, other: Array, axis: int) -> Any:
@@ -119,18 +120,14 @@ def looked_up(x: Stored, other: Array, axis: int) -> Any:
     where = line(s.cuts, 1)
     y = in_layout(as_dist(other, s.session), where if axis == 0 else where.T)
     out = create(s.session, (s.nnz,), y.dtype, line(s.ends), ("empty",))
-    return _fill("sparse.look", out, (*index_operands(s), y.operand), (axis,), s.session)
+    return _fill("sparse.look", out, (*places(s), y), (axis,))
 
 
 def _multiply(op: str, out: Any, x: Stored, along: Layout, y: Array) -> Any:
     """Record a product; ``along``: the layout of a vector along the minor axis."""
     if out.size:
-        s = x.structure
-        plan = plan_for(s, along)
-        _, indptr = index_operands(s)
-        ins = (elements(x).operand, indptr, plan.kept.operand, y.operand)
-        site = s.session.site()
-        s.session.record(Collective(op, (out.operand,), ins, (plan.counts,), site))
+        plan, (_, indptr) = plan_for(x.structure, along), places(x.structure)
+        record(op, (out,), (elements(x), indptr, plan.kept, y), (plan.counts,))
     return out
 
 
@@ -155,7 +152,7 @@ def dense(x: Stored, axis: int) -> Any:
     where = line(s.cuts, 1)
     shape, where = ((s.major, s.minor), where) if axis == 0 else ((s.minor, s.major), where.T)
     out = create(s.session, shape, x.data.dtype, where, ("empty",))
-    return _fill("sparse.dense", out, operands(x), (s.minor, axis), s.session)
+    return _fill("sparse.dense", out, arrays(x), (s.minor, axis))
 
 
 def rowwise(
@@ -164,8 +161,7 @@ def rowwise(
     """Return a reduction along the minor axis: a method of SciPy's with its options."""
     s = x.structure
     out = create(s.session, (s.major,), dtype, line(s.cuts), ("empty",))
-    args = (s.minor, method, options)
-    return _fill("sparse.rowwise", out, operands(x), args, s.session)
+    return _fill("sparse.rowwise", out, arrays(x), (s.minor, method, options))
 
 
 def diagonal(x: Stored, k: int) -> Any:
@@ -175,24 +171,29 @@ def diagonal(x: Stored, k: int) -> Any:
     n = max(0, min(s.major - first, s.minor - max(k, 0)))
     cuts = tuple(min(max(c - first, 0), n) for c in s.cuts)
     out = create(s.session, (n,), x.data.dtype, line(cuts), ("empty",))
-    return _fill("sparse.diagonal", out, operands(x), (s.minor, s.cuts, k), s.session)
+    return _fill("sparse.diagonal", out, arrays(x), (s.minor, s.cuts, k))
 
 
 def points(x: Stored, rows: Array, columns: Array) -> Any:
     """Return single elements; both index arrays are all of a base, and lie alike on a line."""
     s = x.structure
     out = create(s.session, rows.shape, x.data.dtype, rows.dbase.layout, ("empty",))
-    ins = (*operands(x), rows.operand, columns.operand)
-    return _fill("sparse.points", out, ins, (s.minor, s.cuts), s.session)
+    return _fill("sparse.points", out, (*arrays(x), rows, columns), (s.minor, s.cuts))
 
 
-def _fill(op: str, out: Any, ins: Any, args: tuple[Any, ...], session: Session) -> Any:
+def _fill(op: str, out: Any, ins: Sequence[Array], args: tuple[Any, ...]) -> Any:
     if out.size:
-        session.record(Collective(op, (out.operand,), ins, args, session.site()))
+        record(op, (out,), ins, args)
     return out
 
 
 def pointers_of(structure: Structure) -> np.ndarray:
     """Read the pointers of the parts."""
-    found = in_layout(structure.indptr, line(pointer_cuts(structure.cuts)))
-    return np.asarray(found.to_numpy())
+    return np.asarray(places(structure)[1].to_numpy())
+
+
+def row_pointers(x: Stored) -> Any:
+    """Return where the elements of each row (of CSR) begin, and where the last ends."""
+    lengths = rowwise(x, "lengths", _COUNT)
+    first = zeros(1, _COUNT, session=x.structure.session)
+    return concatenate([first, cumsum(lengths)]).astype(x.structure.index_dtype)
