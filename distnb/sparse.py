@@ -6,6 +6,16 @@ SciPy is an optional dependency: ``pip install distnb[sparse]``.
 
 from __future__ import annotations
 
+from distnb.client.sparse import construction, files
 from distnb.client.sparse.arrays import coo_array, csc_array, csr_array, issparse
+from distnb.client.sparse.construction import *  # noqa: F403
+from distnb.client.sparse.files import *  # noqa: F403
 
-__all__ = ["coo_array", "csc_array", "csr_array", "issparse"]
+__all__ = [  # noqa: PLE0604 - from the modules
+    *construction.__all__,
+    *files.__all__,
+    "coo_array",
+    "csc_array",
+    "csr_array",
+    "issparse",
+]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import scipy.sparse.linalg as sla
 
 import distnb as dnb
 from distnb import sparse
@@ -239,3 +240,91 @@ def test_a_second_product_sends_only_what_is_needed(session, engines_only):
     (op,) = [op for op in report.ops if op.op == "sparse.gather"]
     assert sum(rank.bytes for rank in op.ranks) == 16 * (session.size - 1)
     assert not [op for op in report.ops if op.op == "sparse.plan"]
+
+
+MADE = """
+eye_array(5)  eye_array(4, 7, k=2)  eye_array(4, 7, k=-1, dtype='i4')  eye_array(3, k=9)  diags_array([1.0, 2, 3])
+diags_array([[1.0, 2, 3], [4, 5]], offsets=[0, 1])  diags_array([1.0, 2.0], offsets=[-1, 2], shape=(5, 6))
+diags_array([[1.0, 2]], offsets=[0, 1])  diags_array([[1.0, 2], [3.0]], offsets=[0, 0])
+block_array([[A, None], [None, B]])  block_array([[A, B], [B, A]])  hstack([A, B])  vstack([A, B])  hstack([A, C])
+vstack([A, C])  block_diag([A, C])  kron(A, C)  kron(A, B, format='csr')  vstack([A, A], dtype='f4')
+block_array([[A, None], [None, None]])  block_array([])  random_array((4, 4), density=2)
+"""
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("fmt", ["csr", "csc"])
+def test_arrays_made_by_rule_and_of_others(session, fmt):
+    theirs = {"A": matrix((4, 5), fmt=fmt), "B": matrix((4, 5), fmt=fmt, seed=2), "C": matrix((2, 3), "i8")}
+    ours = {name: sparse.csr_array(x).asformat(x.format) for name, x in theirs.items()}
+    for expression in MADE.replace("\n", "  ").split("  "):
+        if expression.strip():
+            want = outcome(f"sp.{expression}", theirs | {"sp": sp})
+            got = outcome(f"sp.{expression}", ours | {"sp": sparse})
+            if isinstance(want, type) or isinstance(got, type):
+                assert got is want, expression
+                continue
+            if want.format not in ("csr", "csc", "coo"):  # diagonals, dense blocks
+                assert got.format in ("csr", "coo")
+                want = want.asformat(got.format)
+                want.eliminate_zeros()
+                got.eliminate_zeros()
+            same(got, want)
+
+
+def test_random_places_are_as_many_as_asked_for(session):
+    for shape, density in (((30, 20), 0.1), ((9, 9), 0.8), ((5, 5), 1), ((4, 4), 0), ((0, 3), 0.5)):
+        A = sparse.random_array(shape, density=density, rng=4)
+        a = A.to_scipy()
+        assert a.nnz == round(density * shape[0] * shape[1]) == len({*zip(*a.coords)})
+        assert 0 in a.shape or not a.nnz or 0 <= a.data.min() <= a.data.max() < 1
+    a, b = [sparse.random_array((30, 20), density=0.1, rng=s).to_scipy() for s in (1, 1)]
+    np.testing.assert_array_equal(a.toarray(), b.toarray())
+    assert sparse.random_array((9, 9), density=0.5, rng=1, dtype="c8", format="csc").dtype == "c8"
+
+
+def test_files(session, tmp_path):
+    a = matrix((6, 4))
+    sp.save_npz(tmp_path / "a.npz", a)
+    A = sparse.load_npz(tmp_path / "a.npz")
+    same(A, a)
+    sparse.save_npz(tmp_path / "b.npz", A)
+    same(sparse.csr_array(sp.load_npz(tmp_path / "b.npz")), a)
+    sparse.mmwrite(tmp_path / "a.mtx", A)
+    same(sparse.mmread(tmp_path / "a.mtx").tocsr(), a)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_scipys_solvers_take_them(session):
+    k = 6
+    line = sp.diags_array([-np.ones(k - 1), 4 * np.ones(k), -np.ones(k - 1)], offsets=[-1, 0, 1])
+    a = sp.kron(sp.eye_array(k), line, format="csr")
+    A, b = sparse.csr_array(a), np.arange(k * k, dtype=float)
+    same(sla.cg(A, dnb.array(b))[0], sla.cg(a, b)[0])
+    same(sla.aslinearoperator(A.T * 1j).rmatvec(b), (a * -1j) @ b)
+    np.testing.assert_allclose(sla.eigsh(A, k=2, v0=b)[0], sla.eigsh(a, k=2, v0=b)[0])
+
+
+BAD = [
+    (ValueError, "exceeds matrix dimension", lambda: sparse.csr_array((dnb.ones(3), (dnb.arange(3), dnb.arange(3))), shape=(3, 2)).nnz),
+    (ValueError, "negative axis 0 index", lambda: sparse.csr_array((dnb.ones(3), (dnb.arange(3) - 1, dnb.arange(3))), shape=(3, 3)).nnz),
+    (ValueError, "same length", lambda: sparse.coo_array((dnb.ones(3), (dnb.arange(2), dnb.arange(3))))),
+    (TypeError, "integers", lambda: sparse.coo_array((dnb.ones(3), (dnb.ones(3), dnb.arange(3))))),
+    (NotImplementedError, "triplets", lambda: sparse.csr_array((dnb.ones(3), dnb.arange(3), np.arange(4)))),
+    (IndexError, "out of bounds", lambda: sparse.eye_array(3)[dnb.array([0, 3])].nnz),
+    (NotImplementedError, "assignment", lambda: sparse.eye_array(3).__setitem__((0, 0), 1)),
+    (NotImplementedError, "format", lambda: sparse.eye_array(3).asformat("dia")),
+    (NotImplementedError, "layout", lambda: sparse.eye_array(3).redistribute("cyclic")),
+    (dnb.LayoutError, "cuts", lambda: sparse.csr_array((3, 3), dist=("irregular", (0, 1)))),
+    (ValueError, "float16", lambda: sparse.csr_array((3, 3), dtype="f2")),
+    (ValueError, "negative", lambda: sparse.csr_array((3, -3))),
+    (NotImplementedError, "quotient", lambda: sparse.eye_array(3) / sparse.eye_array(3)),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "run"), BAD, ids=[text for _, text, _ in BAD])
+def test_bad_input_raises_and_harms_nothing(session, kind, text, run):
+    x = dnb.arange(5)
+    with pytest.raises(kind, match=text):
+        run()
+    assert int(x.sum()) == 10

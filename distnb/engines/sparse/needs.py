@@ -19,7 +19,7 @@ from distnb.geometry.layout import Layout
 from distnb.measure.events import COMPUTE, Clock
 from distnb.wire.protocol import Collective
 
-__all__ = ["Need", "Needs", "used", "wanted_from"]
+__all__ = ["Need", "Needs", "numbered", "taken", "used"]
 
 _POSITIONS = 0
 #: So many times the elements of a part may be the length of the minor axis to be ticked off.
@@ -34,23 +34,35 @@ class Need:
     ----------
     indices : ndarray
         For each element of the part its place among what is needed.
-    wanted : dict of int to ndarray
+    wanted : dict of int to ndarray or slice
         Holder -> where in its block lies what this rank needs, in rising order.
     places : dict of int to slice
         Holder -> where that is among all that is needed.
-    given : dict of int to ndarray
+    given : dict of int to ndarray or slice
         Rank -> where in this rank's block lies what that one needs.
+    length : int
+        How many entries are needed.
+    whole : int
+        The rank whose block is what is needed, if there is one; else -1.
     """
 
     indices: np.ndarray
-    wanted: dict[int, np.ndarray]
+    wanted: dict[int, Any] = field(default_factory=dict)
     places: dict[int, slice] = field(default_factory=dict)
-    given: dict[int, np.ndarray] = field(default_factory=dict)
+    given: dict[int, Any] = field(default_factory=dict)
+    length: int = 0
+    whole: int = -1
 
-    @property
-    def length(self) -> int:
-        """How many entries are needed."""
-        return sum(len(w) for w in self.wanted.values())
+
+def compact(positions: np.ndarray) -> Any:
+    """Return rising positions as a slice, if there is none between them that they leave out."""
+    first, last = int(positions[0]), int(positions[-1])
+    return slice(first, last + 1) if last - first + 1 == len(positions) else positions
+
+
+def taken(block: np.ndarray, positions: Any) -> np.ndarray:
+    """Return the rows of a block at some positions."""
+    return block[positions] if isinstance(positions, slice) else block.take(positions, 0)
 
 
 def used(indices: np.ndarray, minor: int) -> np.ndarray:
@@ -85,6 +97,8 @@ def wanted_from(
 
     The order is None if it is theirs already. A vector of which all ranks have a copy is read here.
     """
+    if not len(some):
+        return {}, None
     if layout.copies > 1:
         return {rank: some}, None
     g = layout.dims[0]
@@ -122,10 +136,13 @@ class Needs:
         local = self.indices.layout.local_shape(self.indices.shape, rank)
         return 0 if local is None else local[0]
 
+    def _held(self, rank: int) -> int:
+        local = self.layout.local_shape((self.minor,), rank)
+        return 0 if local is None else local[0]
+
     def _holds(self, rank: int) -> bool:
         """Tell whether others may have to ask a rank."""
-        local = self.layout.local_shape((self.minor,), rank)
-        return self.layout.copies == 1 and local is not None and local[0] > 0
+        return self.layout.copies == 1 and self._held(rank) > 0
 
     @property
     def owed(self) -> list[Key]:
@@ -146,15 +163,17 @@ class Needs:
         for r in self.asks:
             positions = wanted.get(r)
             exchange.send(r, _POSITIONS, np.zeros(1, np.uint8) if positions is None else positions)
-        need = Need(numbered(indices, some, order, self.minor), wanted)
-        at = 0
+        need = Need(numbered(indices, some, order, self.minor))
         for r, positions in wanted.items():
-            need.places[r] = slice(at, at + len(positions))
-            at += len(positions)
+            need.wanted[r] = compact(positions)
+            need.places[r] = slice(need.length, need.length + len(positions))
+            need.length += len(positions)
+            if len(wanted) == 1 and len(positions) == self._held(r):
+                need.whole = r
         for r in self.asked:
             found = exchange.take(r, _POSITIONS)
             if found.nbytes > 1:
-                need.given[r] = found.view(np.int64)
+                need.given[r] = compact(found.view(np.int64))
         self.out.kept = need
         row = np.zeros(self.out.shape[1], np.int64)
         for r, positions in wanted.items():

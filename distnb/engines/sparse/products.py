@@ -8,15 +8,14 @@ the ranks. The ranks know from the plan's counts who sends; on a node, ``gather`
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.peer_blocks import PeerBlocks
 from distnb.engines.runtime.store import BaseTable
-from distnb.engines.sparse.needs import Need
-from distnb.engines.sparse.parts import block_of, csr
+from distnb.engines.sparse.kernels import multiply, multiply_turned
+from distnb.engines.sparse.needs import Need, taken
+from distnb.engines.sparse.parts import block_of
 from distnb.measure.events import COMPUTE, Clock
 from distnb.wire.protocol import Collective
 
@@ -47,9 +46,9 @@ class _Product:
             found = [r for r, n in enumerate(self.counts[on]) if n]
         return [r for r in found if r != self.rank]
 
-    def _part(self, need: Need) -> Any:
-        indptr = block_of(self.indptr)
-        return csr(block_of(self.data), need.indices, indptr, (len(indptr) - 1, need.length))
+    def _blocks(self, need: Need) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return elements, places of their entries, and pointers."""
+        return block_of(self.data), need.indices, block_of(self.indptr)
 
 
 class Gathered(_Product):
@@ -93,25 +92,24 @@ class Gathered(_Product):
         need: Need = self.plan.kept
         self.peers.offer(exchange)
         for r in self.sends:
-            exchange.send(r, _ENTRIES, block_of(self.x).take(need.given[r], 0))
+            exchange.send(r, _ENTRIES, np.ascontiguousarray(taken(block_of(self.x), need.given[r])))
         self.use(need, self._entries(need, exchange))
         self.peers.close(exchange)
         clock.switch(before)
 
     def use(self, need: Need, entries: np.ndarray) -> None:
         """Fill the result from the entries that this rank needs."""
-        block_of(self.out)[...] = self._part(need) @ entries
+        multiply(*self._blocks(need), entries, block_of(self.out))
 
     def _entries(self, need: Need, exchange: Exchange) -> np.ndarray:
         """Return the entries that this rank needs, in the order of the plan."""
-        own = need.wanted.get(self.rank)
-        if own is not None and len(own) == need.length == len(block_of(self.x)):
+        if need.whole == self.rank:
             return block_of(self.x)
         entries = np.empty((need.length, *self.x.shape[1:]), self.x.dtype)
-        if own is not None:
-            block_of(self.x).take(own, 0, entries[need.places[self.rank]], "clip")
+        if self.rank in need.wanted:
+            entries[need.places[self.rank]] = taken(block_of(self.x), need.wanted[self.rank])
         for r, (block,) in self.peers.open(exchange).items():
-            block.take(need.wanted[r], 0, entries[need.places[r]], "clip")
+            entries[need.places[r]] = taken(block, need.wanted[r])
         self.peers.end_reads(exchange)
         for r in self.takes:
             exchange.receive(r, _ENTRIES, entries[need.places[r]])
@@ -146,9 +144,9 @@ class Scattered(_Product):
         need: Need = self.plan.kept
         x, out = self.x.block, self.out.block
         inner = self.x.shape[1:]
-        entries = np.zeros((0, *inner), self.out.dtype)
+        entries = np.zeros((need.length, *inner), self.out.dtype)
         if x is not None:
-            entries = np.asarray(self._part(need).T @ x, self.out.dtype)
+            multiply_turned(*self._blocks(need), x, entries)
         for r, _ in self.owed:
             exchange.send(r, _ENTRIES, np.ascontiguousarray(entries[need.places[r]]))
         if out is not None:
