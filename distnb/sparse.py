@@ -7,8 +7,10 @@ SciPy is an optional dependency: ``pip install distnb[sparse]``.
 from __future__ import annotations
 
 from distnb.client.sparse import construction, files
-from distnb.client.sparse.arrays import coo_array, csc_array, csr_array, issparse
+from distnb.client.sparse.base import issparse
+from distnb.client.sparse.compressed import csc_array, csr_array
 from distnb.client.sparse.construction import *  # noqa: F403
+from distnb.client.sparse.coordinates import coo_array
 from distnb.client.sparse.files import *  # noqa: F403
 
 __all__ = [  # noqa: PLE0604 - from the modules

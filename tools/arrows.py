@@ -44,7 +44,7 @@ ORDER: dict[str, str] = {
         indexed_blocks gather_scatter masks fourier packing pencils
     """,
     "distnb.engines.linalg": "whole_matrices triangular tsqr summa panels blacs scalapack",
-    "distnb.engines.sparse": "parts kernels needs products local rows routes",
+    "distnb.engines.sparse": "parts needs products local rows routes",
     "distnb.engines.worker": "steps plan_cache local survey executor worker",
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
     "distnb.client": """
@@ -89,8 +89,8 @@ ORDER: dict[str, str] = {
     """,
     "distnb.client.signal": "fft_commands fft convolution polynomials spacing",
     "distnb.client.sparse": """
-        scipys structure commands dense creation layouts operands base indexing arrays construction
-        files
+        scipys structure commands dense creation base arithmetic indexing reductions compressed
+        coordinates construction files
     """,
     "distnb.client.reports": """
         cell_trace doctor subset_copies scaling memory_bandwidth profiling memory_report referrers

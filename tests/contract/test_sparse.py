@@ -42,7 +42,9 @@ def same(got, want):
         got = got.to_numpy()
     assert got.dtype == want.dtype
     assert np.shape(got) == np.shape(want)
-    np.testing.assert_allclose(got, want, rtol=1e-5 if want.dtype.char in 'fF' else 1e-13, atol=1e-15)
+    np.testing.assert_allclose(
+        got, want, rtol=1e-5 if want.dtype.char in "fF" else 1e-13, atol=1e-15
+    )
 
 
 @pytest.mark.parametrize("fmt", ["csr", "csc"])
@@ -127,7 +129,9 @@ def check(expression, theirs, ours):
     elif isinstance(want, (str, int, tuple, np.dtype)):
         assert got == want, expression
     else:
-        if expression in ("A[A > 1]", "A[D > 1]") and sp.issparse(want):  # where a mask names nothing
+        if expression in ("A[A > 1]", "A[D > 1]") and sp.issparse(
+            want
+        ):  # where a mask names nothing
             want = want.toarray()
         same(got, want)
 
@@ -211,7 +215,9 @@ def test_elements_are_shared_as_scipys(session):
     half = dnb.array(np.arange(6.0))
     np.testing.assert_array_equal((A @ dnb.ones(4)).to_numpy(), a @ np.full(4, 2.0))
     A.data = A.data + 1  # another array, of the same length
-    same(A @ dnb.ones(4) + half, (a * 2).toarray() @ np.ones(4) + np.diff(a.indptr) + np.arange(6.0))
+    same(
+        A @ dnb.ones(4) + half, (a * 2).toarray() @ np.ones(4) + np.diff(a.indptr) + np.arange(6.0)
+    )
 
 
 @pytest.mark.parametrize("dist", ["block", "nnz", "irregular"])
@@ -255,7 +261,11 @@ block_array([[A, None], [None, None]])  block_array([])  random_array((4, 4), de
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("fmt", ["csr", "csc"])
 def test_arrays_made_by_rule_and_of_others(session, fmt):
-    theirs = {"A": matrix((4, 5), fmt=fmt), "B": matrix((4, 5), fmt=fmt, seed=2), "C": matrix((2, 3), "i8")}
+    theirs = {
+        "A": matrix((4, 5), fmt=fmt),
+        "B": matrix((4, 5), fmt=fmt, seed=2),
+        "C": matrix((2, 3), "i8"),
+    }
     ours = {name: sparse.csr_array(x).asformat(x.format) for name, x in theirs.items()}
     for expression in MADE.replace("\n", "  ").split("  "):
         if expression.strip():
@@ -276,7 +286,7 @@ def test_random_places_are_as_many_as_asked_for(session):
     for shape, density in (((30, 20), 0.1), ((9, 9), 0.8), ((5, 5), 1), ((4, 4), 0), ((0, 3), 0.5)):
         A = sparse.random_array(shape, density=density, rng=4)
         a = A.to_scipy()
-        assert a.nnz == round(density * shape[0] * shape[1]) == len({*zip(*a.coords)})
+        assert a.nnz == round(density * shape[0] * shape[1]) == len({*zip(*a.coords, strict=True)})
         assert 0 in a.shape or not a.nnz or 0 <= a.data.min() <= a.data.max() < 1
     a, b = [sparse.random_array((30, 20), density=0.1, rng=s).to_scipy() for s in (1, 1)]
     np.testing.assert_array_equal(a.toarray(), b.toarray())
@@ -306,11 +316,29 @@ def test_scipys_solvers_take_them(session):
 
 
 BAD = [
-    (ValueError, "exceeds matrix dimension", lambda: sparse.csr_array((dnb.ones(3), (dnb.arange(3), dnb.arange(3))), shape=(3, 2)).nnz),
-    (ValueError, "negative axis 0 index", lambda: sparse.csr_array((dnb.ones(3), (dnb.arange(3) - 1, dnb.arange(3))), shape=(3, 3)).nnz),
-    (ValueError, "same length", lambda: sparse.coo_array((dnb.ones(3), (dnb.arange(2), dnb.arange(3))))),
+    (
+        ValueError,
+        "exceeds matrix dimension",
+        lambda: sparse.csr_array((dnb.ones(3), (dnb.arange(3), dnb.arange(3))), shape=(3, 2)).nnz,
+    ),
+    (
+        ValueError,
+        "negative axis 0 index",
+        lambda: (
+            sparse.csr_array((dnb.ones(3), (dnb.arange(3) - 1, dnb.arange(3))), shape=(3, 3)).nnz
+        ),
+    ),
+    (
+        ValueError,
+        "same length",
+        lambda: sparse.coo_array((dnb.ones(3), (dnb.arange(2), dnb.arange(3)))),
+    ),
     (TypeError, "integers", lambda: sparse.coo_array((dnb.ones(3), (dnb.ones(3), dnb.arange(3))))),
-    (NotImplementedError, "triplets", lambda: sparse.csr_array((dnb.ones(3), dnb.arange(3), np.arange(4)))),
+    (
+        NotImplementedError,
+        "triplets",
+        lambda: sparse.csr_array((dnb.ones(3), dnb.arange(3), np.arange(4))),
+    ),
     (IndexError, "out of bounds", lambda: sparse.eye_array(3)[dnb.array([0, 3])].nnz),
     (NotImplementedError, "assignment", lambda: sparse.eye_array(3).__setitem__((0, 0), 1)),
     (NotImplementedError, "format", lambda: sparse.eye_array(3).asformat("dia")),

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from distnb.client.math.reductions import max_, min_
 from distnb.client.session.session import Session
-from distnb.client.sparse.layouts import SparseLayout
-from distnb.client.sparse.operands import is_scalar
-from distnb.client.sparse.scipys import result_of, supported
+from distnb.client.sparse.scipys import is_scalar, result_of, supported
+from distnb.client.sparse.structure import SparseLayout
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 
-__all__ = ["Sparse"]
+__all__ = ["Sparse", "issparse"]
 
 
 class Sparse:
@@ -29,6 +28,16 @@ class Sparse:
     #: The stored elements, a distributed array.
     data: Any
     shape: Ints
+    #: Format -> its class, which conversions make.
+    kinds: ClassVar[dict[str, Any]] = {}
+
+    def __init_subclass__(cls) -> None:
+        if "format" in vars(cls):
+            Sparse.kinds[cls.format] = cls
+
+    def _kind(self, name: str) -> Any:
+        """Return the class of a format."""
+        return self.kinds[name]
 
     # -- what each class says ----------------------------------------------------------------
 
@@ -40,9 +49,29 @@ class Sparse:
         """Return it in rows."""
         raise NotImplementedError
 
+    def tocoo(self, copy: bool = False) -> Any:
+        """Return it as triplets."""
+        raise NotImplementedError
+
+    def _compressed(self) -> Any:
+        """Return it as CSR or CSC."""
+        raise NotImplementedError
+
     def to_scipy(self) -> Any:
         """Return SciPy's array, in the notebook."""
         raise NotImplementedError
+
+    def asformat(self, format: str | None, copy: bool = False) -> Any:
+        """Return the array in a format: ``'csr'``, ``'csc'`` or ``'coo'``."""
+        if format in ("bsr", "dia", "dok", "lil"):
+            raise NotImplementedError(
+                explain("format", repr(format), "'csr', 'csc', 'coo'", "use .to_scipy() for others")
+            )
+        if format not in (None, "csr", "csc", "coo"):
+            raise ValueError(f"Format {format} is unknown.")
+        same = format in (None, self.format)
+        found = self if same else getattr(self, f"to{format}")(copy=copy)
+        return self.copy() if copy and same else found
 
     @property
     def layout(self) -> SparseLayout:
@@ -298,6 +327,11 @@ class Sparse:
     def trunc(self) -> Any:
         """Return the elements without what is after the point."""
         return self._each(np.trunc)
+
+
+def issparse(x: object) -> bool:
+    """Tell whether something is a distributed sparse array."""
+    return isinstance(x, Sparse)
 
 
 #: Names of ufuncs of one array -> the method, where that has another name.

@@ -1,4 +1,4 @@
-"""Sparse arrays by rule, and of others: identity, diagonals, random ones, blocks, Kronecker's product.
+"""Sparse arrays by rule, and of others: identity, diagonals, random ones, blocks, products.
 
 They are made as triplets on the engines.
 """
@@ -18,8 +18,10 @@ from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.client.shape.joining import concatenate
 from distnb.client.shape.repeating import repeat, tile
-from distnb.client.sparse.arrays import coo_array, csr_array, is_sparse
-from distnb.client.sparse.scipys import scipy_sparse, supported
+from distnb.client.sparse.arithmetic import is_sparse
+from distnb.client.sparse.compressed import csr_array
+from distnb.client.sparse.coordinates import coo_array
+from distnb.client.sparse.scipys import supported
 from distnb.client.stats.random import Generator, default_rng
 from distnb.common.errors import explain
 
@@ -131,8 +133,9 @@ def diags_array(
         raise ValueError("repeated offset in the offsets array")
     given = next((d.session for d in diagonals if isinstance(d, Array)), session)
     at = need(given)
-    arrays = [asarray(np.atleast_1d(d) if not isinstance(d, Array) else d, session=at)
-              for d in diagonals]
+    arrays = [
+        asarray(np.atleast_1d(d) if not isinstance(d, Array) else d, session=at) for d in diagonals
+    ]
     m, n = _square(arrays[0], offsets[0]) if shape is None else shape
     pieces = [_diagonal(d, k, (m, n)) for d, k in zip(arrays, offsets, strict=True)]
     kind = np.result_type(*[d.dtype for d in arrays]) if dtype is None else np.dtype(dtype)
@@ -160,7 +163,9 @@ def _diagonal(diagonal: Any, k: int, shape: tuple[int, int]) -> tuple[Any, Any, 
             f"array size ({m}, {n})."
         )
     places = arange(length, session=diagonal.session)
-    data = diagonal if len(diagonal) == length else ones(length, session=diagonal.session) * diagonal
+    data = (
+        diagonal if len(diagonal) == length else ones(length, session=diagonal.session) * diagonal
+    )
     return (data, *_shifted(places, k))
 
 
@@ -231,7 +236,7 @@ def _distinct(draw: Any, total: int, count: int, session: Session) -> Any:
         kept = ones(total, bool, session=session)
         kept[_distinct(draw, total, total - count, session)] = False
         return np.flatnonzero(kept)
-    found = arange(0, session=session)
+    found: Any = arange(0, session=session)
     while len(found) < count:
         more = int(-total * np.log1p(-(count - len(found)) / total) * 1.01) + 8
         found = np.unique(concatenate([found, draw.integers(0, total, size=more)]))
@@ -289,9 +294,9 @@ def _coo(x: Any, session: Session) -> Any:
 def _length(blocks: Sequence[Any], axis: int, where: str) -> int:
     """Return the length that blocks side by side have in common."""
     lengths = {b.shape[axis] for b in blocks if b is not None}
-    if len(lengths) != 1:
+    if len(lengths) > 1:
         raise ValueError(f"blocks of {where} have incompatible dimensions: {sorted(lengths)}")
-    return int(lengths.pop())
+    return int(lengths.pop()) if lengths else 0
 
 
 def hstack(blocks: Sequence[Any], format: str | None = None, dtype: DTypeLike | None = None) -> Any:
@@ -304,7 +309,9 @@ def vstack(blocks: Sequence[Any], format: str | None = None, dtype: DTypeLike | 
     return block_array([[b] for b in blocks], format=format, dtype=dtype)
 
 
-def block_diag(mats: Sequence[Any], format: str | None = None, dtype: DTypeLike | None = None) -> Any:
+def block_diag(
+    mats: Sequence[Any], format: str | None = None, dtype: DTypeLike | None = None
+) -> Any:
     """Return sparse arrays along the diagonal, as SciPy's ``block_diag``."""
     grid = [[m if i == j else None for j in range(len(mats))] for i, m in enumerate(mats)]
     return block_array(grid, format="coo" if format is None else format, dtype=dtype)

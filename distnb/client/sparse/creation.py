@@ -16,7 +16,7 @@ from distnb.client.select.searching import searchsorted
 from distnb.client.session.session import Session
 from distnb.client.sparse.commands import made, recut, routed, sent
 from distnb.client.sparse.dense import rowwise
-from distnb.client.sparse.scipys import index_dtype, is_scipys, scipy_sparse, supported
+from distnb.client.sparse.scipys import index_dtype, scipy_sparse, supported
 from distnb.client.sparse.structure import Stored, cuts_for, even, line, nearest
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
@@ -116,7 +116,10 @@ def triplets(arg1: Any, shape: Any, kind: np.dtype | None) -> tuple[Any, Any, An
         )
     session = next(x for x in (data, *coords) if isinstance(x, Array)).session
     data, rows, columns = [asarray(x, session=session) for x in (data, *coords)]
-    if any(x.ndim != 1 for x in (data, rows, columns)) or len({*map(len, (data, rows, columns))}) > 1:
+    if (
+        any(x.ndim != 1 for x in (data, rows, columns))
+        or len({*map(len, (data, rows, columns))}) > 1
+    ):
         raise ValueError("all index and data arrays must have the same length")
     for x in (rows, columns):
         if x.dtype.kind not in "iu":

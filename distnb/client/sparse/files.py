@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from distnb.client.session.session import Session
-from distnb.client.sparse.arrays import coo_array, csc_array, csr_array
 from distnb.client.sparse.base import Sparse
+from distnb.client.sparse.compressed import csc_array, csr_array
+from distnb.client.sparse.coordinates import coo_array
 from distnb.client.sparse.scipys import scipy_sparse
 
 __all__ = ["load_npz", "mmread", "mmwrite", "save_npz"]

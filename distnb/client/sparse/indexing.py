@@ -1,4 +1,4 @@
-"""What is in brackets: rows stay or travel, columns are taken where they are, points are asked for."""
+"""What is in brackets: rows stay or travel, columns are taken in place, points are asked for."""
 
 from __future__ import annotations
 

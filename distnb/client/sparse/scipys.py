@@ -7,10 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.handle.array import numeric
+from distnb.client.handle.array import Array, numeric
 from distnb.common.errors import explain
 
-__all__ = ["index_dtype", "is_scipys", "product_dtype", "result_of", "scipy_sparse", "supported"]
+__all__ = [
+    "index_dtype",
+    "is_scalar",
+    "is_scipys",
+    "product_dtype",
+    "result_of",
+    "scipy_sparse",
+    "supported",
+]
 
 
 def scipy_sparse() -> Any:
@@ -60,3 +68,8 @@ def result_of(run: Any, *dtypes: np.dtype) -> Any:
     """Return what a function gives of arrays of 1 x 1 without elements, in these dtypes."""
     with np.errstate(all="ignore"):
         return run(*[_small(d.char).copy() for d in dtypes])
+
+
+def is_scalar(x: object) -> bool:
+    """Tell whether something is a single number."""
+    return bool(np.isscalar(x)) or (isinstance(x, np.ndarray | Array) and x.ndim == 0)

@@ -6,6 +6,7 @@ The arithmetic of cuts is here; commands are in :mod:`distnb.client.sparse.comma
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from distnb.geometry.axes import Block, Irregular, Whole, cut_at
 from distnb.geometry.layout import Grid, Ints, Layout
 
 __all__ = [
+    "SparseLayout",
     "Stored",
     "Structure",
     "balanced",
@@ -143,12 +145,51 @@ class Structure:
     @property
     def per_engine(self) -> Ints:
         """How many of them each engine has."""
-        return tuple(b - a for a, b in zip(self.ends, self.ends[1:], strict=False))
+        return tuple(b - a for a, b in pairwise(self.ends))
 
     @property
     def index_dtype(self) -> np.dtype:
         """The dtype of its indices."""
         return index_dtype(self.major, self.minor, self.nnz)
+
+
+#: More engines than these are not listed one by one.
+_LISTED = 8
+
+
+class SparseLayout(NamedTuple):
+    """Who holds what of a sparse array.
+
+    Attributes
+    ----------
+    axis : str
+        What is cut: ``'rows'``, ``'columns'``, or ``'elements'`` (COO).
+    cuts : tuple of int
+        Where: engine ``r`` has those from ``cuts[r]`` up to ``cuts[r + 1]``.
+    nnz : tuple of int
+        Stored elements of each engine.
+    """
+
+    axis: str
+    cuts: Ints
+    nnz: Ints
+
+    @property
+    def imbalance(self) -> float:
+        """The most elements of an engine, over their mean."""
+        mean = sum(self.nnz) / len(self.nnz)
+        return max(self.nnz) / mean if mean else 1.0
+
+    def shares(self) -> str:
+        """Return how many elements each engine has, in words."""
+        if len(self.nnz) > _LISTED:
+            return f"{min(self.nnz):,} to {max(self.nnz):,} on each of {len(self.nnz)} engines"
+        return " + ".join(f"{n:,}" for n in self.nnz) + f" on {len(self.nnz)} engines"
+
+    def __repr__(self) -> str:
+        lines = [f"{self.axis} cut at {self.cuts}" if len(self.nnz) <= _LISTED else self.axis]
+        lines += [self.shares(), f"the most is {self.imbalance:.2f} of the mean"]
+        return ", ".join(lines)
 
 
 class Stored(NamedTuple):
@@ -175,7 +216,7 @@ def local_pointers(indptr: np.ndarray, cuts: Sequence[int]) -> np.ndarray:
     >>> local_pointers(np.array([0, 2, 2, 5]), (0, 1, 3))
     array([0, 2, 0, 0, 3])
     """
-    parts = [indptr[a : b + 1] - indptr[a] for a, b in zip(cuts, cuts[1:], strict=False)]
+    parts = [indptr[a : b + 1] - indptr[a] for a, b in pairwise(cuts)]
     return np.concatenate(parts)
 
 
@@ -186,6 +227,6 @@ def global_pointers(local: np.ndarray, cuts: Sequence[int], ends: Sequence[int])
     array([0, 2, 2, 5])
     """
     found = np.zeros(cuts[-1] + 1, local.dtype)
-    for i, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False)):
+    for i, (a, b) in enumerate(pairwise(cuts)):
         found[a + 1 : b + 1] = local[a + i + 1 : b + i + 1] + ends[i]
     return found

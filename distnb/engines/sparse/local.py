@@ -104,7 +104,7 @@ class Dense(SingleEngine):
 
 
 class Rowwise(SingleEngine):
-    """Reduce each row of a part; ``args``: length of the minor axis, SciPy's method, its options."""
+    """Reduce each row of a part; ``args``: length of the minor axis, SciPy's method, options."""
 
     def work(self) -> None:
         """Fill the block."""

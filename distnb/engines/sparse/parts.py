@@ -106,7 +106,7 @@ class Held:
 
 
 def some(array: np.ndarray) -> np.ndarray:
-    """Return what is sent for an array; for one without elements a byte, as nothing means failure."""
+    """Return what is sent for an array: a byte for one without elements, as none means failure."""
     return np.ascontiguousarray(array) if array.size else np.zeros(1, np.uint8)
 
 

@@ -40,7 +40,9 @@ class _Pushing(Making):
         self.length, self.cuts = self.args
         source = self.source()
         ranks = range(len(self.cuts) - 1)
-        senders = [r for r in ranks if source.layout.local_shape(source.shape, r) not in (None, (0,))]
+        senders = [
+            r for r in ranks if source.layout.local_shape(source.shape, r) not in (None, (0,))
+        ]
         takers = [r for r in ranks if self.cuts[r + 1] > self.cuts[r]]
         self.sends = [r for r in takers if r != self.rank] if self.rank in senders else []
         self.takes = [r for r in senders if r != self.rank] if self.rank in takers else []

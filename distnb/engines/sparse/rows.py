@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb.engines.runtime.exchange import Exchange, Key
+from distnb.engines.runtime.exchange import Exchange
 from distnb.engines.runtime.store import BaseTable, LocalBase
 from distnb.engines.sparse.needs import numbered, used
 from distnb.engines.sparse.parts import (
@@ -46,7 +46,9 @@ class _Pulling(Making):
         asking = self.asking()
         ranks = range(len(self.cuts) - 1)
         holders = [r for r in ranks if self.cuts[r + 1] > self.cuts[r]]
-        askers = [r for r in ranks if asking.layout.local_shape(asking.shape, r) not in (None, (0,))]
+        askers = [
+            r for r in ranks if asking.layout.local_shape(asking.shape, r) not in (None, (0,))
+        ]
         self.asks = [r for r in holders if r != self.rank] if self.rank in askers else []
         self.asked = [r for r in askers if r != self.rank] if self.rank in holders else []
         parts = [(r, tag) for r in self.asked for tag in PART]
