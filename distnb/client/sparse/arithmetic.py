@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import check_session
 from distnb.client.record.creation import asarray
+from distnb.client.session.session import Session
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import each, recut
 from distnb.client.sparse.scipys import is_scalar, is_scipys, result_of
 from distnb.client.sparse.structure import Stored
 from distnb.common.errors import explain
 
-__all__ = ["Arithmetic", "compared", "is_dense", "is_sparse", "merged", "ours"]
+__all__ = ["Arithmetic", "compared", "dense_of", "is_dense", "is_sparse", "merged", "ours"]
 
 #: Comparisons -> the method of SciPy's arrays.
 _METHODS = {
@@ -30,12 +32,17 @@ _METHODS = {
 }
 
 
-def is_dense(x: object) -> bool:
+def is_dense(x: object) -> TypeGuard[Any]:
     """Tell whether something is a dense array, or can be made one."""
     return isinstance(x, np.ndarray | Array | list | tuple)
 
 
-def packed(x: Any) -> tuple[str, Any]:
+def dense_of(x: object, session: Session) -> Array:
+    """Return a dense operand as a distributed array."""
+    return asarray(cast(Any, x), session=session)
+
+
+def packed(x: object) -> tuple[str, Any]:
     """Return a scalar as it travels: its dtype, if it has one, and its value."""
     if isinstance(x, Array):
         x = x.to_numpy()[()]
@@ -58,7 +65,7 @@ def merged(name: str, x: Stored, y: Stored) -> Stored:
     )
 
 
-def compared(name: str, x: Stored, scalar: Any) -> Stored:
+def compared(name: str, x: Stored, scalar: object) -> Stored:
     """Return what a comparison, or a maximum, gives of a sparse array and a number."""
     method, (kind, value) = _METHODS[name], packed(scalar)
     number = np.dtype(kind).type(value) if kind else value
@@ -66,12 +73,12 @@ def compared(name: str, x: Stored, scalar: Any) -> Stored:
     return each("operator", (x,), found.dtype, (method, kind, value))
 
 
-def is_sparse(x: object) -> bool:
+def is_sparse(x: object) -> TypeGuard[Any]:
     """Tell whether an operand is sparse: distributed, or SciPy's."""
     return isinstance(x, Sparse) or (not is_dense(x) and not is_scalar(x) and is_scipys(x))
 
 
-def ours(x: Any, like: Any) -> Any:
+def ours(x: Any, like: Sparse) -> Any:
     """Return a sparse operand as a distributed one: SciPy's are sent."""
     if isinstance(x, Sparse):
         check_session(x.data, like.session)
@@ -85,7 +92,7 @@ class Arithmetic(Sparse):
 
     __hash__ = None
 
-    def _plus(self, other: Any, sign: int) -> Any:
+    def _plus(self, other: object, sign: int) -> Any:
         """Return the sum, or the difference."""
         word = ("adding", "subtracting")[sign < 0]
         if is_scalar(other):
@@ -101,32 +108,32 @@ class Arithmetic(Sparse):
             return self._compressed()._merged(("add", "subtract")[sign < 0], other)
         return self._densely(op, other)
 
-    def _densely(self, op: Callable[[Any, Any], Any], other: Any) -> Any:
+    def _densely(self, op: Callable[[Any, Any], Any], other: object) -> Any:
         """Return what an operator gives of the dense array."""
         if not is_dense(other):
             return NotImplemented
-        return op(self.toarray(), asarray(other, session=self.session))
+        return op(self.toarray(), dense_of(other, self.session))
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: object) -> Any:
         return self._plus(other, 1)
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: object) -> Any:
         return self._plus(other, 1)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: object) -> Any:
         return self._plus(other, -1)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: object) -> Any:
         if is_scalar(other) or is_sparse(other):
             return -(self - other) if not is_sparse(other) else ours(other, self) - self
         return self._densely(lambda a, b: b - a, other)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: object) -> Any:
         return self.multiply(other)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: object) -> Any:
         if is_scalar(other):
             return self._divided(other)
         if is_sparse(other):
@@ -138,24 +145,24 @@ class Arithmetic(Sparse):
                     "use A.toarray() / B.toarray()",
                 )
             )
-        return self.multiply(1 / asarray(other, session=self.session))
+        return self.multiply(1 / dense_of(other, self.session))
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: object) -> Any:
         return self._compressed()._times(other)
 
-    def __rmatmul__(self, other: Any) -> Any:
+    def __rmatmul__(self, other: object) -> Any:
         x = self._compressed()
         if is_sparse(other):
             return ours(other, x)._times(x)
-        y = asarray(other, session=self.session)
+        y = dense_of(other, self.session)
         found = x.T._times(y if y.ndim < 2 else y.T)
         return found.T if y.ndim == 2 else found
 
-    def dot(self, other: Any) -> Any:
+    def dot(self, other: object) -> Any:
         """Return the product, as ``@``, or with a number."""
         return self * other if is_scalar(other) else self @ other
 
-    def _compare(self, name: str, other: Any) -> Any:
+    def _compare(self, name: str, other: object) -> Any:
         if is_scalar(other):
             return self._compressed()._compared(name, other)
         if is_sparse(other):
@@ -170,23 +177,23 @@ class Arithmetic(Sparse):
     def __ne__(self, other: object) -> Any:
         return self._compare("not_equal", other)
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: object) -> Any:
         return self._compare("less", other)
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: object) -> Any:
         return self._compare("less_equal", other)
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: object) -> Any:
         return self._compare("greater", other)
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: object) -> Any:
         return self._compare("greater_equal", other)
 
-    def maximum(self, other: Any) -> Any:
+    def maximum(self, other: object) -> Any:
         """Return the greater of elements, with another array or a number."""
         return self._compare("maximum", other)
 
-    def minimum(self, other: Any) -> Any:
+    def minimum(self, other: object) -> Any:
         """Return the lesser of elements, with another array or a number."""
         return self._compare("minimum", other)
 
@@ -196,7 +203,7 @@ class Arithmetic(Sparse):
         """Return a dense array, which lies as this one."""
         raise NotImplementedError
 
-    def multiply(self, other: Any) -> Any:
+    def multiply(self, other: object) -> Any:
         """Return the product element by element."""
         raise NotImplementedError
 
@@ -204,13 +211,13 @@ class Arithmetic(Sparse):
         """Return a dense array, which lies as this one."""
         return self.toarray()
 
-    def matvec(self, x: Any) -> Any:
+    def matvec(self, x: ArrayLike) -> Any:
         """Return ``A @ x``; so ``scipy.sparse.linalg`` takes the array for an operator."""
         return self @ x
 
-    def rmatvec(self, x: Any) -> Any:
+    def rmatvec(self, x: ArrayLike) -> Any:
         """Return the product of the conjugate transposed."""
-        x = asarray(x, session=self.session)
+        x = dense_of(x, self.session)
         if self.dtype.kind != "c":
             return self._compressed().T @ x
         return np.conjugate(self._compressed().T @ np.conjugate(x))

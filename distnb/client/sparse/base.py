@@ -7,6 +7,8 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import DTypeLike
 
+from distnb.client.handle.arguments import Number
+from distnb.client.handle.array import Array
 from distnb.client.math.reductions import max_, min_
 from distnb.client.session.session import Session
 from distnb.client.sparse.scipys import is_scalar, result_of, supported
@@ -41,7 +43,7 @@ class Sparse:
 
     # -- what each class says ----------------------------------------------------------------
 
-    def _with_data(self, data: Any) -> Any:
+    def _with_data(self, data: Array) -> Any:
         """Return the array with other elements at the same places."""
         raise NotImplementedError
 
@@ -132,7 +134,7 @@ class Sparse:
             "Use a.any() or a.all()."
         )
 
-    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+    def __setitem__(self, key: object, value: object) -> NoReturn:
         raise NotImplementedError(
             explain(
                 "assignment to elements of a sparse array",
@@ -191,7 +193,7 @@ class Sparse:
     def __round__(self, ndigits: int = 0) -> Any:
         return self._with_data(self.data.round(ndigits))
 
-    def power(self, n: Any, dtype: DTypeLike | None = None) -> Any:
+    def power(self, n: object, dtype: DTypeLike | None = None) -> Any:
         """Return the elements to a power that is not 0, as SciPy's."""
         if not is_scalar(n):
             raise NotImplementedError("input is not scalar")
@@ -204,10 +206,10 @@ class Sparse:
         x = x if dtype is None else x.astype(dtype, copy=False)
         return x._with_data(x.data**n)
 
-    def __pow__(self, n: Any) -> Any:
+    def __pow__(self, n: object) -> Any:
         return self.power(n)
 
-    def _scaled(self, number: Any) -> Any:
+    def _scaled(self, number: Number | Array) -> Any:
         """Return the product with a number."""
         if not hasattr(number, "dbase"):
             result_of(lambda a: a * number, self.dtype)

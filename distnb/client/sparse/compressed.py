@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from distnb.client.handle.arguments import Axes, Dist, Shape
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import check_session
+from distnb.client.handle.indexing import lengths
 from distnb.client.record.creation import asarray, zeros
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
-from distnb.client.sparse.arithmetic import compared, is_dense, is_sparse, merged, ours
+from distnb.client.sparse.arithmetic import compared, dense_of, is_dense, is_sparse, merged, ours
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import each, elements, recut, times, turned
 from distnb.client.sparse.creation import balanced_cuts, stored
@@ -62,11 +64,11 @@ class Compressed(Reductions):
     def __init__(
         self,
         arg1: Any,
-        shape: Any = None,
+        shape: Shape | None = None,
         dtype: DTypeLike | None = None,
         copy: bool = False,
         *,
-        dist: Any = None,
+        dist: Dist = None,
         session: Session | None = None,
     ) -> None:
         if isinstance(arg1, Sparse):
@@ -74,7 +76,7 @@ class Compressed(Reductions):
             x = x if dtype is None else x.astype(dtype, copy=False)
             x = x if dist is None else x.redistribute(dist)
             self._become(x.copy() if copy else x)
-            if shape is not None and tuple(shape) != self.shape:
+            if shape is not None and lengths(shape) != self.shape:
                 raise ValueError(f"shapes {shape} and {self.shape} are inconsistent")
             return
         self._become(stored(session_of(session, arg1), arg1, shape, dtype, self.axis, dist))
@@ -86,7 +88,7 @@ class Compressed(Reductions):
         found._become(x)
         return found
 
-    def _become(self, x: Any) -> None:
+    def _become(self, x: Compressed | Stored) -> None:
         self.data, self.structure = x.data, x.structure
 
     @property
@@ -111,7 +113,7 @@ class Compressed(Reductions):
         s = self.structure
         return SparseLayout(("rows", "columns")[self.axis], s.cuts, s.per_engine)
 
-    def redistribute(self, dist: Any = None) -> Any:
+    def redistribute(self, dist: Dist = None) -> Any:
         """Return the array cut elsewhere; ``dist`` is as for the constructor."""
         s = self.structure
         if isinstance(dist, str) and dist == "nnz":
@@ -148,7 +150,7 @@ class Compressed(Reductions):
         """The transposed array: the same parts, in the other format."""
         return self._kind(("csr", "csc")[1 - self.axis]).of(self.stored)
 
-    def transpose(self, axes: Any = None, copy: bool = False) -> Any:
+    def transpose(self, axes: Axes = None, copy: bool = False) -> Any:
         """Return the transposed array: the same parts, in the other format."""
         if axes not in (None, (1, 0), (-1, 0), (1, -2), (-1, -2)):
             raise ValueError(
@@ -168,7 +170,7 @@ class Compressed(Reductions):
         arrays = (elements(self.stored).to_numpy(), s.indices.to_numpy(), pointers)
         return getattr(scipy_sparse(), type(self).__name__)(arrays, shape=self.shape)
 
-    def _with_data(self, data: Any) -> Any:
+    def _with_data(self, data: Array) -> Any:
         x = Stored(data, self.structure)
         return type(self).of(Stored(elements(x), self.structure))
 
@@ -203,10 +205,10 @@ class Compressed(Reductions):
         y = ours(other, self)._compressed()._along(self.axis, self.structure.cuts)
         return type(self).of(merged(name, self.stored, y.stored))
 
-    def _compared(self, name: str, number: Any) -> Any:
+    def _compared(self, name: str, number: object) -> Any:
         return type(self).of(compared(name, self.stored, number))
 
-    def multiply(self, other: Any) -> Any:
+    def multiply(self, other: object) -> Any:
         """Return the product element by element, with a number, or an array sparse or dense."""
         if is_scalar(other):
             return self._scaled(other)
@@ -221,7 +223,7 @@ class Compressed(Reductions):
                     )
                 )
             return self._merged("multiply", other)
-        y = asarray(other, session=self.session)
+        y = dense_of(other, self.session)
         check_session(y, self.session)
         if y.ndim > 2 or not fits(y.shape, self.shape):
             raise ValueError("inconsistent shapes")
@@ -231,7 +233,7 @@ class Compressed(Reductions):
         found = self._with_data(elements(self.stored) * self._at_places(y))
         return self._kind("coo").standing_for(found)
 
-    def _at_places(self, y: Any) -> Any:
+    def _at_places(self, y: Array) -> Any:
         """Return for each element what a dense array has at its place, broadcast."""
         shape = (1, 1, *y.shape)[-2:]
         if shape == self.shape:
@@ -240,11 +242,11 @@ class Compressed(Reductions):
         take = spread if along == self.axis else picked
         return take(self.stored, y.reshape(-1))
 
-    def _times(self, other: Any) -> Any:
+    def _times(self, other: object) -> Any:
         """Return the matrix product."""
         if is_sparse(other):
             return self._times_sparse(ours(other, self))
-        y = asarray(other, session=self.session)
+        y = dense_of(other, self.session)
         check_session(y, self.session)
         if y.ndim == 0:
             raise ValueError("Scalar operands are not allowed, use '*' instead")
@@ -255,7 +257,7 @@ class Compressed(Reductions):
         check_product(self.shape, y.shape)
         return (gathered if self.axis == 0 else scattered)(self.stored, y)
 
-    def _times_sparse(self, other: Any) -> Any:
+    def _times_sparse(self, other: Sparse) -> Any:
         check_product(self.shape, other.shape)
         y = other._compressed()._along(self.axis)
         found = result_of(operator.matmul, self.dtype, y.dtype)
@@ -264,7 +266,7 @@ class Compressed(Reductions):
 
     # -- in brackets ---------------------------------------------------------------------------
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         if is_sparse(key) or (is_dense(key) and not isinstance(key, tuple) and np.ndim(key) == 2):
             return self[_places(key, self)]
         found = key_of(key, self.shape)
@@ -349,7 +351,7 @@ def check_product(a: Ints, b: Ints) -> None:
         raise ValueError(f"matmul: dimension mismatch with signature (n,k={a[1]}),{right}")
 
 
-def _places(mask: Any, like: Any) -> tuple[Any, Any]:
+def _places(mask: Any, like: Compressed) -> tuple[Any, Any]:
     """Return the rows and columns that a mask of two axes names, in C order."""
     if mask.shape != like.shape:
         raise IndexError(f"bool index shape {mask.shape} does not match {like.shape}")

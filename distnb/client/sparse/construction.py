@@ -6,19 +6,21 @@ They are made as triplets on the engines.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, SupportsIndex
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.handle.arguments import Shape
 from distnb.client.handle.array import Array
+from distnb.client.handle.indexing import lengths
 from distnb.client.record.creation import arange, asarray, ones
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.client.shape.joining import concatenate
 from distnb.client.shape.repeating import repeat, tile
-from distnb.client.sparse.arithmetic import is_sparse
+from distnb.client.sparse.arithmetic import dense_of, is_sparse
 from distnb.client.sparse.compressed import csr_array
 from distnb.client.sparse.coordinates import coo_array
 from distnb.client.sparse.scipys import supported
@@ -80,17 +82,17 @@ def eye_array(
     return csr_array(triplets, shape=(m, n)).asformat(format)
 
 
-def _shifted(places: Any, k: int) -> tuple[Any, Any]:
+def _shifted(places: Array, k: int) -> tuple[Any, Any]:
     """Return rows and columns of a diagonal's elements."""
     return places + max(-k, 0), places + max(k, 0)
 
 
 def diags_array(
-    diagonals: Any,
+    diagonals: Sequence[ArrayLike] | ArrayLike,
     /,
     *,
-    offsets: Any = 0,
-    shape: Any = None,
+    offsets: SupportsIndex | Sequence[SupportsIndex] = 0,
+    shape: Shape | None = None,
     format: str | None = None,
     dtype: DTypeLike | None = None,
     session: Session | None = None,
@@ -121,23 +123,11 @@ def diags_array(
            [0., 1., 6.],
            [0., 0., 1.]])
     """
-    if np.ndim(offsets) == 0:
-        offsets = [offsets]
-        if not isinstance(diagonals, Array) and len(diagonals) and np.ndim(diagonals[0]) > 0:
-            (diagonals,) = diagonals
-        diagonals = [diagonals]
-    offsets = [operator.index(k) for k in offsets]
-    if len(diagonals) != len(offsets):
-        raise ValueError("Different number of diagonals and offsets.")
-    if len({*offsets}) < len(offsets):
-        raise ValueError("repeated offset in the offsets array")
-    given = next((d.session for d in diagonals if isinstance(d, Array)), session)
-    at = need(given)
-    arrays = [
-        asarray(np.atleast_1d(d) if not isinstance(d, Array) else d, session=at) for d in diagonals
-    ]
-    m, n = _square(arrays[0], offsets[0]) if shape is None else shape
-    pieces = [_diagonal(d, k, (m, n)) for d, k in zip(arrays, offsets, strict=True)]
+    given, places = _given(diagonals, offsets)
+    at = need(next((d.session for d in given if isinstance(d, Array)), session))
+    arrays = [asarray(d if isinstance(d, Array) else np.atleast_1d(d), session=at) for d in given]
+    m, n = _square(arrays[0], places[0]) if shape is None else lengths(shape)
+    pieces = [_diagonal(d, k, (m, n)) for d, k in zip(arrays, places, strict=True)]
     kind = np.result_type(*[d.dtype for d in arrays]) if dtype is None else np.dtype(dtype)
     if dtype is None and kind.kind in "biu":
         kind = np.dtype(np.float64)  # as SciPy
@@ -146,12 +136,27 @@ def diags_array(
     return found.asformat(format)
 
 
-def _square(diagonal: Any, k: int) -> tuple[int, int]:
+def _given(diagonals: Any, offsets: Any) -> tuple[list[Any], list[int]]:
+    """Return diagonals and offsets as lists; of one offset the diagonal may be given by itself."""
+    if np.ndim(offsets) == 0:
+        offsets = [offsets]
+        if not isinstance(diagonals, Array) and len(diagonals) and np.ndim(diagonals[0]) > 0:
+            (diagonals,) = diagonals
+        diagonals = [diagonals]
+    places = [operator.index(k) for k in offsets]
+    if len(diagonals) != len(places):
+        raise ValueError("Different number of diagonals and offsets.")
+    if len({*places}) < len(places):
+        raise ValueError("repeated offset in the offsets array")
+    return list(diagonals), places
+
+
+def _square(diagonal: Array, k: int) -> tuple[int, int]:
     n = len(diagonal) + abs(k)
     return n, n
 
 
-def _diagonal(diagonal: Any, k: int, shape: tuple[int, int]) -> tuple[Any, Any, Any]:
+def _diagonal(diagonal: Array, k: int, shape: tuple[int, int]) -> tuple[Any, Any, Any]:
     """Return elements, rows and columns of a diagonal."""
     m, n = shape
     length = min(m + min(k, 0), n - max(k, 0))
@@ -170,13 +175,13 @@ def _diagonal(diagonal: Any, k: int, shape: tuple[int, int]) -> tuple[Any, Any, 
 
 
 def random_array(
-    shape: Any,
+    shape: Shape,
     *,
     density: float = 0.01,
     format: str = "coo",
     dtype: DTypeLike | None = None,
-    rng: Any = None,
-    data_sampler: Any = None,
+    rng: Generator | int | None = None,
+    data_sampler: Callable[..., ArrayLike] | None = None,
     session: Session | None = None,
 ) -> Any:
     """Return a sparse array with random elements at random places, as SciPy's ``random_array``.
@@ -210,7 +215,7 @@ def random_array(
     """
     if not 0 <= density <= 1:
         raise ValueError("density expected to be 0 <= density <= 1")
-    m, n = (operator.index(k) for k in shape)
+    m, n = lengths(shape)
     kind = np.dtype(np.float64 if dtype is None else dtype)
     if kind.kind not in "fc" and data_sampler is None:
         raise NotImplementedError(
@@ -230,7 +235,7 @@ def random_array(
     return found.asformat(format)
 
 
-def _distinct(draw: Any, total: int, count: int, session: Session) -> Any:
+def _distinct(draw: Generator, total: int, count: int, session: Session) -> Any:
     """Return ``count`` different numbers below ``total``, in rising order."""
     if count > total // 2:
         kept = ones(total, bool, session=session)
@@ -284,10 +289,10 @@ def block_array(blocks: Any, *, format: str | None = None, dtype: DTypeLike | No
     return found.asformat(format)
 
 
-def _coo(x: Any, session: Session) -> Any:
+def _coo(x: object, session: Session) -> Any:
     """Return a block as triplets on engines."""
     if not is_sparse(x):
-        return csr_array(asarray(x, session=session)).tocoo()
+        return csr_array(dense_of(x, session)).tocoo()
     return x.tocoo() if hasattr(x, "session") else coo_array(x, session=session)
 
 
@@ -317,7 +322,7 @@ def block_diag(
     return block_array(grid, format="coo" if format is None else format, dtype=dtype)
 
 
-def kron(A: Any, B: Any, format: str | None = None) -> Any:
+def kron(A: object, B: object, format: str | None = None) -> Any:
     """Return Kronecker's product of two sparse arrays, as SciPy's ``kron``.
 
     Parameters

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from distnb.client.handle.arguments import Axes, Shape
 from distnb.client.handle.array import Array, create
+from distnb.client.handle.indexing import lengths
 from distnb.client.math.reductions import count_nonzero
 from distnb.client.record.creation import asarray, zeros
 from distnb.client.select.placing import at
@@ -20,7 +22,7 @@ from distnb.client.sparse.arithmetic import Arithmetic
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import routed
 from distnb.client.sparse.compressed import Compressed, csr_array, session_of
-from distnb.client.sparse.creation import shape_of, triplets
+from distnb.client.sparse.creation import triplets
 from distnb.client.sparse.dense import spread
 from distnb.client.sparse.scipys import is_scalar, scipy_sparse, supported
 from distnb.client.sparse.structure import SparseLayout, even, line
@@ -50,7 +52,7 @@ class coo_array(Arithmetic):
     def __init__(
         self,
         arg1: Any,
-        shape: Any = None,
+        shape: Shape | None = None,
         dtype: DTypeLike | None = None,
         copy: bool = False,
         *,
@@ -84,9 +86,9 @@ class coo_array(Arithmetic):
             send = [asarray(c, session=at_session, dist=lies) for c in (*x.coords, x.data)]
             self._set(tuple(send[:-1]), send[-1], x.shape)
 
-    def _set(self, coords: tuple[Any, ...], data: Any, shape: Any) -> None:
+    def _set(self, coords: tuple[Any, ...], data: Array, shape: Shape) -> None:
         self._coords = coords
-        self.data, self.shape = data, shape_of(shape)
+        self.data, self.shape = data, lengths(shape)
 
     @classmethod
     def standing_for(cls, x: Compressed) -> Any:
@@ -134,7 +136,7 @@ class coo_array(Arithmetic):
         found._set((self.coords[1 - single],), self.data, (self.shape[1 - single],))
         return found
 
-    def _with_data(self, data: Any) -> Any:
+    def _with_data(self, data: Array) -> Any:
         found = coo_array.__new__(coo_array)
         origin = self._origin
         found._origin = None if origin is None else origin._with_data(data)
@@ -164,11 +166,9 @@ class coo_array(Arithmetic):
             found.sum_duplicates()
             return found
         session, (major, minor) = self.session, self.coords if axis == 0 else self.coords[::-1]
-        lengths = self.shape if axis == 0 else self.shape[::-1]
-        cuts = even(lengths[0], session.size)
-        return self._kind(("csr", "csc")[axis]).of(
-            routed(major, minor, self.data, cuts, lengths[1])
-        )
+        n, across = self.shape if axis == 0 else self.shape[::-1]
+        cuts = even(n, session.size)
+        return self._kind(("csr", "csc")[axis]).of(routed(major, minor, self.data, cuts, across))
 
     def tocsr(self, copy: bool = False) -> Any:
         """Return the array in rows: elements go where they belong, equal places are summed."""
@@ -191,7 +191,7 @@ class coo_array(Arithmetic):
         found.data, found.shape = self.data, self.shape[::-1]
         return found
 
-    def transpose(self, axes: Any = None, copy: bool = False) -> Any:
+    def transpose(self, axes: Axes = None, copy: bool = False) -> Any:
         """Return the transposed array."""
         return self.T.copy() if copy else self.T
 
@@ -208,7 +208,7 @@ class coo_array(Arithmetic):
         coords = tuple(c.to_numpy() for c in self.coords)
         return scipy_sparse().coo_array((self.data.to_numpy(), coords), shape=self.shape)
 
-    def multiply(self, other: Any) -> Any:
+    def multiply(self, other: object) -> Any:
         """Return the product element by element."""
         if is_scalar(other):
             return self._scaled(other)
@@ -225,23 +225,23 @@ class coo_array(Arithmetic):
         self._coords = tuple(c[keep] for c in self.coords)
         self.data, self._origin = self.data[keep], None
 
-    def sum(self, axis: Any = None, dtype: DTypeLike | None = None) -> Any:
+    def sum(self, axis: Axes = None, dtype: DTypeLike | None = None) -> Any:
         """Return the sum of all elements, or along an axis as a dense array."""
         return self.data.sum(dtype=dtype) if self.ndim == 1 else self.tocsr().sum(axis, dtype)
 
-    def max(self, axis: Any = None, *, explicit: bool = False) -> Any:
+    def max(self, axis: Axes = None, *, explicit: bool = False) -> Any:
         """Return the greatest element, or along an axis as a ``coo_array`` of one axis."""
         if self.ndim == 1:
             return self._extreme("max", explicit)
         return self.tocsr().max(axis, explicit=explicit)
 
-    def min(self, axis: Any = None, *, explicit: bool = False) -> Any:
+    def min(self, axis: Axes = None, *, explicit: bool = False) -> Any:
         """Return the least element, or along an axis as a ``coo_array`` of one axis."""
         if self.ndim == 1:
             return self._extreme("min", explicit)
         return self.tocsr().min(axis, explicit=explicit)
 
-    def mean(self, axis: Any = None, dtype: DTypeLike | None = None) -> Any:
+    def mean(self, axis: Axes = None, dtype: DTypeLike | None = None) -> Any:
         """Return the mean of all elements, or along an axis as a dense array."""
         return self.tocsr().mean(axis, dtype)
 
@@ -249,7 +249,7 @@ class coo_array(Arithmetic):
         """Return a diagonal as a dense array."""
         return self.tocsr().diagonal(k)
 
-    def count_nonzero(self, axis: Any = None) -> Any:
+    def count_nonzero(self, axis: Axes = None) -> Any:
         """Return how many elements are not zero, or how many along an axis as a dense array."""
         return count_nonzero(self.data) if self.ndim == 1 else self.tocsr().count_nonzero(axis)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from distnb.client.handle.arguments import Dist, Shape
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import as_dist, in_layout
+from distnb.client.handle.indexing import lengths
 from distnb.client.math.scans import cumsum
 from distnb.client.record.creation import asarray
 from distnb.client.select.searching import searchsorted
@@ -21,22 +22,22 @@ from distnb.client.sparse.structure import Stored, cuts_for, even, line, nearest
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 
-__all__ = ["balanced_cuts", "shape_of", "stored", "triplets"]
+__all__ = ["balanced_cuts", "stored", "triplets"]
 
 
 def stored(
-    session: Session, arg1: Any, shape: Any, dtype: DTypeLike | None, axis: int, dist: Any
+    session: Session, arg1: Any, shape: Shape | None, dtype: DTypeLike | None, axis: int, dist: Dist
 ) -> Stored:
     """Return the elements and the structure of what a constructor got, cut along an axis."""
     kind = None if dtype is None else supported(np.dtype(dtype))
     if _is_shape(arg1):
-        return _empty(session, shape_of(arg1), kind, axis, dist)
+        return _empty(session, lengths(arg1), kind, axis, dist)
     if isinstance(arg1, tuple) and _lies_on_engines(arg1):
         rows, columns, data, extents = triplets(arg1, shape, kind)
         major, minor = (rows, columns) if axis == 0 else (columns, rows)
-        lengths = extents if axis == 0 else extents[::-1]
-        cuts = cuts_for("block" if dist == "nnz" else dist, lengths[0], session.size)
-        return _balanced(routed(major, minor, data, cuts, lengths[1]), dist)
+        n, across = extents if axis == 0 else extents[::-1]
+        cuts = cuts_for("block" if dist == "nnz" else dist, n, session.size)
+        return _balanced(routed(major, minor, data, cuts, across), dist)
     if isinstance(arg1, Array) and arg1.here is None:
         return _balanced(_from_dense(arg1, kind, axis, dist), dist)
     if isinstance(arg1, Array):
@@ -50,16 +51,8 @@ def stored(
     return _from_scipys(session, x, axis, dist)
 
 
-def _is_shape(x: Any) -> bool:
+def _is_shape(x: object) -> bool:
     return isinstance(x, tuple) and len(x) == 2 and all(hasattr(n, "__index__") for n in x)
-
-
-def shape_of(shape: Any) -> Ints:
-    """Return a shape as ints; raises ValueError for a negative one."""
-    found = tuple(operator.index(n) for n in shape)
-    if any(n < 0 for n in found):
-        raise ValueError("'shape' elements cannot be negative")
-    return found
 
 
 def _lies_on_engines(x: tuple[Any, ...]) -> bool:
@@ -68,14 +61,14 @@ def _lies_on_engines(x: tuple[Any, ...]) -> bool:
     return any(isinstance(z, Array) for z in flat)
 
 
-def _from_scipys(session: Session, x: Any, axis: int, dist: Any) -> Stored:
+def _from_scipys(session: Session, x: Any, axis: int, dist: Dist) -> Stored:
     kind = supported(x.dtype)
     cuts = cuts_for(dist, x.shape[axis], session.size, x.indptr)
     arrays = (x.data.astype(kind, copy=False), x.indices, x.indptr)
     return sent(session, arrays, x.shape[1 - axis], cuts, bool(x.has_canonical_format))
 
 
-def _empty(session: Session, shape: Ints, kind: np.dtype | None, axis: int, dist: Any) -> Stored:
+def _empty(session: Session, shape: Ints, kind: np.dtype | None, axis: int, dist: Dist) -> Stored:
     major, minor = shape if axis == 0 else shape[::-1]
     cuts = cuts_for("block" if dist == "nnz" else dist, major, session.size)
     indices = np.empty(0, index_dtype(major, minor))
@@ -83,7 +76,7 @@ def _empty(session: Session, shape: Ints, kind: np.dtype | None, axis: int, dist
     return sent(session, (data, indices, np.zeros(major + 1, indices.dtype)), minor, cuts, True)
 
 
-def _from_dense(x: Array, kind: np.dtype | None, axis: int, dist: Any) -> Stored:
+def _from_dense(x: Array, kind: np.dtype | None, axis: int, dist: Dist) -> Stored:
     """Return what of a dense array is not zero."""
     if x.ndim != 2:
         raise NotImplementedError(
@@ -98,7 +91,7 @@ def _from_dense(x: Array, kind: np.dtype | None, axis: int, dist: Any) -> Stored
     return made(session, "sparse.each", (x,), args, minor, cuts, kind, True)
 
 
-def triplets(arg1: Any, shape: Any, kind: np.dtype | None) -> tuple[Any, Any, Any, Ints]:
+def triplets(arg1: Any, shape: Shape | None, kind: np.dtype | None) -> tuple[Any, Any, Any, Ints]:
     """Return rows, columns and elements on engines, and the shape."""
     if len(arg1) != 2 or not isinstance(arg1[1], tuple):
         raise NotImplementedError(
@@ -129,10 +122,10 @@ def triplets(arg1: Any, shape: Any, kind: np.dtype | None) -> tuple[Any, Any, An
             raise ValueError("cannot infer dimensions from zero sized index arrays")
         shape = [int(x.max()) + 1 for x in (rows, columns)]
     kind = supported(data.dtype) if kind is None else kind
-    return rows, columns, data.astype(kind), shape_of(shape)
+    return rows, columns, data.astype(kind), lengths(shape)
 
 
-def _balanced(x: Stored, dist: Any) -> Stored:
+def _balanced(x: Stored, dist: Dist) -> Stored:
     return recut(x, balanced_cuts(x)) if isinstance(dist, str) and dist == "nnz" else x
 
 
@@ -141,8 +134,8 @@ def balanced_cuts(x: Stored) -> Ints:
     s, p = x.structure, x.structure.session.size
     if not s.major or p == 1:
         return even(s.major, p)
-    lengths = rowwise(x, "lengths", np.dtype(np.int64))
-    upto: Any = cumsum(lengths)
+    each = rowwise(x, "lengths", np.dtype(np.int64))
+    upto: Any = cumsum(each)
     wanted = np.arange(1, p) * (s.nnz / p)
     above = searchsorted(upto, wanted).to_numpy()
     below, reached = np.maximum(above - 1, 0), np.minimum(above, s.major - 1)

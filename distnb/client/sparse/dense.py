@@ -75,7 +75,7 @@ def _counted(session: Session, structure: Structure) -> Any:
     return Array.made(base, View.whole(shape))
 
 
-def gathered(x: Stored, other: Any) -> Any:
+def gathered(x: Stored, other: Array) -> Any:
     """Return the product with a vector, or columns, along the minor axis."""
     s = x.structure
     y = _readable(as_dist(other, s.session))
@@ -85,7 +85,7 @@ def gathered(x: Stored, other: Any) -> Any:
     return _multiply("sparse.gather", out, x, _along(y.dbase.layout), y)
 
 
-def scattered(x: Stored, other: Any) -> Any:
+def scattered(x: Stored, other: Array) -> Any:
     """Return the product with a vector, or columns, along the major axis: of the transposed."""
     s = x.structure
     y = as_dist(other, s.session)
@@ -123,7 +123,7 @@ def looked_up(x: Stored, other: Array, axis: int) -> Any:
     return _fill("sparse.look", out, (*places(s), y), (axis,))
 
 
-def _multiply(op: str, out: Any, x: Stored, along: Layout, y: Array) -> Any:
+def _multiply(op: str, out: Array, x: Stored, along: Layout, y: Array) -> Any:
     """Record a product; ``along``: the layout of a vector along the minor axis."""
     if out.size:
         plan, (_, indptr) = plan_for(x.structure, along), places(x.structure)
@@ -181,7 +181,7 @@ def points(x: Stored, rows: Array, columns: Array) -> Any:
     return _fill("sparse.points", out, (*arrays(x), rows, columns), (s.minor, s.cuts))
 
 
-def _fill(op: str, out: Any, ins: Sequence[Array], args: tuple[Any, ...]) -> Any:
+def _fill(op: str, out: Array, ins: Sequence[Array], args: tuple[Any, ...]) -> Any:
     if out.size:
         record(op, (out,), ins, args)
     return out

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from os import PathLike
+from typing import IO, Any, TypeAlias
 
 from distnb.client.session.session import Session
 from distnb.client.sparse.base import Sparse
@@ -13,13 +14,17 @@ from distnb.client.sparse.scipys import scipy_sparse
 __all__ = ["load_npz", "mmread", "mmwrite", "save_npz"]
 
 
+#: A path, or an open file.
+File: TypeAlias = str | PathLike[str] | IO[bytes]
+
+
 def _sent(x: Any, session: Session | None) -> Any:
     """Return SciPy's array as a distributed one, of its format if that is there, else CSR."""
     found = {"coo": coo_array, "csc": csc_array}.get(x.format, csr_array)
     return found(x, session=session)
 
 
-def load_npz(file: Any, *, session: Session | None = None) -> Any:
+def load_npz(file: File, *, session: Session | None = None) -> Any:
     """Return the sparse array that a file of SciPy's ``save_npz`` holds.
 
     The notebook reads it, and sends to each engine its part.
@@ -27,12 +32,12 @@ def load_npz(file: Any, *, session: Session | None = None) -> Any:
     return _sent(scipy_sparse().load_npz(file), session)
 
 
-def save_npz(file: Any, matrix: Sparse, compressed: bool = True) -> None:
+def save_npz(file: File, matrix: Sparse, compressed: bool = True) -> None:
     """Save a sparse array as SciPy's ``save_npz``; it comes to the notebook for that."""
     scipy_sparse().save_npz(file, matrix.to_scipy(), compressed)
 
 
-def mmread(source: Any, *, session: Session | None = None) -> Any:
+def mmread(source: File, *, session: Session | None = None) -> Any:
     """Return the sparse array of a Matrix Market file, as ``scipy.io.mmread``.
 
     The notebook reads it, and sends to each engine its part. Dense files give a ``csr_array``.
@@ -44,7 +49,7 @@ def mmread(source: Any, *, session: Session | None = None) -> Any:
     return _sent(sparse.coo_array(found), session)
 
 
-def mmwrite(target: Any, a: Sparse, **options: Any) -> None:
+def mmwrite(target: File, a: Sparse, **options: Any) -> None:
     """Write a sparse array as a Matrix Market file, as ``scipy.io.mmwrite``."""
     scipy_sparse()
     from scipy.io import mmwrite

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from distnb.client.handle.array import Array, is_whole
+from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import as_dist, from_host, in_layout
 from distnb.client.select.taking import flatnonzero
 from distnb.client.session.session import Session
@@ -23,6 +23,12 @@ __all__ = ["Key", "key_of", "pointwise", "selected"]
 _INTP = np.dtype(np.int64)
 
 
+#: Positions along an axis, on engines or not.
+Positions: TypeAlias = np.ndarray | Array
+#: What is said of an axis in brackets.
+One: TypeAlias = int | slice | Positions
+
+
 class Key(NamedTuple):
     """An index of rows and one of columns: an int, a slice, or an array of positions each.
 
@@ -34,7 +40,7 @@ class Key(NamedTuple):
     apart: bool = False
 
 
-def key_of(key: Any, shape: Ints) -> Key:
+def key_of(key: object, shape: Ints) -> Key:
     """Return what is in brackets; raises IndexError as SciPy does."""
     items = list(key) if isinstance(key, tuple) else [key]
     if any(item is None for item in items):
@@ -57,11 +63,15 @@ def key_of(key: Any, shape: Ints) -> Key:
     return Key(*[_line(x) if array else x for x, array in zip(found, arrays, strict=True)])
 
 
-def _index(item: Any, n: int) -> Any:
+def _index(item: object, n: int) -> Any:
     """Return one index, from 0 where that is known here."""
     if isinstance(item, slice):
         return item
-    if not isinstance(item, bool | np.bool_) and hasattr(item, "__index__") and not np.ndim(item):
+    if (
+        not isinstance(item, bool | np.bool_)
+        and hasattr(item, "__index__")
+        and not np.ndim(cast(Any, item))
+    ):
         i = operator.index(item)
         if not -n <= i < n:
             raise IndexError(f"index ({i}) out of range")
@@ -82,7 +92,7 @@ def _index(item: Any, n: int) -> Any:
         raise IndexError(f"index ({bad[0]}) out of range") from None
 
 
-def _two(rows: Any, columns: Any) -> Key:
+def _two(rows: Positions, columns: Positions) -> Key:
     """Return what two arrays of positions name."""
     if rows.ndim == 2 and columns.ndim == 2 and rows.shape[1] == 1 and columns.shape[0] == 1:
         return Key(rows.reshape(-1), columns.reshape(-1))
@@ -103,7 +113,7 @@ def _two(rows: Any, columns: Any) -> Key:
     return Key(rows, columns, apart=True)
 
 
-def _line(index: Any) -> Any:
+def _line(index: Positions) -> Any:
     if index.ndim != 1:
         raise NotImplementedError(
             explain("index array", f"{index.ndim} axes", "one", "flatten it, and index again")
@@ -111,17 +121,15 @@ def _line(index: Any) -> Any:
     return index
 
 
-def positions_of(session: Session, index: Any) -> Any:
+def positions_of(session: Session, index: Positions) -> Any:
     """Return positions as all of a base on a line."""
     where = line(even(len(index), session.size))
     if not isinstance(index, Array):
         return from_host(session, np.ascontiguousarray(index, np.int64), where)
-    index = as_dist(index, session)
-    there = is_whole(index) and index.dtype == _INTP and index.dbase.layout == where
-    return index if there else in_layout(index, where, _INTP)
+    return in_layout(as_dist(index, session), where, _INTP)
 
 
-def selected(x: Stored, major: Any, minor: Any) -> Stored:
+def selected(x: Stored, major: One, minor: One) -> Stored:
     """Return some rows and columns (of CSR); an int leaves an axis of length 1."""
     if isinstance(major, int):
         major = slice(major, major + 1)
@@ -140,7 +148,7 @@ def selected(x: Stored, major: Any, minor: Any) -> Stored:
     return _columns(x, minor)
 
 
-def _taken(x: Stored, index: Any) -> Stored:
+def _taken(x: Stored, index: Positions) -> Stored:
     return rows_of(x, positions_of(x.structure.session, index))
 
 
@@ -168,18 +176,18 @@ def _sliced(x: Stored, major: slice, minor: slice) -> Stored:
     )
 
 
-def _columns(x: Stored, index: Any) -> Stored:
+def _columns(x: Stored, index: Positions) -> Stored:
     """Return columns at some positions: each engine gets all of these."""
     s = x.structure
     where = replicated(1, s.session.size)
     if isinstance(index, Array):
-        index = in_layout(as_dist(index, s.session), where, _INTP)
+        chosen = in_layout(as_dist(index, s.session), where, _INTP)
     else:
-        index = from_host(s.session, np.ascontiguousarray(index, np.int64), where)
-    return each("columns", (x,), x.data.dtype, dense=(index,), minor=len(index))
+        chosen = from_host(s.session, np.ascontiguousarray(index, np.int64), where)
+    return each("columns", (x,), x.data.dtype, dense=(chosen,), minor=len(index))
 
 
-def pointwise(x: Stored, major: Any, minor: Any) -> Any:
+def pointwise(x: Stored, major: Positions, minor: Positions) -> Any:
     """Return the elements at some positions as a dense array."""
     session = x.structure.session
     return points(x, positions_of(session, major), positions_of(session, minor))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from distnb.client.handle.arguments import Axes
 from distnb.client.handle.array import create
 from distnb.client.math.reductions import count_nonzero
 from distnb.client.sparse.arithmetic import Arithmetic
@@ -36,19 +37,19 @@ class Reductions(Arithmetic):
         """Return the array in the format that is cut along an axis."""
         raise NotImplementedError
 
-    def _axis(self, axis: Any, name: str, **options: Any) -> tuple[int | None, Any]:
+    def _axis(self, axis: Axes, name: str, **options: Any) -> tuple[int | None, Any]:
         """Return the axis to reduce, None for both, and what SciPy gives of a small array."""
         found = result_of(lambda a: getattr(a, name)(axis=axis, **options), self.dtype)
         if isinstance(axis, tuple):
             axis = None if len(axis) == 2 else axis[0]
-        return (None if axis is None else operator.index(axis) % 2), found
+        return (None if axis is None else operator.index(cast(Any, axis)) % 2), found
 
     def _rowwise(self, axis: int, method: str, dtype: np.dtype, **options: Any) -> Any:
         """Reduce along an axis: each engine its own, for which the array may have to be turned."""
         x = self._along(1 - axis)
         return rowwise(x.stored, method, dtype, tuple(options.items()))
 
-    def sum(self, axis: Any = None, dtype: DTypeLike | None = None) -> Any:
+    def sum(self, axis: Axes = None, dtype: DTypeLike | None = None) -> Any:
         """Return the sum of all elements, or along an axis as a dense array."""
         along, like = self._axis(axis, "sum")
         if along is None:
@@ -61,7 +62,7 @@ class Reductions(Arithmetic):
             found = scattered(self.stored, ones)
         return found if dtype is None else found.astype(dtype)
 
-    def mean(self, axis: Any = None, dtype: DTypeLike | None = None) -> Any:
+    def mean(self, axis: Axes = None, dtype: DTypeLike | None = None) -> Any:
         """Return the mean of all elements, or along an axis as a dense array."""
         along, _ = self._axis(axis, "mean")
         n = int(np.prod(self.shape)) if along is None else self.shape[along]
@@ -70,7 +71,7 @@ class Reductions(Arithmetic):
         found = found.astype(between)
         return found if dtype is None else found.astype(dtype)
 
-    def _extremes(self, name: str, axis: Any, explicit: bool) -> Any:
+    def _extremes(self, name: str, axis: Axes, explicit: bool) -> Any:
         along, _ = self._axis(axis, name)
         if along is None:
             return self._extreme(name, explicit)
@@ -79,15 +80,15 @@ class Reductions(Arithmetic):
         options = {"explicit": True} if explicit else {}
         return self._kind("coo")(self._rowwise(along, name, self.dtype, **options))
 
-    def max(self, axis: Any = None, *, explicit: bool = False) -> Any:
+    def max(self, axis: Axes = None, *, explicit: bool = False) -> Any:
         """Return the greatest element, or along an axis as a ``coo_array`` of one axis."""
         return self._extremes("max", axis, explicit)
 
-    def min(self, axis: Any = None, *, explicit: bool = False) -> Any:
+    def min(self, axis: Axes = None, *, explicit: bool = False) -> Any:
         """Return the least element, or along an axis as a ``coo_array`` of one axis."""
         return self._extremes("min", axis, explicit)
 
-    def _where(self, name: str, axis: Any) -> Any:
+    def _where(self, name: str, axis: Axes) -> Any:
         along, _ = self._axis(axis, name)
         if along is None:
             raise NotImplementedError(
@@ -97,15 +98,15 @@ class Reductions(Arithmetic):
             raise ValueError("Cannot apply the operation along a zero-sized dimension.")
         return self._rowwise(along, name, np.dtype(np.int64))
 
-    def argmax(self, axis: Any = None) -> Any:
+    def argmax(self, axis: Axes = None) -> Any:
         """Return where along an axis the greatest elements are, as a dense array."""
         return self._where("argmax", axis)
 
-    def argmin(self, axis: Any = None) -> Any:
+    def argmin(self, axis: Axes = None) -> Any:
         """Return where along an axis the least elements are, as a dense array."""
         return self._where("argmin", axis)
 
-    def count_nonzero(self, axis: Any = None) -> Any:
+    def count_nonzero(self, axis: Axes = None) -> Any:
         """Return how many elements are not zero, or how many along an axis as a dense array."""
         along, _ = self._axis(axis, "count_nonzero")
         if along is None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from distnb.client.handle.array import Array, numeric
 from distnb.common.errors import explain
@@ -37,7 +39,7 @@ def is_scipys(x: object) -> bool:
     return bool(scipy_sparse().issparse(x))
 
 
-def supported(dtype: Any) -> np.dtype:
+def supported(dtype: DTypeLike) -> np.dtype:
     """Return a dtype that sparse arrays can have; raises what SciPy raises for others."""
     found = numeric(dtype)
     _small(found.char)
@@ -64,12 +66,12 @@ def _product_dtype(a: str, b: str) -> np.dtype:
     return np.dtype((_small(a) @ np.zeros(1, b)).dtype)
 
 
-def result_of(run: Any, *dtypes: np.dtype) -> Any:
+def result_of(run: Callable[..., Any], *dtypes: np.dtype) -> Any:
     """Return what a function gives of arrays of 1 x 1 without elements, in these dtypes."""
     with np.errstate(all="ignore"):
         return run(*[_small(d.char).copy() for d in dtypes])
 
 
-def is_scalar(x: object) -> bool:
+def is_scalar(x: object) -> TypeGuard[Any]:
     """Tell whether something is a single number."""
     return bool(np.isscalar(x)) or (isinstance(x, np.ndarray | Array) and x.ndim == 0)

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from distnb.client.handle.arguments import Dist
+from distnb.client.handle.array import Array
 from distnb.client.session.session import Session
 from distnb.client.sparse.scipys import index_dtype
 from distnb.common.errors import explain
@@ -66,14 +68,15 @@ def nearest(
     return (0, *np.maximum.accumulate(rows.clip(0, n)).tolist(), n)
 
 
-def cuts_for(dist: Any, n: int, parts: int, indptr: np.ndarray | None = None) -> Ints:
+def cuts_for(dist: Dist, n: int, parts: int, indptr: np.ndarray | None = None) -> Ints:
     """Return the cuts of the major axis that ``dist=`` asks for."""
     if dist is None or (isinstance(dist, str) and dist == "block"):
         return even(n, parts)
     if isinstance(dist, str) and dist == "nnz" and indptr is not None:
         return balanced(indptr, parts)
     if isinstance(dist, tuple | list) and len(dist) == 2 and dist[0] == "irregular":
-        cuts = tuple(int(c) for c in dist[1])
+        places: Any = dist[1]
+        cuts = tuple(int(c) for c in places)
         Irregular(cuts).check(n, parts)
         return cuts
     raise NotImplementedError(
@@ -121,8 +124,8 @@ class Structure:
         minor: int,
         cuts: Ints,
         ends: Ints,
-        indices: Any,
-        indptr: Any,
+        indices: Array,
+        indptr: Array,
         canonical: bool = False,
     ) -> None:
         self.major, self.minor = major, minor
@@ -195,7 +198,7 @@ class SparseLayout(NamedTuple):
 class Stored(NamedTuple):
     """A compressed array: its elements, and where they are."""
 
-    data: Any
+    data: Array
     structure: Structure
 
 
