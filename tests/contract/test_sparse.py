@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg as sla
+from hypothesis import given
+from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import sparse
+from tests.tiers import examples
 
 pytestmark = pytest.mark.ways("one", "four")
 
@@ -356,3 +359,54 @@ def test_bad_input_raises_and_harms_nothing(session, kind, text, run):
     with pytest.raises(kind, match=text):
         run()
     assert int(x.sum()) == 10
+
+
+def test_elements_that_do_not_fit_are_refused(session):
+    A = sparse.eye_array(5)
+    A.data = dnb.ones(4)
+    with pytest.raises(ValueError, match="one for each place"):
+        A @ dnb.ones(5)
+    with pytest.raises(ValueError, match="dimension mismatch"):
+        sparse.eye_array(5) @ dnb.ones(4)
+
+
+@st.composite
+def pairs(draw):
+    """Draw two arrays whose product there is, as SciPy's, and cuts of the rows of the first."""
+    m, k, n = (draw(st.integers(0, 12)) for _ in range(3))
+    dtype = draw(st.sampled_from("f8 i4 u1 c8".split()))
+    found = []
+    for shape in ((m, k), (k, n)):
+        count = draw(st.integers(0, 30)) if 0 not in shape else 0
+        places = [
+            draw(st.lists(st.integers(0, max(0, s - 1)), min_size=count, max_size=count))
+            for s in shape
+        ]
+        data = np.array(draw(st.lists(st.integers(0, 3), min_size=count, max_size=count)), dtype)
+        found.append(sp.coo_array((data, [np.array(p, int) for p in places]), shape=shape))
+    return (*found, draw(st.lists(st.integers(0, m), min_size=3, max_size=3)))
+
+
+@examples(40)
+@given(pairs())
+def test_any_arrays_and_cuts(session, drawn):
+    a, b, inner = drawn
+    m = a.shape[0]
+    dist = ("irregular", (0, *sorted(inner)[: session.size - 1], m))
+    A = sparse.csr_array(
+        (dnb.array(a.data), tuple(dnb.array(c) for c in a.coords)), shape=a.shape, dist=dist
+    )
+    B = sparse.csc_array(b, dist="nnz")
+    a, b = a.tocsr(), b.tocsc()
+    x = vector(a.shape[1:], a.dtype)
+    for got, want in (
+        *((A, a), (A.tocsc(), a.tocsc()), (A @ B, a @ b), (B.T @ A.T, b.T @ a.T)),
+        *((A @ dnb.array(x), a @ x), (x @ A.T, x @ a.T), (B.T @ dnb.array(x), b.T @ x)),
+        *((A + A.redistribute("nnz"), a + a), (A[::-1], a[::-1]), (A[:, ::2], a[:, ::2])),
+        *(
+            (A.sum(axis=0), a.sum(axis=0)),
+            (A.toarray(), a.toarray()),
+            (A.indptr.astype(int), a.indptr.astype(int)),
+        ),
+    ):
+        same(got, want)

@@ -70,7 +70,8 @@ def compared(name: str, x: Stored, scalar: object) -> Stored:
     method, (kind, value) = _METHODS[name], packed(scalar)
     number = np.dtype(kind).type(value) if kind else value
     found = result_of(lambda a: getattr(a, method)(number), x.data.dtype)
-    return each("operator", (x,), found.dtype, (method, kind, value))
+    params = (method, kind, value)
+    return each("operator", (x,), found.dtype, params, canonical=x.structure.canonical)
 
 
 def is_sparse(x: object) -> TypeGuard[Any]:

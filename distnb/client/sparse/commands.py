@@ -21,6 +21,7 @@ from distnb.client.sparse.structure import (
     local_pointers,
     pointer_cuts,
 )
+from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.wire.protocol import Collective
 
@@ -68,6 +69,10 @@ def sent(
 
 def elements(x: Stored) -> Any:
     """Return the elements where the structure has them: users may have moved them."""
+    if x.data.shape != (x.structure.nnz,):
+        raise ValueError(
+            explain("elements", x.data.shape, f"({x.structure.nnz},)", "keep one for each place")
+        )
     return in_layout(x.data, line(x.structure.ends))
 
 
