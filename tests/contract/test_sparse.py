@@ -11,7 +11,7 @@ import distnb as dnb
 from distnb import sparse
 from tests.tiers import examples
 
-pytestmark = pytest.mark.ways("one", "four")
+pytestmark = pytest.mark.ways("one")
 
 SHAPES = [(7, 5), (2, 9), (30, 30), (1, 1), (0, 3), (3, 0)]
 LAYOUTS = ["block", "cyclic", "replicated", ("engine", 0)]
@@ -50,6 +50,7 @@ def same(got, want):
     )
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("fmt", ["csr", "csc"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_products_with_vectors_and_columns(session, shape, fmt):
@@ -146,6 +147,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.cases(6)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("fmt", ["csr", "csc"])
 @pytest.mark.parametrize(("shape", "dtype"), KINDS, ids=str)
@@ -158,6 +160,7 @@ def test_expressions(session, shape, dtype, fmt):
 DTYPES = "? b B h H i I l L f d F D".split()
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_triplets_on_engines_are_summed_and_sent_in_one_pass(session, dtype):
     rng = np.random.default_rng(3)
@@ -176,6 +179,7 @@ def test_triplets_on_engines_are_summed_and_sent_in_one_pass(session, dtype):
     same(coo.tocsc(), want)
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_dense_arrays_come_and_go(session, dtype):
     x = matrix((6, 8), dtype).toarray()

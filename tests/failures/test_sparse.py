@@ -34,6 +34,7 @@ def values(found):
     return (found if isinstance(found, dnb.DistArray) else found.toarray()).to_numpy()
 
 
+@pytest.mark.cases(12)
 @pytest.mark.parametrize("rank", [0, 2])
 @pytest.mark.parametrize("op", STEPS)
 def test_a_failure_on_one_engine_is_raised_and_all_goes_on(three, op, rank):
