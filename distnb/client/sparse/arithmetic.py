@@ -22,7 +22,16 @@ from distnb.client.sparse.scipys import is_scalar, is_scipys, result_of
 from distnb.client.sparse.structure import Stored
 from distnb.common.errors import explain
 
-__all__ = ["Arithmetic", "compared", "dense_of", "is_dense", "is_sparse", "merged", "ours"]
+__all__ = [
+    "Arithmetic",
+    "compared",
+    "dense_of",
+    "is_dense",
+    "is_sparse",
+    "merged",
+    "no_out",
+    "ours",
+]
 
 #: Comparisons -> the method of SciPy's arrays.
 _METHODS = {
@@ -35,6 +44,14 @@ _METHODS = {
 def is_dense(x: object) -> TypeGuard[Any]:
     """Tell whether something is a dense array, or can be made one."""
     return isinstance(x, np.ndarray | Array | list | tuple)
+
+
+def no_out(out: object) -> None:
+    """Raise NotImplementedError if a reduction is to write into an array."""
+    if out is not None:
+        raise NotImplementedError(
+            explain("out", type(out).__name__, "None", "assign the result: x[...] = A.sum(axis=0)")
+        )
 
 
 def dense_of(x: object, session: Session) -> Array:

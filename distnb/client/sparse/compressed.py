@@ -41,25 +41,7 @@ __all__ = ["Compressed", "csc_array", "csr_array", "session_of"]
 
 
 class Compressed(Reductions):
-    """What CSR and CSC have in common.
-
-    Parameters
-    ----------
-    arg1
-        A sparse array (distributed or SciPy's), a dense one, a shape, ``(data, (rows, columns))``,
-        whose equal places are summed, or ``(data, indices, indptr)``.
-    shape : tuple of int, optional
-        The shape, where that does not follow.
-    dtype : dtype, optional
-        Element type.
-    copy : bool
-        As SciPy's: elements that are on engines already are shared if False.
-    dist : None, 'block', 'nnz' or ('irregular', cuts)
-        How rows (CSR) or columns (CSC) are cut: as many on each engine, or as many stored
-        elements, or at these places.
-    session : Session, optional
-        By default the current one.
-    """
+    """What CSR and CSC have in common; see :class:`csr_array` for what they take."""
 
     def __init__(
         self,
@@ -301,6 +283,23 @@ class Compressed(Reductions):
 class csr_array(Compressed):
     """A sparse array in rows: each engine has some of them, as SciPy's ``csr_array``.
 
+    Parameters
+    ----------
+    arg1
+        A sparse array (distributed or SciPy's), a dense one, a shape, ``(data, (rows, columns))``,
+        whose equal places are summed, or ``(data, indices, indptr)``.
+    shape : tuple of int, optional
+        The shape, where that does not follow.
+    dtype : dtype, optional
+        Element type.
+    copy : bool
+        As SciPy's: elements that are on engines already are shared if False.
+    dist : None, 'block', 'nnz' or ('irregular', cuts)
+        How rows (CSR) or columns (CSC) are cut: as many on each engine, or as many stored
+        elements, or at these places.
+    session : Session, optional
+        By default the current one.
+
     Examples
     --------
     >>> import distnb as dnb
@@ -313,11 +312,6 @@ class csr_array(Compressed):
     """
 
     format, axis = "csr", 0
-
-
-csr_array.__doc__ = (csr_array.__doc__ or "").replace(
-    "    Examples", (Compressed.__doc__ or "").partition("\n\n")[2] + "\n    Examples"
-)
 
 
 class csc_array(Compressed):

@@ -18,7 +18,7 @@ from distnb.client.record.creation import asarray, zeros
 from distnb.client.select.placing import at
 from distnb.client.select.taking import flatnonzero
 from distnb.client.session.session import Session
-from distnb.client.sparse.arithmetic import Arithmetic
+from distnb.client.sparse.arithmetic import Arithmetic, no_out
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import routed
 from distnb.client.sparse.compressed import Compressed, csr_array, session_of
@@ -225,24 +225,28 @@ class coo_array(Arithmetic):
         self._coords = tuple(c[keep] for c in self.coords)
         self.data, self._origin = self.data[keep], None
 
-    def sum(self, axis: Axes = None, dtype: DTypeLike | None = None) -> Any:
+    def sum(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None) -> Any:
         """Return the sum of all elements, or along an axis as a dense array."""
+        no_out(out)
         return self.data.sum(dtype=dtype) if self.ndim == 1 else self.tocsr().sum(axis, dtype)
 
-    def max(self, axis: Axes = None, *, explicit: bool = False) -> Any:
+    def max(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
         """Return the greatest element, or along an axis as a ``coo_array`` of one axis."""
+        no_out(out)
         if self.ndim == 1:
             return self._extreme("max", explicit)
         return self.tocsr().max(axis, explicit=explicit)
 
-    def min(self, axis: Axes = None, *, explicit: bool = False) -> Any:
+    def min(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
         """Return the least element, or along an axis as a ``coo_array`` of one axis."""
+        no_out(out)
         if self.ndim == 1:
             return self._extreme("min", explicit)
         return self.tocsr().min(axis, explicit=explicit)
 
-    def mean(self, axis: Axes = None, dtype: DTypeLike | None = None) -> Any:
+    def mean(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None) -> Any:
         """Return the mean of all elements, or along an axis as a dense array."""
+        no_out(out)
         return self.tocsr().mean(axis, dtype)
 
     def diagonal(self, k: int = 0) -> Any:

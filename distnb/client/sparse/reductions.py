@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 from distnb.client.handle.arguments import Axes
 from distnb.client.handle.array import create
 from distnb.client.math.reductions import count_nonzero
-from distnb.client.sparse.arithmetic import Arithmetic
+from distnb.client.sparse.arithmetic import Arithmetic, no_out
 from distnb.client.sparse.commands import elements
 from distnb.client.sparse.dense import rowwise, scattered
 from distnb.client.sparse.scipys import result_of
@@ -49,8 +49,9 @@ class Reductions(Arithmetic):
         x = self._along(1 - axis)
         return rowwise(x.stored, method, dtype, tuple(options.items()))
 
-    def sum(self, axis: Axes = None, dtype: DTypeLike | None = None) -> Any:
+    def sum(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None) -> Any:
         """Return the sum of all elements, or along an axis as a dense array."""
+        no_out(out)
         along, like = self._axis(axis, "sum")
         if along is None:
             found = elements(self.stored).sum(dtype=like.dtype)
@@ -62,8 +63,9 @@ class Reductions(Arithmetic):
             found = scattered(self.stored, ones)
         return found if dtype is None else found.astype(dtype)
 
-    def mean(self, axis: Axes = None, dtype: DTypeLike | None = None) -> Any:
+    def mean(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None) -> Any:
         """Return the mean of all elements, or along an axis as a dense array."""
+        no_out(out)
         along, _ = self._axis(axis, "mean")
         n = int(np.prod(self.shape)) if along is None else self.shape[along]
         between = np.dtype(np.float64) if self.dtype.kind in "biu" else self.dtype
@@ -80,12 +82,14 @@ class Reductions(Arithmetic):
         options = {"explicit": True} if explicit else {}
         return self._kind("coo")(self._rowwise(along, name, self.dtype, **options))
 
-    def max(self, axis: Axes = None, *, explicit: bool = False) -> Any:
+    def max(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
         """Return the greatest element, or along an axis as a ``coo_array`` of one axis."""
+        no_out(out)
         return self._extremes("max", axis, explicit)
 
-    def min(self, axis: Axes = None, *, explicit: bool = False) -> Any:
+    def min(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
         """Return the least element, or along an axis as a ``coo_array`` of one axis."""
+        no_out(out)
         return self._extremes("min", axis, explicit)
 
     def _where(self, name: str, axis: Axes) -> Any:
@@ -98,12 +102,14 @@ class Reductions(Arithmetic):
             raise ValueError("Cannot apply the operation along a zero-sized dimension.")
         return self._rowwise(along, name, np.dtype(np.int64))
 
-    def argmax(self, axis: Axes = None) -> Any:
+    def argmax(self, axis: Axes = None, out: None = None) -> Any:
         """Return where along an axis the greatest elements are, as a dense array."""
+        no_out(out)
         return self._where("argmax", axis)
 
-    def argmin(self, axis: Axes = None) -> Any:
+    def argmin(self, axis: Axes = None, out: None = None) -> Any:
         """Return where along an axis the least elements are, as a dense array."""
+        no_out(out)
         return self._where("argmin", axis)
 
     def count_nonzero(self, axis: Axes = None) -> Any:

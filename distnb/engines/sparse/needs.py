@@ -8,7 +8,7 @@ same plan, backwards, adds up what the parts have for a vector along the minor a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -128,6 +128,8 @@ class Needs:
         ranks = range(self.indices.layout.grid.size)
         askers = [r for r in ranks if self._count(r)]
         holders = [r for r in ranks if self._holds(r)]
+        #: Whether this rank has all of the vector, and nobody asks it: indices stay what they are.
+        self.alone = self.layout.copies > 1 or len(ranks) == 1
         #: Ranks that this one asks, and that ask it.
         self.asks = [r for r in holders if r != rank] if rank in askers else []
         self.asked = [r for r in askers if r != rank] if rank in holders else []
@@ -158,25 +160,33 @@ class Needs:
         """Ask, and note who asks for what."""
         before = clock.switch(COMPUTE)
         indices = block_of(self.indices)
+        if self.alone:
+            self._keep(Need(indices), {self.rank: np.arange(self.minor)})
+            clock.switch(before)
+            return
         some = used(indices, self.minor)
         wanted, order = wanted_from(self.rank, self.layout, self.minor, some)
         for r in self.asks:
             positions = wanted.get(r)
             exchange.send(r, _POSITIONS, np.zeros(1, np.uint8) if positions is None else positions)
         need = Need(numbered(indices, some, order, self.minor))
-        for r, positions in wanted.items():
-            need.wanted[r] = compact(positions)
-            need.places[r] = slice(need.length, need.length + len(positions))
-            need.length += len(positions)
-            if len(wanted) == 1 and len(positions) == self._held(r):
-                need.whole = r
         for r in self.asked:
             found = exchange.take(r, _POSITIONS)
             if found.nbytes > 1:
                 need.given[r] = compact(found.view(np.int64))
-        self.out.kept = need
-        row = np.zeros(self.out.shape[1], np.int64)
-        for r, positions in wanted.items():
-            row[r] = len(positions)
-        cast(Any, self.out.block)[...] = row
+        self._keep(need, wanted)
         clock.switch(before)
+
+    def _keep(self, need: Need, wanted: dict[int, np.ndarray]) -> None:
+        """Keep what is needed of whom, and tell how much that is."""
+        row = block_of(self.out).reshape(-1)
+        row[...] = 0
+        for r, positions in wanted.items():
+            row[r] = n = len(positions)
+            if n:
+                need.wanted[r] = compact(positions)
+            need.places[r] = slice(need.length, need.length + n)
+            need.length += n
+            if len(wanted) == 1 and n == self._held(r):
+                need.whole = r
+        self.out.kept = need
