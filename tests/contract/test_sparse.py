@@ -221,6 +221,9 @@ def test_elements_are_shared_as_scipys(session):
     same(A, a * 2)
     half = dnb.array(np.arange(6.0))
     np.testing.assert_array_equal((A @ dnb.ones(4)).to_numpy(), a @ np.full(4, 2.0))
+    for places in (A.indices, A.tocoo().col):
+        with pytest.raises(ValueError, match="read-only"):
+            places[0] = 1
     A.data = A.data + 1  # another array, of the same length
     same(
         A @ dnb.ones(4) + half, (a * 2).toarray() @ np.ones(4) + np.diff(a.indptr) + np.arange(6.0)
@@ -262,6 +265,7 @@ diags_array([[1.0, 2, 3], [4, 5]], offsets=[0, 1])  diags_array([1.0, 2.0], offs
 diags_array([[1.0, 2]], offsets=[0, 1])  diags_array([[1.0, 2], [3.0]], offsets=[0, 0])
 block_array([[A, None], [None, B]])  block_array([[A, B], [B, A]])  hstack([A, B])  vstack([A, B])  hstack([A, C])
 vstack([A, C])  block_diag([A, C])  kron(A, C)  kron(A, B, format='csr')  vstack([A, A], dtype='f4')
+tril(A)  tril(A, k=1)  tril(A, -2)  triu(A)  triu(A, k=1, format='csr')  triu(C, -9)
 block_array([[A, None], [None, None]])  block_array([])  random_array((4, 4), density=2)
 """
 

@@ -81,8 +81,8 @@ class Compressed(Reductions):
 
     @property
     def indices(self) -> Any:
-        """The column (CSR) or row (CSC) of each stored element."""
-        return self.structure.indices
+        """The column (CSR) or row (CSC) of each stored element: a read-only view."""
+        return self.structure.looked_at
 
     @property
     def indptr(self) -> Any:

@@ -21,6 +21,7 @@ from distnb.client.session.session import Session
 from distnb.client.shape.joining import concatenate
 from distnb.client.shape.repeating import repeat, tile
 from distnb.client.sparse.arithmetic import dense_of, is_sparse
+from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.compressed import csr_array
 from distnb.client.sparse.coordinates import coo_array
 from distnb.client.sparse.scipys import supported
@@ -35,6 +36,8 @@ __all__ = [
     "hstack",
     "kron",
     "random_array",
+    "tril",
+    "triu",
     "vstack",
 ]
 
@@ -343,3 +346,29 @@ def kron(A: object, B: object, format: str | None = None) -> Any:
         for x, y, n in zip(a.coords, b.coords, b.shape, strict=True)
     ]
     return coo_array((data, tuple(places)), shape=shape).asformat(format)
+
+
+def tril(A: Sparse, k: int = 0, format: str | None = None) -> Any:
+    """Return the elements on and below a diagonal, as SciPy's ``tril``; COO if nothing is asked.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.sparse.tril(dnb.sparse.csr_array([[1, 2], [3, 4]])).toarray().to_numpy()
+    array([[1, 0],
+           [3, 4]])
+    """
+    x = A.tocoo()
+    return _kept(x, x.row + k >= x.col).asformat(format)
+
+
+def triu(A: Sparse, k: int = 0, format: str | None = None) -> Any:
+    """Return the elements on and above a diagonal, as SciPy's ``triu``; COO if nothing is asked."""
+    x = A.tocoo()
+    return _kept(x, x.row + k <= x.col).asformat(format)
+
+
+def _kept(x: Any, mask: Array) -> Any:
+    """Return the triplets that a mask names."""
+    return coo_array((x.data[mask], (x.row[mask], x.col[mask])), shape=x.shape)

@@ -141,6 +141,11 @@ class Structure:
         return found
 
     @property
+    def looked_at(self) -> Any:
+        """The indices as others see them: what was planned holds as long as nobody writes there."""
+        return self.indices.alias(self.indices.dview, writeable=False)
+
+    @property
     def nnz(self) -> int:
         """How many elements are stored."""
         return self.ends[-1]
