@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb import fft, lib, linalg, namespace, numpys, random
+from distnb import fft, lib, linalg, namespace, numpys, random, sparse
 from distnb.client.array.array_api import VERSION
 from distnb.client.array.distarray import DistArray
 from distnb.client.record.placement import Placement
@@ -68,6 +68,7 @@ __all__ = [  # noqa: PLE0604 - the functions
     "profile",
     "random",
     "session",
+    "sparse",
     "spmd",
     "start",
     "subset",

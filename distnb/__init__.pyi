@@ -106,6 +106,7 @@ from distnb import fft as fft
 from distnb import lib as lib
 from distnb import linalg as linalg
 from distnb import random as random
+from distnb import sparse as sparse
 from distnb import testing as testing
 from distnb.client.array.array_api import finfo as finfo
 from distnb.client.array.distarray import DistArray as DistArray

@@ -22,7 +22,7 @@ PACKAGE = "distnb"
 ORDER: dict[str, str] = {
     "distnb": """
         common geometry ops measure wire plans engines client widgets magics
-        numpys left_out lib fft linalg random namespace strategies testing
+        numpys left_out lib fft linalg random sparse namespace strategies testing
     """,
     "distnb.common": "errors config machine interrupts lazy calling shared_segments memory_pool",
     "distnb.geometry": "slices axes layout boxes views overlaps",
@@ -30,7 +30,7 @@ ORDER: dict[str, str] = {
     "distnb.measure": "replay comparison metrics advice events records snapshot",
     "distnb.wire": "protocol messages encoding channel replies stream",
     "distnb.plans": "transfer traffic gather_scatter temporaries forecast",
-    "distnb.engines": "runtime fusion collectives linalg worker server",
+    "distnb.engines": "runtime fusion collectives linalg sparse worker server",
     "distnb.engines.runtime": """
         comm exchange node memory store zero_copy peer_blocks creation threads user_functions
     """,
@@ -43,10 +43,12 @@ ORDER: dict[str, str] = {
         indexed_blocks gather_scatter masks fourier packing pencils
     """,
     "distnb.engines.linalg": "whole_matrices triangular tsqr summa panels blacs scalapack",
+    "distnb.engines.sparse": "parts needs products local rows routes",
     "distnb.engines.worker": "steps postings plan_cache local survey executor worker",
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
     "distnb.client": """
-        transport batching session handle record shape select math linalg stats signal array reports
+        transport batching session handle record shape select math linalg stats signal array
+        sparse reports
     """,
     "distnb.client.transport": """
         contract inprocess spmd client_hooks ipyparallel_transport monitor socket_client
@@ -86,6 +88,10 @@ ORDER: dict[str, str] = {
         sets statistics nans weighted quantiles histograms drawing shuffling random legacy
     """,
     "distnb.client.signal": "fft_commands fft convolution polynomials spacing",
+    "distnb.client.sparse": """
+        scipys structure commands dense creation base arithmetic indexing reductions compressed
+        coordinates construction files
+    """,
     "distnb.client.reports": """
         cell_trace doctor subset_copies scaling memory_bandwidth profiling memory_report referrers
     """,
@@ -122,6 +128,7 @@ OTHERS: dict[str, str] = {
     "distnb.engines.server.curve": "zmq",
     "distnb.engines.server.monitor": "zmq",
     "distnb.client.math.pickling": "cloudpickle",
+    "distnb.client.sparse": "numpy [scipy]",
     "distnb.client.transport.client_hooks": "ipyparallel",
     "distnb.client.transport.ipyparallel_transport": "ipyparallel",
     "distnb.client.transport.launch": "ipyparallel",

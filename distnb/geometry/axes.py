@@ -28,6 +28,7 @@ __all__ = [
     "Irregular",
     "SlicedBlock",
     "Whole",
+    "cut_at",
     "parse_axis",
 ]
 
@@ -304,6 +305,17 @@ KINDS: dict[str, type[Axis]] = {
     "block-cyclic": BlockCyclic,
     "irregular": Irregular,
 }
+
+
+def cut_at(cuts: tuple[int, ...]) -> Axis:
+    """Return the axis with these cuts: in blocks if that is the same.
+
+    >>> cut_at((0, 3, 5)), cut_at((0, 1, 5))
+    (Block(), Irregular(cuts=(0, 1, 5)))
+    """
+    n, p = cuts[-1], len(cuts) - 1
+    even = all(Block().bounds(n, p, c)[0] == cuts[c] for c in range(p))
+    return Block() if even else Irregular(cuts)
 
 
 def parse_axis(word: object) -> Axis:

@@ -15,7 +15,7 @@ from distnb.client.handle.array import Array, Elements, create, is_whole
 from distnb.client.handle.conversion import as_dist, copied, from_host, in_layout
 from distnb.client.record.operations import assign, elementwise
 from distnb.client.session.session import Session
-from distnb.geometry.axes import Axis, Block, Irregular, Whole
+from distnb.geometry.axes import Block, Whole, cut_at
 from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import Placed, follow
 from distnb.plans.gather_scatter import (
@@ -273,7 +273,7 @@ def _counted(mask: Array) -> _Counted:
     counts = _counts(mask) if mask.size else np.zeros(layout.split, np.int64)
     cuts = (0, *np.cumsum(counts).tolist())
     split = next((g for g in layout.dims if g >= 0), -1)
-    kind = _cut_at(cuts) if split >= 0 else Whole()
+    kind = cut_at(cuts) if split >= 0 else Whole()
     return _Counted(mask, cuts[-1], Layout(layout.grid, (kind,), (split,)))
 
 
@@ -331,13 +331,6 @@ def _in_blocks_of(x: Array, mask: Array) -> Layout | None:
 def _with_rows(layout: Layout, inner: int) -> Layout:
     """Return a layout with more axes, that are not split."""
     return Layout(layout.grid, layout.axes + (Whole(),) * inner, layout.dims + (-1,) * inner)
-
-
-def _cut_at(cuts: Ints) -> Axis:
-    """Return the axis with these cuts: in blocks if that is the same."""
-    n, p = cuts[-1], len(cuts) - 1
-    even = all(Block().bounds(n, p, c)[0] == cuts[c] for c in range(p))
-    return Block() if even else Irregular(cuts)
 
 
 def _rows(mask: Array) -> Layout:

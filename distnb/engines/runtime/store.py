@@ -44,6 +44,8 @@ class LocalBase:
     read_in_place: bool = False
     #: The ranks of the node that share one block (``fusion.replicas``), if they do.
     shared: Ints = ()
+    #: What else this rank knows of it, such as the plan of a sparse product; it goes with the base.
+    kept: Any = None
 
     @lazy
     def spec(self) -> int:

@@ -37,6 +37,7 @@ from distnb.engines.runtime import creation
 from distnb.engines.runtime.comm import Comm
 from distnb.engines.runtime.exchange import Exchange, PeerFailed
 from distnb.engines.runtime.store import BaseTable, LocalBase, Lost
+from distnb.engines.sparse import local, needs, parts, products, routes, rows
 from distnb.engines.worker.steps import gathered
 from distnb.geometry.views import View
 from distnb.measure.events import COMPUTE, OVERHEAD, TRANSFER, Clock
@@ -66,6 +67,22 @@ COLLECTIVES: dict[str, Callable[[Collective, BaseTable], Any]] = {
     "segments": segmented.Segments,
     "select": selecting.Select,
     "sort": sorting.Sort,
+    "sparse.dense": local.Dense,
+    "sparse.diagonal": local.Diagonal,
+    "sparse.each": local.Each,
+    "sparse.gather": products.Gathered,
+    "sparse.hold": parts.Held,
+    "sparse.look": local.Looked,
+    "sparse.pick": products.Picked,
+    "sparse.plan": needs.Needs,
+    "sparse.points": rows.Points,
+    "sparse.route": routes.Route,
+    "sparse.rows": rows.Rows,
+    "sparse.rowwise": local.Rowwise,
+    "sparse.scatter": products.Scattered,
+    "sparse.spread": local.Spread,
+    "sparse.times": rows.Times,
+    "sparse.turn": routes.Turn,
     "summa": summa.Product,
     "tsqr": tsqr.TallQR,
     "twiddle": fourier.Twiddle,

@@ -1,0 +1,241 @@
+"""Operators of sparse arrays: what they do depends on what the other operand is.
+
+SciPy is asked what comes of it.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, TypeGuard, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from distnb.client.handle.array import Array
+from distnb.client.handle.conversion import check_session
+from distnb.client.record.creation import asarray
+from distnb.client.session.session import Session
+from distnb.client.sparse.base import Sparse
+from distnb.client.sparse.commands import each, recut
+from distnb.client.sparse.scipys import is_scalar, is_scipys, result_of
+from distnb.client.sparse.structure import Stored
+from distnb.common.errors import explain
+
+__all__ = [
+    "Arithmetic",
+    "compared",
+    "dense_of",
+    "is_dense",
+    "is_sparse",
+    "merged",
+    "no_out",
+    "ours",
+]
+
+#: Comparisons -> the method of SciPy's arrays.
+_METHODS = {
+    **{"add": "__add__", "subtract": "__sub__", "equal": "__eq__", "not_equal": "__ne__"},
+    **{"less": "__lt__", "less_equal": "__le__", "greater": "__gt__", "greater_equal": "__ge__"},
+    **{"multiply": "multiply", "maximum": "maximum", "minimum": "minimum"},
+}
+
+
+def is_dense(x: object) -> TypeGuard[Any]:
+    """Tell whether something is a dense array, or can be made one."""
+    return isinstance(x, np.ndarray | Array | list | tuple)
+
+
+def no_out(out: object) -> None:
+    """Raise NotImplementedError if a reduction is to write into an array."""
+    if out is not None:
+        raise NotImplementedError(
+            explain("out", type(out).__name__, "None", "assign the result: x[...] = A.sum(axis=0)")
+        )
+
+
+def dense_of(x: object, session: Session) -> Array:
+    """Return a dense operand as a distributed array."""
+    return asarray(cast(Any, x), session=session)
+
+
+def packed(x: object) -> tuple[str, Any]:
+    """Return a scalar as it travels: its dtype, if it has one, and its value."""
+    if isinstance(x, Array):
+        x = x.to_numpy()[()]
+    if isinstance(x, np.ndarray):
+        x = x[()]
+    return (x.dtype.str, x.item()) if isinstance(x, np.generic) else ("", x)
+
+
+def merged(name: str, x: Stored, y: Stored) -> Stored:
+    """Return what an operator gives of two sparse arrays that are cut along one axis."""
+    method = _METHODS[name]
+    found = result_of(lambda a, b: getattr(a, method)(b), x.data.dtype, y.data.dtype)
+    sorted_ = x.structure.canonical and y.structure.canonical
+    return each(
+        "operator",
+        (x, recut(y, x.structure.cuts)),
+        found.dtype,
+        (method,),
+        canonical=sorted_,
+    )
+
+
+def compared(name: str, x: Stored, scalar: object) -> Stored:
+    """Return what a comparison, or a maximum, gives of a sparse array and a number."""
+    method, (kind, value) = _METHODS[name], packed(scalar)
+    number = np.dtype(kind).type(value) if kind else value
+    found = result_of(lambda a: getattr(a, method)(number), x.data.dtype)
+    params = (method, kind, value)
+    return each("operator", (x,), found.dtype, params, canonical=x.structure.canonical)
+
+
+def is_sparse(x: object) -> TypeGuard[Any]:
+    """Tell whether an operand is sparse: distributed, or SciPy's."""
+    return isinstance(x, Sparse) or (not is_dense(x) and not is_scalar(x) and is_scipys(x))
+
+
+def ours(x: Any, like: Sparse) -> Any:
+    """Return a sparse operand as a distributed one: SciPy's are sent."""
+    if isinstance(x, Sparse):
+        check_session(x.data, like.session)
+        return x
+    kind = like._kind(x.format if x.format in ("csr", "csc") else "csr")
+    return kind(x, session=like.session)
+
+
+class Arithmetic(Sparse):
+    """Operators, by what the other operand is."""
+
+    __hash__ = None
+
+    def _plus(self, other: object, sign: int) -> Any:
+        """Return the sum, or the difference."""
+        word = ("adding", "subtracting")[sign < 0]
+        if is_scalar(other):
+            if other == 0:
+                return self.copy()
+            raise NotImplementedError(
+                f"{word} a nonzero scalar to a sparse array is not supported"
+                if sign > 0
+                else "subtracting a nonzero scalar from a sparse array is not supported"
+            )
+        op = operator.add if sign > 0 else operator.sub
+        if is_sparse(other):
+            return self._compressed()._merged(("add", "subtract")[sign < 0], other)
+        return self._densely(op, other)
+
+    def _densely(self, op: Callable[[Any, Any], Any], other: object) -> Any:
+        """Return what an operator gives of the dense array."""
+        if not is_dense(other):
+            return NotImplemented
+        return op(self.toarray(), dense_of(other, self.session))
+
+    def __add__(self, other: object) -> Any:
+        return self._plus(other, 1)
+
+    def __radd__(self, other: object) -> Any:
+        return self._plus(other, 1)
+
+    def __sub__(self, other: object) -> Any:
+        return self._plus(other, -1)
+
+    def __rsub__(self, other: object) -> Any:
+        if is_scalar(other) or is_sparse(other):
+            return -(self - other) if not is_sparse(other) else ours(other, self) - self
+        return self._densely(lambda a, b: b - a, other)
+
+    def __mul__(self, other: object) -> Any:
+        return self.multiply(other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: object) -> Any:
+        if is_scalar(other):
+            return self._divided(other)
+        if is_sparse(other):
+            raise NotImplementedError(
+                explain(
+                    "quotient of two sparse arrays",
+                    "0 / 0 nearly everywhere",
+                    "a dense one",
+                    "use A.toarray() / B.toarray()",
+                )
+            )
+        return self.multiply(1 / dense_of(other, self.session))
+
+    def __matmul__(self, other: object) -> Any:
+        return self._compressed()._times(other)
+
+    def __rmatmul__(self, other: object) -> Any:
+        x = self._compressed()
+        if is_sparse(other):
+            return ours(other, x)._times(x)
+        y = dense_of(other, self.session)
+        found = x.T._times(y if y.ndim < 2 else y.T)
+        return found.T if y.ndim == 2 else found
+
+    def dot(self, other: object) -> Any:
+        """Return the product, as ``@``, or with a number."""
+        return self * other if is_scalar(other) else self @ other
+
+    def _compare(self, name: str, other: object) -> Any:
+        if is_scalar(other):
+            return self._compressed()._compared(name, other)
+        if is_sparse(other):
+            if self.shape != other.shape and name in ("equal", "not_equal"):
+                return name == "not_equal"
+            return self._compressed()._merged(name, other)
+        return self._densely(getattr(np, name), other)
+
+    def __eq__(self, other: object) -> Any:
+        return self._compare("equal", other)
+
+    def __ne__(self, other: object) -> Any:
+        return self._compare("not_equal", other)
+
+    def __lt__(self, other: object) -> Any:
+        return self._compare("less", other)
+
+    def __le__(self, other: object) -> Any:
+        return self._compare("less_equal", other)
+
+    def __gt__(self, other: object) -> Any:
+        return self._compare("greater", other)
+
+    def __ge__(self, other: object) -> Any:
+        return self._compare("greater_equal", other)
+
+    def maximum(self, other: object) -> Any:
+        """Return the greater of elements, with another array or a number."""
+        return self._compare("maximum", other)
+
+    def minimum(self, other: object) -> Any:
+        """Return the lesser of elements, with another array or a number."""
+        return self._compare("minimum", other)
+
+    # What each class says.
+
+    def toarray(self) -> Any:
+        """Return a dense array, which lies as this one."""
+        raise NotImplementedError
+
+    def multiply(self, other: object) -> Any:
+        """Return the product element by element."""
+        raise NotImplementedError
+
+    def todense(self) -> Any:
+        """Return a dense array, which lies as this one."""
+        return self.toarray()
+
+    def matvec(self, x: ArrayLike) -> Any:
+        """Return ``A @ x``; so ``scipy.sparse.linalg`` takes the array for an operator."""
+        return self @ x
+
+    def rmatvec(self, x: ArrayLike) -> Any:
+        """Return the product of the conjugate transposed."""
+        x = dense_of(x, self.session)
+        if self.dtype.kind != "c":
+            return self._compressed().T @ x
+        return np.conjugate(self._compressed().T @ np.conjugate(x))

@@ -1,0 +1,357 @@
+"""What all sparse arrays have: facts, and what is done to their elements alone."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from distnb.client.handle.arguments import Number
+from distnb.client.handle.array import Array
+from distnb.client.math.reductions import max_, min_
+from distnb.client.session.session import Session
+from distnb.client.sparse.scipys import is_scalar, result_of, supported
+from distnb.client.sparse.structure import SparseLayout
+from distnb.common.errors import explain
+from distnb.geometry.layout import Ints
+
+__all__ = ["Sparse", "issparse"]
+
+
+class Sparse:
+    """What CSR, CSC and COO have in common: they do it to their elements, and stay as they are."""
+
+    __hash__ = None  # type: ignore[assignment]
+    __array_priority__ = 1001  # above dense arrays
+
+    #: As SciPy names it.
+    format: str
+    #: The stored elements, a distributed array.
+    data: Any
+    shape: Ints
+    #: Format -> its class, which conversions make.
+    kinds: ClassVar[dict[str, Any]] = {}
+
+    def __init_subclass__(cls) -> None:
+        if "format" in vars(cls):
+            Sparse.kinds[cls.format] = cls
+
+    def _kind(self, name: str) -> Any:
+        """Return the class of a format."""
+        return self.kinds[name]
+
+    # -- what each class says ----------------------------------------------------------------
+
+    def _with_data(self, data: Array) -> Any:
+        """Return the array with other elements at the same places."""
+        raise NotImplementedError
+
+    def tocsr(self, copy: bool = False) -> Any:
+        """Return it in rows."""
+        raise NotImplementedError
+
+    def tocoo(self, copy: bool = False) -> Any:
+        """Return it as triplets."""
+        raise NotImplementedError
+
+    def _compressed(self) -> Any:
+        """Return it as CSR or CSC."""
+        raise NotImplementedError
+
+    def to_scipy(self) -> Any:
+        """Return SciPy's array, in the notebook."""
+        raise NotImplementedError
+
+    def asformat(self, format: str | None, copy: bool = False) -> Any:
+        """Return the array in a format: ``'csr'``, ``'csc'`` or ``'coo'``."""
+        if format in ("bsr", "dia", "dok", "lil"):
+            raise NotImplementedError(
+                explain("format", repr(format), "'csr', 'csc', 'coo'", "use .to_scipy() for others")
+            )
+        if format not in (None, "csr", "csc", "coo"):
+            raise ValueError(f"Format {format} is unknown.")
+        same = format in (None, self.format)
+        found = self if same else getattr(self, f"to{format}")(copy=copy)
+        return self.copy() if copy and same else found
+
+    @property
+    def layout(self) -> SparseLayout:
+        """Who holds what: cuts, and elements of each engine."""
+        raise NotImplementedError
+
+    def _summed(self) -> Any:
+        """Return the array with equal places summed."""
+        raise NotImplementedError
+
+    # -- facts -------------------------------------------------------------------------------
+
+    @property
+    def session(self) -> Session:
+        """The session the array lives in."""
+        found: Session = self.data.session
+        return found
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Element type."""
+        found: np.dtype = self.data.dtype
+        return found
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def nnz(self) -> int:
+        """Number of stored elements, explicit zeros too."""
+        return int(self.data.shape[0])
+
+    @property
+    def size(self) -> int:
+        """Number of stored elements, as SciPy has it."""
+        return self.nnz
+
+    def getformat(self) -> str:
+        """Return the name of the format."""
+        return self.format
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} of shape {self.shape} and dtype {str(self.dtype)!r}, "
+            f"{self.nnz:,} stored elements: {self.layout.shares()}>"
+        )
+
+    def __len__(self) -> NoReturn:
+        raise TypeError("sparse array length is ambiguous; use getnnz() or shape[0]")
+
+    def __bool__(self) -> bool:
+        if int(np.prod(self.shape)) == 1:
+            return bool(self.nnz and self.data.any())
+        raise ValueError(
+            "The truth value of an array with more than one element is ambiguous. "
+            "Use a.any() or a.all()."
+        )
+
+    def __setitem__(self, key: object, value: object) -> NoReturn:
+        raise NotImplementedError(
+            explain(
+                "assignment to elements of a sparse array",
+                "A[...] = ...",
+                "another array",
+                "add arrays, multiply by a mask, or make it of triplets; A.data can be written",
+            )
+        )
+
+    # -- elements ----------------------------------------------------------------------------
+
+    def astype(self, dtype: DTypeLike, casting: str = "unsafe", copy: bool = True) -> Any:
+        """Return the array in another dtype, as SciPy's."""
+        kind = supported(np.dtype(dtype))
+        if kind == self.dtype:
+            return self.copy() if copy else self
+        return self._with_data(self.data.astype(kind, casting=casting))
+
+    def copy(self) -> Any:
+        """Return an array with elements of its own; places are never written, and so shared."""
+        return self._with_data(self.data.copy())
+
+    def conj(self, copy: bool = True) -> Any:
+        """Return the complex conjugates."""
+        if self.dtype.kind == "c":
+            return self._with_data(np.conjugate(self.data))
+        return self.copy() if copy else self
+
+    conjugate = conj
+
+    @property
+    def real(self) -> Any:
+        """The real parts."""
+        return self._with_data(self.data.real.copy()) if self.dtype.kind == "c" else self
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary parts."""
+        return self._with_data(np.imag(self.data).copy())
+
+    def _each(self, ufunc: np.ufunc) -> Any:
+        """Return a ufunc of the elements, which gives 0 for 0; equal places are summed first."""
+        x = self._summed()
+        found = ufunc(x.data)
+        supported(found.dtype)
+        return x._with_data(found)
+
+    def __neg__(self) -> Any:
+        if self.dtype.kind == "b":
+            raise NotImplementedError("negating a boolean sparse array is not supported")
+        return self._with_data(-self.data)
+
+    def __abs__(self) -> Any:
+        return self._each(np.absolute)
+
+    def __round__(self, ndigits: int = 0) -> Any:
+        return self._with_data(self.data.round(ndigits))
+
+    def power(self, n: object, dtype: DTypeLike | None = None) -> Any:
+        """Return the elements to a power that is not 0, as SciPy's."""
+        if not is_scalar(n):
+            raise NotImplementedError("input is not scalar")
+        if not n:
+            raise NotImplementedError(
+                "zero power is not supported as it would densify the matrix.\n"
+                "Use `np.ones(A.shape, dtype=A.dtype)` for this case."
+            )
+        x = self._summed()
+        x = x if dtype is None else x.astype(dtype, copy=False)
+        return x._with_data(x.data**n)
+
+    def __pow__(self, n: object) -> Any:
+        return self.power(n)
+
+    def _scaled(self, number: Number | Array) -> Any:
+        """Return the product with a number."""
+        if not hasattr(number, "dbase"):
+            result_of(lambda a: a * number, self.dtype)
+        found = self.data * number
+        return self._with_data(found)
+
+    def _divided(self, number: Any) -> Any:
+        """Return the quotient by a number, with SciPy's digits: it multiplies by the reciprocal."""
+        if np.can_cast(self.dtype, np.float64):
+            return self.astype(np.float64, copy=False)._scaled(1 / number)
+        return self._scaled(1 / number)
+
+    # -- reductions to a number ----------------------------------------------------------------
+
+    def _extreme(self, name: str, explicit: bool) -> Any:
+        """Return the least or greatest element, those that are not stored among them."""
+        if 0 in self.shape:
+            raise ValueError("zero-size array to reduction operation")
+        if not self.nnz:
+            return self.dtype.type(0)
+        x = self._summed()
+        found = (max_ if name == "max" else min_)(x.data)
+        if explicit or x.nnz == int(np.prod(self.shape)):
+            return found
+        return getattr(np, f"{name}imum")(found, self.dtype.type(0))
+
+    # -- ufuncs ------------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """Do what SciPy's arrays do in NumPy's functions: operators, and their own methods."""
+        if method != "__call__" or options:
+            return NotImplemented
+        if len(inputs) == 1:
+            own = getattr(self, _OWN.get(ufunc.__name__, ufunc.__name__), None)
+            if own is None:
+                raise TypeError(
+                    f"loop of ufunc does not support argument 0 of type {type(self).__name__} "
+                    f"which has no callable {ufunc.__name__} method"
+                )
+            return own()
+        left, right = inputs
+        names = _BINARY.get(ufunc.__name__)
+        if names is None:
+            return NotImplemented
+        if left is self:
+            return getattr(self, names[0])(right)
+        return getattr(right, names[1])(left)
+
+    def sqrt(self) -> Any:
+        """Return the square roots of the elements."""
+        return self._each(np.sqrt)
+
+    def sin(self) -> Any:
+        """Return the sines of the elements."""
+        return self._each(np.sin)
+
+    def tan(self) -> Any:
+        """Return the tangents of the elements."""
+        return self._each(np.tan)
+
+    def arcsin(self) -> Any:
+        """Return the inverse sines of the elements."""
+        return self._each(np.arcsin)
+
+    def arctan(self) -> Any:
+        """Return the inverse tangents of the elements."""
+        return self._each(np.arctan)
+
+    def sinh(self) -> Any:
+        """Return the hyperbolic sines of the elements."""
+        return self._each(np.sinh)
+
+    def tanh(self) -> Any:
+        """Return the hyperbolic tangents of the elements."""
+        return self._each(np.tanh)
+
+    def arcsinh(self) -> Any:
+        """Return the inverse hyperbolic sines of the elements."""
+        return self._each(np.arcsinh)
+
+    def arctanh(self) -> Any:
+        """Return the inverse hyperbolic tangents of the elements."""
+        return self._each(np.arctanh)
+
+    def rint(self) -> Any:
+        """Return the elements rounded to whole numbers."""
+        return self._each(np.rint)
+
+    def sign(self) -> Any:
+        """Return the signs of the elements."""
+        return self._each(np.sign)
+
+    def expm1(self) -> Any:
+        """Return ``exp(x) - 1`` of the elements."""
+        return self._each(np.expm1)
+
+    def log1p(self) -> Any:
+        """Return ``log(1 + x)`` of the elements."""
+        return self._each(np.log1p)
+
+    def deg2rad(self) -> Any:
+        """Return the elements, which are degrees, as radians."""
+        return self._each(np.deg2rad)
+
+    def rad2deg(self) -> Any:
+        """Return the elements, which are radians, as degrees."""
+        return self._each(np.rad2deg)
+
+    def floor(self) -> Any:
+        """Return the elements rounded down."""
+        return self._each(np.floor)
+
+    def ceil(self) -> Any:
+        """Return the elements rounded up."""
+        return self._each(np.ceil)
+
+    def trunc(self) -> Any:
+        """Return the elements without what is after the point."""
+        return self._each(np.trunc)
+
+
+def issparse(x: object) -> bool:
+    """Tell whether something is a distributed sparse array."""
+    return isinstance(x, Sparse)
+
+
+#: Names of ufuncs of one array -> the method, where that has another name.
+_OWN = {"absolute": "__abs__", "negative": "__neg__"}
+#: Those of two -> the methods for this array on the left, and on the right.
+_BINARY = {
+    "add": ("__add__", "__radd__"),
+    "subtract": ("__sub__", "__rsub__"),
+    "multiply": ("__mul__", "__rmul__"),
+    "divide": ("__truediv__", "__rtruediv__"),
+    "matmul": ("__matmul__", "__rmatmul__"),
+    "power": ("__pow__", "__rpow__"),
+    "maximum": ("maximum", "maximum"),
+    "minimum": ("minimum", "minimum"),
+    "equal": ("__eq__", "__eq__"),
+    "not_equal": ("__ne__", "__ne__"),
+    "less": ("__lt__", "__gt__"),
+    "less_equal": ("__le__", "__ge__"),
+    "greater": ("__gt__", "__lt__"),
+    "greater_equal": ("__ge__", "__le__"),
+}

@@ -1,0 +1,360 @@
+"""Compressed sparse arrays: rows (CSR) or columns (CSC) are cut, and each part is SciPy's own."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from distnb.client.handle.arguments import Axes, Dist, Shape
+from distnb.client.handle.array import Array
+from distnb.client.handle.conversion import check_session
+from distnb.client.handle.indexing import lengths
+from distnb.client.record.creation import asarray, zeros
+from distnb.client.session.current import need
+from distnb.client.session.session import Session
+from distnb.client.sparse.arithmetic import compared, dense_of, is_dense, is_sparse, merged, ours
+from distnb.client.sparse.base import Sparse
+from distnb.client.sparse.commands import each, elements, recut, times, turned
+from distnb.client.sparse.creation import balanced_cuts, stored
+from distnb.client.sparse.dense import (
+    dense,
+    diagonal,
+    gathered,
+    looked_up,
+    picked,
+    pointers_of,
+    row_pointers,
+    scattered,
+    spread,
+)
+from distnb.client.sparse.indexing import key_of, pointwise, selected
+from distnb.client.sparse.reductions import Reductions
+from distnb.client.sparse.scipys import is_scalar, result_of, scipy_sparse, supported
+from distnb.client.sparse.structure import SparseLayout, Stored, cuts_for, global_pointers
+from distnb.common.errors import explain
+from distnb.geometry.layout import Ints
+
+__all__ = ["Compressed", "csc_array", "csr_array", "session_of"]
+
+
+class Compressed(Reductions):
+    """What CSR and CSC have in common; see :class:`csr_array` for what they take."""
+
+    def __init__(
+        self,
+        arg1: Any,
+        shape: Shape | None = None,
+        dtype: DTypeLike | None = None,
+        copy: bool = False,
+        *,
+        dist: Dist = None,
+        session: Session | None = None,
+    ) -> None:
+        if isinstance(arg1, Sparse):
+            x = arg1._compressed()._along(self.axis)
+            x = x if dtype is None else x.astype(dtype, copy=False)
+            x = x if dist is None else x.redistribute(dist)
+            self._become(x.copy() if copy else x)
+            if shape is not None and lengths(shape) != self.shape:
+                raise ValueError(f"shapes {shape} and {self.shape} are inconsistent")
+            return
+        self._become(stored(session_of(session, arg1), arg1, shape, dtype, self.axis, dist))
+
+    @classmethod
+    def of(cls, x: Stored) -> Any:
+        """Return the array of these elements and this structure."""
+        found = cls.__new__(cls)
+        found._become(x)
+        return found
+
+    def _become(self, x: Compressed | Stored) -> None:
+        self.data, self.structure = x.data, x.structure
+
+    @property
+    def shape(self) -> Ints:  # type: ignore[override]
+        """Lengths of the axes."""
+        found = (self.structure.major, self.structure.minor)
+        return found if self.axis == 0 else found[::-1]
+
+    @property
+    def indices(self) -> Any:
+        """The column (CSR) or row (CSC) of each stored element: a read-only view."""
+        return self.structure.looked_at
+
+    @property
+    def indptr(self) -> Any:
+        """Where the elements of each row (CSR) or column (CSC) begin: a copy."""
+        return row_pointers(self.stored)
+
+    @property
+    def layout(self) -> SparseLayout:
+        """Who holds what."""
+        s = self.structure
+        return SparseLayout(("rows", "columns")[self.axis], s.cuts, s.per_engine)
+
+    def redistribute(self, dist: Dist = None) -> Any:
+        """Return the array cut elsewhere; ``dist`` is as for the constructor."""
+        s = self.structure
+        if isinstance(dist, str) and dist == "nnz":
+            cuts = balanced_cuts(self.stored)
+        else:
+            cuts = cuts_for(dist, s.major, s.session.size)
+        return type(self).of(recut(self.stored, cuts))
+
+    # -- other formats -----------------------------------------------------------------------
+
+    def _compressed(self) -> Compressed:
+        return self
+
+    def _along(self, axis: int, cuts: Ints | None = None) -> Any:
+        """Return the array in the format that is cut along an axis."""
+        x = self.stored if axis == self.axis else turned(self.stored)
+        x = x if cuts is None else recut(x, cuts)
+        return self._kind(("csr", "csc")[axis]).of(x)
+
+    def tocsr(self, copy: bool = False) -> Any:
+        """Return the array in rows: itself, or with its elements sent to other engines."""
+        return self.copy() if copy and self.axis == 0 else self._along(0)
+
+    def tocsc(self, copy: bool = False) -> Any:
+        """Return the array in columns: itself, or with its elements sent to other engines."""
+        return self.copy() if copy and self.axis == 1 else self._along(1)
+
+    def tocoo(self, copy: bool = True) -> Any:
+        """Return the array as coordinates; nothing is sent."""
+        return self._kind("coo").standing_for(self.copy() if copy else self)
+
+    @property
+    def T(self) -> Any:
+        """The transposed array: the same parts, in the other format."""
+        return self._kind(("csr", "csc")[1 - self.axis]).of(self.stored)
+
+    def transpose(self, axes: Axes = None, copy: bool = False) -> Any:
+        """Return the transposed array: the same parts, in the other format."""
+        if axes not in (None, (1, 0), (-1, 0), (1, -2), (-1, -2)):
+            raise ValueError(
+                "Sparse arrays/matrices do not support an 'axes' parameter because swapping "
+                "dimensions is the only logical permutation."
+            )
+        return self.T.copy() if copy else self.T
+
+    def toarray(self) -> Any:
+        """Return a dense array, which lies as this one."""
+        return dense(self.stored, self.axis)
+
+    def to_scipy(self) -> Any:
+        """Return SciPy's array, in the notebook."""
+        s = self.structure
+        pointers = global_pointers(pointers_of(s), s.cuts, s.ends)
+        arrays = (elements(self.stored).to_numpy(), s.indices.to_numpy(), pointers)
+        return getattr(scipy_sparse(), type(self).__name__)(arrays, shape=self.shape)
+
+    def _with_data(self, data: Array) -> Any:
+        x = Stored(data, self.structure)
+        return type(self).of(Stored(elements(x), self.structure))
+
+    def _summed(self) -> Any:
+        self.sum_duplicates()
+        return self
+
+    def _made(self, name: str, canonical: bool) -> None:
+        """Be what engines make of the parts alone."""
+        self._become(each(name, (self.stored,), self.dtype, canonical=canonical))
+
+    def sum_duplicates(self) -> None:
+        """Sum elements of equal places, and sort; in place, as SciPy's."""
+        if not self.structure.canonical:
+            self._made("sum_duplicates", True)
+
+    def sort_indices(self) -> None:
+        """Sort the elements of each row or column by their indices; in place, as SciPy's."""
+        if not self.structure.canonical:
+            self._made("sort_indices", False)
+
+    def eliminate_zeros(self) -> None:
+        """Remove stored elements that are zero; in place, as SciPy's."""
+        self._made("eliminate_zeros", self.structure.canonical)
+
+    # -- operators -----------------------------------------------------------------------------
+
+    def _merged(self, name: str, other: Any) -> Any:
+        """Return what an operator gives of two sparse arrays."""
+        if self.shape != other.shape:
+            raise ValueError("inconsistent shapes")
+        y = ours(other, self)._compressed()._along(self.axis, self.structure.cuts)
+        return type(self).of(merged(name, self.stored, y.stored))
+
+    def _compared(self, name: str, number: object) -> Any:
+        return type(self).of(compared(name, self.stored, number))
+
+    def multiply(self, other: object) -> Any:
+        """Return the product element by element, with a number, or an array sparse or dense."""
+        if is_scalar(other):
+            return self._scaled(other)
+        if is_sparse(other):
+            if self.shape != other.shape and fits(other.shape, self.shape):
+                raise NotImplementedError(
+                    explain(
+                        "product of sparse arrays",
+                        f"shapes {self.shape} and {other.shape}",
+                        "equal ones",
+                        "multiply by a dense row or column",
+                    )
+                )
+            return self._merged("multiply", other)
+        y = dense_of(other, self.session)
+        check_session(y, self.session)
+        if y.ndim > 2 or not fits(y.shape, self.shape):
+            raise ValueError("inconsistent shapes")
+        supported(result_of(lambda a: a.multiply(np.zeros((1, 1), y.dtype)), self.dtype).dtype)
+        if y.size == 1:
+            return self._scaled(y.reshape(()))
+        found = self._with_data(elements(self.stored) * self._at_places(y))
+        return self._kind("coo").standing_for(found)
+
+    def _at_places(self, y: Array) -> Any:
+        """Return for each element what a dense array has at its place, broadcast."""
+        shape = (1, 1, *y.shape)[-2:]
+        if shape == self.shape:
+            return looked_up(self.stored, y.reshape(shape), self.axis)
+        along = 0 if shape[1] == 1 else 1  # the axis of the vector
+        take = spread if along == self.axis else picked
+        return take(self.stored, y.reshape(-1))
+
+    def _times(self, other: object) -> Any:
+        """Return the matrix product."""
+        if is_sparse(other):
+            return self._times_sparse(ours(other, self))
+        y = dense_of(other, self.session)
+        check_session(y, self.session)
+        if y.ndim == 0:
+            raise ValueError("Scalar operands are not allowed, use '*' instead")
+        if y.ndim > 2:
+            raise NotImplementedError(
+                explain("product with a dense array", f"{y.ndim} axes", "one or two", "use a loop")
+            )
+        check_product(self.shape, y.shape)
+        return (gathered if self.axis == 0 else scattered)(self.stored, y)
+
+    def _times_sparse(self, other: Sparse) -> Any:
+        check_product(self.shape, other.shape)
+        y = other._compressed()._along(self.axis)
+        found = result_of(operator.matmul, self.dtype, y.dtype)
+        left, right = (self, y) if self.axis == 0 else (y, self)
+        return type(self).of(times(left.stored, right.stored, found.dtype))
+
+    # -- in brackets ---------------------------------------------------------------------------
+
+    def __getitem__(self, key: object) -> Any:
+        if is_sparse(key) or (is_dense(key) and not isinstance(key, tuple) and np.ndim(key) == 2):
+            return self[_places(key, self)]
+        found = key_of(key, self.shape)
+        major, minor = found[:2] if self.axis == 0 else found[1::-1]
+        if found.apart:
+            return pointwise(self.stored, major, minor)
+        x = type(self).of(selected(self.stored, major, minor))
+        single = isinstance(found.rows, int), isinstance(found.columns, int)
+        if all(single):
+            return x.to_scipy()[0, 0]
+        return x.tocoo(copy=False)._flat(single.index(True)) if any(single) else x
+
+    def __iter__(self) -> Any:
+        return (self[i] for i in range(self.shape[0]))
+
+    def diagonal(self, k: int = 0) -> Any:
+        """Return a diagonal as a dense array."""
+        m, n = self.shape
+        if k <= -m or k >= n:
+            return zeros(0, self.dtype, session=self.session)
+        return diagonal(self.stored, k if self.axis == 0 else -k)
+
+    def trace(self, offset: int = 0) -> Any:
+        """Return the sum of a diagonal."""
+        return self.diagonal(offset).sum()
+
+    def nonzero(self) -> tuple[Any, Any]:
+        """Return rows and columns of the elements that are not zero."""
+        return self.tocsr().tocoo(copy=False).nonzero()  # in C order
+
+
+class csr_array(Compressed):
+    """A sparse array in rows: each engine has some of them, as SciPy's ``csr_array``.
+
+    Parameters
+    ----------
+    arg1
+        A sparse array (distributed or SciPy's), a dense one, a shape, ``(data, (rows, columns))``,
+        whose equal places are summed, or ``(data, indices, indptr)``.
+    shape : tuple of int, optional
+        The shape, where that does not follow.
+    dtype : dtype, optional
+        Element type.
+    copy : bool
+        As SciPy's: elements that are on engines already are shared if False.
+    dist : None, 'block', 'nnz' or ('irregular', cuts)
+        How rows (CSR) or columns (CSC) are cut: as many on each engine, or as many stored
+        elements, or at these places.
+    session : Session, optional
+        By default the current one.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     A = dnb.sparse.csr_array([[0, 2, 0], [1, 0, 3]])
+    ...     (A @ dnb.arange(3)).to_numpy()
+    ...     A
+    array([2, 6])
+    <csr_array of shape (2, 3) and dtype 'int64', 3 stored elements: 1 + 2 on 2 engines>
+    """
+
+    format, axis = "csr", 0
+
+
+class csc_array(Compressed):
+    """A sparse array in columns: each engine has some of them, as SciPy's ``csc_array``.
+
+    See :class:`csr_array` for what it takes.
+    """
+
+    format, axis = "csc", 1
+
+
+def session_of(session: Session | None, *given: Any) -> Session:
+    """Return the session that was asked for, that of an array, or the current one."""
+    flat = [z for x in given for z in (x if isinstance(x, tuple) else (x,))]
+    flat = [z for x in flat for z in (x if isinstance(x, tuple) else (x,))]
+    found = next((x.session for x in flat if isinstance(x, Array)), None)
+    return need(session if session is not None else found)
+
+
+def fits(shape: Ints, into: Ints) -> bool:
+    """Tell whether a shape broadcasts to another."""
+    try:
+        return np.broadcast_shapes(shape, into) == into
+    except ValueError:
+        return False
+
+
+def check_product(a: Ints, b: Ints) -> None:
+    if a[1] != b[0]:
+        right = f"(k={b[0]},1?)->(n,1?)" if len(b) == 1 else f"(k={b[0]},m)->(n,m)"
+        raise ValueError(f"matmul: dimension mismatch with signature (n,k={a[1]}),{right}")
+
+
+def _places(mask: Any, like: Compressed) -> tuple[Any, Any]:
+    """Return the rows and columns that a mask of two axes names, in C order."""
+    if mask.shape != like.shape:
+        raise IndexError(f"bool index shape {mask.shape} does not match {like.shape}")
+    if mask.dtype != bool:
+        raise IndexError(f"index of two axes: got {mask.dtype}, expected a mask of bools")
+    if is_sparse(mask):
+        x = ours(mask, like).tocsr()
+        x.sum_duplicates()
+        rows, columns = x.nonzero()
+        return rows, columns
+    rows, columns = asarray(mask, session=like.session).nonzero()
+    return rows, columns

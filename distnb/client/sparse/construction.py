@@ -1,0 +1,374 @@
+"""Sparse arrays by rule, and of others: identity, diagonals, random ones, blocks, products.
+
+They are made as triplets on the engines.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from distnb.client.handle.arguments import Shape
+from distnb.client.handle.array import Array
+from distnb.client.handle.indexing import lengths
+from distnb.client.record.creation import arange, asarray, ones
+from distnb.client.session.current import need
+from distnb.client.session.session import Session
+from distnb.client.shape.joining import concatenate
+from distnb.client.shape.repeating import repeat, tile
+from distnb.client.sparse.arithmetic import dense_of, is_sparse
+from distnb.client.sparse.base import Sparse
+from distnb.client.sparse.compressed import csr_array
+from distnb.client.sparse.coordinates import coo_array
+from distnb.client.sparse.scipys import supported
+from distnb.client.stats.random import Generator, default_rng
+from distnb.common.errors import explain
+
+__all__ = [
+    "block_array",
+    "block_diag",
+    "diags_array",
+    "eye_array",
+    "hstack",
+    "kron",
+    "random_array",
+    "tril",
+    "triu",
+    "vstack",
+]
+
+
+def eye_array(
+    m: int,
+    n: int | None = None,
+    *,
+    k: int = 0,
+    dtype: DTypeLike = float,
+    format: str | None = None,
+    session: Session | None = None,
+) -> Any:
+    """Return a sparse array with ones on a diagonal, as SciPy's ``eye_array``.
+
+    Parameters
+    ----------
+    m, n : int
+        The shape; square if ``n`` is not given.
+    k : int
+        Which diagonal; above the main one if positive.
+    dtype : dtype
+        Element type.
+    format : {'csr', 'csc', 'coo'}, optional
+        By default CSR (SciPy's is DIA).
+    session : Session, optional
+        By default the current one.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.sparse.eye_array(2, 3, k=1).toarray().to_numpy()
+    array([[0., 1., 0.],
+           [0., 0., 1.]])
+    """
+    m = operator.index(m)
+    n = m if n is None else operator.index(n)
+    length = min(m + min(k, 0), n - max(k, 0))
+    if length < 0:
+        raise ValueError(f"Offset {k} (index 0) out of bounds")
+    at = need(session)
+    places = arange(length, session=at)
+    triplets = (ones(length, supported(np.dtype(dtype)), session=at), _shifted(places, k))
+    return csr_array(triplets, shape=(m, n)).asformat(format)
+
+
+def _shifted(places: Array, k: int) -> tuple[Any, Any]:
+    """Return rows and columns of a diagonal's elements."""
+    return places + max(-k, 0), places + max(k, 0)
+
+
+def diags_array(
+    diagonals: Sequence[ArrayLike] | ArrayLike,
+    /,
+    *,
+    offsets: SupportsIndex | Sequence[SupportsIndex] = 0,
+    shape: Shape | None = None,
+    format: str | None = None,
+    dtype: DTypeLike | None = None,
+    session: Session | None = None,
+) -> Any:
+    """Return a sparse array of diagonals, as SciPy's ``diags_array``.
+
+    Parameters
+    ----------
+    diagonals : sequence of array_like
+        One-dimensional, distributed or not; of length 1 to be repeated.
+    offsets : int or sequence of int
+        Which diagonals they are.
+    shape : tuple of int, optional
+        By default square, and large enough.
+    format : {'csr', 'csc', 'coo'}, optional
+        By default CSR (SciPy's is DIA).
+    dtype : dtype, optional
+        Element type.
+    session : Session, optional
+        By default the current one.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.sparse.diags_array([1, [5, 6]], offsets=[0, 1], shape=(3, 3)).toarray().to_numpy()
+    array([[1., 5., 0.],
+           [0., 1., 6.],
+           [0., 0., 1.]])
+    """
+    given, places = _given(diagonals, offsets)
+    at = need(next((d.session for d in given if isinstance(d, Array)), session))
+    arrays = [asarray(d if isinstance(d, Array) else np.atleast_1d(d), session=at) for d in given]
+    m, n = _square(arrays[0], places[0]) if shape is None else lengths(shape)
+    pieces = [_diagonal(d, k, (m, n)) for d, k in zip(arrays, places, strict=True)]
+    kind = np.result_type(*[d.dtype for d in arrays]) if dtype is None else np.dtype(dtype)
+    if dtype is None and kind.kind in "biu":
+        kind = np.dtype(np.float64)  # as SciPy
+    data, rows, columns = [concatenate([p[i] for p in pieces]) for i in range(3)]
+    found = csr_array((data.astype(supported(kind)), (rows, columns)), shape=(m, n))
+    return found.asformat(format)
+
+
+def _given(diagonals: Any, offsets: Any) -> tuple[list[Any], list[int]]:
+    """Return diagonals and offsets as lists; of one offset the diagonal may be given by itself."""
+    if np.ndim(offsets) == 0:
+        offsets = [offsets]
+        if not isinstance(diagonals, Array) and len(diagonals) and np.ndim(diagonals[0]) > 0:
+            (diagonals,) = diagonals
+        diagonals = [diagonals]
+    places = [operator.index(k) for k in offsets]
+    if len(diagonals) != len(places):
+        raise ValueError("Different number of diagonals and offsets.")
+    if len({*places}) < len(places):
+        raise ValueError("repeated offset in the offsets array")
+    return list(diagonals), places
+
+
+def _square(diagonal: Array, k: int) -> tuple[int, int]:
+    n = len(diagonal) + abs(k)
+    return n, n
+
+
+def _diagonal(diagonal: Array, k: int, shape: tuple[int, int]) -> tuple[Any, Any, Any]:
+    """Return elements, rows and columns of a diagonal."""
+    m, n = shape
+    length = min(m + min(k, 0), n - max(k, 0))
+    if length < 0:
+        raise ValueError(f"Offset {k} (index 0) out of bounds")
+    if len(diagonal) not in (1, length):
+        raise ValueError(
+            f"Diagonal length (index 0: {len(diagonal)} at offset {k}) does not agree with "
+            f"array size ({m}, {n})."
+        )
+    places = arange(length, session=diagonal.session)
+    data = (
+        diagonal if len(diagonal) == length else ones(length, session=diagonal.session) * diagonal
+    )
+    return (data, *_shifted(places, k))
+
+
+def random_array(
+    shape: Shape,
+    *,
+    density: float = 0.01,
+    format: str = "coo",
+    dtype: DTypeLike | None = None,
+    rng: Generator | int | None = None,
+    data_sampler: Callable[..., ArrayLike] | None = None,
+    session: Session | None = None,
+) -> Any:
+    """Return a sparse array with random elements at random places, as SciPy's ``random_array``.
+
+    Places and elements are drawn on the engines: as many as SciPy draws, but other ones. They are
+    the same for any number of engines.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The shape.
+    density : float
+        Share of the elements that are stored.
+    format : {'coo', 'csr', 'csc'}
+        The format.
+    dtype : dtype, optional
+        A float or complex type: elements are from 0 to 1.
+    rng : int, optional
+        Seed, or a generator of :mod:`distnb.random`.
+    data_sampler : callable, optional
+        Called with ``size=``, returns the elements.
+    session : Session, optional
+        By default the current one.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.sparse.random_array((100, 50), density=0.1, rng=1).nnz
+    500
+    """
+    if not 0 <= density <= 1:
+        raise ValueError("density expected to be 0 <= density <= 1")
+    m, n = lengths(shape)
+    kind = np.dtype(np.float64 if dtype is None else dtype)
+    if kind.kind not in "fc" and data_sampler is None:
+        raise NotImplementedError(
+            explain("random_array", kind, "a float or complex dtype", "give a data_sampler")
+        )
+    at = need(session)
+    draw = rng if isinstance(rng, Generator) else default_rng(rng, session=at)
+    count = round(density * m * n)
+    flat = _distinct(draw, m * n, count, at)
+    if data_sampler is not None:
+        data = asarray(data_sampler(size=count), session=flat.session)
+    else:
+        data = draw.random(count)
+        data = data + 1j * draw.random(count) if kind.kind == "c" else data
+    places = (flat // n, flat % n) if n else (flat, flat)
+    found = csr_array((data.astype(supported(kind)), places), shape=(m, n))
+    return found.asformat(format)
+
+
+def _distinct(draw: Generator, total: int, count: int, session: Session) -> Any:
+    """Return ``count`` different numbers below ``total``, in rising order."""
+    if count > total // 2:
+        kept = ones(total, bool, session=session)
+        kept[_distinct(draw, total, total - count, session)] = False
+        return np.flatnonzero(kept)
+    found: Any = arange(0, session=session)
+    while len(found) < count:
+        more = int(-total * np.log1p(-(count - len(found)) / total) * 1.01) + 8
+        found = np.unique(concatenate([found, draw.integers(0, total, size=more)]))
+    surplus = len(found) - count
+    if surplus:
+        kept = ones(len(found), bool, session=session)
+        kept[np.argsort(draw.random(len(found)))[:surplus]] = False
+        found = found[kept]
+    return found
+
+
+def block_array(blocks: Any, *, format: str | None = None, dtype: DTypeLike | None = None) -> Any:
+    """Return a sparse array of blocks, as SciPy's ``block_array``; None is a block of zeros.
+
+    Parameters
+    ----------
+    blocks : list of lists
+        Sparse arrays, distributed or SciPy's, at least one of them distributed.
+    format : {'csr', 'csc', 'coo'}, optional
+        By default that of all blocks if these are CSR or CSC alike, else COO.
+    dtype : dtype, optional
+        Element type.
+    """
+    rows = [list(row) for row in blocks]
+    if not rows or len({len(row) for row in rows}) != 1 or not rows[0]:
+        raise ValueError("blocks must be 2-D")
+    session = next((b.session for row in rows for b in row if hasattr(b, "session")), None)
+    if session is None:
+        raise TypeError(explain("blocks", "none on engines", "a distributed one", "use SciPy's"))
+    grid = [[None if b is None else _coo(b, session) for b in row] for row in rows]
+    heights = [_length(row, 0, f"row {i}") for i, row in enumerate(grid)]
+    widths = [_length(column, 1, f"column {j}") for j, column in enumerate(zip(*grid, strict=True))]
+    below, right = np.cumsum([0, *heights]).tolist(), np.cumsum([0, *widths]).tolist()
+    pieces = [
+        (b.data, b.row.astype(np.int64) + below[i], b.col.astype(np.int64) + right[j])
+        for i, row in enumerate(grid)
+        for j, b in enumerate(row)
+        if b is not None
+    ]
+    data, row, column = [concatenate([p[k] for p in pieces]) for k in range(3)]
+    found = coo_array((data, (row, column)), shape=(below[-1], right[-1]), dtype=dtype)
+    formats = {getattr(b, "format", None) for given in rows for b in given}
+    if format is None and len(formats) == 1 and formats <= {"csr", "csc"}:
+        (format,) = formats
+    return found.asformat(format)
+
+
+def _coo(x: object, session: Session) -> Any:
+    """Return a block as triplets on engines."""
+    if not is_sparse(x):
+        return csr_array(dense_of(x, session)).tocoo()
+    return x.tocoo() if hasattr(x, "session") else coo_array(x, session=session)
+
+
+def _length(blocks: Sequence[Any], axis: int, where: str) -> int:
+    """Return the length that blocks side by side have in common."""
+    lengths = {b.shape[axis] for b in blocks if b is not None}
+    if len(lengths) > 1:
+        raise ValueError(f"blocks of {where} have incompatible dimensions: {sorted(lengths)}")
+    return int(lengths.pop()) if lengths else 0
+
+
+def hstack(blocks: Sequence[Any], format: str | None = None, dtype: DTypeLike | None = None) -> Any:
+    """Return sparse arrays side by side, as SciPy's ``hstack``; see :func:`block_array`."""
+    return block_array([blocks], format=format, dtype=dtype)
+
+
+def vstack(blocks: Sequence[Any], format: str | None = None, dtype: DTypeLike | None = None) -> Any:
+    """Return sparse arrays one below the other, as SciPy's ``vstack``; see :func:`block_array`."""
+    return block_array([[b] for b in blocks], format=format, dtype=dtype)
+
+
+def block_diag(
+    mats: Sequence[Any], format: str | None = None, dtype: DTypeLike | None = None
+) -> Any:
+    """Return sparse arrays along the diagonal, as SciPy's ``block_diag``."""
+    grid = [[m if i == j else None for j in range(len(mats))] for i, m in enumerate(mats)]
+    return block_array(grid, format="coo" if format is None else format, dtype=dtype)
+
+
+def kron(A: object, B: object, format: str | None = None) -> Any:
+    """Return Kronecker's product of two sparse arrays, as SciPy's ``kron``.
+
+    Parameters
+    ----------
+    A, B
+        Sparse arrays, distributed or SciPy's, at least one of them distributed.
+    format : {'coo', 'csr', 'csc'}, optional
+        By default COO.
+    """
+    session = next((x.session for x in (A, B) if hasattr(x, "session")), None)
+    if session is None:
+        raise TypeError(explain("kron", "none on engines", "a distributed array", "use SciPy's"))
+    a, b = _coo(A, session), _coo(B, session)
+    shape = (a.shape[0] * b.shape[0], a.shape[1] * b.shape[1])
+    data = repeat(a.data, b.nnz) * tile(b.data, a.nnz)
+    places = [
+        repeat(x.astype(np.int64), b.nnz) * n + tile(y, a.nnz)
+        for x, y, n in zip(a.coords, b.coords, b.shape, strict=True)
+    ]
+    return coo_array((data, tuple(places)), shape=shape).asformat(format)
+
+
+def tril(A: Sparse, k: int = 0, format: str | None = None) -> Any:
+    """Return the elements on and below a diagonal, as SciPy's ``tril``; COO if nothing is asked.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.sparse.tril(dnb.sparse.csr_array([[1, 2], [3, 4]])).toarray().to_numpy()
+    array([[1, 0],
+           [3, 4]])
+    """
+    x = A.tocoo()
+    return _kept(x, x.row + k >= x.col).asformat(format)
+
+
+def triu(A: Sparse, k: int = 0, format: str | None = None) -> Any:
+    """Return the elements on and above a diagonal, as SciPy's ``triu``; COO if nothing is asked."""
+    x = A.tocoo()
+    return _kept(x, x.row + k <= x.col).asformat(format)
+
+
+def _kept(x: Any, mask: Array) -> Any:
+    """Return the triplets that a mask names."""
+    return coo_array((x.data[mask], (x.row[mask], x.col[mask])), shape=x.shape)

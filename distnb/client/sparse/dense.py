@@ -1,0 +1,199 @@
+"""From sparse arrays to dense ones: products, reductions along rows, diagonals, single elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distnb.client.handle.array import Array, create, is_whole, record_creation
+from distnb.client.handle.conversion import as_dist, in_layout
+from distnb.client.math.scans import cumsum
+from distnb.client.record.creation import zeros
+from distnb.client.session.bases import Base
+from distnb.client.session.session import Session
+from distnb.client.shape.joining import concatenate
+from distnb.client.sparse.commands import arrays, elements, places, record
+from distnb.client.sparse.scipys import product_dtype
+from distnb.client.sparse.structure import Stored, Structure, even, line
+from distnb.geometry.layout import Ints, Layout
+from distnb.geometry.views import View
+
+__all__ = [
+    "Plan",
+    "dense",
+    "diagonal",
+    "gathered",
+    "looked_up",
+    "picked",
+    "plan_for",
+    "pointers_of",
+    "points",
+    "row_pointers",
+    "rowwise",
+    "scattered",
+    "spread",
+]
+
+_COUNT = np.dtype(np.int64)
+#: Plans that a structure keeps: vectors of a loop lie in one layout, most often.
+_PLANS = 4
+
+
+class Plan(NamedTuple):
+    """What products need of a vector: what engines keep of it, and how much who needs of whom."""
+
+    kept: Any
+    counts: tuple[Ints, ...]
+
+
+def plan_for(structure: Structure, layout: Layout) -> Plan:
+    """Return what the parts need of a vector along the minor axis that lies in a layout."""
+    found: Plan | None = structure.plans.get(layout)
+    if found is not None and not found.kept.dbase.lost:
+        return found
+    session = structure.session
+    kept = _counted(session, structure)
+    indices, _ = places(structure)
+    record("sparse.plan", (kept,), (indices,), (structure.minor, layout))
+    plan = Plan(kept, tuple([tuple(row) for row in kept.to_numpy().tolist()]))
+    if len(structure.plans) >= _PLANS:
+        structure.plans.clear()
+    structure.plans[layout] = plan
+    return plan
+
+
+def _counted(session: Session, structure: Structure) -> Any:
+    """Make the base of a plan, which counts as what engines keep with it."""
+    p = session.size
+    shape, layout = (p, p), line(even(p, p), 1)
+    each = structure.index_dtype.itemsize
+    need = 8 * p + max(structure.per_engine) * each + 16 * structure.minor // p
+    base = Base(session, shape, _COUNT, layout, need)
+    record_creation(base, ("empty",))
+    return Array.made(base, View.whole(shape))
+
+
+def gathered(x: Stored, other: Array) -> Any:
+    """Return the product with a vector, or columns, along the minor axis."""
+    s = x.structure
+    y = _readable(as_dist(other, s.session))
+    inner = y.shape[1:]
+    dtype = product_dtype(x.data.dtype, y.dtype)
+    out = create(s.session, (s.major, *inner), dtype, line(s.cuts, len(inner)), ("empty",))
+    return _multiply("sparse.gather", out, x, _along(y.dbase.layout), y)
+
+
+def scattered(x: Stored, other: Array) -> Any:
+    """Return the product with a vector, or columns, along the major axis: of the transposed."""
+    s = x.structure
+    y = as_dist(other, s.session)
+    inner = y.shape[1:]
+    y = in_layout(y, line(s.cuts, len(inner)))
+    dtype = product_dtype(x.data.dtype, y.dtype)
+    cuts = s.cuts if s.major == s.minor else even(s.minor, s.session.size)
+    out = create(s.session, (s.minor, *inner), dtype, line(cuts, len(inner)), ("empty",))
+    return _multiply("sparse.scatter", out, x, line(cuts), y)
+
+
+def picked(x: Stored, other: Array) -> Any:
+    """Return for each element the entry of a vector along the minor axis; they lie as elements."""
+    s = x.structure
+    y = _readable(as_dist(other, s.session))
+    out = create(s.session, (s.nnz,), y.dtype, line(s.ends), ("empty",))
+    return _multiply("sparse.pick", out, x, _along(y.dbase.layout), y)
+
+
+def spread(x: Stored, other: Array) -> Any:
+    """Return for each element the entry of a vector along the major axis; they lie as elements."""
+    s = x.structure
+    y = in_layout(as_dist(other, s.session), line(s.cuts))
+    out = create(s.session, (s.nnz,), y.dtype, line(s.ends), ("empty",))
+    _, indptr = places(s)
+    return _fill("sparse.spread", out, (indptr, y), ())
+
+
+def looked_up(x: Stored, other: Array, axis: int) -> Any:
+    """Return for each element what a dense array of the same shape has there."""
+    s = x.structure
+    where = line(s.cuts, 1)
+    y = in_layout(as_dist(other, s.session), where if axis == 0 else where.T)
+    out = create(s.session, (s.nnz,), y.dtype, line(s.ends), ("empty",))
+    return _fill("sparse.look", out, (*places(s), y), (axis,))
+
+
+def _multiply(op: str, out: Array, x: Stored, along: Layout, y: Array) -> Any:
+    """Record a product; ``along``: the layout of a vector along the minor axis."""
+    if out.size:
+        plan, (_, indptr) = plan_for(x.structure, along), places(x.structure)
+        record(op, (out,), (elements(x), indptr, plan.kept, y), (plan.counts,))
+    return out
+
+
+def _readable(x: Array) -> Any:
+    """Return ``x`` such that each row is on one engine, or all of it on each."""
+    layout, size = x.dbase.layout, x.session.size
+    everywhere = layout.split == 1 and layout.grid.size in (1, size)
+    rows = layout.copies == 1 and len(layout.grid.sizes) == 1 and layout.dims[:1] == (0,)
+    if is_whole(x) and (everywhere or rows):
+        return x
+    return in_layout(x, line(even(x.shape[0], size), x.ndim - 1))
+
+
+def _along(layout: Layout) -> Layout:
+    """Return the layout of a column of an array."""
+    return Layout(layout.grid, layout.axes[:1], layout.dims[:1])
+
+
+def dense(x: Stored, axis: int) -> Any:
+    """Return the dense array; ``axis``: the one that is cut, as it stays."""
+    s = x.structure
+    where = line(s.cuts, 1)
+    shape, where = ((s.major, s.minor), where) if axis == 0 else ((s.minor, s.major), where.T)
+    out = create(s.session, shape, x.data.dtype, where, ("empty",))
+    return _fill("sparse.dense", out, arrays(x), (s.minor, axis))
+
+
+def rowwise(
+    x: Stored, method: str, dtype: np.dtype, options: tuple[tuple[str, Any], ...] = ()
+) -> Any:
+    """Return a reduction along the minor axis: a method of SciPy's with its options."""
+    s = x.structure
+    out = create(s.session, (s.major,), dtype, line(s.cuts), ("empty",))
+    return _fill("sparse.rowwise", out, arrays(x), (s.minor, method, options))
+
+
+def diagonal(x: Stored, k: int) -> Any:
+    """Return the elements whose minor index is ``k`` more than the major one."""
+    s = x.structure
+    first = max(-k, 0)
+    n = max(0, min(s.major - first, s.minor - max(k, 0)))
+    cuts = tuple(min(max(c - first, 0), n) for c in s.cuts)
+    out = create(s.session, (n,), x.data.dtype, line(cuts), ("empty",))
+    return _fill("sparse.diagonal", out, arrays(x), (s.minor, s.cuts, k))
+
+
+def points(x: Stored, rows: Array, columns: Array) -> Any:
+    """Return single elements; both index arrays are all of a base, and lie alike on a line."""
+    s = x.structure
+    out = create(s.session, rows.shape, x.data.dtype, rows.dbase.layout, ("empty",))
+    return _fill("sparse.points", out, (*arrays(x), rows, columns), (s.minor, s.cuts))
+
+
+def _fill(op: str, out: Array, ins: Sequence[Array], args: tuple[Any, ...]) -> Any:
+    if out.size:
+        record(op, (out,), ins, args)
+    return out
+
+
+def pointers_of(structure: Structure) -> np.ndarray:
+    """Read the pointers of the parts."""
+    return np.asarray(places(structure)[1].to_numpy())
+
+
+def row_pointers(x: Stored) -> Any:
+    """Return where the elements of each row (of CSR) begin, and where the last ends."""
+    lengths = rowwise(x, "lengths", _COUNT)
+    first = zeros(1, _COUNT, session=x.structure.session)
+    return concatenate([first, cumsum(lengths)]).astype(x.structure.index_dtype)

@@ -1,0 +1,120 @@
+"""Reductions of compressed arrays: each engine its own rows; across them, parts are added up."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from distnb.client.handle.arguments import Axes
+from distnb.client.handle.array import create
+from distnb.client.math.reductions import count_nonzero
+from distnb.client.sparse.arithmetic import Arithmetic, no_out
+from distnb.client.sparse.commands import elements
+from distnb.client.sparse.dense import rowwise, scattered
+from distnb.client.sparse.scipys import result_of
+from distnb.client.sparse.structure import Stored, Structure, line
+from distnb.common.errors import explain
+
+__all__ = ["Reductions"]
+
+
+class Reductions(Arithmetic):
+    """What compressed arrays can be reduced by."""
+
+    #: The axis that is cut.
+    axis: int
+    structure: Structure
+
+    @property
+    def stored(self) -> Stored:
+        """Elements and structure."""
+        return Stored(self.data, self.structure)
+
+    def _along(self, axis: int) -> Any:
+        """Return the array in the format that is cut along an axis."""
+        raise NotImplementedError
+
+    def _axis(self, axis: Axes, name: str, **options: Any) -> tuple[int | None, Any]:
+        """Return the axis to reduce, None for both, and what SciPy gives of a small array."""
+        found = result_of(lambda a: getattr(a, name)(axis=axis, **options), self.dtype)
+        if isinstance(axis, tuple):
+            axis = None if len(axis) == 2 else axis[0]
+        return (None if axis is None else operator.index(cast(Any, axis)) % 2), found
+
+    def _rowwise(self, axis: int, method: str, dtype: np.dtype, **options: Any) -> Any:
+        """Reduce along an axis: each engine its own, for which the array may have to be turned."""
+        x = self._along(1 - axis)
+        return rowwise(x.stored, method, dtype, tuple(options.items()))
+
+    def sum(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None) -> Any:
+        """Return the sum of all elements, or along an axis as a dense array."""
+        no_out(out)
+        along, like = self._axis(axis, "sum")
+        if along is None:
+            found = elements(self.stored).sum(dtype=like.dtype)
+        elif along != self.axis:
+            found = rowwise(self.stored, "sum", like.dtype)
+        else:
+            s = self.structure
+            ones = create(s.session, (s.major,), like.dtype, line(s.cuts), ("fill", 1))
+            found = scattered(self.stored, ones)
+        return found if dtype is None else found.astype(dtype)
+
+    def mean(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None) -> Any:
+        """Return the mean of all elements, or along an axis as a dense array."""
+        no_out(out)
+        along, _ = self._axis(axis, "mean")
+        n = int(np.prod(self.shape)) if along is None else self.shape[along]
+        between = np.dtype(np.float64) if self.dtype.kind in "biu" else self.dtype
+        found = (self.astype(between, copy=False) * (1.0 / n)).sum(axis=along)
+        found = found.astype(between)
+        return found if dtype is None else found.astype(dtype)
+
+    def _extremes(self, name: str, axis: Axes, explicit: bool) -> Any:
+        along, _ = self._axis(axis, name)
+        if along is None:
+            return self._extreme(name, explicit)
+        if self.shape[along] == 0:
+            raise ValueError("zero-size array to reduction operation")
+        options = {"explicit": True} if explicit else {}
+        return self._kind("coo")(self._rowwise(along, name, self.dtype, **options))
+
+    def max(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
+        """Return the greatest element, or along an axis as a ``coo_array`` of one axis."""
+        no_out(out)
+        return self._extremes("max", axis, explicit)
+
+    def min(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
+        """Return the least element, or along an axis as a ``coo_array`` of one axis."""
+        no_out(out)
+        return self._extremes("min", axis, explicit)
+
+    def _where(self, name: str, axis: Axes) -> Any:
+        along, _ = self._axis(axis, name)
+        if along is None:
+            raise NotImplementedError(
+                explain(name, "axis=None", "an axis", f"use A.{name}(axis=1), and then A.max()")
+            )
+        if self.shape[along] == 0:
+            raise ValueError("Cannot apply the operation along a zero-sized dimension.")
+        return self._rowwise(along, name, np.dtype(np.int64))
+
+    def argmax(self, axis: Axes = None, out: None = None) -> Any:
+        """Return where along an axis the greatest elements are, as a dense array."""
+        no_out(out)
+        return self._where("argmax", axis)
+
+    def argmin(self, axis: Axes = None, out: None = None) -> Any:
+        """Return where along an axis the least elements are, as a dense array."""
+        no_out(out)
+        return self._where("argmin", axis)
+
+    def count_nonzero(self, axis: Axes = None) -> Any:
+        """Return how many elements are not zero, or how many along an axis as a dense array."""
+        along, _ = self._axis(axis, "count_nonzero")
+        if along is None:
+            return count_nonzero(self._summed().data)
+        return self._rowwise(along, "count_nonzero", np.dtype(np.int64))

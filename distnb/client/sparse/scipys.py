@@ -1,0 +1,77 @@
+"""SciPy, which is asked what a result would be: its dtype, or the exception that it raises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, TypeGuard
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from distnb.client.handle.array import Array, numeric
+from distnb.common.errors import explain
+
+__all__ = [
+    "index_dtype",
+    "is_scalar",
+    "is_scipys",
+    "product_dtype",
+    "result_of",
+    "scipy_sparse",
+    "supported",
+]
+
+
+def scipy_sparse() -> Any:
+    """Return the module ``scipy.sparse``; it is an optional dependency."""
+    try:
+        import scipy.sparse
+    except ImportError as error:
+        raise ImportError(
+            explain("sparse arrays", "no SciPy", "scipy", "run: pip install distnb[sparse]")
+        ) from error
+    return scipy.sparse
+
+
+def is_scipys(x: object) -> bool:
+    """Tell whether something is a sparse array or matrix of SciPy's."""
+    return bool(scipy_sparse().issparse(x))
+
+
+def supported(dtype: DTypeLike) -> np.dtype:
+    """Return a dtype that sparse arrays can have; raises what SciPy raises for others."""
+    found = numeric(dtype)
+    _small(found.char)
+    return found
+
+
+def index_dtype(*largest: int) -> np.dtype:
+    """Return the dtype of indices that SciPy takes where these are the largest numbers."""
+    return np.dtype(scipy_sparse().get_index_dtype(maxval=max(0, *largest)))
+
+
+def product_dtype(a: np.dtype, b: np.dtype) -> np.dtype:
+    """Return the dtype of a product of a sparse array and a dense one."""
+    return _product_dtype(a.char, b.char)
+
+
+@lru_cache(maxsize=256)
+def _small(char: str) -> Any:
+    return scipy_sparse().csr_array((1, 1), dtype=np.dtype(char))
+
+
+@lru_cache(maxsize=256)
+def _product_dtype(a: str, b: str) -> np.dtype:
+    return np.dtype((_small(a) @ np.zeros(1, b)).dtype)
+
+
+def result_of(run: Callable[..., Any], *dtypes: np.dtype) -> Any:
+    """Return what a function gives of arrays of 1 x 1 without elements, in these dtypes."""
+    with np.errstate(all="ignore"):
+        return run(*[_small(d.char).copy() for d in dtypes])
+
+
+def is_scalar(x: object) -> TypeGuard[Any]:
+    """Tell whether something is a single number."""
+    return bool(np.isscalar(x)) or (isinstance(x, np.ndarray | Array) and x.ndim == 0)

@@ -1,0 +1,240 @@
+"""Where the elements of a compressed array are, and how its major axis is cut.
+
+The arithmetic of cuts is here; commands are in :mod:`distnb.client.sparse.commands`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distnb.client.handle.arguments import Dist
+from distnb.client.handle.array import Array
+from distnb.client.session.session import Session
+from distnb.client.sparse.scipys import index_dtype
+from distnb.common.errors import explain
+from distnb.geometry.axes import Block, Irregular, Whole, cut_at
+from distnb.geometry.layout import Grid, Ints, Layout
+
+__all__ = [
+    "SparseLayout",
+    "Stored",
+    "Structure",
+    "balanced",
+    "cuts_for",
+    "cuts_of",
+    "even",
+    "global_pointers",
+    "line",
+    "local_pointers",
+    "nearest",
+    "pointer_cuts",
+]
+
+
+def even(n: int, parts: int) -> Ints:
+    """Return the cuts of an axis in blocks.
+
+    >>> even(7, 3)
+    (0, 3, 5, 7)
+    """
+    return (0, *[Block().bounds(n, parts, c)[1] for c in range(parts)])
+
+
+def balanced(indptr: np.ndarray, parts: int) -> Ints:
+    """Return cuts between which as many elements lie as can be: one row never is cut.
+
+    >>> balanced(np.array([0, 6, 7, 8, 12]), 2)
+    (0, 1, 4)
+    """
+    wanted = np.arange(1, parts) * (int(indptr[-1]) / parts)
+    n = len(indptr) - 1
+    above = np.searchsorted(indptr[1:], wanted)
+    return nearest(wanted, above, indptr[above], indptr[np.minimum(above + 1, n)], n)
+
+
+def nearest(
+    wanted: np.ndarray, above: np.ndarray, before: np.ndarray, after: np.ndarray, n: int
+) -> Ints:
+    """Return cuts next to which there are numbers of elements as near as can be to those wanted.
+
+    ``above``: the rows in which these are reached; ``before`` and ``after``: how many elements
+    there are up to these rows, without them and with them.
+    """
+    rows = np.where(wanted - before <= after - wanted, above, above + 1)
+    return (0, *np.maximum.accumulate(rows.clip(0, n)).tolist(), n)
+
+
+def cuts_for(dist: Dist, n: int, parts: int, indptr: np.ndarray | None = None) -> Ints:
+    """Return the cuts of the major axis that ``dist=`` asks for."""
+    if dist is None or (isinstance(dist, str) and dist == "block"):
+        return even(n, parts)
+    if isinstance(dist, str) and dist == "nnz" and indptr is not None:
+        return balanced(indptr, parts)
+    if isinstance(dist, tuple | list) and len(dist) == 2 and dist[0] == "irregular":
+        places: Any = dist[1]
+        cuts = tuple(int(c) for c in places)
+        Irregular(cuts).check(n, parts)
+        return cuts
+    raise NotImplementedError(
+        explain(
+            "layout of a sparse array",
+            repr(dist),
+            "None, 'block', 'nnz' or ('irregular', cuts), of rows (CSR) or columns (CSC)",
+            "choose one of these",
+        )
+    )
+
+
+def line(cuts: Ints, inner: int = 0) -> Layout:
+    """Return the layout of an array whose first axis has these cuts, and more that are whole."""
+    axes = (cut_at(cuts), *(Whole(),) * inner)
+    return Layout(Grid.of((len(cuts) - 1,)), axes, (0,) + (-1,) * inner)
+
+
+class Structure:
+    """Indices and pointers of a compressed array, which arrays with other elements may share.
+
+    Nothing writes into it, so what was planned for it stays true.
+
+    Parameters
+    ----------
+    major, minor : int
+        Lengths of the axes.
+    cuts, ends : tuple of int
+        Where the major axis is cut, and what was cut off: how many elements lie before each cut.
+    indices, indptr : Array
+        Minor indices, and for each part its pointers, from 0.
+    canonical : bool
+        Whether indices rise within each row (of CSR), so there are none twice. If False, it is not
+        known.
+
+    Attributes
+    ----------
+    plans : dict
+        Layout of a vector along the minor axis -> what products need of it.
+    """
+
+    def __init__(
+        self,
+        major: int,
+        minor: int,
+        cuts: Ints,
+        ends: Ints,
+        indices: Array,
+        indptr: Array,
+        canonical: bool = False,
+    ) -> None:
+        self.major, self.minor = major, minor
+        self.cuts, self.ends = cuts, ends
+        self.indices, self.indptr = indices, indptr
+        self.canonical = canonical
+        self.plans: dict[Layout, Any] = {}
+
+    @property
+    def session(self) -> Session:
+        """The session of its arrays."""
+        found: Session = self.indices.session
+        return found
+
+    @property
+    def looked_at(self) -> Any:
+        """The indices as others see them: what was planned holds as long as nobody writes there."""
+        return self.indices.alias(self.indices.dview, writeable=False)
+
+    @property
+    def nnz(self) -> int:
+        """How many elements are stored."""
+        return self.ends[-1]
+
+    @property
+    def per_engine(self) -> Ints:
+        """How many of them each engine has."""
+        return tuple(b - a for a, b in pairwise(self.ends))
+
+    @property
+    def index_dtype(self) -> np.dtype:
+        """The dtype of its indices."""
+        return index_dtype(self.major, self.minor, self.nnz)
+
+
+#: More engines than these are not listed one by one.
+_LISTED = 8
+
+
+class SparseLayout(NamedTuple):
+    """Who holds what of a sparse array.
+
+    Attributes
+    ----------
+    axis : str
+        What is cut: ``'rows'``, ``'columns'``, or ``'elements'`` (COO).
+    cuts : tuple of int
+        Where: engine ``r`` has those from ``cuts[r]`` up to ``cuts[r + 1]``.
+    nnz : tuple of int
+        Stored elements of each engine.
+    """
+
+    axis: str
+    cuts: Ints
+    nnz: Ints
+
+    @property
+    def imbalance(self) -> float:
+        """The most elements of an engine, over their mean."""
+        mean = sum(self.nnz) / len(self.nnz)
+        return max(self.nnz) / mean if mean else 1.0
+
+    def shares(self) -> str:
+        """Return how many elements each engine has, in words."""
+        if len(self.nnz) > _LISTED:
+            return f"{min(self.nnz):,} to {max(self.nnz):,} on each of {len(self.nnz)} engines"
+        return " + ".join(f"{n:,}" for n in self.nnz) + f" on {len(self.nnz)} engines"
+
+    def __repr__(self) -> str:
+        lines = [f"{self.axis} cut at {self.cuts}" if len(self.nnz) <= _LISTED else self.axis]
+        lines += [self.shares(), f"the most is {self.imbalance:.2f} of the mean"]
+        return ", ".join(lines)
+
+
+class Stored(NamedTuple):
+    """A compressed array: its elements, and where they are."""
+
+    data: Array
+    structure: Structure
+
+
+def cuts_of(layout: Layout, n: int) -> Ints:
+    """Return the cuts of the first axis of an array in a layout of :func:`line`."""
+    p = layout.parts(0)
+    return (0, *[layout.axes[0].bounds(n, p, c)[1] for c in range(p)])
+
+
+def pointer_cuts(cuts: Ints) -> Ints:
+    """Return where parts of pointers begin: each has one more than rows."""
+    return tuple(c + i for i, c in enumerate(cuts))
+
+
+def local_pointers(indptr: np.ndarray, cuts: Sequence[int]) -> np.ndarray:
+    """Return the pointers of all parts, one after the other, each from 0.
+
+    >>> local_pointers(np.array([0, 2, 2, 5]), (0, 1, 3))
+    array([0, 2, 0, 0, 3])
+    """
+    parts = [indptr[a : b + 1] - indptr[a] for a, b in pairwise(cuts)]
+    return np.concatenate(parts)
+
+
+def global_pointers(local: np.ndarray, cuts: Sequence[int], ends: Sequence[int]) -> np.ndarray:
+    """Return the pointers of all, from those of the parts.
+
+    >>> global_pointers(np.array([0, 2, 0, 0, 3]), (0, 1, 3), (0, 2, 5))
+    array([0, 2, 2, 5])
+    """
+    found = np.zeros(cuts[-1] + 1, local.dtype)
+    for i, (a, b) in enumerate(pairwise(cuts)):
+        found[a + 1 : b + 1] = local[a + i + 1 : b + i + 1] + ends[i]
+    return found

@@ -1,0 +1,150 @@
+"""What engines do with parts by themselves: SciPy's functions on what lies alike."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from distnb.engines.collectives.single_engine import SingleEngine
+from distnb.engines.sparse.parts import Making, block_of, part_of
+
+__all__ = ["Dense", "Diagonal", "Each", "Looked", "Rowwise", "Spread"]
+
+#: Methods of SciPy's arrays that take another part, or a scalar.
+_OPERATORS = frozenset(
+    (
+        *("__add__", "__sub__", "multiply", "maximum", "minimum"),
+        *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"),
+    )
+)
+
+
+def _operator(_: int, parts: list[Any], dense: list[Any], name: str, *scalar: Any) -> Any:
+    """Return what an operator gives of two parts, or of one and a scalar (its dtype, its value)."""
+    if name not in _OPERATORS:
+        raise ValueError(f"operator: got {name!r}, expected one of {sorted(_OPERATORS)}")
+    if scalar:
+        kind, value = scalar
+        parts = [*parts, np.dtype(kind).type(value) if kind else value]
+    left, right = parts
+    return getattr(left, name)(right)
+
+
+def _from_dense(_: int, parts: list[Any], dense: list[Any], axis: int) -> Any:
+    """Return what of a dense block is not zero."""
+    from scipy.sparse import csr_array
+
+    (block,) = dense
+    return csr_array(block if axis == 0 else block.T)
+
+
+def _columns(_: int, parts: list[Any], dense: list[Any]) -> Any:
+    return parts[0][:, dense[0]]
+
+
+def _slice(
+    rank: int, parts: list[Any], dense: list[Any], rows: Any, minor: tuple[int, int, int]
+) -> Any:
+    """Return some rows of a part, other ones on each rank, and a slice of its minor axis."""
+    low, high = rows[rank]
+    start, stop, step = minor
+    return parts[0][low:high, slice(start, None if stop < 0 else stop, step)]
+
+
+def _changed(method: str) -> Callable[..., Any]:
+    """Return what SciPy does in place, done to a copy."""
+
+    def run(_: int, parts: list[Any], dense: list[Any]) -> Any:
+        found = parts[0].copy()
+        getattr(found, method)()
+        return found
+
+    return run
+
+
+_LOCAL: dict[str, Callable[..., Any]] = {
+    "columns": _columns,
+    "eliminate_zeros": _changed("eliminate_zeros"),
+    "from_dense": _from_dense,
+    "operator": _operator,
+    "slice": _slice,
+    "sort_indices": _changed("sort_indices"),
+    "sum_duplicates": _changed("sum_duplicates"),
+}
+
+
+class Each(Making):
+    """Make a part of parts that are cut alike; ``args``: which function, minor axes, its arguments.
+
+    Operands: three for each sparse array, then dense ones.
+    """
+
+    def make(self, exchange: Any) -> Any:
+        """Return the part."""
+        name, minors, *params = self.args
+        k = 3 * len(minors)
+        parts = [part_of(self.ins[3 * i : 3 * i + 3], n) for i, n in enumerate(minors)]
+        dense = [block_of(base) for base in self.ins[k:]]
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")  # the notebook has told what there is to tell
+            return _LOCAL[name](self.rank, parts, dense, *params).tocsr()
+
+
+class Dense(SingleEngine):
+    """Fill a dense block with a part; ``args``: length of the minor axis, the axis that is cut."""
+
+    def work(self) -> None:
+        """Fill the block."""
+        minor, axis = self.args
+        part = part_of(self.ins, minor)
+        (part if axis == 0 else part.T).toarray(out=block_of(self.out))
+
+
+class Rowwise(SingleEngine):
+    """Reduce each row of a part; ``args``: length of the minor axis, SciPy's method, options."""
+
+    def work(self) -> None:
+        """Fill the block."""
+        minor, method, options = self.args
+        part = part_of(self.ins, minor)
+        if method == "lengths":
+            found: Any = np.diff(part.indptr)
+        else:
+            part = part.copy() if method not in ("sum", "mean") else part
+            found = getattr(part, method)(axis=1, **dict(options))
+        block_of(self.out)[...] = found.toarray() if hasattr(found, "toarray") else found
+
+
+class Diagonal(SingleEngine):
+    """Take a diagonal; ``args``: minor axis, where each rank's rows begin, and which diagonal."""
+
+    def work(self) -> None:
+        """Fill the block."""
+        minor, cuts, k = self.args
+        block_of(self.out)[...] = part_of(self.ins, minor).diagonal(k + cuts[self.rank])
+
+
+class Spread(SingleEngine):
+    """Give each element the entry of its row in a vector; operands: pointers, the vector."""
+
+    def work(self) -> None:
+        """Fill the block."""
+        indptr, x = [block_of(base) for base in self.ins]
+        block_of(self.out)[...] = np.repeat(x, np.diff(indptr))
+
+
+class Looked(SingleEngine):
+    """Give each element what a dense array has at its place; operands: indices, pointers, that.
+
+    ``args``: the axis that is cut.
+    """
+
+    def work(self) -> None:
+        """Fill the block."""
+        (axis,) = self.args
+        indices, indptr, x = [block_of(base) for base in self.ins]
+        rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        block_of(self.out)[...] = x[rows, indices] if axis == 0 else x[indices, rows]

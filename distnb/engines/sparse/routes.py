@@ -1,0 +1,131 @@
+"""Elements that are sent to who is to have them: triplets, and parts cut along the other axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from distnb.engines.runtime.exchange import Exchange
+from distnb.engines.runtime.store import BaseTable, LocalBase
+from distnb.engines.sparse.parts import (
+    PART,
+    Making,
+    csr,
+    numbers,
+    part_of,
+    receive,
+    receive_part,
+    send_part,
+    some,
+    stacked,
+)
+from distnb.wire.protocol import Collective
+
+__all__ = ["Route", "Turn"]
+
+_MAJOR, _MINOR, _ELEMENTS = 0, 1, 2
+
+
+class _Pushing(Making):
+    """Send to whom rows of the result belong; ``args``: another length, and where these are cut.
+
+    ``tags`` are those of the messages; the base of the first operand says who has something.
+    """
+
+    tags: tuple[int, ...] = ()
+
+    def __init__(self, command: Collective, store: BaseTable) -> None:
+        super().__init__(command, store)
+        self.length, self.cuts = self.args
+        source = self.source()
+        ranks = range(len(self.cuts) - 1)
+        senders = [
+            r for r in ranks if source.layout.local_shape(source.shape, r) not in (None, (0,))
+        ]
+        takers = [r for r in ranks if self.cuts[r + 1] > self.cuts[r]]
+        self.sends = [r for r in takers if r != self.rank] if self.rank in senders else []
+        self.takes = [r for r in senders if r != self.rank] if self.rank in takers else []
+        self.senders = senders if self.rank in takers else []
+        self.owed = [(r, tag) for r in self.sends for tag in self.tags]
+        self.expected = [(r, tag) for r in self.takes for tag in self.tags]
+
+    def source(self) -> LocalBase:
+        """Return the base that says who has something."""
+        return self.ins[0]
+
+
+class Route(_Pushing):
+    """Make parts of triplets: operands are major indices, minor ones, elements, which lie alike.
+
+    ``args``: length of the minor axis, cuts of the major one. Equal places are summed.
+    """
+
+    tags = (_MAJOR, _MINOR, _ELEMENTS)
+
+    def make(self, exchange: Exchange) -> Any:
+        """Return the part."""
+        from scipy.sparse import coo_array
+
+        major, minor, data = self._checked()
+        cuts = np.array(self.cuts)
+        owners = np.searchsorted(cuts[1:], major, "right")
+        chosen = {}
+        for r in (*self.sends, self.rank):
+            which = np.flatnonzero(owners == r)
+            chosen[r] = (major[which] - cuts[r], minor[which], data[which])
+        for r in self.sends:
+            for tag, array in zip(self.tags, chosen[r], strict=True):
+                exchange.send(r, tag, some(array))
+        pieces = [self._from(r, exchange, chosen) for r in self.senders]
+        empty = [np.empty(0, x.dtype) for x in (major, minor, data)]
+        rows, columns, elements = (
+            np.concatenate([none, *[p[i] for p in pieces]]) for i, none in enumerate(empty)
+        )
+        shape = (int(cuts[self.rank + 1] - cuts[self.rank]), self.length)
+        found = coo_array((elements, (rows, columns)), shape=shape).tocsr()
+        found.sum_duplicates()
+        return found
+
+    def _checked(self) -> tuple[np.ndarray, ...]:
+        """Return what this rank has; raises as SciPy does if an index is outside."""
+        major, minor, data = [
+            np.empty(0, base.dtype) if base.block is None else base.block for base in self.ins
+        ]
+        for axis, (index, n) in enumerate(((major, self.cuts[-1]), (minor, self.length))):
+            if index.size and index.max() >= n:
+                raise ValueError(f"axis {axis} index {index.max()} exceeds matrix dimension {n}")
+            if index.size and index.min() < 0:
+                raise ValueError(f"negative axis {axis} index: {index.min()}")
+        return major.astype(np.int64, copy=False), minor.astype(np.int64, copy=False), data
+
+    def _from(self, rank: int, exchange: Exchange, chosen: dict[int, Any]) -> tuple[Any, ...]:
+        """Return what a rank has for this one."""
+        if rank == self.rank:
+            found: tuple[Any, ...] = chosen[rank]
+            return found
+        major = numbers(exchange.take(rank, _MAJOR))
+        minor = receive(exchange, rank, _MINOR, len(major), np.dtype(np.int64))
+        return major, minor, receive(exchange, rank, _ELEMENTS, len(major), self.ins[2].dtype)
+
+
+class Turn(_Pushing):
+    """Cut an array along its other axis; ``args``: length of the one now cut, cuts of the other."""
+
+    tags = PART
+
+    def source(self) -> LocalBase:
+        """Return the pointers, of which all ranks have some: so all columns are there."""
+        return self.ins[2]
+
+    def make(self, exchange: Exchange) -> Any:
+        """Return the part: what all ranks have between this one's cuts, turned."""
+        part, kind = part_of(self.ins, self.cuts[-1]), self.ins[1].dtype
+        for r in self.sends:
+            send_part(exchange, r, part[:, self.cuts[r] : self.cuts[r + 1]], kind)
+        own = part[:, self.cuts[self.rank] : self.cuts[self.rank + 1]]
+        pieces = [
+            own if r == self.rank else receive_part(exchange, r, kind, own) for r in self.senders
+        ]
+        found = stacked(pieces, own).tocsc()  # of a row, elements in the order of the columns
+        return csr(found.data, found.indices, found.indptr, found.shape[::-1])

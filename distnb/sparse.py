@@ -1,0 +1,23 @@
+"""``distnb.sparse``: SciPy's sparse arrays, distributed.
+
+Rows of ``csr_array`` and columns of ``csc_array`` are cut among the engines; parts are SciPy's own.
+SciPy is an optional dependency: ``pip install distnb[sparse]``.
+"""
+
+from __future__ import annotations
+
+from distnb.client.sparse import construction, files
+from distnb.client.sparse.base import issparse
+from distnb.client.sparse.compressed import csc_array, csr_array
+from distnb.client.sparse.construction import *  # noqa: F403
+from distnb.client.sparse.coordinates import coo_array
+from distnb.client.sparse.files import *  # noqa: F403
+
+__all__ = [  # noqa: PLE0604 - from the modules
+    *construction.__all__,
+    *files.__all__,
+    "coo_array",
+    "csc_array",
+    "csr_array",
+    "issparse",
+]
