@@ -53,7 +53,8 @@ def look_at(x: Array, way: Way) -> Any:
     """
     if x.near is None:
         admitted(x.session, (x,), x.nbytes)
-    shown = way.near(outline(x))
+    known = outline(x)
+    shown = way.near(known)
     if shown is None:
         return None
     near = x.near
@@ -64,7 +65,8 @@ def look_at(x: Array, way: Way) -> Any:
         found.writeable = x.writeable and shown.flags.writeable
         _relate(x, way, found.dbase)
         return found
-    shown = cast("np.ndarray", way.near(near))
+    if near is not known:
+        shown = cast("np.ndarray", way.near(near))
     if x.at_home:
         base = Base.reached(x.session, shown, in_notebook(shown.ndim))
         base.join(x.dbase)
