@@ -595,6 +595,9 @@ def check_failure(session, case, ranks, do, kind, text, steps=10):
     session.flush()  # it is not raised again
     if found is not None:
         for x in [*arrays_in(found), *after]:
+            if x is found and x.dbase.look is not None:  # made again, of what it is a look at
+                same(x, case.numpys(np, w.np))
+                continue
             assert reading(x) is dnb.LostArrayError
             assert lost_on(session, x) == [True] * session.size
     w.check_lost(case.writes)

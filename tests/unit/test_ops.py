@@ -26,7 +26,7 @@ UFUNCS = {
     if isinstance(f := getattr(np, name), np.ufunc) and f.signature is None
 }
 #: Rows that are NumPy functions and no ufuncs.
-OTHERS = {"copy", "where", "real", "imag", "round", "clip", "map", "told"}
+OTHERS = {"copy", "where", "real", "imag", "with_real", "with_imag", "round", "clip", "map", "told"}
 
 
 # -- the table ---------------------------------------------------------------------------------
@@ -175,7 +175,9 @@ def test_rows_that_are_no_ufuncs():
     assert table.result_dtypes("copy", [c8], {}) == (c8,)
 
 
-@pytest.mark.parametrize("name", sorted(OTHERS - {"round", "map", "told"}))
+@pytest.mark.parametrize(
+    "name", sorted(OTHERS - {"round", "map", "told", "with_real", "with_imag"})
+)
 def test_they_write_into_outputs_where_a_mask_is_true(name):
     x = np.array([1 + 2j, -3 + 0j, 5 - 1j]) if name in ("real", "imag") else np.array([1.5, -3, 5])
     args = {"where": (np.array([1, 0, 2]), x, -x), "clip": (x, -1, 2)}.get(name, (x,))
@@ -186,6 +188,16 @@ def test_they_write_into_outputs_where_a_mask_is_true(name):
     mask = np.array([True, False, True])
     table.ELEMENTWISE[name].run(*args, out=(part,), where=mask)
     np.testing.assert_array_equal(part, np.where(mask, wanted, 9.0))
+
+
+def test_parts_are_put_into_complex_numbers():
+    z, mask = np.array([1 + 2j, -3 + 0j, np.inf - 1j]), np.array([True, False, True])
+    for name, wanted in (("with_real", [7 + 2j, -3, 9 - 1j]), ("with_imag", [1 + 7j, -3, None])):
+        found = z.copy()
+        table.ELEMENTWISE[name].run(found, np.array([7, 8, 9]), out=(found,), where=mask)
+        last = complex(np.inf, 9) if wanted[2] is None else wanted[2]
+        np.testing.assert_array_equal(found, [*wanted[:2], last])
+        assert table.result_dtypes(name, [np.dtype("c8"), np.dtype("f8")], {}) == ("c8",)
 
 
 def test_standins_are_empty():

@@ -100,18 +100,21 @@ def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Array:
 
 
 @stands_for(np.vecdot)
-def vecdot(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Array:
+def vecdot(
+    x1: ArrayLike, x2: ArrayLike, out: Out = None, *, axis: int = -1, **options: Any
+) -> Array:
     """Sum the products of (the conjugate of) vectors along an axis, as ``numpy.vecdot``."""
+    if axis != -1:
+        options["axis"] = axis
     if options:
         return _with_options(np.vecdot, vecdot, (x1, x2), out, options)
     a, b = operands(x1, x2)
-    axis = -1
-    _need("vecdot", a.ndim >= 1 and b.ndim >= 1 and a.shape[axis] == b.shape[axis], a, b)
+    _need("vecdot", a.ndim >= 1 and b.ndim >= 1 and a.shape[-1] == b.shape[-1], a, b)
     dtype = np.vecdot(np.zeros(1, a.dtype), np.zeros(1, b.dtype)).dtype
     terms = elementwise("multiply", elementwise("conjugate", a) if a.dtype.kind == "c" else a, b)
     return delivered(
         reduce(
-            "any" if dtype.kind == "b" else "sum", terms, axis, None if dtype.kind == "b" else dtype
+            "any" if dtype.kind == "b" else "sum", terms, -1, None if dtype.kind == "b" else dtype
         ),
         out,
     )
