@@ -390,3 +390,15 @@ def test_what_numpy_has_as_a_scalar_is_one(session):
 def test_a_diagonal_far_outside(session):
     for k in (2**63, -(2**70), 3, -3, 2**63 - 1):
         assert dnb.eye(3, k=k).to_numpy().tolist() == np.eye(3, k=k).tolist()
+
+
+@pytest.mark.parametrize("dtype", [None, "f4", int])
+def test_a_long_range_has_the_dtype_of_its_end(session, dtype):
+    ends = [(20000.0,), (0, 5000.0), (0.0, 5000), (0, np.float32(5000)), (0, np.float16(5000))]
+    ends += [(np.int32(5000),), (2**63, 2**63 + 5000), (5, -5000.0, -1), (0, 5000, np.float32(1))]
+    for limits in ends:
+        if limits[0] == 2**63 and dtype is not None:
+            continue
+        found, wanted = dnb.arange(*limits, dtype=dtype).to_numpy(), np.arange(*limits, dtype=dtype)
+        assert found.dtype == wanted.dtype, limits
+        np.testing.assert_array_equal(found, wanted)

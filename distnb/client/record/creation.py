@@ -403,7 +403,7 @@ def arange(
     kind = numeric(
         np.arange(start, stop, step, dtype=dtype)[:0].dtype
         if _short(start, stop, step)
-        else first.dtype
+        else _long_dtype(first.dtype, stop, dtype)
     )
     try:
         n = max(0, ceil((stop - start) / step))
@@ -419,6 +419,12 @@ def arange(
 def _number(x: Any) -> Any:
     """Return an element of a distributed array as NumPy's scalar, and anything else as it is."""
     return x.to_numpy()[()] if isinstance(x, Array) and not x.ndim else x
+
+
+def _long_dtype(first: np.dtype, stop: Any, dtype: DTypeLike | None) -> np.dtype:
+    """Return the dtype of a long range: that of its first numbers, or of the type of its end."""
+    of_end = np.arange(type(stop)(0), dtype=dtype).dtype
+    return of_end if first.kind in "biu" and of_end.kind in "fc" else first
 
 
 def _short(start: complex, stop: complex, step: complex) -> bool:

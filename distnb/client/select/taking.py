@@ -425,6 +425,7 @@ def choose(
     session = session_of(a, *listed)
     given = [c if isinstance(c, Array) else np.asarray(c) for c in listed]
     which = asarray(a, session=session)
+    shape = np.broadcast_shapes(which.shape, *(c.shape for c in given))
     at = positions(which, len(given), 0, mode)
     at = at._replace(index=flat_indices(session, [at], "choice"))
     pairs = zip(listed, given, strict=True)
@@ -432,7 +433,6 @@ def choose(
     dtype = np.choose(np.empty(0, int), samples).dtype  # to which NumPy casts them, come what may
     given = [c if c.dtype == dtype else c.astype(dtype) for c in given]
     which, found = as_array(session, at.index), given[0]
-    shape = np.broadcast_shapes(which.shape, *(c.shape for c in given))
     for i, choice in enumerate(given[1:], 1):
         found = elementwise("where", which == i, choice, found)
     found = found if isinstance(found, Array) else asarray(found, session=session)
