@@ -642,9 +642,9 @@ def is_left_out(line, arrays):
             "insert",
             "shape",
         ]
-        words += ["histogram", "unravel_index", "take", "compress", "choose"]
+        words += ["histogram", "take", "compress", "choose"]
     if scalars:
-        words += ["take", "put", "unravel_index", "insert"]
+        words += ["take", "put", "insert"]
     if "out=" in line:
         words += ["std(", "var(", "cumsum(", "cumprod(", "round(", "ptp("]
     if any(k in kinds for k in "FD?"):

@@ -50,6 +50,8 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[A
     lengths = _lengths(shape)
     x = asarray(indices)
     ask: Any = np.unravel_index
+    if not x.ndim and not lengths:
+        return tuple(ask(x.item(), (), order))
     ask(np.zeros(0, x.dtype), lengths, order)  # NumPy refuses what it does not take
     if x.dtype.kind not in "iu":
         raise TypeError("only int indices permitted")
