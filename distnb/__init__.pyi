@@ -2137,7 +2137,9 @@ def var(
 def vdot(a: ArrayLike, b: ArrayLike, /) -> DistArray:
     """Sum the products of the conjugate of all elements with those of another array."""
 
-def vecdot(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> DistArray:
+def vecdot(
+    x1: ArrayLike, x2: ArrayLike, out: Out = None, *, axis: int = -1, **options: Any
+) -> DistArray:
     """Sum the products of (the conjugate of) vectors along an axis, as ``numpy.vecdot``."""
 
 def vecmat(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> DistArray:
