@@ -265,3 +265,29 @@ def test_random_programs_of_views(place, steps, shape, kind):
     for cutoff in (0, 1 << 16):
         with setting(cutoff=cutoff, place=place):
             _run(steps, start)
+
+
+@pytest.mark.usefixtures("session")
+def test_a_look_stays_where_it_was_moved():
+    with setting(cutoff=0, place="engines"):
+        a = dnb.arange(24.0)
+        b = a.reshape(4, 6)
+        b.move("cyclic")
+        layout = b.layout
+        a[0] = 7
+        b[1] = -1
+        a += 1
+        expected = np.arange(24.0)
+        expected[0] = 7
+        expected[6:12] = -1
+        np.testing.assert_array_equal(b.to_numpy(), (expected + 1).reshape(4, 6))
+        np.testing.assert_array_equal(a.to_numpy(), expected + 1)
+        assert b.layout == layout
+
+
+@pytest.mark.usefixtures("session")
+def test_memory_of_arrays_in_reach_is_told():
+    with setting(cutoff=0, place="auto"):
+        a = dnb.ones(40_000)
+        text = repr(a.layout), repr(a.reshape(200, 200).layout), repr(a.view("i4").layout)
+    assert not any(" -" in t.split("memory:")[-1] for t in text)

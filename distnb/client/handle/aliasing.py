@@ -17,6 +17,7 @@ from weakref import ref
 import numpy as np
 
 from distnb.client.handle.array import Array, host_view, leave
+from distnb.client.handle.conversion import in_layout
 from distnb.client.handle.reach import admitted
 from distnb.client.handle.rehearsal import part, promise
 from distnb.client.session.bases import Base
@@ -223,7 +224,8 @@ class Family:
                 _put(_all_of(root), _look(source).steps, _all_of(source))
                 _look(root).stale, _look(root).needs = False, None
             if base is not root:
-                base.exchange(_remade(_all_of(root), _look(base).steps).dbase)
+                made = _remade(_all_of(root), _look(base).steps)
+                base.exchange(in_layout(made, base.layout).dbase)  # it may have been moved
                 base.lost = _look(base).stale = False
         finally:
             self.mending = False

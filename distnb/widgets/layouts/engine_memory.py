@@ -64,9 +64,12 @@ def memory_of(placed: Placed, dtype: Any, session: Any) -> Memory | None:
     """Return the memory of a session's engines, seen from one of its arrays."""
     if session.closed:
         return None
-    size = session.size
-    mine = base_bytes(placed.shape, placed.layout, np.dtype(dtype).itemsize, size)
-    return Memory(mine, all_bytes(session.bases(), size) - mine, room_of(session.transport.about))
+    size, spec = session.size, (placed.shape, placed.layout, np.dtype(dtype).itemsize)
+    mine, bases = base_bytes(*spec, size), session.bases()
+    others = all_bytes(bases, size)
+    if any((b.shape, b.layout, b.dtype.itemsize) == spec for b in bases):  # else it is in reach
+        others = others - mine
+    return Memory(mine, others, room_of(session.transport.about))
 
 
 def all_bytes(bases: Iterable[Any], size: int) -> np.ndarray:
