@@ -106,9 +106,9 @@ convolve correlate v v mode_conv
 interp x rising v left right
 trapezoid x dx axis
 cov corrcoef x rowvar bias ddof dtype_float
-average x axis weights_s keepdims
+average x axis keepdims
 full_like x fill dtype shape_like
-zeros_like ones_like empty_shape x dtype shape_like
+zeros_like ones_like x dtype shape_like
 linspace logspace geomspace num num N endpoint dtype_float
 arange num num dtype
 eye N M k dtype
@@ -193,7 +193,6 @@ fill fill
 item
 tolist
 conj conjugate
-ptp
 tobytes
 __len__ __bool__ __float__ __int__ __index__ __complex__
 """
@@ -278,7 +277,7 @@ def _is_function(word):
     found = np
     for part in word.split("."):
         found = getattr(found, part, None)
-    return callable(found) and word not in ("copy", "pad_", "size_") and len(word) > 1
+    return callable(found) and word != "copy" and len(word) > 1
 
 
 class Maker:
@@ -478,7 +477,7 @@ class Maker:
         "atol": ["0.5", "0"],
         "assume_unique": ["True", "False"],
         "invert": ["True", "False"],
-        "kind_isin": [],
+        "kind_isin": ["None", "'sort'"],
         "order": ["'C'", "'F'", "'A'", "'K'"],
         "axes": ["None", "(0, 1)", "(1, 0)", "(-1, 0)", "(0, 0)"],
         "k": ["0", "1", "-2", "9"],
@@ -502,21 +501,25 @@ class Maker:
         "dx": ["0.5"],
         "rowvar": ["True", "False"],
         "bias": ["True", "False"],
-        "weights_s": [],
-        "shape_like": [],
+        "shape_like": ["(2, 3)", "4", "()"],
         "endpoint": ["True", "False"],
         "M": ["2", "None", "4"],
         "wrap": ["True", "False"],
         "indexing": ["'ij'", "'xy'"],
         "sparse": ["True", "False"],
-        "nfft": [],
+        "nfft": ["3", "8"],
         "norm": ["'ortho'", "None", "'forward'", "'x'"],
-        "axes_sh": [],
+        "axes_sh": ["0", "-1", "None"],
         "ord": ["None", "1", "2", "np.inf", "'fro'", "-1", "0", "'nuc'"],
-        "ord_v": [],
     }
+    #: Keywords whose values are made for the call.
+    MADE = frozenset(("axis", "out", "where", "dtype", "dtype_float"))
     NAMES = {  # noqa: RUF012
         "kind_stable": "kind",
+        "kind_isin": "kind",
+        "shape_like": "shape",
+        "nfft": "n",
+        "axes_sh": "axes",
         "mode_take": "mode",
         "mode_conv": "mode",
         "axes2": "axes",
@@ -554,26 +557,19 @@ class Maker:
         return word if found is None else found
 
     def arguments(self, words):
+        """Return the text of the arguments that words name: operands, and some of the keywords."""
         parts = []
         for word in words:
-            positional = (
-                self.argument(word)
-                if word not in self.KEYWORDS
-                and word not in ("axis", "out", "where", "dtype", "dtype_float")
-                else None
-            )
-            if positional is not None:
-                parts.append(positional)
-            elif word == "kind_stable" or self.chance(0.35):
-                made = (
-                    self.argument(word)
-                    if word in ("axis", "out", "where", "dtype", "dtype_float")
-                    else None
-                )
-                if made is None and self.KEYWORDS.get(word):
-                    made = self.pick(self.KEYWORDS[word])
-                if made is not None:
+            if word in self.KEYWORDS or word in self.MADE:
+                if word == "kind_stable" or self.chance(0.35):
+                    choices = self.KEYWORDS.get(word)
+                    made = self.pick(choices) if choices else self.argument(word)
                     parts.append(f"{self.NAMES.get(word, word)}={made}")
+                continue
+            made = self.argument(word)
+            if made is None:
+                raise KeyError(f"{word}: no operand and no keyword")
+            parts.append(made)
         return ", ".join(parts)
 
 
@@ -630,7 +626,7 @@ def is_left_out(line, arrays):
     kinds = "".join(x.dtype.char for x, _ in arrays.values())
     empty = any(not x.size for x, _ in arrays.values())
     scalars = any(not x.ndim for x, _ in arrays.values())
-    words = [".real =", ". real ="] if "c" not in {x.dtype.kind for x, _ in arrays.values()} else []
+    words = []
     if empty:
         words += [
             "average",

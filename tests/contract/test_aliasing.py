@@ -27,6 +27,10 @@ y = x.reshape(-1); x[0] = 50; x[...] = y.reshape(3,4) + 1
 y = x.reshape(6,2); y += 1
 y = x.reshape(6,2); y *= y
 y = x.ravel(); y[y > 3] = 0
+d = x.diagonal(1); d.flags.writeable = True; d[:2] = [70, 80]
+y = x.view(); y.resize((2, 6)); y[0] = 3
+y = x.reshape(6, 2); x.resize(3)
+y = x.reshape(6, 2); y.resize(3)
 y = x.ravel(); y[[1,2,3]] = [7,8,9]
 y = x.ravel(); np.add.at(y, [0,0,1], 1)
 y = x.ravel(); y.sort()

@@ -52,8 +52,8 @@ class Bytes(NamedTuple):
 
     def made(self, x: Array) -> Array:
         """Return a new array on the engines with what ``x`` has now."""
-        few, many = sorted((x.itemsize, self.dtype.itemsize), reverse=True)
-        ratio = few // many
+        small, large = sorted((x.itemsize, self.dtype.itemsize))
+        ratio = large // small
         if ratio == 1:
             return _as_bytes(x, self.dtype, x.shape, *_layouts(x.shape, 1, x.session.size))
         n = x.shape[-1] * x.itemsize // self.dtype.itemsize
@@ -110,14 +110,19 @@ def part_of_complex(x: Array, name: str) -> Any:
 
 def set_real(x: Array, value: ArrayLike) -> None:
     """Do ``x.real = value``."""
-    assign(part_of_complex(x, "real"), value)
+    assign(part_of_complex(x, "real"), _cast_freely(value))
 
 
 def set_imag(x: Array, value: ArrayLike) -> None:
     """Do ``x.imag = value``; real arrays have none."""
     if x.dtype.kind != "c":
         raise TypeError("array does not have imaginary part to set")
-    assign(part_of_complex(x, "imag"), value)
+    assign(part_of_complex(x, "imag"), _cast_freely(value))
+
+
+def _cast_freely(value: ArrayLike) -> Any:
+    """Return a value as an array: unlike numbers that are assigned, NumPy casts it to any dtype."""
+    return value if isinstance(value, Array) else np.asarray(value)
 
 
 def view_as(x: Array, dtype: DTypeLike | None) -> Any:

@@ -20,6 +20,7 @@ from distnb.client.array.flags import Flags, strides_of
 from distnb.client.array.migration import move
 from distnb.client.array.printing import array_str
 from distnb.client.array.reading import element, read
+from distnb.client.handle.aliasing import is_alone
 from distnb.client.handle.arguments import (
     Axes,
     Dist,
@@ -673,7 +674,8 @@ class DistArray(Array):
         if type(refcheck) is not bool:
             raise TypeError(explain("refcheck", repr(refcheck), "a bool", "leave it out"))
         shape: Any = new_shape[0] if len(new_shape) == 1 else new_shape or None
-        set_size(self, shape, refcheck and sys.getrefcount(self.dbase) > _ALONE)
+        alone = sys.getrefcount(self.dbase) <= _ALONE and is_alone(self.dbase)
+        set_size(self, shape, refcheck and not alone)
 
     def ravel(self, order: Order = "C") -> DistArray:
         """Return all elements along one axis; see :func:`distnb.ravel`."""

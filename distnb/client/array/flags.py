@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from distnb.client.handle.aliasing import outline
 from distnb.client.handle.array import Array, is_whole
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
@@ -18,15 +17,7 @@ def strides_of(x: Array) -> Ints:
 
     On engines the memory is in parts: the numbers are those of NumPy's array in C order.
     """
-    near = x.near
-    if near is not None:
-        return near.strides
-    steps, step = [], x.itemsize
-    for n in reversed(x.dbase.shape):
-        steps.append(step)
-        step *= max(n, 1)
-    steps.reverse()
-    return tuple(0 if axis < 0 else steps[axis] * by for axis, _, by in x.dview.dims)
+    return outline(x).strides
 
 
 class Flags:
@@ -48,10 +39,8 @@ class Flags:
         self._array = array
 
     def _model(self) -> Any:
-        """Return the flags of an array of NumPy's with the same strides, of which nobody reads."""
-        x = self._array
-        model = np.lib.stride_tricks.as_strided(np.empty((), x.dtype), x.shape, strides_of(x))
-        return model.flags
+        """Return the flags of an array of NumPy's with the same strides."""
+        return outline(self._array).flags
 
     @property
     def writeable(self) -> bool:
@@ -65,14 +54,17 @@ class Flags:
             raise ValueError(
                 explain("writeable", True, "False, as the array is a view", "set it of a .copy()")
             )
-        _ = x.dbase  # which is made, if it was not: what is in reach is then looked at anew
+        near = x.dbase.near
+        if value and near is not None:
+            near.flags.writeable = True  # NumPy says whether it may be
         x.writeable = bool(value)
         x._near = None
 
     @property
     def owndata(self) -> bool:
         """Whether the array is all of its memory, and no view."""
-        return is_whole(self._array)
+        base = self._array.dbase
+        return is_whole(self._array) and not (base.look is not None and base.look.steps)
 
     @property
     def aligned(self) -> bool:

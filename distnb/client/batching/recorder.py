@@ -70,7 +70,7 @@ class Recorder:
         if self.deferred.pending is not None:
             self.deferred.record()
         if SETTINGS is None or SETTINGS.get(None) is not self._settings:
-            self._look()
+            self._follow()
         with self.lock:
             if self._dead:
                 self._delete()
@@ -84,7 +84,7 @@ class Recorder:
         elif not self._is_armed:
             self._arm()
 
-    def _look(self) -> None:
+    def _follow(self) -> None:
         """Send what is pending where other errors are told of from now on."""
         errors = error_state()
         if errors != self.errors and self._commands:
@@ -96,7 +96,7 @@ class Recorder:
         """Add a buffer for each rank to the pending message; return its slot."""
         with self.lock:
             if SETTINGS is None or SETTINGS.get(None) is not self._settings:
-                self._look()  # a buffer goes with the command that comes next
+                self._follow()  # a buffer goes with the command that comes next
             if not self._buffers:
                 self._buffers = [[] for _ in range(self._size)]
             for mine, part in zip(self._buffers, parts, strict=True):

@@ -24,7 +24,7 @@ from distnb.client.session.bases import Base
 from distnb.geometry.layout import Ints, in_notebook
 from distnb.geometry.views import View
 
-__all__ = ["Way", "are_related", "look_at", "outline"]
+__all__ = ["Way", "are_related", "is_alone", "look_at", "outline"]
 
 
 class Way(Protocol):
@@ -103,6 +103,14 @@ def are_related(one: Base, other: Base) -> bool:
         return one.sharing is other.sharing
     looks = one.look, other.look
     return None not in looks and looks[0].family is looks[1].family  # type: ignore[union-attr]
+
+
+def is_alone(base: Base) -> bool:
+    """Tell whether nobody else shows elements of a base."""
+    if base.related() or base.look is None:
+        return not base.related()
+    family: Family = base.look.family
+    return family.root() in (None, base) and all(b is base for b in family.alive())
 
 
 def _outline_of(base: Base) -> np.ndarray:

@@ -193,7 +193,10 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
 
 
 class Diagonal(NamedTuple):
-    """The elements at which two indices differ by ``offset``, along a last axis; read-only."""
+    """The elements at which two indices differ by ``offset``, along a last axis.
+
+    As NumPy's they are read-only, unless ``flags.writeable`` is set.
+    """
 
     offset: int
     axis1: int
@@ -205,14 +208,20 @@ class Diagonal(NamedTuple):
 
     def made(self, x: Array) -> Array:
         """Return a new array on the engines with what ``x`` has now."""
-        rest = [i for i in range(x.ndim) if i not in (self.axis1, self.axis2)]
-        x = x.transpose([*rest, self.axis1, self.axis2])
+        x = self._last(x)
         x = x[..., max(0, -self.offset) :, max(0, self.offset) :]
         k = min(x.shape[-2:])
         return _main_diagonal(x[..., :k, :k], k)
 
     def put(self, x: Array, found: Array) -> None:
-        """Do nothing: nobody can have written into it."""
+        """Write what such an array has now into ``x``."""
+        rows = np.arange(found.shape[-1]) + max(0, -self.offset)
+        self._last(x)[..., rows, rows + self.offset] = found
+
+    def _last(self, x: Array) -> Array:
+        """Return a view with both axes at the end."""
+        rest = [i for i in range(x.ndim) if i not in (self.axis1, self.axis2)]
+        return x.transpose([*rest, self.axis1, self.axis2])
 
     def after(self, before: Any) -> Any:
         """Return None: it is not one with any other way."""

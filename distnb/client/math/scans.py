@@ -18,9 +18,9 @@ from distnb.client.record.eager import Out, delivered
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise, outputs
 from distnb.client.shape.joining import concatenate
-from distnb.client.shape.repeating import axis_cut
 from distnb.client.shape.reshaping import ravel
 from distnb.common.errors import explain
+from distnb.geometry.axes import cut_at
 from distnb.geometry.layout import Layout, default_layout
 from distnb.ops import table
 from distnb.wire.protocol import Collective
@@ -329,7 +329,7 @@ def _segments(
         p, n = layout.parts(d), view.shape[d]
         lows = [layout.axes[d].bounds(n, p, c)[0] for c in range(p)]
         ended = np.searchsorted(np.array([*starts[1:], n]), lows, "right").tolist()
-        axes = (*layout.axes[:d], axis_cut([*ended, len(starts)]), *layout.axes[d + 1 :])
+        axes = (*layout.axes[:d], cut_at((*ended, len(starts))), *layout.axes[d + 1 :])
         where = Layout(layout.grid, axes, layout.dims)
     shape = (*x.shape[:d], len(starts), *x.shape[d + 1 :])
     found = create(x.session, shape, kind, where, ("empty",))

@@ -17,11 +17,11 @@ from distnb.client.record.namespace import stands_for
 from distnb.client.record.placement import stay
 from distnb.client.shape.reshaping import adopted, axis_of, ravel, reshape
 from distnb.common.errors import explain
-from distnb.geometry.axes import Axis, Block, BlockCyclic, Irregular
+from distnb.geometry.axes import Axis, Block, BlockCyclic, cut_at
 from distnb.geometry.layout import Layout, replicated
 from distnb.wire.protocol import Local
 
-__all__ = ["axis_cut", "merged", "repeat", "tile"]
+__all__ = ["merged", "repeat", "tile"]
 
 
 @stands_for(np.repeat, small="grows")
@@ -95,14 +95,7 @@ def _scaled(axis: Axis, n: int, p: int, k: int) -> Axis:
     """Return how an axis is split each of whose indices becomes ``k``."""
     if isinstance(axis, BlockCyclic):
         return BlockCyclic(axis.k * k)
-    return axis_cut([axis.bounds(n, p, c)[0] * k for c in range(p)] + [n * k])
-
-
-def axis_cut(cuts: list[int]) -> Axis:
-    """Return an axis that is cut there: blocks, if these are cut so."""
-    n, p = cuts[-1], len(cuts) - 1
-    blocks = all(Block().bounds(n, p, c)[0] == cuts[c] for c in range(p))
-    return Block() if blocks else Irregular(tuple(cuts))
+    return cut_at((*[axis.bounds(n, p, c)[0] * k for c in range(p)], n * k))
 
 
 def _repeat_each(x: Array, times: Any, d: int) -> Array:
@@ -118,7 +111,7 @@ def _repeat_each(x: Array, times: Any, d: int) -> Array:
     numbers = asarray(times, session=x.session).astype(np.int64)
     along = Layout(layout.grid, layout.axes[:1], layout.dims[:1])
     beside = numbers.redistribute(along)
-    axis = axis_cut(ends) if p > 1 else layout.axes[0]
+    axis = cut_at(tuple(ends)) if p > 1 else layout.axes[0]
     to = Layout(layout.grid, (axis, *layout.axes[1:]), layout.dims)
     found = create(x.session, (ends[-1], *rows.shape[1:]), x.dtype, to, ("empty",))
     ins = (source.operand, beside.operand)

@@ -27,7 +27,7 @@ from distnb.client.record.creation import asarray, zeros
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign
 from distnb.common.errors import explain
-from distnb.geometry.axes import Axis, Block, Irregular, Whole
+from distnb.geometry.axes import Axis, Whole, cut_at
 from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import View, follow
 from distnb.wire.protocol import Local
@@ -212,8 +212,7 @@ def rows_of(shape: Ints, layout: Layout) -> tuple[Ints, Layout]:
     axis: Axis = Whole()
     if p > 1:
         cuts = [layout.axes[d].bounds(shape[d], p, c)[0] * inner for c in range(p)]
-        blocks = all(Block().bounds(n, p, c)[0] == cut for c, cut in enumerate(cuts))
-        axis = Block() if blocks else Irregular((*cuts, n))
+        axis = cut_at((*cuts, n))
     dims = (-1, layout.dims[d] if p > 1 else -1)
     return (first, n), Layout(layout.grid, (Whole(), axis), dims)
 
@@ -390,12 +389,10 @@ def set_size(x: Array, shape: Shape | None, shared: bool) -> None:
         raise ValueError("cannot resize an array that is referenced by another array")
     if not is_whole(x):
         raise ValueError("cannot resize this array: it does not own its data")
-    made = zeros(wanted, x.dtype, session=x.session)
     most = min(n, x.size)
     flat = zeros((n,), x.dtype, session=x.session)
     flat[:most] = ravel(x)[:most]
-    assign(made, _reshaped(flat, wanted))
-    x.become(made)
+    x.become(_reshaped(flat, wanted))
 
 
 @stands_for(np.resize)

@@ -82,7 +82,7 @@ class Compressed(Reductions):
     @property
     def indices(self) -> Any:
         """The column (CSR) or row (CSC) of each stored element: a read-only view."""
-        return self.structure.looked_at
+        return self.structure.shown_indices
 
     @property
     def indptr(self) -> Any:

@@ -105,7 +105,7 @@ class coo_array(Arithmetic):
             x: Any = self._origin
             s = x.structure
             first = create(s.session, (s.major,), s.index_dtype, line(s.cuts), ("index", 0, 0, 1))
-            found = (spread(x.stored, first), s.looked_at)
+            found = (spread(x.stored, first), s.shown_indices)
             self._coords = found if x.axis == 0 else found[::-1]
         return self._coords
 

@@ -141,7 +141,7 @@ class Structure:
         return found
 
     @property
-    def looked_at(self) -> Any:
+    def shown_indices(self) -> Any:
         """The indices as others see them: what was planned holds as long as nobody writes there."""
         return self.indices.alias(self.indices.dview, writeable=False)
 
