@@ -62,8 +62,10 @@ __all__ = [  # noqa: PLE0604 - the functions
     "dashboard",
     "emath",
     "fft",
+    "graph",  # noqa: F405 - it is imported when it is asked for, as "learn" and "testing"
     "lib",
     "inprocess",
+    "learn",  # noqa: F405
     "linalg",
     "profile",
     "random",
@@ -72,7 +74,7 @@ __all__ = [  # noqa: PLE0604 - the functions
     "spmd",
     "start",
     "subset",
-    "testing",  # noqa: F405 - it is imported when it is asked for
+    "testing",  # noqa: F405
 ]
 
 
@@ -83,8 +85,9 @@ _unknown = unknown(__name__)
 
 
 def _later(name: str) -> Any:
-    """Import what is for tests when it is asked for."""
-    return importlib.import_module("distnb.testing") if name == "testing" else _unknown(name)
+    """Import what few need when it is asked for."""
+    later = name in ("graph", "learn", "testing")
+    return importlib.import_module(f"{__name__}.{name}") if later else _unknown(name)
 
 
 #: What is left out says why.

@@ -12,6 +12,7 @@ from distnb.client.sparse.compressed import csc_array, csr_array
 from distnb.client.sparse.construction import *  # noqa: F403
 from distnb.client.sparse.coordinates import coo_array
 from distnb.client.sparse.files import *  # noqa: F403
+from distnb.client.sparse.semirings import matmul
 
 __all__ = [  # noqa: PLE0604 - from the modules
     *construction.__all__,
@@ -20,4 +21,5 @@ __all__ = [  # noqa: PLE0604 - from the modules
     "csc_array",
     "csr_array",
     "issparse",
+    "matmul",
 ]

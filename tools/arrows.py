@@ -23,10 +23,14 @@ ORDER: dict[str, str] = {
     "distnb": """
         common geometry ops measure wire plans engines client widgets magics
         numpys left_out lib fft linalg random sparse namespace strategies testing
+        applications graph learn
+    """,
+    "distnb.applications": """
+        adjacency pagerank paths components triangles betweenness kmeans recommender decomposition
     """,
     "distnb.common": "errors config machine interrupts lazy calling shared_segments memory_pool",
     "distnb.geometry": "slices axes layout boxes views overlaps",
-    "distnb.ops": "scalars philox samplers filling matrix_functions table",
+    "distnb.ops": "scalars philox samplers filling matrix_functions semirings table",
     "distnb.measure": "replay comparison metrics advice events records snapshot",
     "distnb.wire": "protocol messages encoding channel replies stream",
     "distnb.plans": "transfer traffic gather_scatter temporaries forecast",
@@ -43,7 +47,7 @@ ORDER: dict[str, str] = {
         indexed_blocks gather_scatter masks fourier packing pencils
     """,
     "distnb.engines.linalg": "whole_matrices triangular tsqr summa panels blacs scalapack",
-    "distnb.engines.sparse": "parts needs products local rows routes",
+    "distnb.engines.sparse": "parts semirings needs products local rows routes",
     "distnb.engines.worker": "steps postings plan_cache local survey executor worker",
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
     "distnb.client": """
@@ -90,7 +94,7 @@ ORDER: dict[str, str] = {
     "distnb.client.signal": "fft_commands fft convolution polynomials spacing",
     "distnb.client.sparse": """
         scipys structure commands dense creation base arithmetic indexing reductions compressed
-        coordinates construction files
+        coordinates construction files semirings
     """,
     "distnb.client.reports": """
         cell_trace doctor subset_copies scaling memory_bandwidth profiling memory_report referrers
@@ -128,6 +132,7 @@ OTHERS: dict[str, str] = {
     "distnb.engines.server.curve": "zmq",
     "distnb.engines.server.monitor": "zmq",
     "distnb.client.math.pickling": "cloudpickle",
+    "distnb.applications": "numpy [scipy]",
     "distnb.client.sparse": "numpy [scipy]",
     "distnb.client.transport.client_hooks": "ipyparallel",
     "distnb.client.transport.ipyparallel_transport": "ipyparallel",
@@ -189,8 +194,8 @@ def against(name: str, item: Import) -> str:
     """Return why the tables do not allow an import; nothing if they do."""
     if not within(item.target, PACKAGE):
         return "" if other_allowed(name, item) else "no package that it may import"
-    if name == "distnb.strategies":
-        return ""
+    if name == "distnb.strategies" or within(name, "distnb.applications"):
+        return ""  # as a user's code
     if name == PACKAGE:
         never = any(within(item.target, side) for side in TOP_APART)
         return "nothing that a user imports needs it" if never else ""

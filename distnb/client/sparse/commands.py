@@ -23,6 +23,7 @@ from distnb.client.sparse.structure import (
 )
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
+from distnb.ops.semirings import Semiring
 from distnb.wire.protocol import Collective
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "each",
     "elements",
     "made",
+    "packed_ring",
     "places",
     "record",
     "recut",
@@ -164,11 +166,23 @@ def recut(x: Stored, cuts: Ints) -> Stored:
     return rows_of(x, positions)
 
 
-def times(left: Stored, right: Stored, dtype: np.dtype) -> Stored:
-    """Return the product of two sparse arrays, both cut along rows (or both along columns)."""
+def times(
+    left: Stored, right: Stored, ring: Semiring, mask: Stored | None = None, others: bool = False
+) -> Stored:
+    """Return the product of two sparse arrays, both cut along rows (or both along columns).
+
+    At the places of a mask, which lies as ``left``, or at all others.
+    """
     a, b = left.structure, right.structure
-    ins, args = (*arrays(right), *arrays(left)), (b.minor, b.cuts)
-    return made(a.session, "sparse.times", ins, args, b.minor, a.cuts, dtype)
+    ins = (*arrays(right), *arrays(left), *(() if mask is None else arrays(mask)))
+    args = (b.minor, b.cuts, packed_ring(ring), others)
+    own = not ring.plain or mask is not None
+    return made(a.session, "sparse.times", ins, args, b.minor, a.cuts, ring.dtype, own)
+
+
+def packed_ring(ring: Semiring) -> tuple[str, str, str, bool]:
+    """Return a semiring as it travels."""
+    return (ring.add, ring.multiply, ring.dtype.str, ring.flip)
 
 
 def turned(x: Stored, cuts: Ints | None = None) -> Stored:

@@ -36,6 +36,7 @@ from distnb.client.sparse.scipys import is_scalar, result_of, scipy_sparse, supp
 from distnb.client.sparse.structure import SparseLayout, Stored, cuts_for, global_pointers
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
+from distnb.ops.semirings import Semiring
 
 __all__ = ["Compressed", "csc_array", "csr_array", "session_of"]
 
@@ -244,7 +245,8 @@ class Compressed(Reductions):
         y = other._compressed()._along(self.axis)
         found = result_of(operator.matmul, self.dtype, y.dtype)
         left, right = (self, y) if self.axis == 0 else (y, self)
-        return type(self).of(times(left.stored, right.stored, found.dtype))
+        ring = Semiring("plus", "times", found.dtype)
+        return type(self).of(times(left.stored, right.stored, ring))
 
     # -- in brackets ---------------------------------------------------------------------------
 

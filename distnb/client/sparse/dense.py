@@ -14,11 +14,12 @@ from distnb.client.record.creation import zeros
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.client.shape.joining import concatenate
-from distnb.client.sparse.commands import arrays, elements, places, record
+from distnb.client.sparse.commands import arrays, elements, packed_ring, places, record
 from distnb.client.sparse.scipys import product_dtype
 from distnb.client.sparse.structure import Stored, Structure, even, line
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import View
+from distnb.ops.semirings import Semiring
 
 __all__ = [
     "Plan",
@@ -75,26 +76,30 @@ def _counted(session: Session, structure: Structure) -> Any:
     return Array.made(base, View.whole(shape))
 
 
-def gathered(x: Stored, other: Array) -> Any:
+def gathered(x: Stored, other: Array, ring: Semiring | None = None) -> Any:
     """Return the product with a vector, or columns, along the minor axis."""
     s = x.structure
     y = _readable(as_dist(other, s.session))
     inner = y.shape[1:]
-    dtype = product_dtype(x.data.dtype, y.dtype)
-    out = create(s.session, (s.major, *inner), dtype, line(s.cuts, len(inner)), ("empty",))
-    return _multiply("sparse.gather", out, x, _along(y.dbase.layout), y)
+    ring = ring or _plain(product_dtype(x.data.dtype, y.dtype))
+    out = create(s.session, (s.major, *inner), ring.dtype, line(s.cuts, len(inner)), ("empty",))
+    return _multiply("sparse.gather", out, x, _along(y.dbase.layout), y, ring)
 
 
-def scattered(x: Stored, other: Array) -> Any:
+def scattered(x: Stored, other: Array, ring: Semiring | None = None) -> Any:
     """Return the product with a vector, or columns, along the major axis: of the transposed."""
     s = x.structure
     y = as_dist(other, s.session)
     inner = y.shape[1:]
     y = in_layout(y, line(s.cuts, len(inner)))
-    dtype = product_dtype(x.data.dtype, y.dtype)
+    ring = ring or _plain(product_dtype(x.data.dtype, y.dtype))
     cuts = s.cuts if s.major == s.minor else even(s.minor, s.session.size)
-    out = create(s.session, (s.minor, *inner), dtype, line(cuts, len(inner)), ("empty",))
-    return _multiply("sparse.scatter", out, x, line(cuts), y)
+    out = create(s.session, (s.minor, *inner), ring.dtype, line(cuts, len(inner)), ("empty",))
+    return _multiply("sparse.scatter", out, x, line(cuts), y, ring)
+
+
+def _plain(dtype: np.dtype) -> Semiring:
+    return Semiring("plus", "times", dtype)
 
 
 def picked(x: Stored, other: Array) -> Any:
@@ -102,7 +107,7 @@ def picked(x: Stored, other: Array) -> Any:
     s = x.structure
     y = _readable(as_dist(other, s.session))
     out = create(s.session, (s.nnz,), y.dtype, line(s.ends), ("empty",))
-    return _multiply("sparse.pick", out, x, _along(y.dbase.layout), y)
+    return _multiply("sparse.pick", out, x, _along(y.dbase.layout), y, _plain(y.dtype))
 
 
 def spread(x: Stored, other: Array) -> Any:
@@ -123,11 +128,12 @@ def looked_up(x: Stored, other: Array, axis: int) -> Any:
     return _fill("sparse.look", out, (*places(s), y), (axis,))
 
 
-def _multiply(op: str, out: Array, x: Stored, along: Layout, y: Array) -> Any:
+def _multiply(op: str, out: Array, x: Stored, along: Layout, y: Array, ring: Semiring) -> Any:
     """Record a product; ``along``: the layout of a vector along the minor axis."""
     if out.size:
         plan, (_, indptr) = plan_for(x.structure, along), places(x.structure)
-        record(op, (out,), (elements(x), indptr, plan.kept, y), (plan.counts,))
+        args = (plan.counts, packed_ring(ring))
+        record(op, (out,), (elements(x), indptr, plan.kept, y), args)
     return out
 
 

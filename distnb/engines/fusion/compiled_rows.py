@@ -21,7 +21,7 @@ from distnb.engines.fusion.reduction_blocks import Combiner
 from distnb.engines.fusion.windows import BlockWindow
 from distnb.geometry.layout import strides_of
 
-__all__ = ["CompiledSums", "RowSums", "best_of_rows", "sums_rows"]
+__all__ = ["CompiledSums", "RowSums", "best_of_rows", "source_of", "sums_rows"]
 
 #: Elements of a row: each is a few lines of the loop's text.
 _LONGEST = 64
@@ -73,7 +73,7 @@ def best_of_rows(compiler: Any, data: np.ndarray, better: str) -> np.ndarray | N
     short = 0 < data.shape[-1] <= _LONGEST and data.size >= _MANY
     if not short or kind not in _KINDS or not data.flags.c_contiguous:
         return None
-    kernel = compiler.get(_source(_BEST.format(kind=kind, better=better)))
+    kernel = compiler.get(source_of(_BEST.format(kind=kind, better=better)))
     if kernel is None:
         return None
     found = np.empty(data.shape[:-1], np.int64)
@@ -82,7 +82,8 @@ def best_of_rows(compiler: Any, data: np.ndarray, better: str) -> np.ndarray | N
     return found
 
 
-def _source(text: str) -> Source:
+def source_of(text: str) -> Source:
+    """Return a loop, kept under a name that follows from its text."""
     return Source(f"k{hashlib.sha256(text.encode()).hexdigest()[:24]}", text)
 
 
@@ -115,7 +116,7 @@ class RowSums(Body):
 
     def source(self) -> Source:
         """Return the source."""
-        return _source(self.text())
+        return source_of(self.text())
 
     def loops(self) -> list[str]:
         """Return loops over the rows."""

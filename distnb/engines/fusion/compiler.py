@@ -82,6 +82,10 @@ class Compiler:
             self._ask(source)
         return None
 
+    def settled(self, source: Source) -> bool:
+        """Tell whether a loop that was asked for is there, or never will be."""
+        return source.name in self._ready
+
     def _compile_here(self, source: Source) -> Kernel:
         names: dict[str, Any] = {}
         exec(source.text.replace("cache=True, ", ""), names)

@@ -77,6 +77,8 @@ class BaseTable:
         self.memory = memory
         self.functions = functions
         self.bases: dict[int, LocalBase] = {}
+        #: Gives compiled loops, if there are to be any.
+        self.compiler: Any = None
 
     def put(self, number: int, base: LocalBase) -> None:
         """Enter a base."""

@@ -10,6 +10,8 @@ import numpy as np
 
 from distnb.engines.collectives.single_engine import SingleEngine
 from distnb.engines.sparse.parts import Making, block_of, part_of
+from distnb.engines.sparse.semirings import among, from_keys, keys_of
+from distnb.ops.semirings import Semiring
 
 __all__ = ["Dense", "Diagonal", "Each", "Looked", "Rowwise", "Spread"]
 
@@ -65,7 +67,36 @@ def _changed(method: str) -> Callable[..., Any]:
     return run
 
 
+def _accumulated(
+    _: int, parts: list[Any], dense: list[Any], accum: str, others: bool, replace: bool
+) -> Any:
+    """Return the first part, with the second put in, or added, where a mask (the third) lets it.
+
+    ``others``: the mask names where it does not.
+    """
+    into, found = parts[:2]
+    old, new = keys_of(into), keys_of(found)
+    inside = np.ones(len(old), bool)
+    if parts[2:]:
+        inside = among(old, keys_of(parts[2])) != others
+    keep = np.full(len(old), not replace) if not accum else inside | (not replace)
+    if not accum:
+        keep &= ~inside
+    keys, data = (
+        np.concatenate([old[keep], new]),
+        np.concatenate([into.data[keep], found.data.astype(into.data.dtype, copy=False)]),
+    )
+    order = np.argsort(keys, kind="stable")
+    places, starts, counts = np.unique(keys[order], return_index=True, return_counts=True)
+    data = data[order]
+    both = starts[counts == 2]
+    ring = Semiring("any", accum or "second", data.dtype)
+    data[both] = ring.products(data[both], data[both + 1])
+    return from_keys(places, data[starts], into.shape, into.indices.dtype)
+
+
 _LOCAL: dict[str, Callable[..., Any]] = {
+    "accumulated": _accumulated,
     "columns": _columns,
     "eliminate_zeros": _changed("eliminate_zeros"),
     "from_dense": _from_dense,

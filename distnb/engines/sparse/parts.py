@@ -22,6 +22,8 @@ __all__ = [
     "Making",
     "block_of",
     "csr",
+    "multiply",
+    "multiply_turned",
     "numbers",
     "part_of",
     "receive",
@@ -155,3 +157,50 @@ def stacked(parts: list[Any], like: Any) -> Any:
     data = [np.empty(0, like.data.dtype), *[p.data for p in parts]]
     shape = (len(pointers) - 1, like.shape[1])
     return csr(np.concatenate(data), np.concatenate(indices), pointers, shape)
+
+
+# SciPy's ``@`` makes new memory for each result, whose pages cost as much as a product of few
+# elements a row: its loops write where they are told. Without them ``@`` does it.
+
+
+def _loop(name: str) -> Any:
+    """Return one of SciPy's loops, None if there is none."""
+    try:
+        from scipy.sparse import _sparsetools
+    except ImportError:
+        return None
+    return getattr(_sparsetools, name, None)
+
+
+def multiply(
+    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, x: np.ndarray, out: np.ndarray
+) -> None:
+    """Fill ``out`` with the product of the part and ``x``."""
+    _run("csr", len(indptr) - 1, len(x), (indptr, indices, data), x, out)
+
+
+def multiply_turned(
+    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, x: np.ndarray, out: np.ndarray
+) -> None:
+    """Fill ``out`` with the product of the transposed part and ``x``."""
+    _run("csc", len(out), len(x), (indptr, indices, data), x, out)
+
+
+def _run(
+    kind: str,
+    rows: int,
+    columns: int,
+    arrays: tuple[np.ndarray, np.ndarray, np.ndarray],
+    x: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    loop = _loop(f"{kind}_matvec" if x.ndim == 1 else f"{kind}_matvecs")
+    indptr, indices, data = arrays
+    if loop is None or indptr.dtype != indices.dtype:
+        shape = (rows, columns) if kind == "csr" else (columns, rows)
+        part = csr(data, indices, indptr, shape)
+        out[...] = (part if kind == "csr" else part.T) @ x
+        return
+    out[...] = 0
+    some = () if x.ndim == 1 else (x.shape[1],)
+    loop(rows, columns, *some, *arrays, np.ascontiguousarray(x).reshape(-1), out.reshape(-1))

@@ -8,15 +8,14 @@ the ranks. The ranks know from the plan's counts who sends; on a node, ``gather`
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.peer_blocks import PeerBlocks
 from distnb.engines.runtime.store import BaseTable
 from distnb.engines.sparse.needs import Need, taken
-from distnb.engines.sparse.parts import block_of, csr
+from distnb.engines.sparse.parts import block_of
+from distnb.engines.sparse.semirings import Ring
 from distnb.measure.events import COMPUTE, Clock
 from distnb.wire.protocol import Collective
 
@@ -28,14 +27,15 @@ _WORTH = 16
 
 
 class _Product:
-    """What both have in common: ``args`` is how many entries each rank needs of each.
+    """What both have in common: ``args``: how many entries each rank needs of each, the semiring.
 
     Operands: elements, pointers, plan, vector.
     """
 
     def __init__(self, command: Collective, store: BaseTable) -> None:
         self.rank = store.rank
-        (self.counts,) = command.args
+        self.counts, ring = command.args
+        self.ring = Ring(ring, store.compiler)
         self.data, self.indptr, self.plan, self.x = [store.bases[x.base] for x in command.ins]
         self.out = store.bases[command.outs[0].base]
 
@@ -100,7 +100,7 @@ class Gathered(_Product):
 
     def use(self, need: Need, entries: np.ndarray) -> None:
         """Fill the result from the entries that this rank needs."""
-        multiply(*self._blocks(need), entries, block_of(self.out))
+        self.ring.rows(self._blocks(need), entries, block_of(self.out))
 
     def _entries(self, need: Need, exchange: Exchange) -> np.ndarray:
         """Return the entries that this rank needs, in the order of the plan."""
@@ -147,11 +147,12 @@ class Scattered(_Product):
         inner = self.x.shape[1:]
         entries = np.zeros((need.length, *inner), self.out.dtype)
         if x is not None:
-            multiply_turned(*self._blocks(need), x, entries)
+            self.ring.columns(self._blocks(need), x, entries)
         for r, _ in self.owed:
             exchange.send(r, _ENTRIES, np.ascontiguousarray(entries[need.places[r]]))
         if out is not None:
-            out[...] = 0
+            out[...] = self.ring.semiring.identity
+        seen = np.zeros(len(block_of(self.out)), bool)
         for r, row in enumerate(self.counts):
             if not row[self.rank]:
                 continue
@@ -160,52 +161,5 @@ class Scattered(_Product):
             else:
                 where, some = need.given[r], np.empty((row[self.rank], *inner), self.out.dtype)
                 exchange.receive(r, _ENTRIES, some)
-            block_of(self.out)[where] += some
+            self.ring.add_at(block_of(self.out), seen, where, some)
         clock.switch(before)
-
-
-# SciPy's ``@`` makes new memory for each result, whose pages cost as much as a product of few
-# elements a row: its loops write where they are told. Without them ``@`` does it.
-
-
-def _loop(name: str) -> Any:
-    """Return one of SciPy's loops, None if there is none."""
-    try:
-        from scipy.sparse import _sparsetools
-    except ImportError:
-        return None
-    return getattr(_sparsetools, name, None)
-
-
-def multiply(
-    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, x: np.ndarray, out: np.ndarray
-) -> None:
-    """Fill ``out`` with the product of the part and ``x``."""
-    _run("csr", len(indptr) - 1, len(x), (indptr, indices, data), x, out)
-
-
-def multiply_turned(
-    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, x: np.ndarray, out: np.ndarray
-) -> None:
-    """Fill ``out`` with the product of the transposed part and ``x``."""
-    _run("csc", len(out), len(x), (indptr, indices, data), x, out)
-
-
-def _run(
-    kind: str,
-    rows: int,
-    columns: int,
-    arrays: tuple[np.ndarray, np.ndarray, np.ndarray],
-    x: np.ndarray,
-    out: np.ndarray,
-) -> None:
-    loop = _loop(f"{kind}_matvec" if x.ndim == 1 else f"{kind}_matvecs")
-    indptr, indices, data = arrays
-    if loop is None or indptr.dtype != indices.dtype:
-        shape = (rows, columns) if kind == "csr" else (columns, rows)
-        part = csr(data, indices, indptr, shape)
-        out[...] = (part if kind == "csr" else part.T) @ x
-        return
-    out[...] = 0
-    some = () if x.ndim == 1 else (x.shape[1],)
-    loop(rows, columns, *some, *arrays, np.ascontiguousarray(x).reshape(-1), out.reshape(-1))

@@ -25,6 +25,7 @@ from distnb.engines.sparse.parts import (
     some,
     stacked,
 )
+from distnb.engines.sparse.semirings import Ring
 from distnb.measure.events import COMPUTE, Clock
 from distnb.plans.gather_scatter import checked
 from distnb.wire.protocol import Collective
@@ -110,7 +111,10 @@ class Points(_Pulling):
 
 
 class Times(_Pulling):
-    """Multiply: the fourth to sixth operands are the left array, the first three the right one."""
+    """Multiply: the fourth to sixth operands are the left array, the first three the right one.
+
+    Three more are a mask; ``args``: also the semiring, and whether the mask names what is not made.
+    """
 
     def asking(self) -> LocalBase:
         """Return the left array's indices."""
@@ -118,10 +122,25 @@ class Times(_Pulling):
 
     def make(self, exchange: Exchange) -> Any:
         """Return the rows of the product."""
-        data, indices, indptr = [block_of(base) for base in self.ins[3:]]
+        ring, others = self.args[2:]
+        data, indices, indptr = [block_of(base) for base in self.ins[3:6]]
         inner = self.cuts[-1]
+        mask = part_of(self.ins[6:], self.minor) if self.ins[6:] else None
+        if mask is not None and not others:  # rows of which nothing is asked for need nothing
+            data, indices, indptr = _of_rows(data, indices, indptr, np.diff(mask.indptr) > 0)
         needed = used(indices, inner)
         right = self.pull(needed, exchange)
         places = numbered(indices, needed, None, inner)
         left = csr(data, places, indptr, (len(indptr) - 1, len(needed)))
-        return left @ right
+        return Ring(ring, self.store.compiler).matrix(left, right, mask, others)
+
+
+def _of_rows(
+    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, which: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return a part whose other rows have no elements."""
+    lengths = np.diff(indptr)
+    keep = np.repeat(which, lengths)
+    pointers = np.zeros_like(indptr)
+    np.cumsum(np.where(which, lengths, 0), out=pointers[1:])
+    return data[keep], indices[keep], pointers

@@ -126,6 +126,7 @@ class Executor:
         self.store = self.replicas.store = store
         self._ahead.clear()  # those of a batch that was given up
         self.replicas.specs = specs
+        store.compiler = self.compiler
 
     def run(
         self, number: int, command: Command, buffers: list[np.ndarray], dead: bool = False
