@@ -143,17 +143,16 @@ class Semiring(NamedTuple):
     def products(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return the products of elements, in the semiring's dtype."""
         a, b = (b, a) if self.flip else (a, b)
-        if self.multiply == "pair":
-            return np.ones(np.broadcast_shapes(a.shape, b.shape), self.dtype)
         shape = np.broadcast_shapes(a.shape, b.shape)
-        a, b = a.astype(self.dtype, copy=False), b.astype(self.dtype, copy=False)
-        if self.multiply in ("first", "second"):
-            return np.broadcast_to(a if self.multiply == "first" else b, shape)
         ufunc = MULTIPLIES[self.multiply].ufunc
-        assert ufunc is not None
         with np.errstate(all="ignore"):
-            found: np.ndarray = ufunc(a, b)
-        return found
+            if ufunc is not None:
+                found: np.ndarray = ufunc(*[x.astype(self.dtype, copy=False) for x in (a, b)])
+                return found
+            if self.multiply == "pair":
+                return np.ones(shape, self.dtype)
+            one = a if self.multiply == "first" else b
+            return np.broadcast_to(one.astype(self.dtype, copy=False), shape)
 
 
 def semiring(name: str, a: np.dtype, b: np.dtype, dtype: np.dtype | None = None) -> Semiring:

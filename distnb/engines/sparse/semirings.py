@@ -47,28 +47,38 @@ def add(s, v):
 
 @njit("{signature}", cache=True, nogil=True, error_model="numpy")
 """
-#: Rows of a part times columns of a dense array.
+#: Rows of a part times a vector, or columns of a dense array.
 _ROWS = """def kernel(data, indices, indptr, x, start, out):
-    n = x.shape[1]
     for i in range(len(indptr) - 1):
-        for c in range(n):
-            s, empty = start, True
-            for p in range(indptr[i], indptr[i + 1]):
-                v = mul(data[p], x[indices[p], c])
-                s = v if empty else add(s, v)
-                empty = False
-            out[i, c] = s
+        s = start
+        for p in range(indptr[i], indptr[i + 1]):
+            s = add(s, mul(data[p], x[np.uint64(indices[p])]))
+        out[i] = s
 """
-#: The transposed part times columns of a dense array; ``seen`` tells which places have something.
-_COLUMNS = """def kernel(data, indices, indptr, x, seen, out):
-    n = x.shape[1]
+_ROWS_COLUMNS = """def kernel(data, indices, indptr, x, start, out):
+    out[:] = start
     for i in range(len(indptr) - 1):
         for p in range(indptr[i], indptr[i + 1]):
-            j = indices[p]
-            for c in range(n):
-                v = mul(data[p], x[i, c])
-                out[j, c] = add(out[j, c], v) if seen[j] else v
-            seen[j] = True
+            j = np.uint64(indices[p])
+            for c in range(x.shape[1]):
+                out[i, c] = add(out[i, c], mul(data[p], x[j, c]))
+"""
+#: The transposed part times these.
+_COLUMNS = """def kernel(data, indices, indptr, x, start, out):
+    out[:] = start
+    for i in range(len(indptr) - 1):
+        y = x[i]
+        for p in range(indptr[i], indptr[i + 1]):
+            j = np.uint64(indices[p])
+            out[j] = add(out[j], mul(data[p], y))
+"""
+_COLUMNS_COLUMNS = """def kernel(data, indices, indptr, x, start, out):
+    out[:] = start
+    for i in range(len(indptr) - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            j = np.uint64(indices[p])
+            for c in range(x.shape[1]):
+                out[j, c] = add(out[j, c], mul(data[p], x[i, c]))
 """
 #: Gustavson's product row by row, of what a mask allows: its places, or all others. ``counts`` gets
 #: the lengths of the rows; their elements are stored in a second call, as there is room for them.
@@ -144,15 +154,10 @@ class Ring:
         """Fill ``out`` with the product of a part (elements, indices, pointers) and ``x``."""
         if self.semiring.plain:
             return multiply(*part, x, out)
+        if self._looped((_ROWS, _ROWS_COLUMNS), part, x, out):
+            return None
         data, indices, indptr = part
-        start = self.semiring.identity
-        x = np.ascontiguousarray(x)
-        kernel = self._kernel(_ROWS, data.size * x[:1].size, (*part, _columns(x)), "T", "T[:, ::1]")
-        if kernel is not None:
-            kernel(*map(_open, (*part, _columns(x))), start, _columns(out))
-            raised_flags()
-            return
-        out[...] = start
+        out[...] = self.semiring.identity
         full = np.diff(indptr) > 0
         if full.any():
             by = data.reshape(-1, *[1] * (x.ndim - 1))
@@ -162,15 +167,10 @@ class Ring:
         """Fill ``out`` with the product of the transposed part and ``x``."""
         if self.semiring.plain:
             return multiply_turned(*part, x, out)
+        if self._looped((_COLUMNS, _COLUMNS_COLUMNS), part, x, out):
+            return None
         data, indices, indptr = part
         out[...] = self.semiring.identity
-        x = np.ascontiguousarray(x)
-        given = (*part, _columns(x), np.zeros(len(out), bool))
-        kernel = self._kernel(_COLUMNS, data.size * x[:1].size, given, "T[:, ::1]")
-        if kernel is not None:
-            kernel(*map(_open, given), _columns(out))
-            raised_flags()
-            return
         rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
         by = data.reshape(-1, *[1] * (x.ndim - 1))
         order = np.argsort(indices, kind="stable")
@@ -178,6 +178,19 @@ class Ring:
         if len(places):
             products = self.semiring.products(by[order], x[rows[order]])
             out[places] = self._reduced(products, starts)
+
+    def _looped(self, loops: tuple[str, str], part: Arrays, x: np.ndarray, out: np.ndarray) -> bool:
+        """Let a compiled loop (for a vector, for columns) fill ``out``, if there is one."""
+        x, data = np.ascontiguousarray(x), part[0]
+        kind = "T[::1]" if x.ndim == 1 else "T[:, ::1]"
+        if self.monoid.ufunc is None:  # it is what comes first: there is nothing to add up
+            return False
+        kernel = self._kernel(loops[x.ndim - 1], data.size * x[:1].size, (*part, x), "T", kind)
+        if kernel is None:
+            return False
+        kernel(*map(_open, (*part, x)), self.semiring.identity, out)
+        raised_flags()
+        return True
 
     def add_at(self, out: np.ndarray, seen: np.ndarray, where: Any, some: np.ndarray) -> None:
         """Add to some places of ``out`` what comes there; ``seen`` tells which have something."""
@@ -300,11 +313,6 @@ def _open(x: np.ndarray) -> np.ndarray:
     except ValueError:
         x = x.copy()
     return x
-
-
-def _columns(x: np.ndarray) -> np.ndarray:
-    """Return an array of one axis or two as one of two."""
-    return x if x.ndim == 2 else x.reshape(-1, 1)
 
 
 def _nothing(like: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
