@@ -32,7 +32,7 @@ def pagerank(
     personalization : array, (n,), optional
         Where he goes then, and from vertices without links: weights. By default to all alike.
     tolerance : float
-        It ends when the ranks of an iteration differ by less than ``n`` times this in all.
+        It ends when the ranks change by less than this in all.
     max_iterations : int
         After so many it is an error.
 
@@ -77,7 +77,7 @@ def pagerank(
         before = rank
         lost = (rank * stuck).sum()
         rank = damping * (A.T @ (rank * share) + lost * to) + (1 - damping) * to
-        if abs(rank - before).sum() < n * tolerance or not n:
+        if abs(rank - before).sum() < tolerance or not n:
             return rank
     raise RuntimeError(
         explain("pagerank", f"no end in {max_iterations} iterations", "one", "raise tolerance")

@@ -114,3 +114,11 @@ def test_an_error_on_an_engine_names_the_line_of_the_cell(tmp_path):
     text = str(error.value)
     for part in ("on purpose", "In[3] line 1: B = A * 2", "rank 1 of 2"):
         assert part in text, text
+
+
+@pytest.mark.mpich_only  # the tour runs on both
+@pytest.mark.tier("test-all")
+def test_packages_finds_what_debian_stands_on(tmp_path):
+    text = run_notebook("packages", tmp_path)
+    assert "libc6 is needed by 21,8" in text
+    assert "3,227 components" in text
