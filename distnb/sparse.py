@@ -6,6 +6,9 @@ SciPy is an optional dependency: ``pip install distnb[sparse]``.
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 from distnb.client.sparse import construction, files
 from distnb.client.sparse.base import issparse
 from distnb.client.sparse.compressed import csc_array, csr_array
@@ -21,5 +24,12 @@ __all__ = [  # noqa: PLE0604 - from the modules
     "csc_array",
     "csr_array",
     "issparse",
+    "linalg",  # noqa: F405 - it is imported when it is asked for
     "matmul",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "linalg":
+        return importlib.import_module(f"{__name__.partition('.')[0]}.applications.solvers")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

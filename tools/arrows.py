@@ -27,6 +27,7 @@ ORDER: dict[str, str] = {
     """,
     "distnb.applications": """
         adjacency pagerank paths components triangles betweenness kmeans recommender decomposition
+        solvers
     """,
     "distnb.common": "errors config machine interrupts lazy calling shared_segments memory_pool",
     "distnb.geometry": "slices axes layout boxes views overlaps",
@@ -93,7 +94,8 @@ ORDER: dict[str, str] = {
     """,
     "distnb.client.signal": "fft_commands fft convolution polynomials spacing",
     "distnb.client.sparse": """
-        scipys structure commands dense creation base arithmetic indexing reductions compressed
+        scipys structure commands dense creation base arithmetic indexing reductions assignment
+        compressed
         coordinates construction files semirings
     """,
     "distnb.client.reports": """

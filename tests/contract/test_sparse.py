@@ -352,13 +352,12 @@ BAD = [
         lambda: sparse.csr_array((dnb.ones(3), dnb.arange(3), np.arange(4))),
     ),
     (IndexError, "out of bounds", lambda: sparse.eye_array(3)[dnb.array([0, 3])].nnz),
-    (NotImplementedError, "assignment", lambda: sparse.eye_array(3).__setitem__((0, 0), 1)),
     (NotImplementedError, "format", lambda: sparse.eye_array(3).asformat("dia")),
     (NotImplementedError, "layout", lambda: sparse.eye_array(3).redistribute("cyclic")),
     (dnb.LayoutError, "cuts", lambda: sparse.csr_array((3, 3), dist=("irregular", (0, 1)))),
     (ValueError, "float16", lambda: sparse.csr_array((3, 3), dtype="f2")),
     (ValueError, "negative", lambda: sparse.csr_array((3, -3))),
-    (NotImplementedError, "quotient", lambda: sparse.eye_array(3) / sparse.eye_array(3)),
+    (ValueError, "inconsistent", lambda: sparse.eye_array(3) / sparse.eye_array(2)),
 ]
 
 
@@ -420,3 +419,104 @@ def test_any_arrays_and_cuts(session, drawn):
         ),
     ):
         same(got, want)
+
+
+ASSIGNMENTS = """
+x[0, 1] = 5; x[0, 0] = 0; x[0] = np.arange(x.shape[1]); x[:, 1] = np.arange(x.shape[0]); x[:, [0, 2]] = 1
+x[[0, 1], [1, 1]] = [3, 4]; x[[0, 0], [1, 1]] = [3, 4]; x[0:2] = 0; x[x > 1] = 9; x[x.toarray() > 1] = 7
+x[1:3, 1:] = 2; x[[3, 1, 1]] = 0; x[-1, -1] = 1; x[...] = 3; x[0] = x[[1]]; x[:, 0] = 0; x[::2, 1] = 4
+x[x.toarray() < 0] = np.arange(np.count_nonzero(x.toarray() < 0)); x[:, 0] = [[1]]; x[2:2] = 5
+"""
+
+
+@pytest.mark.cases(4)
+@pytest.mark.filterwarnings("ignore:Changing the sparsity structure")
+@pytest.mark.parametrize("dtype", ["f8", "i2"])
+@pytest.mark.parametrize("fmt", ["csr", "csc"])
+def test_assignment(session, fmt, dtype):
+    for line in ASSIGNMENTS.replace("\n", ";").split(";"):
+        a = matrix((6, 5), dtype, fmt=fmt)
+        A = getattr(sparse, f"{fmt}_array")(a)
+        exec(line.strip(), {"x": a, "np": np})
+        exec(line.strip(), {"x": A, "np": np})
+        assert A.dtype == a.dtype
+        np.testing.assert_array_equal(A.toarray().to_numpy(), a.toarray(), err_msg=line)
+        np.testing.assert_array_equal(A @ np.ones(5), a @ np.ones(5), err_msg=line)
+
+
+def test_assignment_that_does_not_fit(session):
+    A = sparse.csr_array(matrix((6, 5)))
+    before = A.to_scipy().toarray()
+    for error, line in [
+        (TypeError, "x[0, 0] = 1j"),
+        (ValueError, "x[0] = [1, 2]"),
+        (ValueError, "x[0, 0] = [1, 2]"),
+        (ValueError, "x[0] = 'a'"),
+        (IndexError, "x[9, 0] = 1"),
+        (IndexError, "x[x.astype(int)] = 1"),
+    ]:
+        with pytest.raises(error):
+            exec(line, {"x": A, "np": np})
+    np.testing.assert_array_equal(A.to_scipy().toarray(), before)
+
+
+def test_products_and_quotients_that_broadcast(session):
+    a, b = matrix((4, 5)), matrix((4, 5), seed=2)
+    A = sparse.csr_array(a)
+    row, column, one = b[[0]], b[:, [1]], sp.csr_array([[3.0]])
+    for x in (row, column, one):
+        want = (a * x).toarray()
+        for left, right in ((A, x), (A, sparse.csr_array(x)), (sparse.csr_array(x), A)):
+            np.testing.assert_array_equal((left * right).toarray().to_numpy(), want)
+        np.testing.assert_array_equal((A.tocsc() * x).toarray().to_numpy(), want)
+    want = (row * column).toarray()
+    np.testing.assert_array_equal((sparse.csr_array(row) * column).toarray().to_numpy(), want)
+    np.testing.assert_array_equal((sparse.csr_array(column) * row).toarray().to_numpy(), want)
+    with pytest.raises(ValueError, match="inconsistent"):
+        A * sp.csr_array((1, 3))
+    b.eliminate_zeros()  # of -0.0 only quotients of sparse arrays know the sign
+    np.testing.assert_array_equal((A / sparse.csr_array(b)).to_numpy(), np.asarray(a / b))
+    for name in ("argmax", "argmin"):
+        for x in (a, -abs(a), abs(a), a.T.tocsr()):
+            assert getattr(sparse.csr_array(x), name)() == getattr(x, name)()
+
+
+@pytest.mark.parametrize("fmt", ["csr", "csc"])
+def test_norms(session, fmt):
+    a = matrix((7, 5), fmt=fmt)
+    A = getattr(sparse, f"{fmt}_array")(a)
+    for order in (None, "fro", 1, -1, np.inf, -np.inf):
+        np.testing.assert_allclose(sparse.linalg.norm(A, order), sla.norm(a, order))
+    np.testing.assert_allclose(sparse.linalg.norm(A, 2), np.linalg.norm(a.toarray(), 2))
+    for axis in (0, 1):
+        for order in (None, 0, 1, 2, 3, np.inf, -np.inf):
+            got = sparse.linalg.norm(A, order, axis)
+            np.testing.assert_allclose(got.to_numpy(), sla.norm(a, order, axis))
+    with pytest.raises(ValueError, match="Invalid"):
+        sparse.linalg.norm(A, 7)
+
+
+def test_solvers_of_vectors_on_engines(session):
+    n = 40
+    a = sp.diags_array([-1.0, 2.5, -1.0], offsets=[-1, 0, 1], shape=(n, n)).tocsr()
+    skew = a + sp.diags_array([0.5], offsets=[1], shape=(n, n))
+    b = np.sin(np.arange(n))
+    M = sparse.diags_array(np.full(n, 1 / 2.5))
+    steps = []
+    for solve, x in ((sparse.linalg.cg, a), (sparse.linalg.bicgstab, skew.tocsr())):
+        for near in (None, M):
+            call = {"rtol": 1e-10, "M": near, "callback": steps.append}
+            got, info = solve(sparse.csr_array(x), dnb.asarray(b), **call)
+            assert info == 0
+            assert isinstance(got, dnb.DistArray)
+            np.testing.assert_allclose(x @ got.to_numpy(), b, atol=1e-8)
+        got, info = solve(sparse.csr_array(x), dnb.asarray(b), maxiter=2)
+        assert info == 2
+    assert len(steps) > 4
+    got, info = sparse.linalg.cg(sparse.csr_array(a), np.zeros(n))
+    assert info == 0
+    assert not got.any()
+    with pytest.raises(ValueError, match="square"):
+        sparse.linalg.cg(sparse.csr_array((2, 3)), np.ones(2))
+    with pytest.raises(ValueError, match="b: got"):
+        sparse.linalg.cg(sparse.csr_array(a), np.ones((n, 2)))

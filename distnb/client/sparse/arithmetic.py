@@ -155,14 +155,10 @@ class Arithmetic(Sparse):
         if is_scalar(other):
             return self._divided(other)
         if is_sparse(other):
-            raise NotImplementedError(
-                explain(
-                    "quotient of two sparse arrays",
-                    "0 / 0 nearly everywhere",
-                    "a dense one",
-                    "use A.toarray() / B.toarray()",
-                )
-            )
+            if self.shape != other.shape:
+                raise ValueError("inconsistent shapes")
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return self.toarray() / ours(other, self).toarray()
         return self.multiply(1 / dense_of(other, self.session))
 
     def __matmul__(self, other: object) -> Any:

@@ -134,16 +134,6 @@ class Sparse:
             "Use a.any() or a.all()."
         )
 
-    def __setitem__(self, key: object, value: object) -> NoReturn:
-        raise NotImplementedError(
-            explain(
-                "assignment to elements of a sparse array",
-                "A[...] = ...",
-                "another array",
-                "add arrays, multiply by a mask, or make it of triplets; A.data can be written",
-            )
-        )
-
     # -- elements ----------------------------------------------------------------------------
 
     def astype(self, dtype: DTypeLike, casting: str = "unsafe", copy: bool = True) -> Any:

@@ -16,6 +16,7 @@ from distnb.client.record.creation import asarray, zeros
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.client.sparse.arithmetic import compared, dense_of, is_dense, is_sparse, merged, ours
+from distnb.client.sparse.assignment import assigned
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import each, elements, recut, times, turned
 from distnb.client.sparse.creation import balanced_cuts, stored
@@ -196,15 +197,8 @@ class Compressed(Reductions):
         if is_scalar(other):
             return self._scaled(other)
         if is_sparse(other):
-            if self.shape != other.shape and fits(other.shape, self.shape):
-                raise NotImplementedError(
-                    explain(
-                        "product of sparse arrays",
-                        f"shapes {self.shape} and {other.shape}",
-                        "equal ones",
-                        "multiply by a dense row or column",
-                    )
-                )
+            if self.shape != other.shape:
+                return self._multiplied_by_line(other)
             return self._merged("multiply", other)
         y = dense_of(other, self.session)
         check_session(y, self.session)
@@ -215,6 +209,18 @@ class Compressed(Reductions):
             return self._scaled(y.reshape(()))
         found = self._with_data(elements(self.stored) * self._at_places(y))
         return self._kind("coo").standing_for(found)
+
+    def _multiplied_by_line(self, other: Any) -> Any:
+        """Return the product with a sparse array that broadcasts: a row, a column, an element."""
+        if fits(self.shape, other.shape):
+            return ours(other, self)._compressed()._multiplied_by_line(self)
+        if fits(other.shape, self.shape):
+            return self.multiply(ours(other, self).toarray())._along(self.axis)
+        y = ours(other, self)._compressed()
+        column, row = (self, y) if self.shape[1] == 1 else (y, self)
+        if column.shape[1] != 1 or row.shape[0] != 1:
+            raise ValueError(f"inconsistent shapes {self.shape} and {y.shape}")
+        return column._times_sparse(row)._along(self.axis)
 
     def _at_places(self, y: Array) -> Any:
         """Return for each element what a dense array has at its place, broadcast."""
@@ -262,6 +268,9 @@ class Compressed(Reductions):
         if all(single):
             return x.to_scipy()[0, 0]
         return x.tocoo(copy=False)._flat(single.index(True)) if any(single) else x
+
+    def __setitem__(self, key: object, value: object) -> None:
+        self._become(assigned(self, key, value))
 
     def __iter__(self) -> Any:
         return (self[i] for i in range(self.shape[0]))

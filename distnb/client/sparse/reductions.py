@@ -16,7 +16,6 @@ from distnb.client.sparse.commands import elements
 from distnb.client.sparse.dense import rowwise, scattered
 from distnb.client.sparse.scipys import result_of
 from distnb.client.sparse.structure import Stored, Structure, line
-from distnb.common.errors import explain
 
 __all__ = ["Reductions"]
 
@@ -95,12 +94,18 @@ class Reductions(Arithmetic):
     def _where(self, name: str, axis: Axes) -> Any:
         along, _ = self._axis(axis, name)
         if along is None:
-            raise NotImplementedError(
-                explain(name, "axis=None", "an axis", f"use A.{name}(axis=1), and then A.max()")
-            )
+            return self._where_of_all(name)
         if self.shape[along] == 0:
             raise ValueError("Cannot apply the operation along a zero-sized dimension.")
         return self._rowwise(along, name, np.dtype(np.int64))
+
+    def _where_of_all(self, name: str) -> int:
+        """Return where the first of the greatest or least elements is, in C order."""
+        if 0 in self.shape:
+            raise ValueError("Cannot apply the operation along a zero-sized dimension.")
+        each = getattr(self, name[3:])(axis=1).toarray()
+        row = int(getattr(each, name)())
+        return row * self.shape[1] + int(self._where(name, 1)[row])
 
     def argmax(self, axis: Axes = None, out: None = None) -> Any:
         """Return where along an axis the greatest elements are, as a dense array."""

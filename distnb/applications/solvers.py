@@ -1,0 +1,227 @@
+"""``distnb.sparse.linalg``: what SciPy's functions would bring to the notebook for.
+
+SciPy's solvers take distributed sparse arrays, and work on vectors in the notebook. These are for
+vectors that lie on engines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import distnb as dnb
+from distnb.common.errors import explain
+
+__all__ = ["bicgstab", "cg", "norm"]
+
+
+def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
+    """Return a norm of a sparse array, as ``scipy.sparse.linalg.norm``.
+
+    Parameters
+    ----------
+    x : sparse array
+        Of two axes.
+    ord : None, 'fro', 1, -1, 2, inf, -inf, or a number with an axis
+        By default the root of the sum of squares. 2 is the largest singular value, nearly.
+    axis : int, optional
+        Return the norm of each row (1) or column (0), in the orders None, 0, 1, 2, inf and -inf.
+
+    Returns
+    -------
+    float, or DistArray of one axis
+        The norm, or norms.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     A = dnb.sparse.csr_array([[3.0, 0], [4.0, -1.0]])
+    ...     dnb.sparse.linalg.norm(A, 1), dnb.sparse.linalg.norm(A, axis=0).to_numpy()
+    (7.0, array([5., 1.]))
+    """
+    size = abs(x)
+    if axis is not None:
+        return _along(size, ord, axis)
+    if ord in (None, "fro", "f"):
+        return float(np.sqrt((size.data * size.data).sum()))
+    if ord in (1, -1):
+        sums = size.sum(axis=0)
+    elif ord in (np.inf, -np.inf):
+        sums = size.sum(axis=1)
+    elif ord == 2:
+        return float(dnb.learn.truncated_svd(x, 1, power=20)[1][0])
+    else:
+        raise ValueError("Invalid norm order for matrices.")
+    return float(sums.max() if ord > 0 else sums.min())
+
+
+def _along(size: Any, ord: Any, axis: Any) -> Any:
+    """Return norms of rows or columns."""
+    if ord in (None, 2):
+        return np.sqrt((size * size).sum(axis=axis))
+    if ord == 0:
+        return (size != 0).astype(np.int64).sum(axis=axis)
+    if ord == 1:
+        return size.sum(axis=axis)
+    if ord in (np.inf, -np.inf):
+        found = size.max(axis=axis) if ord > 0 else size.min(axis=axis)
+        return found.toarray()
+    return size.power(ord).sum(axis=axis) ** (1 / ord)
+
+
+def cg(
+    A: Any,
+    b: Any,
+    x0: Any = None,
+    *,
+    rtol: float = 1e-5,
+    atol: float = 0.0,
+    maxiter: int | None = None,
+    M: Any = None,
+    callback: Callable[[Any], object] | None = None,
+) -> tuple[Any, int]:
+    """Solve ``A @ x = b`` for a symmetric positive definite ``A`` by conjugate gradients.
+
+    Parameters
+    ----------
+    A : sparse or dense array, (n, n)
+        Whatever has ``@``.
+    b, x0 : array, (n,)
+        The right-hand side, and where to begin: by default at 0.
+    rtol, atol : float
+        It ends when ``norm(b - A @ x) <= max(rtol * norm(b), atol)``.
+    maxiter : int, optional
+        At most so many steps, by default ``10 * n``.
+    M : sparse or dense array, (n, n), optional
+        The preconditioner: near to the inverse of ``A``.
+    callback : function, optional
+        Is called with ``x`` after each step.
+
+    Returns
+    -------
+    x : DistArray, (n,)
+        The solution, as ``b``.
+    info : int
+        0, or the number of steps if these did not suffice.
+
+    Notes
+    -----
+    A step is a product, and two numbers that come to the notebook. M. Hestenes, E. Stiefel, 1952.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     A = dnb.sparse.diags_array([2.0, 4.0, 8.0])
+    ...     x, info = dnb.sparse.linalg.cg(A, dnb.ones(3))
+    ...     x.to_numpy().round(6), info
+    (array([0.5  , 0.25 , 0.125]), 0)
+    """
+    b, x, enough, steps = _begin(A, b, x0, rtol, atol, maxiter)
+    r = b - A @ x
+    p, rho = None, 1.0
+    for _ in range(steps):
+        if _length(r) <= enough:
+            return x, 0
+        z = r if M is None else M @ r
+        before, rho = rho, _inner(r, z)
+        p = z if p is None else z + (rho / before) * p
+        q = A @ p
+        step = rho / _inner(p, q)
+        x, r = x + step * p, r - step * q
+        if callback is not None:
+            callback(x)
+    return x, 0 if _length(r) <= enough else steps
+
+
+def bicgstab(
+    A: Any,
+    b: Any,
+    x0: Any = None,
+    *,
+    rtol: float = 1e-5,
+    atol: float = 0.0,
+    maxiter: int | None = None,
+    M: Any = None,
+    callback: Callable[[Any], object] | None = None,
+) -> tuple[Any, int]:
+    """Solve ``A @ x = b`` for any square ``A`` by stabilized biconjugate gradients.
+
+    Parameters
+    ----------
+    A, b, x0, rtol, atol, maxiter, M, callback
+        As for :func:`cg`; ``A`` need not be symmetric.
+
+    Returns
+    -------
+    x : DistArray, (n,)
+        The solution.
+    info : int
+        0, the number of steps if these did not suffice, or -10 if it broke down.
+
+    Notes
+    -----
+    A step is two products. H. van der Vorst, SIAM J. Sci. Stat. Comput. 13, 1992.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     A = dnb.sparse.csr_array([[2.0, 1.0], [0.0, 4.0]])
+    ...     x, info = dnb.sparse.linalg.bicgstab(A, dnb.asarray([3.0, 4.0]))
+    ...     x.to_numpy().round(6), info
+    (array([1., 1.]), 0)
+    """
+    b, x, enough, steps = _begin(A, b, x0, rtol, atol, maxiter)
+    r = b - A @ x
+    shadow, p, v = r, None, np.zeros(())
+    rho = alpha = omega = 1.0
+    for _ in range(steps):
+        if _length(r) <= enough:
+            return x, 0
+        before, rho = rho, _inner(shadow, r)
+        if rho == 0 or omega == 0:
+            return x, -10
+        p = r if p is None else r + (rho / before) * (alpha / omega) * (p - omega * v)
+        y = p if M is None else M @ p
+        v = A @ y
+        alpha = rho / _inner(shadow, v)
+        s = r - alpha * v
+        z = s if M is None else M @ s
+        t = A @ z
+        size = _inner(t, t)
+        omega = _inner(t, s) / size if size else 0.0
+        x, r = x + alpha * y + omega * z, s - omega * t
+        if callback is not None:
+            callback(x)
+    return x, 0 if _length(r) <= enough else steps
+
+
+def _begin(
+    A: Any, b: Any, x0: Any, rtol: float, atol: float, maxiter: int | None
+) -> tuple[Any, Any, float, int]:
+    """Return the right-hand side, where to begin, what is near enough, and how many steps."""
+    b = dnb.asarray(b)
+    if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
+        raise ValueError(f"expected square matrix, but got shape={A.shape}")
+    if b.shape != (A.shape[0],):
+        raise ValueError(explain("b", f"shape {b.shape}", f"({A.shape[0]},)", "solve for one"))
+    kind = np.result_type(A.dtype, b.dtype, np.float64 if b.dtype.kind in "biu" else b.dtype)
+    kind = kind if kind.kind in "fc" else np.dtype(np.float64)
+    b = b.astype(kind)
+    x = dnb.zeros_like(b) if x0 is None else dnb.asarray(x0, dtype=kind).copy()
+    if x.shape != b.shape:
+        raise ValueError(explain("x0", f"shape {x.shape}", f"{b.shape}", "as b"))
+    steps = 10 * len(b) if maxiter is None else maxiter
+    return b, x, max(rtol * _length(b), atol), steps
+
+
+def _inner(x: Any, y: Any) -> Any:
+    return dnb.vdot(x, y).to_numpy()[()]
+
+
+def _length(x: Any) -> float:
+    return float(np.sqrt(abs(_inner(x, x))))
