@@ -9,17 +9,15 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from distnb.client.sparse import construction, files
+from distnb.client.sparse import construction
 from distnb.client.sparse.base import issparse
 from distnb.client.sparse.compressed import csc_array, csr_array
 from distnb.client.sparse.construction import *  # noqa: F403
 from distnb.client.sparse.coordinates import coo_array
-from distnb.client.sparse.files import *  # noqa: F403
 from distnb.client.sparse.semirings import matmul
 
 __all__ = [  # noqa: PLE0604 - from the modules
     *construction.__all__,
-    *files.__all__,
     "coo_array",
     "csc_array",
     "csr_array",

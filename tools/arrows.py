@@ -96,7 +96,7 @@ ORDER: dict[str, str] = {
     "distnb.client.sparse": """
         scipys structure commands dense creation base arithmetic indexing reductions assignment
         compressed
-        coordinates construction files semirings
+        coordinates construction semirings
     """,
     "distnb.client.reports": """
         cell_trace doctor subset_copies scaling memory_bandwidth profiling memory_report referrers

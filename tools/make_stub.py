@@ -304,7 +304,10 @@ def path_of(module: str) -> Path:
 
 def stub(module: str) -> str:
     """Return the stub of a module, in the project's format."""
-    text = Stub(importlib.import_module(module)).text()
+    found = importlib.import_module(module)
+    for each in found.__all__:  # some are imported when they are asked for
+        getattr(found, each)
+    text = Stub(found).text()
     ruff = [sys.executable, "-m", "ruff"]
     name = f"--stdin-filename={path_of(module)}"
     for command in (["check", "--select=I", "--fix", "--quiet"], ["format"]):
@@ -316,5 +319,5 @@ def stub(module: str) -> str:
 
 
 if __name__ == "__main__":
-    for each in MODULES:
-        path_of(each).write_text(stub(each), encoding="utf-8")
+    for name in MODULES:
+        path_of(name).write_text(stub(name), encoding="utf-8")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import distnb as dnb
+from distnb.applications.decomposition import truncated_svd
 from distnb.common.errors import explain
 
 __all__ = ["bicgstab", "cg", "norm"]
@@ -52,7 +53,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
     elif ord in (np.inf, -np.inf):
         sums = size.sum(axis=1)
     elif ord == 2:
-        return float(dnb.learn.truncated_svd(x, 1, power=20)[1][0])
+        return float(truncated_svd(x, 1, power=20)[1][0])
     else:
         raise ValueError("Invalid norm order for matrices.")
     return float(sums.max() if ord > 0 else sums.min())
@@ -220,7 +221,7 @@ def _begin(
 
 
 def _inner(x: Any, y: Any) -> Any:
-    return dnb.vdot(x, y).to_numpy()[()]
+    return np.asarray(dnb.vdot(x, y))[()]
 
 
 def _length(x: Any) -> float:

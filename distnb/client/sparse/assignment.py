@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array
 from distnb.client.handle.indexing import lengths
 from distnb.client.math.ufuncs import where
 from distnb.client.record.creation import asarray
 from distnb.client.sparse.arithmetic import is_dense, is_sparse, ours
+from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import each, elements, recut
 from distnb.client.sparse.creation import stored
 from distnb.client.sparse.dense import picked, spread
-from distnb.client.sparse.indexing import Key, key_of
+from distnb.client.sparse.indexing import Key, One, key_of
+from distnb.client.sparse.reductions import Reductions
 from distnb.client.sparse.scipys import is_scalar
 from distnb.client.sparse.structure import Stored
 from distnb.common.errors import explain
@@ -25,7 +28,7 @@ __all__ = ["assigned"]
 _DENSE = 1 << 24
 
 
-def assigned(x: Any, key: object, value: Any) -> Stored:
+def assigned(x: Reductions, key: object, value: object) -> Stored:
     """Return a compressed array in which some places have another value."""
     x.sum_duplicates()
     if is_sparse(key) and is_scalar(value):
@@ -40,7 +43,7 @@ def assigned(x: Any, key: object, value: Any) -> Stored:
     return _merged(x, *_triplets(x, found, value))
 
 
-def _merged(x: Any, rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> Stored:
+def _merged(x: Reductions, rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> Stored:
     """Put values at single places; the last one wins where a place is named twice."""
     keys = (rows * np.int64(x.shape[1]) + columns)[::-1]
     _, last = np.unique(keys, return_index=True)
@@ -49,42 +52,41 @@ def _merged(x: Any, rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -
     return _put(x, stored(x.session, given, x.shape, x.dtype, x.axis, None))
 
 
-def _put(x: Any, some: Stored) -> Stored:
+def _put(x: Reductions, some: Stored) -> Stored:
     """Return an array with the elements of another one put in."""
     parts = (x.stored, recut(some, x.structure.cuts))
     return each("accumulated", parts, x.dtype, ("second", False, False), canonical=True)
 
 
-def _under(x: Any, mask: Any, value: Any) -> Stored:
+def _under(x: Reductions, mask: Sparse, value: ArrayLike) -> Stored:
     """Put one value where a sparse mask is true: nothing is brought here."""
     if tuple(mask.shape) != x.shape:
         raise IndexError(f"bool index shape {tuple(mask.shape)} does not match {x.shape}")
     if mask.dtype != bool:
         raise IndexError(f"index of two axes: got {mask.dtype}, expected a mask of bools")
     chosen = ours(mask, x)._compressed()._along(x.axis)
-    chosen = type(x).of(chosen.stored)
+    chosen = x._kind(x.format).of(chosen.stored)
     chosen.eliminate_zeros()
     number = np.asarray(value, x.dtype)
     data = where(chosen.data, number, number)
     return _put(x, chosen._with_data(data).stored)
 
 
-def _named(x: Any, mask: Any) -> tuple[np.ndarray, np.ndarray]:
+def _named(x: Reductions, mask: object) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows and columns that a mask of two axes names, in C order, here."""
-    if np.shape(mask) != x.shape:
-        raise IndexError(f"bool index shape {np.shape(mask)} does not match {x.shape}")
+    found: Any = ours(mask, x).tocsr() if is_sparse(mask) else mask
+    found = found if is_sparse(mask) or isinstance(mask, Array) else np.asarray(mask)
+    if found.shape != x.shape:
+        raise IndexError(f"bool index shape {found.shape} does not match {x.shape}")
+    if found.dtype != np.dtype(bool):
+        raise IndexError(f"index of two axes: got {found.dtype}, expected a mask of bools")
     if is_sparse(mask):
-        mask = ours(mask, x).tocsr()
-        mask.sum_duplicates()
-    elif not isinstance(mask, Array):
-        mask = np.asarray(mask)
-    if mask.dtype != np.dtype(bool):
-        raise IndexError(f"index of two axes: got {mask.dtype}, expected a mask of bools")
-    rows, columns = mask.nonzero()
+        found.sum_duplicates()
+    rows, columns = found.nonzero()
     return np.asarray(rows), np.asarray(columns)
 
 
-def _cleared(x: Any, key: Key) -> Stored:
+def _cleared(x: Reductions, key: Key) -> Stored:
     """Set what is stored in some rows and columns to 0; no place is made for zeros."""
     if 0 in (x.structure.nnz, *x.shape):
         return Stored(x.data, x.structure)
@@ -98,7 +100,7 @@ def _cleared(x: Any, key: Key) -> Stored:
     return Stored(data, x.structure)
 
 
-def _triplets(x: Any, key: Key, value: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _triplets(x: Reductions, key: Key, value: object) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return rows, columns and values here, one for each place that is named."""
     if is_sparse(value):
         if int(np.prod(value.shape)) > _DENSE:
@@ -111,9 +113,8 @@ def _triplets(x: Any, key: Key, value: Any) -> tuple[np.ndarray, np.ndarray, np.
                 )
             )
         value = value.toarray()
-    if isinstance(value, Array):
-        value = value.to_numpy()
-    values = np.asarray(value, x.dtype)
+    here: Any = value.to_numpy() if isinstance(value, Array) else value
+    values = np.asarray(here, x.dtype)
     if key.apart:
         rows, columns = np.asarray(key.rows), np.asarray(key.columns)
         return rows % x.shape[0], columns % x.shape[1], np.broadcast_to(values, rows.shape)
@@ -128,7 +129,7 @@ def _triplets(x: Any, key: Key, value: Any) -> tuple[np.ndarray, np.ndarray, np.
     return rows.reshape(-1), columns.reshape(-1), whole.reshape(-1)
 
 
-def _positions(index: Any, n: int) -> np.ndarray:
+def _positions(index: One, n: int) -> np.ndarray:
     """Return the positions that an index of one axis names."""
     if isinstance(index, slice):
         return np.arange(*index.indices(n))

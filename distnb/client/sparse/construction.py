@@ -1,13 +1,14 @@
-"""Sparse arrays by rule, and of others: identity, diagonals, random ones, blocks, products.
+"""Sparse arrays by rule, of others, and of files: identity, diagonals, random ones, blocks.
 
-They are made as triplets on the engines.
+They are made as triplets on the engines; files are read and written by SciPy in the notebook.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, SupportsIndex
+from os import PathLike
+from typing import IO, Any, SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -22,9 +23,9 @@ from distnb.client.shape.joining import concatenate
 from distnb.client.shape.repeating import repeat, tile
 from distnb.client.sparse.arithmetic import dense_of, is_sparse
 from distnb.client.sparse.base import Sparse
-from distnb.client.sparse.compressed import csr_array
+from distnb.client.sparse.compressed import csc_array, csr_array
 from distnb.client.sparse.coordinates import coo_array
-from distnb.client.sparse.scipys import supported
+from distnb.client.sparse.scipys import scipy_sparse, supported
 from distnb.client.stats.random import Generator, default_rng
 from distnb.common.errors import explain
 
@@ -35,7 +36,11 @@ __all__ = [
     "eye_array",
     "hstack",
     "kron",
+    "load_npz",
+    "mmread",
+    "mmwrite",
     "random_array",
+    "save_npz",
     "tril",
     "triu",
     "vstack",
@@ -372,3 +377,46 @@ def triu(A: Sparse, k: int = 0, format: str | None = None) -> Any:
 def _kept(x: Any, mask: Array) -> Any:
     """Return the triplets that a mask names."""
     return coo_array((x.data[mask], (x.row[mask], x.col[mask])), shape=x.shape)
+
+
+#: A path, or an open file.
+File: TypeAlias = str | PathLike[str] | IO[bytes]
+
+
+def _sent(x: Any, session: Session | None) -> Any:
+    """Return SciPy's array as a distributed one, of its format if that is there, else CSR."""
+    found = {"coo": coo_array, "csc": csc_array}.get(x.format, csr_array)
+    return found(x, session=session)
+
+
+def load_npz(file: File, *, session: Session | None = None) -> Any:
+    """Return the sparse array that a file of SciPy's ``save_npz`` holds.
+
+    The notebook reads it, and sends to each engine its part.
+    """
+    return _sent(scipy_sparse().load_npz(file), session)
+
+
+def save_npz(file: File, matrix: Sparse, compressed: bool = True) -> None:
+    """Save a sparse array as SciPy's ``save_npz``; it comes to the notebook for that."""
+    scipy_sparse().save_npz(file, matrix.to_scipy(), compressed)
+
+
+def mmread(source: File, *, session: Session | None = None) -> Any:
+    """Return the sparse array of a Matrix Market file, as ``scipy.io.mmread``.
+
+    The notebook reads it, and sends to each engine its part. Dense files give a ``csr_array``.
+    """
+    sparse = scipy_sparse()
+    from scipy.io import mmread
+
+    found = mmread(source)
+    return _sent(sparse.coo_array(found), session)
+
+
+def mmwrite(target: File, a: Sparse, **options: Any) -> None:
+    """Write a sparse array as a Matrix Market file, as ``scipy.io.mmwrite``."""
+    scipy_sparse()
+    from scipy.io import mmwrite
+
+    mmwrite(target, a.to_scipy(), **options)

@@ -18,7 +18,7 @@ from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, replicated
 from distnb.plans.gather_scatter import checked
 
-__all__ = ["Key", "key_of", "pointwise", "selected"]
+__all__ = ["Key", "One", "key_of", "pointwise", "selected"]
 
 _INTP = np.dtype(np.int64)
 

@@ -36,6 +36,10 @@ class Reductions(Arithmetic):
         """Return the array in the format that is cut along an axis."""
         raise NotImplementedError
 
+    def sum_duplicates(self) -> None:
+        """Sum elements of equal places, and sort; in place, as SciPy's."""
+        raise NotImplementedError
+
     def _axis(self, axis: Axes, name: str, **options: Any) -> tuple[int | None, Any]:
         """Return the axis to reduce, None for both, and what SciPy gives of a small array."""
         found = result_of(lambda a: getattr(a, name)(axis=axis, **options), self.dtype)
