@@ -157,12 +157,19 @@ def is_plain(key: Subscript) -> bool:
     return True
 
 
+def _length(n: Any) -> int:
+    """Return a length as a Python integer; a truth value is none."""
+    if isinstance(n, bool | np.bool_):
+        raise TypeError
+    return operator.index(n)
+
+
 def lengths(shape: Shape) -> Ints:
     """Return a shape as a tuple of Python integers."""
     several = isinstance(shape, tuple | list) or getattr(shape, "ndim", 0) == 1
     given: Any = shape if several else (shape,)
     try:
-        found = tuple(operator.index(n) for n in given)
+        found = tuple(_length(n) for n in given)
     except TypeError:
         raise TypeError(
             explain("shape", repr(shape), "integers", "pass an integer or a tuple of them")

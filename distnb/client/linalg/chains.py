@@ -47,9 +47,9 @@ def multi_dot(arrays: Sequence[Any], *, out: Array | None = None) -> Array:
 
     The first and the last may be vectors.
     """
-    found = list(operands(*arrays))
-    if len(found) < 2:
+    if len(arrays) < 2:
         raise ValueError("Expecting at least two arrays.")
+    found = list(operands(*arrays))
     for k, x in enumerate(found):
         if x.ndim != 2 and not (x.ndim == 1 and k in (0, len(found) - 1)):
             raise np.linalg.LinAlgError(

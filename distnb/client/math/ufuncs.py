@@ -87,7 +87,7 @@ def _add_methods(function: Any, ufunc: np.ufunc) -> None:
     """Give a function what its ufunc has: methods, and the number of operands."""
     for name in ("reduce", "accumulate", "reduceat", "outer", "at"):
         setattr(function, name, _method(ufunc, name))
-    for name in ("nin", "nout", "nargs", "identity", "signature"):
+    for name in ("nin", "nout", "nargs", "identity", "signature", "resolve_dtypes"):
         setattr(function, name, getattr(ufunc, name))
     function.types = [loop for loop in ufunc.types if not _FOREIGN & {*loop}]
     function.ntypes = len(function.types)

@@ -199,6 +199,10 @@ def _fitting(value: Elements, shape: Ints) -> Any:
 # -- taking an index apart -------------------------------------------------------------------------
 
 
+#: Axes of an array, and operands of an index, at most, as in NumPy.
+_MOST = 64
+
+
 class Index:
     """An index with arrays in it, taken apart for an array.
 
@@ -211,6 +215,9 @@ class Index:
         self.session = x.session
         self.items = [_item(k) for k in _items(key)]
         self.arrays = [k for k in self.items if isinstance(k, Array)]
+        many = sum(isinstance(k, Array | np.ndarray) for k in self.items)
+        if many >= _MOST:
+            raise IndexError(f"too many advanced indices: got {many}")
         for a in self.arrays:
             check_session(a, x.session)
         walk = _Walk(x.dview, x.shape)
@@ -247,6 +254,11 @@ class Index:
     def shape_of(self, indices: Ints) -> Ints:
         """Return the shape of the result, for indices of a shape."""
         others = self.view.shape[self.k :]
+        if len(others) + len(indices) > _MOST:
+            raise IndexError(
+                f"number of dimensions must be within [0, {_MOST}], indexing result would have "
+                f"{len(others) + len(indices)}"
+            )
         return (*others[: self.before], *indices, *others[self.before :])
 
     def view_of(self, x: Array) -> Any:

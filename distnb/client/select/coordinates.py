@@ -92,7 +92,10 @@ def ravel_multi_index(
     lengths, given = _lengths(dims), list(multi_index)
     session = session_of(*given)
     modes = mode if isinstance(mode, tuple) else (mode,) * len(lengths)
-    few = [np.zeros(0, a.dtype if isinstance(a, Array) else np.asarray(a).dtype) for a in given]
+    some = 0 in lengths and all(np.size(a) for a in given)  # that is no place at all
+    few = [
+        np.zeros(int(some), a.dtype if isinstance(a, Array) else np.asarray(a).dtype) for a in given
+    ]
     np.ravel_multi_index(tuple(few), lengths, mode, order)  # type: ignore[call-overload]
     parts = [
         positions(*p, casting="unsafe")

@@ -412,7 +412,7 @@ def _insertions(obj: slice | ArrayLike, n: int) -> np.ndarray:
         return np.flatnonzero(found)
     if found.ndim > 1:
         raise ValueError("index array argument obj to insert must be one dimensional or scalar")
-    if found.size == 0 and not isinstance(obj, np.ndarray):
+    if found.size == 0 and not isinstance(obj, np.ndarray | Array):
         return found.astype(np.intp)
     if found.dtype.kind not in "iu":
         error = TypeError if found.size == 1 else IndexError  # as NumPy, where it takes them

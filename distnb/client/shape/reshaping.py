@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from math import prod
-from typing import Any, NamedTuple, SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -87,6 +87,8 @@ def reshape(
 def _lengths(shape: Shape, size: int) -> Ints:
     """Return a new shape as lengths; raises what NumPy raises."""
     given = shape if isinstance(shape, tuple | list) else (shape,)
+    if any(isinstance(n, bool | np.bool_) for n in given):
+        raise TypeError(explain("shape", given, "integers", "no truth values"))
     found = [operator.index(n) for n in given]
     unknown = [d for d, n in enumerate(found) if n < 0]
     if len(unknown) > 1:
@@ -320,15 +322,17 @@ class Flat:
         return found if dtype is None else found.astype(dtype)
 
     def __getitem__(self, key: Any) -> Array:
-        key = _flat_key(key)
+        key = _flat_key(key, len(self))
         return self.base[self._index(key)] if _is_integer(key) else ravel(self.base)[key].copy()
 
     def __setitem__(self, key: Any, value: ArrayLike) -> None:
         """Assign; as in NumPy, too few values are repeated."""
-        x, key = self.base, _flat_key(key)
+        x, key = self.base, _flat_key(key, len(self))
         if _is_integer(key):
             x[self._index(key)] = value
             return
+        if isinstance(key, tuple):
+            raise IndexError("Assigning to a flat iterator with a 0-D index is not supported")
         flat = flatten(x)
         flat[key] = resize(asarray(value, session=x.session), flat[key].shape)
         assign(x, _reshaped(flat, x.shape))
@@ -340,18 +344,21 @@ class Flat:
         return tuple(int(k) for k in np.unravel_index(i % n, self.base.shape))
 
 
-def _flat_key(key: object) -> Any:
-    """Return an index of elements in C order; raise IndexError for what NumPy refuses."""
+def _flat_key(key: object, n: int) -> Any:
+    """Return an index of ``n`` elements in C order; raises IndexError for what NumPy refuses."""
     if isinstance(key, Flat):
         return key.__array__()
     if isinstance(key, tuple) and len(key) == 1:
         key = key[0]
-    words = isinstance(key, list) and bool(key) and all(isinstance(k, bool) for k in key)
-    if key is None or (isinstance(key, tuple) and key) or words:
-        raise IndexError(
-            explain("index of x.flat", repr(key), "integers, slices or a mask", "pass one of these")
-        )
-    return key
+    kind = getattr(getattr(key, "dtype", None), "kind", "")
+    mask = kind == "b" and np.ndim(cast(Any, key)) == 1
+    whole = isinstance(key, slice) and all(
+        k is None or _is_integer(k) for k in (key.start, key.stop, key.step)
+    )
+    none = isinstance(key, tuple) and not key
+    if whole or mask or none or key is Ellipsis or kind in ("i", "u") or _is_integer(key):
+        return key
+    return np.arange(n).flat[cast(Any, key)]  # what is unusual NumPy makes positions of, or refuses
 
 
 def _is_integer(key: Any) -> bool:

@@ -78,6 +78,10 @@ def nditer(
     return numpys(each, flags, op_flags, *args, **options)
 
 
+#: Arrays that are broadcast together, at most, as in NumPy.
+_MOST = 64
+
+
 class broadcast:  # noqa: N801 - NumPy's name
     """What arrays look like beside each other, as ``numpy.broadcast``; nothing is sent.
 
@@ -90,6 +94,8 @@ class broadcast:  # noqa: N801 - NumPy's name
     """
 
     def __init__(self, *args: ArrayLike) -> None:
+        if len(args) > _MOST:
+            raise ValueError(f"Need at least 0 and at most {_MOST} array objects.")
         self._arrays = broadcast_arrays(*args)
         self.shape = self._arrays[0].shape if args else ()
         self.nd = self.ndim = len(self.shape)

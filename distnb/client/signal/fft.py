@@ -198,6 +198,8 @@ def _least(n: Any) -> Any:
 def _delivered(found: Array, out: Array | None) -> Array:
     if out is None:
         return found
+    if not isinstance(out, Array | np.ndarray):
+        raise TypeError(f"out: got {type(out).__name__}, expected an array; pass one, or None")
     np.positive(np.empty(0, found.dtype), out=np.empty(0, out.dtype))
     out[...] = found
     return out

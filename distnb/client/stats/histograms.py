@@ -172,6 +172,11 @@ def _stone(x: Array, low: float, high: float) -> float:
     return extent / best
 
 
+def here(range: Range) -> Range:
+    """Return limits in the notebook: two numbers, which may have been an array."""
+    return tuple(np.asarray(range)) if isinstance(range, Array | np.ndarray) else range
+
+
 @stands_for(np.histogram)
 def histogram(
     a: ArrayLike,
@@ -195,6 +200,7 @@ def histogram(
     """
     session = session_of(a, bins, weights)
     x = asarray(a, session=session)
+    range = here(range)
     found = at_once(np.histogram, x, bins, range, density, weights)
     if found is not None:
         return found
@@ -224,6 +230,7 @@ def histogram_bin_edges(
 ) -> Array:
     """Return the edges of the bins that ``histogram`` takes."""
     x = asarray(a)
+    range = here(range)
     found = at_once(np.histogram_bin_edges, x, bins, range, weights)
     if found is not None:
         return found
