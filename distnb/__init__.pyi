@@ -322,7 +322,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None)
 
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any
-) -> DistArray:
+) -> Any:
     """Call a function for each 1-D slice, as ``numpy.apply_along_axis``."""
 
 def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: ArrayLike) -> DistArray:
@@ -1341,6 +1341,17 @@ def map(
     **constants: Any,
 ) -> Any:
     """Apply a function of NumPy arrays, element by element, on the engines."""
+
+def map_blocks(
+    function: Callable[..., Any],
+    /,
+    *arrays: ArrayLike,
+    halo: int | Sequence[int] = 0,
+    boundary: str | float = "nearest",
+    dtype: DTypeLike | tuple[DTypeLike, ...] | None = None,
+    **constants: Any,
+) -> Any:
+    """Apply a function of blocks of arrays, each with its halo, on the engines."""
 
 def mask_indices(n: int, mask_func: Callable[..., Any], k: object = 0) -> tuple[DistArray, ...]:
     """Return the indices of what a function such as ``triu`` keeps, as ``numpy.mask_indices``."""

@@ -48,6 +48,7 @@ from distnb.client.linalg.einsum import einsum, einsum_path
 from distnb.client.linalg.products import dot, matmul, matvec, vecdot, vecmat
 from distnb.client.math.along_axis import apply_along_axis, piecewise
 from distnb.client.math.bits import packbits, unpackbits
+from distnb.client.math.blocks import map_blocks
 from distnb.client.math.composed import (
     allclose,
     angle,

@@ -29,8 +29,8 @@ ORDER: dict[str, str] = {
     "distnb.ops": "scalars philox samplers filling matrix_functions table",
     "distnb.measure": "replay comparison metrics advice events records snapshot",
     "distnb.wire": "protocol messages encoding channel replies stream",
-    "distnb.plans": "transfer traffic gather_scatter temporaries forecast",
-    "distnb.engines": "runtime fusion collectives linalg sparse worker server",
+    "distnb.plans": "transfer traffic gather_scatter halos temporaries forecast",
+    "distnb.engines": "runtime fusion collectives linalg sparse parts worker server",
     "distnb.engines.runtime": """
         comm exchange node memory store zero_copy peer_blocks creation threads user_functions
     """,
@@ -44,6 +44,7 @@ ORDER: dict[str, str] = {
     """,
     "distnb.engines.linalg": "whole_matrices triangular tsqr summa panels blacs scalapack",
     "distnb.engines.sparse": "parts needs products local rows routes",
+    "distnb.engines.parts": "blocks",
     "distnb.engines.worker": "steps postings plan_cache local survey executor worker",
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
     "distnb.client": """
@@ -77,7 +78,7 @@ ORDER: dict[str, str] = {
     """,
     "distnb.client.select": "taking placing coordinates sorting ordering searching counting",
     "distnb.client.math": """
-        ufuncs reductions scans differences composed along_axis pickling mapping padding bits
+        ufuncs reductions scans differences composed pickling mapping blocks along_axis padding bits
     """,
     "distnb.client.linalg": """
         matrix_commands contraction_commands contractions einsum grid_products products
