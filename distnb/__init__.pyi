@@ -935,6 +935,11 @@ fmin: _Binary
 fmod: _Binary
 """Returns the element-wise remainder of division."""
 
+def foreach(
+    function: Callable[..., Any], /, *args: Any, update: int | Sequence[int] = (), **constants: Any
+) -> Any:
+    """Call a function for each part of arrays, as tasks on the engines."""
+
 frexp: _UnaryPair
 """Decompose the elements of x into mantissa and twos exponent."""
 

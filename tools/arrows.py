@@ -44,12 +44,12 @@ ORDER: dict[str, str] = {
     """,
     "distnb.engines.linalg": "whole_matrices triangular tsqr summa panels blacs scalapack",
     "distnb.engines.sparse": "parts needs products local rows routes",
-    "distnb.engines.parts": "blocks",
+    "distnb.engines.parts": "blocks tickets arguments tasks results",
     "distnb.engines.worker": "steps postings plan_cache local survey executor worker",
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
     "distnb.client": """
         transport batching session handle record shape select math linalg stats signal array
-        sparse reports
+        sparse parts reports
     """,
     "distnb.client.transport": """
         contract inprocess spmd client_hooks ipyparallel_transport monitor socket_client
@@ -74,7 +74,7 @@ ORDER: dict[str, str] = {
         prefetch reading migration printing facts aspects flags distarray stand_ins array_api
     """,
     "distnb.client.shape": """
-        viewing reshaping joining splitting repeating turning grids parts brackets walking
+        viewing reshaping joining splitting splits repeating turning grids parts brackets walking
     """,
     "distnb.client.select": "taking placing coordinates sorting ordering searching counting",
     "distnb.client.math": """
@@ -93,6 +93,7 @@ ORDER: dict[str, str] = {
         scipys structure commands dense creation base arithmetic indexing reductions compressed
         coordinates construction files
     """,
+    "distnb.client.parts": "cuts operands results foreach",
     "distnb.client.reports": """
         cell_trace doctor subset_copies scaling memory_bandwidth profiling memory_report referrers
     """,

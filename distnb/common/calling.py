@@ -15,6 +15,7 @@ from distnb.common.errors import SessionError, explain
 __all__ = [
     "Elements",
     "Slices",
+    "Task",
     "check_side",
     "checked",
     "name_of",
@@ -53,6 +54,24 @@ class Elements(NamedTuple):
         for place, value in zip(self.places, values, strict=False):
             args[place] = value
         return self.function(*args, **self.kwargs, **dict(zip(self.names, named, strict=True)))
+
+
+class Task(NamedTuple):
+    """Calls a function with parts of arrays, at ``places`` among arguments that are the same."""
+
+    function: Any
+    places: tuple[int, ...]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def __call__(self, *parts: Any) -> Any:
+        """Return what the function makes of some parts."""
+        if len(parts) == len(self.args):
+            return self.function(*parts, **self.kwargs)
+        args = list(self.args)
+        for place, part in zip(self.places, parts, strict=True):
+            args[place] = part
+        return self.function(*args, **self.kwargs)
 
 
 class Slices(NamedTuple):

@@ -63,6 +63,7 @@ from distnb.client.select.sorting import sort_into
 from distnb.client.select.taking import choose, compress, nonzero, take
 from distnb.client.shape.repeating import repeat
 from distnb.client.shape.reshaping import Flat, flatten, ravel, reshape, set_shape, set_size
+from distnb.client.shape.splits import Splits
 from distnb.common.config import config
 from distnb.common.errors import GatherError, explain
 from distnb.geometry.layout import Ints
@@ -848,6 +849,19 @@ class DistArray(Array):
     def __deepcopy__(self, memo: dict[int, object]) -> DistArray:
         """Return a copy, for the module ``copy``."""
         return self.copy()
+
+    def splits(self, parts: int | None = None, axis: int = 0) -> Splits:
+        """Cut the array along an axis into parts, for the tasks of :func:`distnb.foreach`.
+
+        Parameters
+        ----------
+        parts : int, optional
+            How many: by default one for each engine, those that they hold. With more of them no
+            part has elements of two engines.
+        axis : int
+            What is cut.
+        """
+        return Splits(self, parts, axis)
 
     def move(self, dist: Dist = None, grid: Grid = None) -> None:
         """Move the array to another layout, in place.

@@ -33,7 +33,7 @@ from distnb.engines.linalg import (
     tsqr,
     whole_matrices,
 )
-from distnb.engines.parts import blocks
+from distnb.engines.parts import blocks, results, tasks
 from distnb.engines.runtime import creation
 from distnb.engines.runtime.comm import Comm
 from distnb.engines.runtime.exchange import Exchange, PeerFailed
@@ -57,6 +57,9 @@ COLLECTIVES: dict[str, Callable[[Collective, BaseTable], Any]] = {
     "compress.rows": masks.CompressRows,
     "expand": masks.Expand,
     "fft": fourier.Transform,
+    "foreach": tasks.Tasks,
+    "foreach.join": results.Joined,
+    "foreach.tell": results.Told,
     "gather": gather_scatter.Gather,
     "map_blocks": blocks.Blocks,
     "nonzero": masks.Nonzero,
