@@ -60,7 +60,7 @@ def test_blocks_are_those_of_the_padded_array(session, case):
     function = weighted(halo, keep)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "_TILE", tile)
-        patch.setattr(blocks, "_WORTH", 0)
+        patch.setattr(blocks, "_WORTH", 2)
         found = dnb.map_blocks(function, dnb.array(p, dist=dist), halo=halo, boundary=boundary)
         expected = weighted(halo, False)(padded(p, halo, boundary)) if p.size else p
         same(found, expected)

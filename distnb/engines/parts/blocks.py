@@ -1,7 +1,8 @@
 """Functions of blocks with halos, and of slices: each rank calls them with what it holds.
 
-A large block is not copied whole to put its halo around it: the function is called for some of its
-rows at a time, as many as fit a core's cache with what is between.
+A block is not copied to put its halo around it: its inside has its halo in the block, and is seen
+there, some rows at a time, whose results stay in a core's cache until they are copied. Only what is
+around the inside is put together.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,17 +19,19 @@ from distnb.common.errors import explain
 from distnb.engines.collectives.single_engine import SingleEngine
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.store import BaseTable, LocalBase
-from distnb.geometry.layout import Ints
 from distnb.measure.events import COMPUTE, Clock
 from distnb.plans.halos import BOUNDARIES, Box, halo_of
 from distnb.wire.protocol import Collective
 
 __all__ = ["AlongAxis", "Blocks"]
 
-#: Bytes of a block with its halo that the function gets at a time.
+#: Bytes of results that the function computes at a time.
 _TILE = 1 << 19
-#: Rows at a time, at least so many times those of the halo, which are computed twice.
-_WORTH = 16
+#: A block that is so many times as long as the halo has an inside, seen where it lies.
+_WORTH = 8
+
+#: Indices of a rank's block along each axis.
+Region: TypeAlias = tuple[slice, ...]
 
 
 class Blocks:
@@ -70,16 +73,11 @@ class Blocks:
                 exchange.send(peer, j, _packed(base.block, boxes))
         parts = [self._parts(exchange, j, base) for j, base in enumerate(self.ins)]
         if self.boxes:
-            for rows in self._tiles():
-                blocks = tuple([self._block(j, of, rows) for j, of in enumerate(parts)])
-                targets = tuple([_target(base)[rows] for base in self.outs])
+            for region in self._regions():
+                blocks = tuple([self._block(j, of, region) for j, of in enumerate(parts)])
+                targets = tuple([_seen(_target(base), region) for base in self.outs])
                 run_block(self.function, blocks, self.halo, targets)
         clock.switch(before)
-
-    def _own(self, base: LocalBase, box: Box) -> np.ndarray:
-        where: Any = (*box.source, ...)
-        found: np.ndarray = _target(base)[where]
-        return found
 
     def _parts(self, exchange: Exchange, j: int, base: LocalBase) -> list[tuple[Box, np.ndarray]]:
         """Return the boxes of this rank with their elements, as others sent them, or from here."""
@@ -89,40 +87,65 @@ class Blocks:
             exchange.receive(peer, j, message)
             came[peer] = _unpacked(message, boxes)
         return [
-            (box, next(came[box.rank]) if box.rank in came else self._own(base, box))
+            (box, next(came[box.rank]) if box.rank in came else _seen(_target(base), box.source))
             for box in self.boxes
         ]
 
-    def _tiles(self) -> Iterator[Any]:
-        """Go through the rows of this rank's block, some at a time: all where there is no halo."""
-        if not any(self.halo):
-            yield ...
-            return
-        local = _target(self.ins[0]).shape
-        row = prod(m + 2 * h for m, h in zip(local[1:], self.halo[1:], strict=True))
-        most = max(base.dtype.itemsize for base in self.ins)
-        step = max(1, _TILE // (row * most), _WORTH * self.halo[0])
-        for i in range(0, local[0], step):
-            yield slice(i, min(local[0], i + step))
+    def _regions(self) -> Iterator[Region]:
+        """Go through regions that cover this rank's block: its inside, and what is around that.
 
-    def _block(self, j: int, parts: list[tuple[Box, np.ndarray]], rows: Any) -> np.ndarray:
-        """Return some rows of a block with all of their halo."""
+        The inside is seen where it lies, as its halo is in the block, too.
+        """
+        local = _target(self.ins[0]).shape
+        whole = tuple([slice(0, n) for n in local])
         if not any(self.halo):
-            return parts[0][1].view()
-        local = _target(self.ins[j]).shape
-        shape = [m + 2 * h for m, h in zip(local, self.halo, strict=True)]
-        shape[0] = rows.stop - rows.start + 2 * self.halo[0]
-        block: np.ndarray = self.store.memory.allocate(tuple(shape), self.ins[j].dtype)
+            yield whole
+            return
+        if any(n < _WORTH * h for n, h in zip(local, self.halo, strict=True)):
+            yield from self._tiles(whole)
+            return
+        inside = tuple([slice(h, n - h) for n, h in zip(local, self.halo, strict=True)])
+        yield from self._tiles(inside)
+        for a, (n, h) in enumerate(zip(local, self.halo, strict=True)):
+            if h:
+                for edge in (slice(0, h), slice(n - h, n)):
+                    yield (*inside[:a], edge, *whole[a + 1 :])
+
+    def _tiles(self, region: Region) -> Iterator[Region]:
+        """Cut a region along its first axis into some that fit a core's cache."""
+        rows, *others = region
+        row = prod(of.stop - of.start for of in others)
+        most = max(base.dtype.itemsize for base in (*self.ins, *self.outs))
+        step = max(1, _TILE // max(1, row * most), self.halo[0])
+        for i in range(rows.start, rows.stop, step):
+            yield (slice(i, min(rows.stop, i + step)), *others)
+
+    def _block(self, j: int, parts: list[tuple[Box, np.ndarray]], region: Region) -> np.ndarray:
+        """Return a region of this rank's block with all of its halo."""
+        own = _target(self.ins[j])
+        pairs = list(zip(region, self.halo, own.shape, strict=True))
+        if all(of.start >= h and of.stop + h <= n for of, h, n in pairs):
+            return _seen(own, tuple([slice(of.start - h, of.stop + h) for of, h, _ in pairs]))
+        shape = tuple([of.stop - of.start + 2 * h for of, h, _ in pairs])
+        block: np.ndarray = self.store.memory.allocate(shape, own.dtype)
         if self.boundary not in BOUNDARIES:
-            _fill_margin(block, self.halo, self.boundary)
+            block[...] = self.boundary
         for box, elements in parts:
-            first, *others = box.place
-            low, high = max(first.start, rows.start), min(first.stop, rows.start + shape[0])
-            if low < high:
-                one = len(elements) == 1  # the same for all places, or there is only one
-                some = elements if one else elements[low - first.start : high - first.start]
-                block[(slice(low - rows.start, high - rows.start), *others)] = some
+            _place(block, region, box, elements)
         return block
+
+
+def _place(block: np.ndarray, region: Region, box: Box, elements: np.ndarray) -> None:
+    """Write what a box has of a region with its halo."""
+    to, of = [], []
+    for place, part, n, length in zip(box.place, region, elements.shape, block.shape, strict=True):
+        low, high = max(place.start, part.start), min(place.stop, part.start + length)
+        if low >= high:
+            return
+        to.append(slice(low - part.start, high - part.start))
+        same = n < place.stop - place.start  # one index for many
+        of.append(slice(None) if same else slice(low - place.start, high - place.start))
+    block[tuple(to)] = elements[tuple(of)]
 
 
 class AlongAxis(SingleEngine):
@@ -160,14 +183,6 @@ class AlongAxis(SingleEngine):
             found[place] = one
 
 
-def _fill_margin(block: np.ndarray, halo: Ints, value: Any) -> None:
-    """Fill the margin of a block; what is known of it is written over that."""
-    for a, h in enumerate(halo):
-        if h:
-            lead = (slice(None),) * a
-            block[(*lead, slice(0, h))] = block[(*lead, slice(-h, None))] = value
-
-
 def _by(boxes: tuple[Box, ...], rank: int) -> dict[int, list[Box]]:
     """Return the boxes of each other rank."""
     others = sorted((box for box in boxes if box.rank != rank), key=lambda box: box.rank)
@@ -187,6 +202,13 @@ def _unpacked(message: np.ndarray, boxes: list[Box]) -> Iterator[np.ndarray]:
         end = at + prod(box.shape)
         yield message[at:end].reshape(box.shape)
         at = end
+
+
+def _seen(block: np.ndarray, region: Region) -> np.ndarray:
+    """Return a look at a region of a block, of one without axes too."""
+    where: tuple[Any, ...] = (*region, ...)
+    found: np.ndarray = block[where]
+    return found
 
 
 def _target(base: LocalBase) -> np.ndarray:
