@@ -1939,7 +1939,7 @@ spacing: _Unary
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[DistArray]:
     """Return views of equal parts along an axis, or of parts that begin at given indices."""
 
-def spmd() -> Session:
+def spmd(comm: Any = None) -> Session:
     """Make every rank of ``mpiexec -n P python script.py`` an engine of one session (collective)."""
 
 sqrt: _Unary

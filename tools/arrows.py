@@ -71,7 +71,8 @@ ORDER: dict[str, str] = {
         namespace gather_scatter advanced_indexing creation index_arrays as_arrays files
     """,
     "distnb.client.array": """
-        prefetch reading migration printing facts aspects flags distarray stand_ins array_api
+        prefetch reading migration local_access printing facts aspects flags distarray stand_ins
+        array_api
     """,
     "distnb.client.shape": """
         viewing reshaping joining splitting splits repeating turning grids parts brackets walking
@@ -108,7 +109,8 @@ ORDER: dict[str, str] = {
     "distnb.widgets.status": "status usage doctor dashboard_view dashboard",
     "distnb.lib": "array_utils format mixins scimath stride_tricks",
     "distnb.magics": """
-        arguments completion expressions cells engines disttime distmem distscale distdoctor
+        arguments completion expressions cells engines distlocal disttime distmem distscale
+        distdoctor
     """,
 }
 

@@ -193,7 +193,9 @@ class Copies:
 
     def keep(self, x: Array, found: Array) -> None:
         """Keep a copy for as long as nothing writes into the array."""
-        if x.dbase.look is None:
+        session = x.session
+        written_unseen = session.memory.shown and session.transport.rank is not None
+        if x.dbase.look is None and not written_unseen:
             x.session.looks = True
             x.dbase.copy = found.dbase
             self._now.append(x.dbase)
