@@ -125,6 +125,7 @@ from distnb.client.shape.grids import Grids
 from distnb.client.shape.reshaping import Flat
 from distnb.client.shape.walking import broadcast as broadcast
 from distnb.client.shape.walking import ndenumerate as ndenumerate
+from distnb.client.sparse.base import Sparse
 from distnb.client.stats.histograms import Bins, Range
 from distnb.client.stats.sets import UniqueAll, UniqueCounts, UniqueInverse
 from distnb.common.config import Config as Config
@@ -1810,6 +1811,9 @@ reciprocal: _Unary
 remainder: _Binary
 """Returns the element-wise remainder of division."""
 
+def repartition(x: Any, by: str | ArrayLike = "nnz", axis: int = 0) -> Any:
+    """Cut an array anew so that engines have as much each; its partners go along, in place."""
+
 def repeat(a: ArrayLike, repeats: Any, axis: SupportsIndex | None = None) -> DistArray:
     """Return each element several times, as ``numpy.repeat``."""
 
@@ -2024,6 +2028,9 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: SummedAxes = 2) -> DistArray:
 
 def tile(A: ArrayLike, reps: Any) -> DistArray:
     """Return an array again and again along its axes, as ``numpy.tile``; what is sent, once."""
+
+def together(*arrays: DistArray | Sparse, axis: int = 0) -> None:
+    """Cut arrays alike along an axis, and keep them so: where one is moved, the others go along."""
 
 def topk(
     x: ArrayLike, k: int, axis: int = -1, *, largest: builtins.bool = True

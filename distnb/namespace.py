@@ -209,6 +209,7 @@ from distnb.client.math.ufuncs import (
 from distnb.client.math.ufuncs import pow_ as pow
 from distnb.client.math.ufuncs import round_ as round
 from distnb.client.parts.foreach import foreach
+from distnb.client.parts.partners import repartition, together
 from distnb.client.record.as_arrays import (
     asanyarray,
     asarray_chkfinite,

@@ -94,7 +94,7 @@ ORDER: dict[str, str] = {
         scipys structure commands dense creation base arithmetic indexing reductions compressed
         coordinates construction files
     """,
-    "distnb.client.parts": "cuts operands results foreach",
+    "distnb.client.parts": "cuts operands results foreach partners",
     "distnb.client.reports": """
         cell_trace doctor subset_copies scaling memory_bandwidth profiling memory_report referrers
     """,
