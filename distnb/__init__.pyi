@@ -125,7 +125,7 @@ from distnb.client.shape.grids import Grids
 from distnb.client.shape.reshaping import Flat
 from distnb.client.shape.walking import broadcast as broadcast
 from distnb.client.shape.walking import ndenumerate as ndenumerate
-from distnb.client.sparse.base import Sparse
+from distnb.client.sparse.compressed import Compressed
 from distnb.client.stats.histograms import Bins, Range
 from distnb.client.stats.sets import UniqueAll, UniqueCounts, UniqueInverse
 from distnb.common.config import Config as Config
@@ -1355,7 +1355,7 @@ def map_blocks(
     halo: int | Sequence[int] = 0,
     boundary: str | float = "nearest",
     dtype: DTypeLike | tuple[DTypeLike, ...] | None = None,
-    **constants: Any,
+    **constants: object,
 ) -> Any:
     """Apply a function of blocks of arrays, each with its halo, on the engines."""
 
@@ -1811,7 +1811,7 @@ reciprocal: _Unary
 remainder: _Binary
 """Returns the element-wise remainder of division."""
 
-def repartition(x: Any, by: str | ArrayLike = "nnz", axis: int = 0) -> Any:
+def repartition(x: DistArray | Compressed, by: str | ArrayLike = "nnz", axis: int = 0) -> Any:
     """Cut an array anew so that engines have as much each; its partners go along, in place."""
 
 def repeat(a: ArrayLike, repeats: Any, axis: SupportsIndex | None = None) -> DistArray:
@@ -1943,7 +1943,7 @@ spacing: _Unary
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[DistArray]:
     """Return views of equal parts along an axis, or of parts that begin at given indices."""
 
-def spmd(comm: Any = None) -> Session:
+def spmd(comm: object = None) -> Session:
     """Make every rank of ``mpiexec -n P python script.py`` an engine of one session (collective)."""
 
 sqrt: _Unary
@@ -2029,7 +2029,7 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: SummedAxes = 2) -> DistArray:
 def tile(A: ArrayLike, reps: Any) -> DistArray:
     """Return an array again and again along its axes, as ``numpy.tile``; what is sent, once."""
 
-def together(*arrays: DistArray | Sparse, axis: int = 0) -> None:
+def together(*arrays: DistArray | Compressed, axis: int = 0) -> None:
     """Cut arrays alike along an axis, and keep them so: where one is moved, the others go along."""
 
 def topk(

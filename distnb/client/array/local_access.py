@@ -18,6 +18,7 @@ from distnb.client.handle.array import Array, create
 from distnb.client.handle.conversion import move_out
 from distnb.client.record.creation import asarray
 from distnb.client.record.operations import assign
+from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain
 from distnb.geometry.axes import Whole, cut_at
 from distnb.geometry.layout import Grid, Layout
@@ -139,6 +140,6 @@ def _named(x: Array) -> tuple[Any, ...]:
     return (here,) if here is not None else (x.operand.base, x.dview)
 
 
-def _by_name(session: Any, handle: int, view: View) -> Array:
+def _by_name(session: Session, handle: int, view: View) -> Array:
     found: Array = Array.made(session.handles.entries[handle](), view)
     return found

@@ -38,7 +38,7 @@ def map_blocks(
     halo: int | Sequence[int] = 0,
     boundary: str | float = "nearest",
     dtype: DTypeLike | tuple[DTypeLike, ...] | None = None,
-    **constants: Any,
+    **constants: object,
 ) -> Any:
     """Apply a function of blocks of arrays, each with its halo, on the engines.
 
@@ -194,7 +194,7 @@ def _here(
     name: str,
     given: Sequence[Array],
     halo: Ints,
-    boundary: Any,
+    boundary: str | float | complex,
     dtypes: Sequence[np.dtype],
 ) -> tuple[Any, ...]:
     """Call the function in the notebook, for all of the arrays."""
@@ -216,7 +216,7 @@ def _recorded(
     name: str,
     given: Sequence[Array],
     halo: Ints,
-    boundary: Any,
+    boundary: str | float | complex,
     dtypes: Sequence[np.dtype],
 ) -> tuple[Any, ...]:
     """Let the engines call the function; return its results."""

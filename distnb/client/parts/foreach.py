@@ -24,7 +24,11 @@ __all__ = ["foreach"]
 
 
 def foreach(
-    function: Callable[..., Any], /, *args: Any, update: int | Sequence[int] = (), **constants: Any
+    function: Callable[..., Any],
+    /,
+    *args: Any,
+    update: int | Sequence[int] = (),
+    **constants: Any,
 ) -> Any:
     """Call a function for each part of arrays, as tasks on the engines.
 

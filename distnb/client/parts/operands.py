@@ -19,6 +19,7 @@ from distnb.client.session.session import Session
 from distnb.client.shape.splits import Splits
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import elements, places, recut
+from distnb.client.sparse.compressed import Compressed
 from distnb.client.sparse.structure import Stored, even
 from distnb.common.errors import explain
 from distnb.geometry.layout import replicated
@@ -46,7 +47,7 @@ def length(one: Splits) -> int:
     return int(one.array.shape[one.axis])
 
 
-def bases_of(x: Any) -> list[Base]:
+def bases_of(x: Array | Sparse) -> list[Base]:
     """Return the bases that are written if an array is updated."""
     return [x.data.dbase if isinstance(x, Sparse) else x.dbase]
 
@@ -89,9 +90,9 @@ def _own_cuts(one: Splits, session: Session) -> Cuts:
     return cut(bounds, one.parts, [b - a for a, b in pairwise(bounds)])
 
 
-def _along(x: Any, axis: int) -> Any:
+def _along(x: Sparse, axis: int) -> Any:
     """Return a sparse array in the format that is cut along an axis."""
-    return x.tocsr() if axis == 0 else x.tocsc()
+    return x.tocsr() if axis == 0 else x.asformat("csc")
 
 
 # -- arguments ---------------------------------------------------------------------------------
@@ -140,7 +141,7 @@ def _compressed(one: Splits, cuts: Cuts, updated: bool) -> Given:
     return Given(what, (data, *places(stored.structure)), target)
 
 
-def _matrix(x: Any, written: Sequence[Base]) -> Given:
+def _matrix(x: Compressed, written: Sequence[Base]) -> Given:
     s = x.structure
     arrays = (elements(x.stored), *places(s))
     # Where a part begins among the pointers, of which each part has one more than rows.

@@ -16,7 +16,6 @@ from distnb.client.math.reductions import count_nonzero
 from distnb.client.parts.cuts import bounds_of, laid
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
-from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import recut
 from distnb.client.sparse.compressed import Compressed
 from distnb.client.sparse.creation import balanced_cuts
@@ -28,7 +27,7 @@ from distnb.geometry.views import View
 __all__ = ["repartition", "together"]
 
 
-def together(*arrays: Array | Sparse, axis: int = 0) -> None:
+def together(*arrays: Array | Compressed, axis: int = 0) -> None:
     """Cut arrays alike along an axis, and keep them so: where one is moved, the others go along.
 
     All are brought, in place, to where the first is cut. From then on :meth:`distnb.DistArray.move`
@@ -70,7 +69,7 @@ def together(*arrays: Array | Sparse, axis: int = 0) -> None:
     followers.groups.append(group)
 
 
-def _checked(x: Any, axis: int, session: Session) -> int:
+def _checked(x: object, axis: int, session: Session) -> int:
     """Return an axis along which an array can be cut in place."""
     if not isinstance(x, Array | Compressed):
         raise TypeError(
@@ -94,7 +93,7 @@ def _checked(x: Any, axis: int, session: Session) -> int:
     return a
 
 
-def _bounds(x: Any, axis: int) -> Ints:
+def _bounds(x: Array | Compressed, axis: int) -> Ints:
     """Return where an array is cut, or where it is to be cut if it does not lie so."""
     if isinstance(x, Compressed):
         return x.structure.cuts
@@ -166,7 +165,7 @@ def _there(base: Base, axis: int, bounds: Ints) -> Layout:
 # -- balance -----------------------------------------------------------------------------------
 
 
-def repartition(x: Any, by: str | ArrayLike = "nnz", axis: int = 0) -> Any:
+def repartition(x: Array | Compressed, by: str | ArrayLike = "nnz", axis: int = 0) -> Any:
     """Cut an array anew so that engines have as much each; its partners go along, in place.
 
     Parameters
@@ -205,7 +204,7 @@ def repartition(x: Any, by: str | ArrayLike = "nnz", axis: int = 0) -> Any:
     return x
 
 
-def _balanced(x: Any, by: str | ArrayLike, axis: int) -> Ints:
+def _balanced(x: Array | Compressed, by: str | ArrayLike, axis: int) -> Ints:
     size, n = x.session.size, x.shape[axis]
     if isinstance(by, str):
         if by != "nnz":

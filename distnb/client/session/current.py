@@ -92,7 +92,7 @@ def connect(
     return _become_current(Session(_reach(found)))
 
 
-def spmd(comm: Any = None) -> Session:
+def spmd(comm: object = None) -> Session:
     """Make every rank of ``mpiexec -n P python script.py`` an engine of one session (collective).
 
     All ranks run the same script and record the same commands; values that are read come out

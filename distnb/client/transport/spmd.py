@@ -24,7 +24,7 @@ class Spmd(Transport[list[Reply]]):
     inline = True
     rank: int
 
-    def __init__(self, comm: Any = None) -> None:
+    def __init__(self, comm: object = None) -> None:
         self._entry: Any = importlib.import_module(ENTRY)
         self.worker, about, self._share = self._entry.spmd(config.pool_bytes, config.shared, comm)
         self.about = self._share(about)
