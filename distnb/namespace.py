@@ -48,6 +48,7 @@ from distnb.client.linalg.einsum import einsum, einsum_path
 from distnb.client.linalg.products import dot, matmul, matvec, vecdot, vecmat
 from distnb.client.math.along_axis import apply_along_axis, piecewise
 from distnb.client.math.bits import packbits, unpackbits
+from distnb.client.math.blocks import map_blocks
 from distnb.client.math.composed import (
     allclose,
     angle,
@@ -207,6 +208,8 @@ from distnb.client.math.ufuncs import (
 )
 from distnb.client.math.ufuncs import pow_ as pow
 from distnb.client.math.ufuncs import round_ as round
+from distnb.client.parts.foreach import foreach
+from distnb.client.parts.partners import repartition, together
 from distnb.client.record.as_arrays import (
     asanyarray,
     asarray_chkfinite,

@@ -34,8 +34,8 @@ ORDER: dict[str, str] = {
     "distnb.ops": "scalars philox samplers filling matrix_functions semirings table",
     "distnb.measure": "replay comparison metrics advice events records snapshot",
     "distnb.wire": "protocol messages encoding channel replies stream",
-    "distnb.plans": "transfer traffic gather_scatter temporaries forecast",
-    "distnb.engines": "runtime fusion collectives linalg sparse worker server",
+    "distnb.plans": "transfer traffic gather_scatter halos temporaries forecast",
+    "distnb.engines": "runtime fusion collectives linalg sparse parts worker server",
     "distnb.engines.runtime": """
         comm exchange node memory store zero_copy peer_blocks creation threads user_functions
     """,
@@ -49,11 +49,12 @@ ORDER: dict[str, str] = {
     """,
     "distnb.engines.linalg": "whole_matrices triangular tsqr summa panels blacs scalapack",
     "distnb.engines.sparse": "parts semirings needs products local rows routes",
+    "distnb.engines.parts": "blocks tickets arguments tasks results",
     "distnb.engines.worker": "steps postings plan_cache local survey executor worker",
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
     "distnb.client": """
         transport batching session handle record shape select math linalg stats signal array
-        sparse reports
+        sparse parts reports
     """,
     "distnb.client.transport": """
         contract inprocess spmd client_hooks ipyparallel_transport monitor socket_client
@@ -75,14 +76,15 @@ ORDER: dict[str, str] = {
         namespace gather_scatter advanced_indexing creation index_arrays as_arrays files
     """,
     "distnb.client.array": """
-        prefetch reading migration printing facts aspects flags distarray stand_ins array_api
+        prefetch reading migration local_access printing facts aspects flags distarray stand_ins
+        array_api
     """,
     "distnb.client.shape": """
-        viewing reshaping joining splitting repeating turning grids parts brackets walking
+        viewing reshaping joining splitting splits repeating turning grids parts brackets walking
     """,
     "distnb.client.select": "taking placing coordinates sorting ordering searching counting",
     "distnb.client.math": """
-        ufuncs reductions scans differences composed along_axis pickling mapping padding bits
+        ufuncs reductions scans differences composed pickling mapping blocks along_axis padding bits
     """,
     "distnb.client.linalg": """
         matrix_commands contraction_commands contractions einsum grid_products products
@@ -95,9 +97,9 @@ ORDER: dict[str, str] = {
     "distnb.client.signal": "fft_commands fft convolution polynomials spacing",
     "distnb.client.sparse": """
         scipys structure commands dense creation base arithmetic indexing reductions assignment
-        compressed
-        coordinates construction semirings
+        compressed coordinates construction semirings
     """,
+    "distnb.client.parts": "cuts operands results foreach partners",
     "distnb.client.reports": """
         cell_trace doctor subset_copies scaling memory_bandwidth profiling memory_report referrers
     """,
@@ -112,7 +114,8 @@ ORDER: dict[str, str] = {
     "distnb.widgets.status": "status usage doctor dashboard_view dashboard",
     "distnb.lib": "array_utils format mixins scimath stride_tricks",
     "distnb.magics": """
-        arguments completion expressions cells engines disttime distmem distscale distdoctor
+        arguments completion expressions cells engines distlocal disttime distmem distscale
+        distdoctor
     """,
 }
 

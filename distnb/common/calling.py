@@ -12,7 +12,18 @@ import numpy as np
 
 from distnb.common.errors import SessionError, explain
 
-__all__ = ["Elements", "check_side", "checked", "name_of", "on_engine", "run"]
+__all__ = [
+    "Elements",
+    "Slices",
+    "Task",
+    "check_side",
+    "checked",
+    "name_of",
+    "on_engine",
+    "run",
+    "run_block",
+    "without_halo",
+]
 
 _HERE = threading.local()
 
@@ -43,6 +54,36 @@ class Elements(NamedTuple):
         for place, value in zip(self.places, values, strict=False):
             args[place] = value
         return self.function(*args, **self.kwargs, **dict(zip(self.names, named, strict=True)))
+
+
+class Task(NamedTuple):
+    """Calls a function with parts of arrays, at ``places`` among arguments that are the same."""
+
+    function: Any
+    places: tuple[int, ...]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def __call__(self, *parts: Any) -> Any:
+        """Return what the function makes of some parts."""
+        if len(parts) == len(self.args):
+            return self.function(*parts, **self.kwargs)
+        args = list(self.args)
+        for place, part in zip(self.places, parts, strict=True):
+            args[place] = part
+        return self.function(*args, **self.kwargs)
+
+
+class Slices(NamedTuple):
+    """Calls a function of 1-D slices, with more arguments that are the same for all."""
+
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def __call__(self, one: np.ndarray) -> np.ndarray:
+        """Return what the function makes of one slice."""
+        return np.asarray(self.function(one, *self.args, **self.kwargs))
 
 
 def run(function: Any, *ins: Any, out: tuple[np.ndarray, ...]) -> None:
@@ -108,6 +149,62 @@ def name_of(function: Any) -> str:
     while isinstance(function, partial):
         function = function.func
     return str(getattr(function, "__name__", type(function).__name__))
+
+
+def run_block(
+    function: Any, blocks: tuple[Any, ...], halo: tuple[int, ...], out: tuple[np.ndarray, ...]
+) -> None:
+    """Call a function with blocks and their halo; put what it returns into ``out``, without halo.
+
+    The blocks cannot be written; the function returns them with or without halo.
+    """
+    for block in blocks:
+        block.flags.writeable = False
+    found = function(*blocks)
+    many = found if isinstance(found, tuple) else (found,)
+    if len(many) != len(out):
+        raise ValueError(
+            explain(
+                "function of map_blocks()",
+                f"{len(many)} results",
+                f"{len(out)}, as for a small block",
+                "return as many for any block",
+            )
+        )
+    for one, target in zip(many, out, strict=True):
+        np.copyto(target, without_halo(one, blocks[0].shape, halo), casting="same_kind")
+
+
+def without_halo(found: Any, shape: tuple[int, ...], halo: tuple[int, ...]) -> np.ndarray:
+    """Return what a function made of a block of some shape, but for the halo.
+
+    >>> without_halo(np.arange(5), (5,), (2,)), without_halo(np.arange(1), (5,), (2,))
+    (array([2]), array([0]))
+    """
+    if isinstance(found, np.generic) and not shape:
+        return np.asarray(found)
+    if not isinstance(found, np.ndarray):
+        raise TypeError(
+            explain(
+                "function of map_blocks()",
+                type(found).__name__,
+                "a NumPy array",
+                "return the block, or use distnb.foreach",
+            )
+        )
+    core = tuple(n - 2 * h for n, h in zip(shape, halo, strict=True))
+    if found.shape == core:
+        return found
+    if found.shape == shape:
+        return found[tuple(slice(h, n - h) for n, h in zip(shape, halo, strict=True))]
+    raise ValueError(
+        explain(
+            "function of map_blocks()",
+            f"shape {found.shape}",
+            f"{shape}, that of its block" + (f", or {core} without halo" if any(halo) else ""),
+            "return the block with or without its halo, or use distnb.foreach",
+        )
+    )
 
 
 # -- which side --------------------------------------------------------------------------------

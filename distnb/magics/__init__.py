@@ -7,6 +7,7 @@ from typing import Any
 from distnb.magics.cells import Cells
 from distnb.magics.completion import Completion
 from distnb.magics.distdoctor import DoctorMagics
+from distnb.magics.distlocal import LocalMagics
 from distnb.magics.distmem import MemoryMagics
 from distnb.magics.distscale import ScaleMagics
 from distnb.magics.disttime import TimingMagics
@@ -14,7 +15,7 @@ from distnb.magics.engines import EngineMagics
 
 __all__ = ["load", "unload"]
 
-MAGICS = (EngineMagics, TimingMagics, MemoryMagics, ScaleMagics, DoctorMagics)
+MAGICS = (EngineMagics, LocalMagics, TimingMagics, MemoryMagics, ScaleMagics, DoctorMagics)
 
 _LOADED: dict[int, tuple[Cells, Completion]] = {}
 

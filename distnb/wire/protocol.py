@@ -354,6 +354,10 @@ class Ask(NamedTuple):
 Command = Create | Apply | Reduce | Local | Collective | Fetch | Lay | Free | Bind | Ask
 
 
+#: Those that call a function of the user's, whose number and name come first in their ``args``.
+_OF_USERS = frozenset(("apply_along_axis", "foreach", "map_blocks"))
+
+
 def bases_of(command: Command) -> set[int]:
     """Return the bases that a command reads or writes."""
     return {*command.writes, *[x.base for x in command.reads]}
@@ -367,6 +371,8 @@ def title(command: Command) -> str:
     """Return what a command does, as reports and messages name it."""
     if isinstance(command, Apply) and command.op == "map":
         return f"map ({command.ins[0].name})"
+    if isinstance(command, Collective) and command.op in _OF_USERS:
+        return f"{command.op} ({command.args[1]})"
     if isinstance(command, Ask):
         return command.what
     return str(getattr(command, "op", type(command).__name__.lower()))

@@ -85,6 +85,9 @@ def test_px_reaches_the_chunks_and_errors_come_in_their_cell(tmp_path):
         "%px print(A.global_slices, A.shape, A.layout, B.local)",
         "del B\nA = A + 1",
         "%px A.comm.Barrier(); print('B' in globals(), A.local[0])",
+        "%%distlocal\nA *= 2\nprint(type(A).__name__, A.shape)",
+        "%px print(type(A).__name__, A.local_keys[0].tolist())",
+        "(A / 2).to_numpy().tolist()",
         "%distnb stop",
     )
     assert "rank 2" in shown[0]
@@ -93,7 +96,11 @@ def test_px_reaches_the_chunks_and_errors_come_in_their_cell(tmp_path):
     assert "cyclic on 3 engines" in shown[4]
     assert shown[6].count("False") == 3
     assert "102.0" in shown[6]
-    assert "no session" in shown[7]
+    assert shown[7].count("ndarray (3,)") == 2
+    assert shown[8].count("LocalArray") == 3
+    assert "[2, 5, 8]" in shown[8]
+    assert eval(shown[9]) == [i + 100 * (i % 3) + 1 for i in range(10)]
+    assert "no session" in shown[10]
 
 
 def test_an_error_on_an_engine_names_the_line_of_the_cell(tmp_path):

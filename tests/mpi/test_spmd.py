@@ -14,6 +14,7 @@ from tests.tiers import SCALE
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = "tests/contract"
 SCALAPACK = f"{SUITE}/test_scalapack.py"  # test_scalapack.py here runs it
+LOCAL_ACCESS = Path(__file__).with_name("local_access.py")
 
 #: Seconds for one run of the whole suite; a rank that waits for ever fails it.
 LIMIT = 600
@@ -114,3 +115,11 @@ def test_a_rank_that_fails_alone_ends_the_run(tmp_path):
     assert code != 0
     assert code is not None
     assert "assert 1 == 0" in report(code, outputs)
+
+
+@pytest.mark.ways("openmpi")
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("ranks", [3, 4])
+def test_local_access(ranks, tmp_path):
+    code, outputs = run(ranks, tmp_path, str(LOCAL_ACCESS), limit=100)
+    assert code == 0, report(code, outputs)

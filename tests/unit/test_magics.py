@@ -199,7 +199,7 @@ def test_unloading_removes_all_magics_and_the_completion(shell):
     assert not [name for kind in table.values() for name in kind if name.startswith("dist")]
     assert shell.Completer.custom_matchers == []
     shell.run_line_magic("load_ext", "distnb")
-    assert set(MAGICS) <= {*table["line"], *table["cell"]}
+    assert {*MAGICS, "distlocal"} <= {*table["line"], *table["cell"]}
 
 
 WRONG = [

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.array.aspects import part_of_complex, set_imag, set_real, view_as
 from distnb.client.array.flags import Flags, strides_of
+from distnb.client.array.local_access import get_data, local_part, set_data, set_full, set_local
 from distnb.client.array.migration import move
 from distnb.client.array.printing import array_str
 from distnb.client.array.reading import element, read
@@ -63,6 +64,7 @@ from distnb.client.select.sorting import sort_into
 from distnb.client.select.taking import choose, compress, nonzero, take
 from distnb.client.shape.repeating import repeat
 from distnb.client.shape.reshaping import Flat, flatten, ravel, reshape, set_shape, set_size
+from distnb.client.shape.splits import Splits
 from distnb.common.config import config
 from distnb.common.errors import GatherError, explain
 from distnb.geometry.layout import Ints
@@ -848,6 +850,84 @@ class DistArray(Array):
     def __deepcopy__(self, memo: dict[int, object]) -> DistArray:
         """Return a copy, for the module ``copy``."""
         return self.copy()
+
+    # -- under SPMD ----------------------------------------------------------------------------
+
+    @property
+    def local(self) -> np.ndarray:
+        """The elements that this rank holds, under ``mpiexec``: a writable look, or a copy.
+
+        As in ``%px``, it is read-only where the elements are not one strided block. All ranks ask
+        together, for this and for all below.
+        """
+        found: np.ndarray = local_part(self).local
+        return found
+
+    @property
+    def global_slices(self) -> tuple[Any, ...]:
+        """Where the elements of this rank are in the whole array: a slice or an index array each.
+
+        ``full[A.global_slices]`` is ``A.local`` if at most one of them is an array.
+        """
+        found: tuple[Any, ...] = local_part(self).global_slices
+        return found
+
+    @property
+    def local_keys(self) -> tuple[np.ndarray, ...]:
+        """The indices of the elements of this rank, an array for each axis.
+
+        ``full[A.local_keys]`` is ``A.local``.
+        """
+        found: tuple[np.ndarray, ...] = local_part(self).local_keys
+        return found
+
+    def get_local_data(self) -> np.ndarray:
+        """Return a copy of the elements that this rank holds."""
+        return self.local.copy()
+
+    def set_local_data(self, data: ArrayLike) -> None:
+        """Write the elements that this rank holds; each rank gives its own."""
+        set_local(self, data)
+
+    def get_full_data(self) -> np.ndarray:
+        """Return all elements, on every rank."""
+        return self.to_numpy()
+
+    def set_full_data(self, data: ArrayLike) -> None:
+        """Write all elements, which every rank gives."""
+        set_full(self, data)
+
+    def get_data(self, key: Subscript, local_keys: bool = False) -> DistArray:
+        """Return elements by a key, ``A[key]``.
+
+        With ``local_keys`` each rank gives a key of its own, and holds what it asked for: a part of
+        the result along axis 0.
+        """
+        found: DistArray = get_data(self, key, local_keys)
+        return found
+
+    def set_data(self, data: ArrayLike, key: Subscript, local_keys: bool = False) -> None:
+        """Write elements by a key, ``A[key] = data``.
+
+        With ``local_keys`` each rank gives a key and data of its own; of equal places the one of
+        the highest rank stays.
+        """
+        set_data(self, data, key, local_keys)
+
+    # -- moving --------------------------------------------------------------------------------
+
+    def splits(self, parts: int | None = None, axis: int = 0) -> Splits:
+        """Cut the array along an axis into parts, for the tasks of :func:`distnb.foreach`.
+
+        Parameters
+        ----------
+        parts : int, optional
+            How many: by default one for each engine, those that they hold. With more of them no
+            part has elements of two engines.
+        axis : int
+            What is cut.
+        """
+        return Splits(self, parts, axis)
 
     def move(self, dist: Dist = None, grid: Grid = None) -> None:
         """Move the array to another layout, in place.

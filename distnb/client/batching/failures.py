@@ -13,7 +13,7 @@ from distnb.geometry.layout import Ints
 from distnb.wire.messages import Failure
 from distnb.wire.protocol import Command, title
 
-__all__ = ["exception_of", "lost_error"]
+__all__ = ["exception_like", "exception_of", "lost_error"]
 
 
 def exception_of(
@@ -26,7 +26,7 @@ def exception_of(
     ranks = ", ".join(str(f.rank) for f in same)
     what = title(command)
     shapes = "; ".join(f"rank {f.rank}: {list(f.shapes)}" for f in same)
-    error = _exception(failure)
+    error = exception_like(failure.kinds, failure.message)
     error.add_note(
         f"raised on rank{'s' if len(same) > 1 else ''} {ranks} of {size} in {what!r}\n"
         f"local shapes: {shapes}\n"
@@ -37,18 +37,18 @@ def exception_of(
     return error
 
 
-def _exception(failure: Failure) -> BaseException:
-    """Return an exception of the engine's type, or its nearest builtin base."""
+def exception_like(kinds: Sequence[str], message: str) -> BaseException:
+    """Return an exception of an engine's type, or its nearest builtin base; first its own class."""
     places: Sequence[Any] = (builtins, np.exceptions, np.linalg)
-    for kind in failure.kinds:
+    for kind in kinds:
         for place in places:
             cls = getattr(place, kind, None)
             if isinstance(cls, type) and issubclass(cls, Exception) and cls is not Exception:
                 try:
-                    return cls(failure.message)
+                    return cls(message)
                 except TypeError:  # an exception with arguments of its own
                     continue
-    return EngineError(f"{failure.kinds[0]}: {failure.message}")
+    return EngineError(f"{kinds[0]}: {message}")
 
 
 def lost_error(shape: Ints) -> LostArrayError:

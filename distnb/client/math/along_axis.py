@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.handle.array import Array
+from distnb.client.handle.array import Array, create, numeric
+from distnb.client.handle.conversion import in_layout
 from distnb.client.handle.indexing import one_axis
-from distnb.client.record.creation import asarray, empty, zeros_like
-from distnb.client.record.eager import session_of
+from distnb.client.math.blocks import record_call
+from distnb.client.math.mapping import constant
+from distnb.client.math.pickling import pickled
+from distnb.client.record.creation import asarray, zeros_like
+from distnb.client.record.eager import at_once, session_of
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
+from distnb.common import calling
+from distnb.geometry.axes import Whole
+from distnb.geometry.layout import Layout, default_layout, on_engine
+from distnb.geometry.views import follow
 
 __all__: list[str] = []
 
@@ -21,30 +30,54 @@ __all__: list[str] = []
 @stands_for(np.apply_along_axis)
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any
-) -> Array:
+) -> Any:
     """Call a function for each 1-D slice, as ``numpy.apply_along_axis``.
 
-    The function runs in the notebook, with each slice as a distributed array: what it computes runs
-    on the engines, in one batch for all slices if it reads nothing. Functions of NumPy with an
-    ``axis`` are faster. The result has the default layout.
+    Each engine calls it for the slices that it holds; an array whose slices are split is
+    redistributed first. The function goes along as in :func:`distnb.map`, and must not write to its
+    slice. It is called once more, in the notebook, for the first slice, which is read to find out
+    dtype and shape. If there is one slice only, an array of one axis, the function gets the
+    distributed array. Functions of NumPy with an ``axis`` are faster.
     """
-    x = asarray(arr)
+    x = asarray(arr, session=session_of(arr))
     d = one_axis(axis, x.ndim)
-    moved = x.transpose([*(k for k in range(x.ndim) if k != d), d])
-    places = list(np.ndindex(moved.shape[:-1]))
-    if not places:
+    if x.ndim == 1:
+        return asarray(func1d(x, *args, **kwargs), session=x.session)
+    if 0 in (*x.shape[:d], *x.shape[d + 1 :]):
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    out: Array | None = None
-    for place in places:
-        found = asarray(func1d(moved[(*place, ...)], *args, **kwargs), session=x.session)
-        if out is None:
-            out = empty((*moved.shape[:-1], *found.shape), found.dtype, session=x.session)
-        out[(*place, ...)] = found
-    assert out is not None
-    more = out.ndim - (x.ndim - 1)
-    order = list(range(x.ndim - 1))
-    order[d:d] = range(x.ndim - 1, x.ndim - 1 + more)
-    return out.transpose(order) if order else out
+    if x.at_home:
+        found = at_once(np.apply_along_axis, func1d, d, x, *args, **kwargs)
+        if found is not None:
+            return found
+    fixed = {key: constant(value) for key, value in kwargs.items()}
+    called = calling.Slices(func1d, tuple([constant(a) for a in args]), fixed)
+    text = pickled(called)
+    first = np.asarray(x[tuple([slice(None) if k == d else 0 for k in range(x.ndim)])])
+    one = called(first)
+    layout = _with_whole(x, d)
+    source = in_layout(x, layout)
+    shape = (*x.shape[:d], *one.shape, *x.shape[d + 1 :])
+    axes = (*layout.axes[:d], *(Whole(),) * one.ndim, *layout.axes[d + 1 :])
+    dims = (*layout.dims[:d], *(-1,) * one.ndim, *layout.dims[d + 1 :])
+    where = Layout(layout.grid, axes, dims)
+    out = create(x.session, shape, numeric(one.dtype), where, ("empty",))
+    name = calling.name_of(func1d)
+    record_call("apply_along_axis", text, name, (out,), (source,), d, one.shape)
+    return out
+
+
+def _with_whole(x: Array, axis: int) -> Layout:
+    """Return a layout in which an axis is whole, and nobody has copies; that of ``x`` if it is."""
+    size = x.session.size
+    found = default_layout(x.shape, size) if x.at_home else follow(x.placed, size)[0]
+    if found.parts(axis) == 1 and found.copies == 1:
+        return found
+    others = tuple([1 if a == axis else n for a, n in enumerate(x.shape)])
+    if prod(others) < 2:  # a default layout would have copies
+        return on_engine(x.ndim, 0)
+    found = default_layout(others, size)
+    axes = [Whole() if a == axis else kind for a, kind in enumerate(found.axes)]
+    return Layout(found.grid, tuple(axes), found.dims)
 
 
 @stands_for(np.piecewise)

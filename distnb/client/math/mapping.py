@@ -25,7 +25,7 @@ from distnb.ops import table
 from distnb.ops.scalars import NUMBERS
 from distnb.wire.protocol import Function
 
-__all__: list[str] = []
+__all__ = ["constant", "given_dtypes"]
 
 _Dtypes = tuple[np.dtype, ...]
 
@@ -87,10 +87,10 @@ def map_(
     """
     if not arrays:
         raise TypeError(explain("map()", "no arrays", "at least one", "pass what to map"))
-    fixed = {name: _constant(x) for name, x in constants.items()}
+    fixed = {name: constant(x) for name, x in constants.items()}
     called = partial(function, **fixed) if fixed else function
     ins = _operands(arrays)
-    dtypes = _asked(called, ins) if dtype is None else _given(dtype)
+    dtypes = _asked(called, ins) if dtype is None else given_dtypes(dtype)
     return _mapped(called, calling.name_of(function), ins, dtypes)
 
 
@@ -105,13 +105,16 @@ def _operands(arrays: Sequence[Any]) -> list[Any]:
     return found
 
 
-def _constant(x: Any) -> Any:
+def constant(x: Any) -> Any:
     """Return an argument that is the same for all elements; small arrays are NumPy's there."""
+    if isinstance(x, Array) and not x.ndim:
+        return x.to_numpy()[()]
     found = x.here if isinstance(x, Array) else None
     return x if found is None else found.copy()
 
 
-def _given(dtype: DTypeLike | tuple[DTypeLike, ...]) -> _Dtypes:
+def given_dtypes(dtype: DTypeLike | tuple[DTypeLike, ...]) -> _Dtypes:
+    """Return the dtypes of results that the user gives."""
     return tuple(numeric(d) for d in (dtype if isinstance(dtype, tuple) else (dtype,)))
 
 
@@ -224,9 +227,9 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
             self.pyfunc,
             "",
             tuple(places),
-            tuple(None if i in places else _constant(x) for i, x in enumerate(args)),
+            tuple(None if i in places else constant(x) for i, x in enumerate(args)),
             tuple(names),
-            {name: _constant(x) for name, x in kwargs.items() if name not in names},
+            {name: constant(x) for name, x in kwargs.items() if name not in names},
         )
         kinds = _of_first(called, ins) if self.otypes is None else self.otypes
         dtypes = tuple(numeric(d) for d in kinds)

@@ -47,8 +47,8 @@ class Base:
     """The owner of memory, on the engines or in the notebook.
 
     On the engines it is known by its ``handle``; dropping the last reference frees it. In the
-    notebook it is an ndarray in C order, ``host``, and ``copy`` may be a base on the engines with
-    the same elements, which every engine holds. A base on the engines may be in reach of the
+    notebook it is an ndarray in C order, ``host``. ``copy`` may be a base on the engines with the
+    same elements, which every engine holds. A base on the engines may be in reach of the
     notebook: ``near`` is then what the notebook reads and writes, and no engine does until the base
     leaves (``handle.reach``). With ``memory`` that is the engines' own, in the notebook's shared
     segment; else engines are sent it when it leaves. An element that was read is made on the

@@ -92,13 +92,18 @@ def connect(
     return _become_current(Session(_reach(found)))
 
 
-def spmd() -> Session:
+def spmd(comm: object = None) -> Session:
     """Make every rank of ``mpiexec -n P python script.py`` an engine of one session (collective).
 
     All ranks run the same script and record the same commands; values that are read come out
-    the same on all ranks.
+    the same on all ranks. What a rank holds is ``A.local``.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm, optional
+        The ranks that take part, by default those of ``MPI.COMM_WORLD``; it is duplicated.
     """
-    return _become_current(Session(Spmd()))
+    return _become_current(Session(Spmd(comm)))
 
 
 def inprocess(n: int = 1) -> Session:

@@ -139,8 +139,10 @@ class Session:
         for handle in [h for command in commands for h in command.writes]:
             reference = self.handles.entries.get(handle)
             base: Any = None if reference is None else reference()
-            if base is not None and base.look is not None:
-                base.look.wrote(base)
+            if base is not None:
+                base.about_to_be_written()
+                if base.look is not None:
+                    base.look.wrote(base)
 
     @property
     def recorded(self) -> int:

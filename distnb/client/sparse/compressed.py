@@ -15,6 +15,7 @@ from distnb.client.handle.indexing import lengths
 from distnb.client.record.creation import asarray, zeros
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
+from distnb.client.shape.splits import Splits
 from distnb.client.sparse.arithmetic import compared, dense_of, is_dense, is_sparse, merged, ours
 from distnb.client.sparse.assignment import assigned
 from distnb.client.sparse.base import Sparse
@@ -105,6 +106,13 @@ class Compressed(Reductions):
         else:
             cuts = cuts_for(dist, s.major, s.session.size)
         return type(self).of(recut(self.stored, cuts))
+
+    def splits(self, parts: int | None = None, axis: int = 0) -> Splits:
+        """Cut the array into parts for the tasks of :func:`distnb.foreach`: SciPy's arrays.
+
+        As for dense arrays; rows of CSR and columns of CSC are cut where they lie.
+        """
+        return Splits(self, parts, axis)
 
     # -- other formats -----------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from distnb.common.config import config
 from distnb.common.errors import SessionError, explain
 from distnb.measure.snapshot import Sample
 from distnb.wire.messages import Reply
+from distnb.wire.protocol import Operand
 
 __all__ = [
     "ENTRY",
@@ -78,6 +79,10 @@ class Transport(Generic[Ticket]):
 
     def define(self, number: int, text: bytes) -> None:
         """Give all engines a pickled function, before any batch that is submitted later."""
+        raise NotImplementedError
+
+    def local(self, operand: Operand) -> Any:
+        """Return the rank's own part of an array (SPMD), as ``%px`` sees it on an engine."""
         raise NotImplementedError
 
     def share(self, mine: Shared) -> list[Shared]:

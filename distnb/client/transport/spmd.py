@@ -9,6 +9,7 @@ from distnb.client.transport.contract import ENTRY, Buffers, Transport
 from distnb.common.config import config
 from distnb.measure.snapshot import Sample
 from distnb.wire.messages import Reply
+from distnb.wire.protocol import Operand
 
 __all__ = ["Spmd"]
 
@@ -23,9 +24,9 @@ class Spmd(Transport[list[Reply]]):
     inline = True
     rank: int
 
-    def __init__(self) -> None:
+    def __init__(self, comm: object = None) -> None:
         self._entry: Any = importlib.import_module(ENTRY)
-        self.worker, about, self._share = self._entry.spmd(config.pool_bytes, config.shared)
+        self.worker, about, self._share = self._entry.spmd(config.pool_bytes, config.shared, comm)
         self.about = self._share(about)
         self.size = len(self.about)
         self.rank = about["rank"]
@@ -48,6 +49,9 @@ class Spmd(Transport[list[Reply]]):
 
     def define(self, number: int, text: bytes) -> None:
         self.worker.define(number, text)
+
+    def local(self, operand: Operand) -> Any:
+        return self.worker.local(operand)
 
     def share(self, mine: Shared) -> list[Shared]:
         return cast("list[Shared]", self._share(mine))

@@ -159,8 +159,10 @@ def worker(session: str) -> Worker:
     return _WORKERS[session]
 
 
-def spmd(pool_bytes: int, shared: int) -> tuple[Worker, dict[str, Any], Any]:
-    """Make this process a rank of a session of all ranks of the MPI world (collective).
+def spmd(pool_bytes: int, shared: int, of: Any = None) -> tuple[Worker, dict[str, Any], Any]:
+    """Make this process a rank of a session of all ranks of a communicator (collective).
+
+    It is that of the MPI world if none is given.
 
     Returns the worker, what :func:`attach` returns, and a function that gives every rank's reply
     to all ranks.
@@ -169,8 +171,8 @@ def spmd(pool_bytes: int, shared: int) -> tuple[Worker, dict[str, Any], Any]:
 
     from distnb.engines.runtime.exchange import wait_until
 
-    comm = MPI.COMM_WORLD.Dup()
-    side = MPI.COMM_WORLD.Dup()
+    of = MPI.COMM_WORLD if of is None else of
+    comm, side = of.Dup(), of.Dup()
     made, info = _joined(comm, {}, pool_bytes, shared)
     made.together = True
     sides = {0: side}

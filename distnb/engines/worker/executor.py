@@ -33,6 +33,7 @@ from distnb.engines.linalg import (
     tsqr,
     whole_matrices,
 )
+from distnb.engines.parts import blocks, results, tasks
 from distnb.engines.runtime import creation
 from distnb.engines.runtime.comm import Comm
 from distnb.engines.runtime.exchange import Exchange, PeerFailed
@@ -51,11 +52,16 @@ __all__ = ["Executor"]
 #: ``expected``) from specs alone, and does its work in ``run(exchange, clock)``.
 COLLECTIVES: dict[str, Callable[[Collective, BaseTable], Any]] = {
     "along": gather_scatter.Along,
+    "apply_along_axis": blocks.AlongAxis,
     "check": gather_scatter.Check,
     "compress.rows": masks.CompressRows,
     "expand": masks.Expand,
     "fft": fourier.Transform,
+    "foreach": tasks.Tasks,
+    "foreach.join": results.Joined,
+    "foreach.tell": results.Told,
     "gather": gather_scatter.Gather,
+    "map_blocks": blocks.Blocks,
     "nonzero": masks.Nonzero,
     "panel": panels.PanelStep,
     "pencils": pencils.Pencils,

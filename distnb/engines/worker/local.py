@@ -15,7 +15,7 @@ from distnb.geometry.views import Placed
 from distnb.plans.transfer import part_of, window
 from distnb.wire.protocol import InNotebook, Operand
 
-__all__ = ["LocalArray"]
+__all__ = ["LocalArray", "as_parts"]
 
 
 class LocalArray:
@@ -29,6 +29,8 @@ class LocalArray:
         a node share (large replicated arrays) is read-only, too.
     global_slices : tuple
         For each axis, where they are in the whole array: a slice, or an index array.
+    local_keys : tuple of ndarray
+        The same as index arrays, which together are an index of the whole array.
     layout : str
         The layout of the array's base.
     comm : mpi4py.MPI.Comm or None
@@ -85,12 +87,34 @@ class LocalArray:
         return getattr(self._comm, "raw", None)
 
     @property
+    def _nothing(self) -> tuple[slice, ...]:
+        """Where no elements are: none along axes that are split, all along others."""
+        split = [m is not None for m in self._placed.maps]
+        split[:1] = [split[0] or not any(split)] if split else []
+        pairs = zip(split, self.shape, strict=True)
+        return tuple(slice(0, 0 if is_split else n) for is_split, n in pairs)
+
+    @property
     def global_slices(self) -> tuple[Any, ...]:
         """Where the local elements are in the whole array, one index for each axis."""
         owned = self._placed.owned(self._store.rank)
         if owned is None:
-            return tuple(slice(0, 0) for _ in self.shape)
+            return self._nothing
         return tuple(_index(sections) for sections in owned)
+
+    @property
+    def local_keys(self) -> tuple[np.ndarray, ...]:
+        """The indices of the local elements along each axis: ``full[keys]`` is ``local``."""
+        every = [np.arange(n)[at] for n, at in zip(self.shape, self.global_slices, strict=True)]
+        return np.ix_(*every)
+
+    def get_local_data(self) -> np.ndarray:
+        """Return a copy of the local elements."""
+        return self.local.copy()
+
+    def set_local_data(self, data: Any) -> None:
+        """Write the local elements."""
+        self.local[...] = data
 
     @property
     def local(self) -> np.ndarray:
@@ -99,7 +123,7 @@ class LocalArray:
         placed, rank = self._placed, self._store.rank
         owned = placed.owned(rank)
         if owned is None or base.block is None:
-            return np.empty(tuple(0 for _ in self.shape), base.dtype)
+            return np.empty([at.stop for at in self._nothing], base.dtype)
         part = part_of(rank, placed, owned)
         if len(part.chunks) == 1 and part.chunks[0].shape == part.shape:
             chunk = part.chunks[0]
@@ -144,3 +168,23 @@ def _index(sections: tuple[Section, ...]) -> Any:
             for s in sections
         ]
     )
+
+
+def as_parts(user: dict[str, Any], shell: Any) -> None:
+    """Let arrays of a user namespace that engines hold be their parts, to the end of the cell.
+
+    This is how ``%%distlocal`` begins, which runs in an IPython shell.
+    """
+    kept = {}
+    for name, array in list(user.items()):
+        if isinstance(array, LocalArray) and not isinstance(array._operand, InNotebook):
+            user[name] = part = array.local
+            kept[name] = array, part
+
+    def end(*_: object) -> None:
+        shell.events.unregister("post_run_cell", end)
+        for name, (array, part) in kept.items():
+            if user.get(name) is part:  # else it has another value now
+                user[name] = array
+
+    shell.events.register("post_run_cell", end)

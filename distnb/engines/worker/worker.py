@@ -164,6 +164,10 @@ class Worker:
         }
         user.update(self.bound)
 
+    def local(self, operand: Operand) -> LocalArray:
+        """Return this rank's part of an array, for a client of the same process."""
+        return LocalArray("array", self.store, operand, self.comm)
+
     def define(self, number: int, text: bytes) -> None:
         """Keep a function of the user's, for later batches that name its number."""
         self.store.functions[number] = Function(text)

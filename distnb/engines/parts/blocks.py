@@ -1,0 +1,216 @@
+"""Functions of blocks with halos, and of slices: each rank calls them with what it holds.
+
+A block is not copied to put its halo around it: its inside has its halo in the block, and is seen
+there, some rows at a time, whose results stay in a core's cache until they are copied. Only what is
+around the inside is put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from distnb.common.calling import run_block
+from distnb.common.errors import explain
+from distnb.engines.collectives.single_engine import SingleEngine
+from distnb.engines.runtime.exchange import Exchange, Key
+from distnb.engines.runtime.store import BaseTable, LocalBase
+from distnb.measure.events import COMPUTE, Clock
+from distnb.plans.halos import BOUNDARIES, Box, halo_of
+from distnb.wire.protocol import Collective
+
+__all__ = ["AlongAxis", "Blocks"]
+
+#: Bytes of results that the function computes at a time.
+_TILE = 1 << 19
+#: A block that is so many times as long as the halo has an inside, seen where it lies.
+_WORTH = 8
+
+#: Indices of a rank's block along each axis.
+Region: TypeAlias = tuple[slice, ...]
+
+
+class Blocks:
+    """Fill blocks with what a function makes of blocks with their halo, of arrays that lie alike.
+
+    ``args``: the function's number and name, the halo along each axis, and the boundary, which is
+    a word or a value.
+    """
+
+    def __init__(self, command: Collective, store: BaseTable) -> None:
+        number, _, self.halo, self.boundary = command.args
+        self.function = store.functions[number]
+        self.store, self.rank = store, store.rank
+        self.outs: list[LocalBase] = [store.bases[x.base] for x in command.outs]
+        self.ins: list[LocalBase] = [store.bases[x.base] for x in command.ins]
+        ranks = list(self.ins[0].layout.grid.ranks()) if any(self.halo) else [self.rank]
+        boxes = {r: self._boxes(r) for r in ranks}
+        self.boxes = boxes.get(self.rank, ())
+        #: Peer -> the boxes that it sends here, and that it gets from here.
+        self.takes = _by(self.boxes, self.rank)
+        self.gives = {
+            r: [box for box in of if box.rank == self.rank]
+            for r, of in boxes.items()
+            if r != self.rank and any(box.rank == self.rank for box in of)
+        }
+        self.owed: list[Key] = [(r, j) for r in self.gives for j in range(len(self.ins))]
+        self.expected: list[Key] = [(r, j) for r in self.takes for j in range(len(self.ins))]
+
+    def _boxes(self, rank: int) -> tuple[Box, ...]:
+        first = self.ins[0]
+        word = self.boundary if self.boundary in BOUNDARIES else None
+        return halo_of(rank, first.shape, first.layout, self.halo, word)
+
+    def run(self, exchange: Exchange, clock: Clock) -> None:
+        """Send what others need, take in what this rank needs, and call the function."""
+        before = clock.switch(COMPUTE)
+        for j, base in enumerate(self.ins):
+            for peer, boxes in self.gives.items():
+                exchange.send(peer, j, _packed(base.block, boxes))
+        parts = [self._parts(exchange, j, base) for j, base in enumerate(self.ins)]
+        if self.boxes:
+            for region in self._regions():
+                blocks = tuple([self._block(j, of, region) for j, of in enumerate(parts)])
+                targets = tuple([_seen(_target(base), region) for base in self.outs])
+                run_block(self.function, blocks, self.halo, targets)
+        clock.switch(before)
+
+    def _parts(self, exchange: Exchange, j: int, base: LocalBase) -> list[tuple[Box, np.ndarray]]:
+        """Return the boxes of this rank with their elements, as others sent them, or from here."""
+        came: dict[int, Iterator[np.ndarray]] = {}
+        for peer, boxes in self.takes.items():
+            message = np.empty(sum(prod(box.shape) for box in boxes), base.dtype)
+            exchange.receive(peer, j, message)
+            came[peer] = _unpacked(message, boxes)
+        return [
+            (box, next(came[box.rank]) if box.rank in came else _seen(_target(base), box.source))
+            for box in self.boxes
+        ]
+
+    def _regions(self) -> Iterator[Region]:
+        """Go through regions that cover this rank's block: its inside, and what is around that.
+
+        The inside is seen where it lies, as its halo is in the block, too.
+        """
+        local = _target(self.ins[0]).shape
+        whole = tuple([slice(0, n) for n in local])
+        if not any(self.halo):
+            yield whole
+            return
+        if any(n < _WORTH * h for n, h in zip(local, self.halo, strict=True)):
+            yield from self._tiles(whole)
+            return
+        inside = tuple([slice(h, n - h) for n, h in zip(local, self.halo, strict=True)])
+        yield from self._tiles(inside)
+        for a, (n, h) in enumerate(zip(local, self.halo, strict=True)):
+            if h:
+                for edge in (slice(0, h), slice(n - h, n)):
+                    yield (*inside[:a], edge, *whole[a + 1 :])
+
+    def _tiles(self, region: Region) -> Iterator[Region]:
+        """Cut a region along its first axis into some that fit a core's cache."""
+        rows, *others = region
+        row = prod(of.stop - of.start for of in others)
+        most = max(base.dtype.itemsize for base in (*self.ins, *self.outs))
+        step = max(1, _TILE // max(1, row * most), self.halo[0])
+        for i in range(rows.start, rows.stop, step):
+            yield (slice(i, min(rows.stop, i + step)), *others)
+
+    def _block(self, j: int, parts: list[tuple[Box, np.ndarray]], region: Region) -> np.ndarray:
+        """Return a region of this rank's block with all of its halo."""
+        own = _target(self.ins[j])
+        pairs = list(zip(region, self.halo, own.shape, strict=True))
+        if all(of.start >= h and of.stop + h <= n for of, h, n in pairs):
+            return _seen(own, tuple([slice(of.start - h, of.stop + h) for of, h, _ in pairs]))
+        shape = tuple([of.stop - of.start + 2 * h for of, h, _ in pairs])
+        block: np.ndarray = self.store.memory.allocate(shape, own.dtype)
+        if self.boundary not in BOUNDARIES:
+            block[...] = self.boundary
+        for box, elements in parts:
+            _place(block, region, box, elements)
+        return block
+
+
+def _place(block: np.ndarray, region: Region, box: Box, elements: np.ndarray) -> None:
+    """Write what a box has of a region with its halo."""
+    to, of = [], []
+    for place, part, n, length in zip(box.place, region, elements.shape, block.shape, strict=True):
+        low, high = max(place.start, part.start), min(place.stop, part.start + length)
+        if low >= high:
+            return
+        to.append(slice(low - part.start, high - part.start))
+        same = n < place.stop - place.start  # one index for many
+        of.append(slice(None) if same else slice(low - place.start, high - place.start))
+    block[tuple(to)] = elements[tuple(of)]
+
+
+class AlongAxis(SingleEngine):
+    """Fill with what a function makes of each slice along an axis, which is whole on each rank.
+
+    ``args``: the function's number and name, the axis, and the shape of what it returns, which
+    stands in its place.
+    """
+
+    def __init__(self, command: Collective, store: BaseTable) -> None:
+        super().__init__(command, store)
+        self.function = store.functions[self.args[0]]
+
+    def work(self) -> None:
+        """Call the function for each slice."""
+        _, _, axis, shape = self.args
+        block, target = self.ins[0].block, self.out.block
+        assert block is not None
+        assert target is not None
+        slices = np.moveaxis(block, axis, -1)
+        slices.flags.writeable = False
+        made = range(axis, axis + len(shape))
+        found = np.moveaxis(target, made, range(-len(shape), 0))
+        for place in np.ndindex(slices.shape[:-1]):
+            one = self.function(slices[place])
+            if one.shape != shape:
+                raise ValueError(
+                    explain(
+                        "function of apply_along_axis()",
+                        f"shape {one.shape}",
+                        f"{shape}, as for the first slice",
+                        "return as much for any slice",
+                    )
+                )
+            found[place] = one
+
+
+def _by(boxes: tuple[Box, ...], rank: int) -> dict[int, list[Box]]:
+    """Return the boxes of each other rank."""
+    others = sorted((box for box in boxes if box.rank != rank), key=lambda box: box.rank)
+    return {r: list(of) for r, of in groupby(others, key=lambda box: box.rank)}
+
+
+def _packed(block: np.ndarray | None, boxes: list[Box]) -> np.ndarray:
+    """Return the elements of some boxes, one after the other."""
+    assert block is not None
+    return np.concatenate([block[box.source].reshape(-1) for box in boxes])
+
+
+def _unpacked(message: np.ndarray, boxes: list[Box]) -> Iterator[np.ndarray]:
+    """Go through the elements of some boxes."""
+    at = 0
+    for box in boxes:
+        end = at + prod(box.shape)
+        yield message[at:end].reshape(box.shape)
+        at = end
+
+
+def _seen(block: np.ndarray, region: Region) -> np.ndarray:
+    """Return a look at a region of a block, of one without axes too."""
+    where: tuple[Any, ...] = (*region, ...)
+    found: np.ndarray = block[where]
+    return found
+
+
+def _target(base: LocalBase) -> np.ndarray:
+    assert base.block is not None
+    return base.block

@@ -1,0 +1,45 @@
+"""``%%distlocal``: a cell on every engine, where arrays are their parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
+
+from distnb.magics.arguments import session_of
+from distnb.magics.cells import follow_cells
+
+__all__ = ["LocalMagics"]
+
+#: Runs on engines before the cell.
+_BEGIN = """\
+__import__("distnb.engines.worker.local", fromlist=["x"]).as_parts(globals(), get_ipython())
+"""
+
+
+@magics_class
+class LocalMagics(Magics):
+    """The magic that runs a cell on the engines."""
+
+    shell: Any
+
+    @cell_magic
+    @no_var_expand
+    def distlocal(self, line: str, cell: str) -> Any:
+        """Run a cell on every engine, with the notebook's arrays as their parts: NumPy's arrays.
+
+        As ``%%px``, whose options it takes, but that ``A`` is what is ``A.local`` there. What is
+        written into a part is written into the array.
+
+        Examples::
+
+            %%distlocal
+            A[A < 0] = 0
+            print(A.shape)
+        """
+        session_of("%%distlocal")
+        follow_cells(self.shell)
+        if "px" not in self.shell.magics_manager.magics["cell"]:
+            raise UsageError("%%distlocal: got engines in this process, expected dnb.start()")
+        return self.shell.run_cell_magic("px", line, _BEGIN + cell)
