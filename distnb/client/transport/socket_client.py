@@ -64,8 +64,8 @@ class SocketClient:
 
     Attributes
     ----------
-    users : int
-        Sessions that use it.
+    sessions : list
+        The transports of the sessions that use it.
     passed : set of str
         Messages of ipyparallel that need not be waited for, although they are not answered.
     monitor : MonitorClient
@@ -82,7 +82,7 @@ class SocketClient:
     ) -> None:
         self.ids = ids
         self.key = keys[0].decode()
-        self.users = 0
+        self.sessions: list[Any] = []
         self.passed: set[str] = set()
         self._sent = self._told = 0
         self._lock = lock
@@ -153,7 +153,7 @@ class SocketClient:
 
     def settle(self) -> None:
         """See to it that what is sent through ipyparallel comes after all batches so far."""
-        if not self.users or self._told == self._sent:
+        if not self.sessions or self._told == self._sent:
             return
         end = time.monotonic() + _SHORTLY
         while not self._all_answered():
@@ -178,6 +178,11 @@ class SocketClient:
     def complete(self, number: int) -> bool:
         """Tell whether all answers to a batch have been taken in."""
         return self._replies[number].complete
+
+    def missing(self, number: int) -> list[int]:
+        """Return the engines that have not answered a batch."""
+        size, found = self._replies[number]
+        return [rank for rank in range(size) if rank not in found]
 
     def _receive(self) -> None:
         """Take in one message of each engine that has sent some."""

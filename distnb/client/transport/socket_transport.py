@@ -82,7 +82,7 @@ class SocketTransport(IPyParallelTransport):
             if sockets is None or sockets.ids != self._all:
                 sockets = self._open()
                 client_hooks.install(self.client, "order", _InOrder(sockets, self._order))
-            sockets.users += 1
+            sockets.sessions.append(self)
             return sockets
 
     def _open(self) -> SocketClient:
@@ -161,8 +161,27 @@ class SocketTransport(IPyParallelTransport):
         except Exception as error:
             raise self._gone(error) from error
 
-    def interrupt(self, ticket: int | Results) -> None:
-        self._interrupt(lambda: self.done(ticket))
+    def stop(self) -> None:
+        """Tell them on the channel that is heard while a batch runs: what, and up to which batch.
+
+        So it does not matter when it comes. Others on the same engines are in the way, too.
+        """
+        if self.sockets is None:
+            super().stop()
+            return
+        for session in list(self.sockets.sessions):
+            self.sockets.monitor.stop(session._session, session.latest)
+
+    def interrupt(self, ticket: int | Results) -> str:
+        sockets = self.sockets
+        return self._interrupt(
+            lambda: self.done(ticket),
+            lambda: (
+                sockets.missing(ticket)
+                if sockets is not None and isinstance(ticket, int)
+                else range(self.size)
+            ),
+        )
 
     def samples(self, seconds: float) -> dict[int, tuple[Sample | None, float]]:
         sockets = self.sockets
@@ -183,8 +202,8 @@ class SocketTransport(IPyParallelTransport):
     def _leave(self, sockets: SocketClient) -> None:
         """Close the sockets after the last session on them."""
         with self._order:
-            sockets.users -= 1
-            if sockets.users:
+            sockets.sessions.remove(self)
+            if sockets.sessions:
                 return
             sockets.close()
             if _shared(self.client) is sockets:

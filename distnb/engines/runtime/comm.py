@@ -55,7 +55,10 @@ class Comm(Protocol):
         """Raise KeyboardInterrupt if a rank gave up."""
 
     def fresh(self) -> Comm:
-        """Return a communicator of the same ranks that no earlier message can reach."""
+        """Return a communicator of the same ranks that no earlier message can reach.
+
+        All ranks make the same ones in the same order, each of the one before, when that is ready.
+        """
 
     def ready(self) -> bool:
         """Tell whether all ranks have asked for it, so that it can be used."""
@@ -122,11 +125,13 @@ class MPIComm:
         return _MPIIncoming(message, self._status.Get_count(self._mpi.BYTE), self._mpi.BYTE)
 
     def abort(self) -> None:
+        if not self.ready():  # then nobody waits for anything on it
+            return
         others = [r for r in range(self.size) if r != self.rank]
         self._farewell += [self.send(np.empty(0, np.uint8), r, ABORT) for r in others]
 
     def check(self) -> None:
-        if self.raw.Iprobe(self._mpi.ANY_SOURCE, ABORT):
+        if self.ready() and self.raw.Iprobe(self._mpi.ANY_SOURCE, ABORT):
             raise KeyboardInterrupt
 
     def fresh(self) -> MPIComm:
@@ -134,10 +139,12 @@ class MPIComm:
         return MPIComm(raw, request, self)
 
     def ready(self) -> bool:
-        return self._made is None or bool(self._made.Test())
+        if self._made is not None and self._made.Test():
+            self._made = None
+        return self._made is None
 
     def free(self) -> None:
-        if not self._mpi.Is_finalized():
+        if not self._mpi.Is_finalized() and self.ready():
             for context in self.contexts.values():
                 context.free()
             self.raw.Free()

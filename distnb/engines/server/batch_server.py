@@ -60,7 +60,7 @@ class BatchServer:
         run: Callable[[str, bytes, list[np.ndarray]], Reply],
         key: str,
         client_host: str,
-        answer: Callable[[str], Any],
+        answer: Callable[[str, int], Any],
     ) -> None:
         self._run = run
         self._done = 0

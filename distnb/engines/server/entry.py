@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from distnb.common.interrupts import interruptible, listen
+from distnb.common.interrupts import interruptible, listen, wake_main
 from distnb.common.machine import cores
 from distnb.engines.collectives.reductions import OneProcess
 from distnb.engines.linalg import blacs
@@ -66,7 +66,7 @@ def attach(session: str, pool_bytes: int, shared: int, first: int = 0) -> dict[s
 
     mpi4py.rc.threads = False
 
-    listen()
+    listen(lambda: any(worker.stopping for worker in list(_WORKERS.values())))
     _WORKERS[session], info = _joined(_comm_of(first), _user_namespace(), pool_bytes, shared)
     return info
 
@@ -121,7 +121,10 @@ def open_server(key: str, client_host: str) -> tuple[str, str, str, str]:
     def run(session: str, message: bytes, buffers: list[np.ndarray]) -> Reply:
         return _WORKERS[session].run(message, buffers)
 
-    def answer(session: str) -> Sample:
+    def answer(session: str, stop: int) -> Sample:
+        if stop:
+            _WORKERS[session].stop(stop)
+            wake_main()
         return sample(_WORKERS[session])
 
     server = _SERVERS[key] = BatchServer(run, key, client_host, answer)

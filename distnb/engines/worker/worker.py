@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from distnb.common.config import config
-from distnb.common.interrupts import deferred_interrupts, interruptible
+from distnb.common.interrupts import deferred_interrupts, interruptible, shielded
 from distnb.common.shared_segments import Card
 from distnb.engines.collectives.reductions import Tree
 from distnb.engines.fusion.compiler import Compiler, available
@@ -98,11 +98,14 @@ class Worker:
         #: each rank has a client of its own (SPMD), all must come to the same conclusion.
         self.together = False
         self._gave_up = False
+        #: The last batch that the client wants given up, with all before it.
+        self.stopped = 0
         #: For who looks on (``server.self_report``): what runs, and the last batch that began.
         self.now: _Run | None = None
         self.latest = 0
         self._last: _Run | None = None
-        self._next: Comm | None = None
+        #: How many communicators were made since the first one; each epoch has one.
+        self._generation = 0
         self._abandoned: list[Comm] = []
 
     def run(self, message: bytes, buffers: list[np.ndarray]) -> Reply:
@@ -127,12 +130,30 @@ class Worker:
     def _run(self, run: _Run) -> None:
         if run.commands:  # deletions need nobody, and under SPMD they may come on one rank only
             if run.batch.epoch != self.epoch:
-                self._start_epoch(run.batch.epoch)
+                self.epoch, self.batches, self._gave_up = run.batch.epoch, 0, False
             elif self._gave_up:  # other ranks will not take part in what is left of the epoch
                 raise KeyboardInterrupt
+            if self._generation != self.epoch:
+                self._enter_epoch()
+            self.check_stop()
             self.batches += 1
         with np.errstate(all="call", call=self._on_warning):
             run.all()
+
+    def stop(self, number: int) -> None:
+        """Give up all batches up to this one, those too that are still to come; any thread may ask."""
+        self.stopped = max(self.stopped, number)
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the batch that runs is to be given up."""
+        run = self.now
+        return run is not None and run.batch.number <= self.stopped
+
+    def check_stop(self) -> None:
+        """Raise KeyboardInterrupt if the batch that runs is to be given up."""
+        if self.stopping:
+            raise KeyboardInterrupt
 
     def give_up(self) -> None:
         """Give up the batch that was just run, because another rank did."""
@@ -176,20 +197,28 @@ class Worker:
     def _on_warning(self, kind: str, flag: int) -> None:
         self.warned.append((self.executor.step, kind))
 
-    def _start_epoch(self, epoch: int) -> None:
-        """Take a communicator that no message of an abandoned command can reach.
+    def _enter_epoch(self) -> None:
+        """Take the epoch's communicator, which no message of an abandoned command can reach.
 
-        The old one is kept: messages may be pending on it, and MPI may still touch their buffers.
-        If the wait for the other ranks is interrupted, the next batch goes on with it.
+        Old ones are kept: messages may be pending on them, and MPI may still touch their buffers.
+        All ranks make one for each epoch, whatever they saw of it, or they would take part in
+        different ones. The wait for the others ends only if the client wants the batch given up,
+        which it tells all ranks: one that left for another reason would let the others wait.
         """
-        if self._next is None:
-            self._next = self.comm.fresh()
-        wait_until(self._next.ready)
+
+        def enter() -> None:
+            while self._generation < self.epoch:
+                wait_until(self.comm.ready, self.check_stop)
+                self._abandoned.append(self.comm)
+                self.comm = self.executor.comm = self.comm.fresh()
+                self._generation += 1
+            wait_until(self.comm.ready, self.check_stop)
+
+        if self.together:  # nobody tells: Ctrl-C comes to each rank
+            enter()
+        else:
+            shielded(enter)
         self.store.memory.settle()
-        self._abandoned.append(self.comm)
-        self.comm = self.executor.comm = self._next
-        self._next = None
-        self.epoch, self.batches, self._gave_up = epoch, 0, False
 
 
 @contextmanager
@@ -257,13 +286,15 @@ class _Run:
 
     def _items(self, plan: PreparedBatch) -> None:
         """Run commands and groups."""
-        items = plan.items
+        items, worker = plan.items, self.worker
         self.dead, self.first = plan.dead, self.worker.batches * _STRIDE
         if self.worker.executor.fault is None:  # then what is never stored cannot fail
             items = plan.quick
             self.done.update(plan.virtual)
         self.items = items
         for item, rows, elements in items:
+            if worker.stopped:
+                worker.check_stop()
             if rows != _DELETION:  # the time of deletions goes to what runs before
                 self.log.begin(rows, elements)
             if isinstance(item, Task):
