@@ -35,7 +35,7 @@ ENTRY = "distnb.engines.server.entry"
 #: Seconds between two checks whether the engines live.
 PAUSE = 0.01
 #: Seconds that engines have to give up after Ctrl-C, before it comes back without them.
-ANSWER = 1.0
+ANSWER = 0.7
 Buffers = Sequence[list[np.ndarray]]
 Ticket = TypeVar("Ticket")
 Shared = TypeVar("Shared")

@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 __all__ = ["Engines", "connect_client", "running_default_cluster", "start_engines"]
 
 #: Engines register at the second beat, hence a short period (ms; 100 would win another 0.1 s at the
-#: start, and take 2 % of a core for ever). Missing ones are given the 30 s they have by default:
-#: nannies tell of a death at once, and a lost engine never comes back. Engines look for the
-#: controller's beats every period + 500 ms, and give up after 60 s.
-HEARTBEAT = ["--HeartMonitor.period=200", "--HeartMonitor.max_heartmonitor_misses=150"]
+#: start, and take 2 % of a core for ever). One that misses them is not taken for dead: it may have
+#: been stopped, and go on with all its arrays; of deaths nannies and sockets tell at once. Engines
+#: look for the controller's beats every period + 500 ms, and give up after 60 s.
+HEARTBEAT = ["--HeartMonitor.period=200", "--HeartMonitor.max_heartmonitor_misses=1000000000"]
 MISSED = "--IPEngine.max_heartbeat_misses=85"
 
 #: Where Open MPI 5 and 4 keep what they may leave behind.

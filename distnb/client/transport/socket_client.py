@@ -208,6 +208,10 @@ class SocketClient:
                     poll.register(descriptor, select.POLLIN)
             poll.poll(seconds * 1000)
 
+    def gone(self) -> list[int]:
+        """Return the engines that have closed their end: they have died, or left."""
+        return [rank for rank, each in enumerate(self._channels) if each.left]
+
     def take(self, number: int) -> list[Reply]:
         """Return the replies to a batch, once; raise EngineError where an engine has none."""
         with self._lock:

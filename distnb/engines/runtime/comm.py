@@ -31,7 +31,7 @@ class Incoming(Protocol):
     nbytes: int
 
     def receive(self, into: np.ndarray | None) -> Request:
-        """Post the receive into a contiguous buffer (None drops an empty message)."""
+        """Post the receive into a contiguous buffer; None drops the message, and needs no memory."""
 
 
 class Comm(Protocol):
@@ -77,6 +77,10 @@ class _Done:
 DONE = _Done()
 
 
+#: Where messages are received that nobody wants.
+_WASTE = bytearray(1 << 16)
+
+
 class _MPIRequest:
     def __init__(self, request: Any, *keep: Any) -> None:
         self._request = request
@@ -93,8 +97,22 @@ class _MPIIncoming:
         self.nbytes = nbytes
 
     def receive(self, into: np.ndarray | None) -> Request:
-        buffer = np.empty(0, np.uint8) if into is None else into
-        return _MPIRequest(self._message.Irecv([buffer, self.nbytes, self._byte]), buffer)
+        if into is None:
+            return self._drop()
+        return _MPIRequest(self._message.Irecv([into, self.nbytes, self._byte]), into)
+
+    def _drop(self) -> Request:
+        """Receive all into the same little memory, over and over: there may be no more.
+
+        A receive of too little would be an error, and breaks the memory under Open MPI 5.
+        """
+        times, rest = divmod(self.nbytes, len(_WASTE))
+        block = self._byte.Create_hvector(times, len(_WASTE), 0)
+        kind = self._byte.Create_struct([1, rest], [0, 0], [block, self._byte]).Commit()
+        request = self._message.Irecv([_WASTE, 1, kind])
+        block.Free()
+        kind.Free()  # MPI keeps it until the request is done
+        return _MPIRequest(request)
 
 
 class MPIComm:

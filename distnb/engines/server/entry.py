@@ -108,7 +108,7 @@ def world() -> tuple[int, int, str]:
     return MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size(), socket.gethostname()
 
 
-def run(session: str, message: bytes, buffers: list[np.ndarray]) -> list[Any]:
+def run(session: str, message: bytes, buffers: Arrays) -> list[Any]:
     """Run a batch; return the reply as bytes, and after it those of its large arrays."""
     content, arrays = replies.encode(_WORKERS[session].run(message, buffers))
     return [content, *arrays]
@@ -118,7 +118,7 @@ def open_server(key: str, client_host: str) -> tuple[str, str, str, str]:
     """Let the client with this key send batches to a socket; return what it needs to connect."""
     from distnb.engines.server.batch_server import BatchServer  # other transports do without ZeroMQ
 
-    def run(session: str, message: bytes, buffers: list[np.ndarray]) -> Reply:
+    def run(session: str, message: bytes, buffers: Arrays) -> Reply:
         return _WORKERS[session].run(message, buffers)
 
     def answer(session: str, stop: int) -> Sample:

@@ -108,7 +108,7 @@ class Worker:
         self._generation = 0
         self._abandoned: list[Comm] = []
 
-    def run(self, message: bytes, buffers: list[np.ndarray]) -> Reply:
+    def run(self, message: bytes, buffers: Arrays) -> Reply:
         """Run a batch and return this rank's reply; raises only if the message is no batch."""
         with deferred_interrupts(forget=True):
             log = Log(self.clock)
@@ -238,7 +238,7 @@ def _quiet_casts() -> Iterator[None]:
 class _Run:
     """One batch on one rank."""
 
-    def __init__(self, worker: Worker, batch: Packed, buffers: list[np.ndarray], log: Log) -> None:
+    def __init__(self, worker: Worker, batch: Packed, buffers: Arrays, log: Log) -> None:
         self.worker = worker
         self.log = log
         self.batch = batch
