@@ -24,16 +24,21 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from distnb.client.transport import watchdog as _watchdog_script
-from distnb.client.transport.mpiexec import engine_environment, find_mpiexec, mpi_family
+from distnb.client.transport.mpiexec import (
+    engine_environment,
+    find_mpiexec,
+    for_one_host,
+    mpi_family,
+)
 from distnb.client.transport.watchdog import load_json, read_text
 from distnb.common.errors import EngineError, explain
+from distnb.common.leftovers import own_folder, sweep
 
 if TYPE_CHECKING:
     import ipyparallel
@@ -127,7 +132,7 @@ def start_engines(n: int, *, mpiexec: str | None = None, timeout: float = 60.0) 
 
 def _started(launcher: str, n: int, timeout: float) -> Engines:
     environment = engine_environment(os.environ, mpi_family(launcher), n)
-    watchdog = _Watchdog.start(launcher, n, environment, timeout)
+    watchdog = _Watchdog.start(for_one_host(launcher), n, environment, timeout)
     try:
         client = _connect_engines(watchdog, n)
     except BaseException:
@@ -164,7 +169,8 @@ class _Watchdog:
     @classmethod
     def start(cls, mpiexec: str, n: int, environment: dict[str, str], timeout: float) -> _Watchdog:
         """Start the watchdog, which starts everything else."""
-        folder = Path(tempfile.mkdtemp(prefix="distnb-"))
+        sweep()
+        folder = own_folder()
         environment |= dict.fromkeys(SESSION_FOLDER, str(folder))
         commands = _commands(folder, mpiexec, n, timeout)
         task = {"owner": os.getpid(), "folder": str(folder), "commands": commands}

@@ -162,7 +162,7 @@ class MPIComm:
         return self._made is None
 
     def free(self) -> None:
-        if not self._mpi.Is_finalized() and self.ready():
+        if not self._mpi.Is_finalized() and self.ready() and self.raw:
             for context in self.contexts.values():
                 context.free()
             self.raw.Free()

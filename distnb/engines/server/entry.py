@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from distnb.common.errors import explain
 from distnb.common.interrupts import interruptible, listen, wake_main
 from distnb.common.machine import cores
 from distnb.engines.collectives.reductions import OneProcess
@@ -66,9 +67,27 @@ def attach(session: str, pool_bytes: int, shared: int, first: int = 0) -> dict[s
 
     mpi4py.rc.threads = False
 
+    _keep_mpi()
     listen(lambda: any(worker.stopping for worker in list(_WORKERS.values())))
     _WORKERS[session], info = _joined(_comm_of(first), _user_namespace(), pool_bytes, shared)
     return info
+
+
+def _keep_mpi() -> None:
+    """Let nobody end MPI on an engine: all arrays would be gone with it."""
+    from mpi4py import MPI
+
+    def refuse() -> None:
+        raise RuntimeError(
+            explain(
+                "MPI.Finalize()",
+                "a call on an engine",
+                "MPI as long as there are engines",
+                "leave it out: MPI ends with them",
+            )
+        )
+
+    MPI.Finalize = refuse  # type: ignore[assignment]
 
 
 def _joined(
@@ -83,7 +102,7 @@ def _joined(
     info["scalapack"] = blacs.available(comm)
     node = join(comm, shared)
     info["shared"] = 0 if node is None else len(node.ranks)
-    return Worker(MPIComm(comm), user, pool_bytes, node), info
+    return Worker(MPIComm(comm), user, pool_bytes, node, MPIComm(comm.Dup())), info
 
 
 def _comm_of(first: int) -> Any:

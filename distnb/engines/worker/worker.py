@@ -75,12 +75,20 @@ class Worker:
         Freed memory to keep for reuse.
     node : Node, optional
         The ranks of the node that share memory.
+    users : Comm, optional
+        What code of the user's gets to communicate on; the worker frees it.
     """
 
     def __init__(
-        self, comm: Comm, user: dict[str, Any], pool_bytes: int, node: Node | None = None
+        self,
+        comm: Comm,
+        user: dict[str, Any],
+        pool_bytes: int,
+        node: Node | None = None,
+        users: Comm | None = None,
     ) -> None:
         self.comm = comm
+        self.users = users or comm
         self.clock = Clock()
         self.store = Store(comm.rank, Memory(pool_bytes, node))
         self.executor = Executor(self.store, comm, self.clock)
@@ -173,6 +181,8 @@ class Worker:
         if self.executor.compiler is not None:
             self.executor.compiler.close()
         self.comm.free()
+        if self.users is not self.comm:
+            self.users.free()
 
     def bind(self, names: Iterable[tuple[str, Operand]]) -> None:
         """Put arrays into the user namespace under their names, and take the last ones out."""
@@ -181,7 +191,7 @@ class Worker:
             if user.get(name) is array:
                 del user[name]
         self.bound = {
-            name: LocalArray(name, self.store, operand, self.comm) for name, operand in names
+            name: LocalArray(name, self.store, operand, self.users) for name, operand in names
         }
         user.update(self.bound)
 
