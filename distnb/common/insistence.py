@@ -23,6 +23,8 @@ _T = TypeVar("_T")
 _RAISED: set[tuple[FrameType, int]] = set()
 #: For a function that is insisted on, of which there is at most one: whether it was left.
 _LEFT: list[threading.Event] = []
+#: Since when it is insisted on.
+_SINCE: list[float] = []
 #: Seconds that a function has to tidy up.
 _PATIENCE = 0.3
 #: Seconds until :func:`insist` is called again: the interpreter takes away a tracer that raises.
@@ -37,17 +39,21 @@ def insisted(function: Callable[..., _T], *args: Any) -> _T:
 def insist(frame: FrameType | None, again: Callable[[], None]) -> bool:
     """See to it that a function is left in which KeyboardInterrupt is raised now, however it catches.
 
-    Returns False if the code that runs in the frame is not in such a function. ``again`` is called
-    in a thread, and has this called again in the one of the function: it may wait, or be in a loop
-    where it caught what was raised. The first time nothing more is done.
+    Returns False if nothing is to be raised: the code that runs in the frame is not in such a
+    function, or has its time to tidy up after the first time. ``again`` is called in a thread, and
+    has this called again in the one of the function: it may wait, or be in a loop where it caught
+    what was raised.
     """
     frames = _within(frame)
     if not frames:
         return False
     if not _LEFT:
         _LEFT.append(threading.Event())
+        _SINCE[:] = [time.monotonic()]
         _thread.start_new_thread(_remind, (_LEFT[0], again))
         return True
+    if time.monotonic() - _SINCE[0] < _PATIENCE:
+        return False
     for each in frames:
         each.f_trace, each.f_trace_opcodes = _trace, True
     sys.settrace(_trace)

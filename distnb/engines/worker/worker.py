@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from distnb.common.config import config
-from distnb.common.interrupts import deferred_interrupts, interruptible, shielded
+from distnb.common.interrupts import deferred_interrupts, interruptible
 from distnb.common.shared_segments import Card
 from distnb.engines.collectives.reductions import Tree
 from distnb.engines.fusion.compiler import Compiler, available
@@ -125,6 +125,10 @@ class Worker:
             self.latest = batch.number
             self._last = run if self.together else None
             try:
+                if self.together:  # Ctrl-C comes to each rank, and nothing else tells it
+                    interruptible(lambda: self._begin(run))
+                else:
+                    self._begin(run)
                 interruptible(lambda: self._run(run))
             except KeyboardInterrupt:
                 self._gave_up = True
@@ -135,16 +139,20 @@ class Worker:
                 self.now = None
             return run.reply()
 
+    def _begin(self, run: _Run) -> None:
+        """Take part in the batch, and in its epoch."""
+        if not run.commands:  # deletions need nobody, and under SPMD they may come on one rank only
+            return
+        if run.batch.epoch != self.epoch:
+            self.epoch, self.batches, self._gave_up = run.batch.epoch, 0, False
+        elif self._gave_up:  # other ranks will not take part in what is left of the epoch
+            raise KeyboardInterrupt
+        if self._generation != self.epoch:
+            self._enter_epoch()
+        self.check_stop()
+        self.batches += 1
+
     def _run(self, run: _Run) -> None:
-        if run.commands:  # deletions need nobody, and under SPMD they may come on one rank only
-            if run.batch.epoch != self.epoch:
-                self.epoch, self.batches, self._gave_up = run.batch.epoch, 0, False
-            elif self._gave_up:  # other ranks will not take part in what is left of the epoch
-                raise KeyboardInterrupt
-            if self._generation != self.epoch:
-                self._enter_epoch()
-            self.check_stop()
-            self.batches += 1
         with np.errstate(all="call", call=self._on_warning):
             run.all()
 
@@ -215,19 +223,12 @@ class Worker:
         different ones. The wait for the others ends only if the client wants the batch given up,
         which it tells all ranks: one that left for another reason would let the others wait.
         """
-
-        def enter() -> None:
-            while self._generation < self.epoch:
-                wait_until(self.comm.ready, self.check_stop)
-                self._abandoned.append(self.comm)
-                self.comm = self.executor.comm = self.comm.fresh()
-                self._generation += 1
+        while self._generation < self.epoch:
             wait_until(self.comm.ready, self.check_stop)
-
-        if self.together:  # nobody tells: Ctrl-C comes to each rank
-            enter()
-        else:
-            shielded(enter)
+            self._abandoned.append(self.comm)
+            self.comm = self.executor.comm = self.comm.fresh()
+            self._generation += 1
+        wait_until(self.comm.ready, self.check_stop)
         self.store.memory.settle()
 
 
