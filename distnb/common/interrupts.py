@@ -4,8 +4,10 @@ Python raises KeyboardInterrupt between any two instructions of the main thread.
 be done wholly or not at all defers the signal until its end, and lets it through where it waits.
 Other threads never get it.
 
-Engines are told to stop by a signal of distnb's own. Unlike SIGINT it does nothing outside of such
-a window, so it can never make an engine lose a message.
+Engines are told to stop by signals of distnb's own. Unlike SIGINT they do nothing outside of such
+a window, so they can never make an engine lose a message. ``STOP`` comes from another process, and
+stops whatever runs when it arrives. Better is to be told what is to stop: a thread notes it and
+wakes the main thread up by ``WAKE``, which stops what is *meant* and nothing else, however late.
 """
 
 from __future__ import annotations
@@ -19,7 +21,17 @@ from contextlib import contextmanager
 from threading import get_ident
 from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["STOP", "deferred_interrupts", "interruptible", "listen", "shielded"]
+from distnb.common.insistence import insist, insisted, relent
+
+__all__ = [
+    "STOP",
+    "deferred_interrupts",
+    "insisting",
+    "interruptible",
+    "listen",
+    "shielded",
+    "wake_main",
+]
 
 _T = TypeVar("_T")
 
@@ -28,6 +40,8 @@ _signal: Any = sys.modules.get("_signal", signal)
 
 #: What stops a batch on an engine; MPICH has a use for SIGUSR1.
 STOP = signal.SIGUSR2
+#: What makes the main thread look whether it is to stop. Where nobody listens it is ignored.
+WAKE = signal.SIGURG
 
 
 class _Deferral(NamedTuple):
@@ -115,9 +129,35 @@ def shielded(function: Callable[[], _T]) -> _T:
             deferral.catch_up()
 
 
-def listen() -> None:
-    """Let the signal ``STOP`` raise KeyboardInterrupt in functions that are ``interruptible``."""
+#: Tell whether what runs now is to be stopped.
+_MEANT: list[Callable[[], bool]] = []
+
+
+def listen(meant: Callable[[], bool] = lambda: False) -> None:
+    """Let ``STOP`` and ``WAKE`` raise KeyboardInterrupt in functions that are ``interruptible``.
+
+    ``meant`` tells whether what runs now is to be stopped by ``WAKE``.
+    """
+    _MEANT[:] = [meant]
     signal.signal(STOP, _stop)
+    signal.signal(WAKE, _wake)
+
+
+def wake_main() -> None:
+    """Stop what is meant in the main thread, from another one; this ends its system call, too."""
+    if _MEANT and _MEANT[0]():
+        _signal.pthread_kill(_MAIN[0], WAKE)
+
+
+def insisting(function: Callable[..., _T], *args: Any) -> _T:
+    """Call a function that may catch whatever is raised in it, and yet is to be stopped by ``WAKE``."""
+    try:
+        found = insisted(function, *args)
+    finally:
+        relent()
+    if _MEANT and get_ident() == _MAIN[0] and _MEANT[0]():  # it was caught
+        raise KeyboardInterrupt
+    return found
 
 
 def _stop(*args: Any) -> None:
@@ -126,3 +166,15 @@ def _stop(*args: Any) -> None:
         raise KeyboardInterrupt
     if _DEFERRALS:
         _DEFERRALS[-1].noted.append(args)
+
+
+def _wake(number: int, frame: Any) -> None:
+    if not _DEFERRALS or not _MEANT[0]():
+        return
+    deferral = _DEFERRALS[-1]
+    if deferral.shields:
+        deferral.noted.append((number, frame))
+        return
+    if insist(frame, wake_main) or deferral.windows:
+        deferral.windows.clear()
+        raise KeyboardInterrupt

@@ -40,7 +40,8 @@ class Cells:
             return
         follow_cells(self.shell)
         try:
-            session.flush()
+            if session.waits:  # not for an engine that stands still, in cells that need none
+                session.flush()
         except KeyboardInterrupt:
             raise
         except Exception:

@@ -2,6 +2,9 @@
 
 ZeroMQ hands out a message only when all of it is there. So what is large travels in chunks, each a
 message of its own: one is on its way while the one before is put in its place.
+
+An array for which there is no memory where it arrives is None there: what comes after it must not be
+taken for it.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["SMALL", "Channel", "raw"]
+__all__ = ["SMALL", "Arrays", "Channel", "raw", "room"]
 
 #: Bytes up to which an array goes along with the head.
 SMALL = 1 << 16
@@ -20,10 +23,21 @@ SMALL = 1 << 16
 _CHUNK = 1 << 22
 _READABLE = 1  # zmq.POLLIN
 
+#: The arrays of a message; None is one for which there was no memory.
+Arrays = list[np.ndarray | None]
+
 
 def raw(array: np.ndarray) -> np.ndarray:
     """Return the bytes of an array, which are not copied if they are one run of memory."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def room(nbytes: int) -> np.ndarray | None:
+    """Return memory for the bytes of an array, None if there is none."""
+    try:
+        return np.empty(nbytes, np.uint8)
+    except MemoryError:
+        return None
 
 
 class Channel:
@@ -41,17 +55,19 @@ class Channel:
         may use up what the descriptor tells.
     closed : bool
         Whether it was closed, here or at the other end: never, ZeroMQ connects again.
+    left : bool
+        Whether the other end was closed: never.
     """
 
-    closed = False
+    closed = left = False
 
     def __init__(self, socket: Any) -> None:
         self._socket = socket
         self.busy = False
         self._head = b""
-        self._arrays: list[np.ndarray] = []
-        #: What is still to come, in order.
-        self._missing: deque[np.ndarray] = deque()
+        self._arrays: Arrays = []
+        #: Of each array that is still to come, in order, the bytes that are missing, and where to.
+        self._missing: deque[tuple[int, np.ndarray | None]] = deque()
 
     @property
     def descriptors(self) -> list[int]:
@@ -83,7 +99,7 @@ class Channel:
         self.busy = bool(socket.EVENTS & _READABLE or (milliseconds and socket.poll(milliseconds)))
         return self.busy
 
-    def receive(self) -> tuple[bytes, list[np.ndarray]] | None:
+    def receive(self) -> tuple[bytes, Arrays] | None:
         """Take in one message, if there is one; return a head and its arrays once all are there."""
         if not self.ready():
             return None
@@ -99,14 +115,19 @@ class Channel:
     def _start(self, head: Any, sizes: Any, *small: Any) -> None:
         self._head = bytes(head)
         # Own memory: a frame's may lie at any address, and is read-only.
-        self._arrays = [np.empty(n, np.uint8) for n in np.frombuffer(sizes, "<i8").tolist()]
-        self._missing = deque(a for a in self._arrays if len(a) > SMALL)
-        for array, data in zip((a for a in self._arrays if len(a) <= SMALL), small, strict=True):
-            array[...] = np.frombuffer(data, np.uint8)
+        lengths: list[int] = np.frombuffer(sizes, "<i8").tolist()
+        self._arrays = [room(n) for n in lengths]
+        pairs = list(zip(lengths, self._arrays, strict=True))
+        self._missing = deque(pair for pair in pairs if pair[0] > SMALL)
+        for (_, array), data in zip((p for p in pairs if p[0] <= SMALL), small, strict=True):
+            if array is not None:
+                array[...] = np.frombuffer(data, np.uint8)
 
     def _place(self, data: Any) -> None:
         chunk = np.frombuffer(data, np.uint8)
-        left = self._missing.popleft()
-        left[: len(chunk)] = chunk
-        if len(left) > len(chunk):
-            self._missing.appendleft(left[len(chunk) :])
+        left, array = self._missing.popleft()
+        if array is not None:
+            at = len(array) - left
+            array[at : at + len(chunk)] = chunk
+        if left > len(chunk):
+            self._missing.appendleft((left - len(chunk), array))

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from distnb.common.errors import explain
 from distnb.measure.records import Times
 from distnb.wire.channel import SMALL, raw
 from distnb.wire.messages import Reply
@@ -41,18 +42,28 @@ def encode(reply: Reply) -> tuple[bytes, list[np.ndarray]]:
     return pickle.dumps(tuple(plain), protocol=5), arrays
 
 
-def decode(text: bytes, arrays: Sequence[np.ndarray]) -> Reply:
+def decode(text: bytes, arrays: Sequence[np.ndarray | None]) -> Reply:
     """Return the reply that :func:`encode` was given; its arrays may be read-only.
 
-    Not for texts of strangers: it is a pickle.
+    In place of an array for which there was no memory stands a MemoryError. Not for texts of strangers: it is a pickle.
     """
     reply = Reply(*pickle.loads(text))
     values = {slot: _value(value, arrays) for slot, *value in cast(Any, reply.values)}
     return reply._replace(values=values, times=Times(*reply.times))
 
 
-def _value(value: Sequence[Any], arrays: Sequence[np.ndarray]) -> Any:
+def _value(value: Sequence[Any], arrays: Sequence[np.ndarray | None]) -> Any:
     if len(value) == 1:
         return value[0]
     dtype, shape, data = value
-    return np.ndarray(shape, dtype, data if type(data) is bytes else arrays[data])
+    found = data if type(data) is bytes else arrays[data]
+    if found is None:
+        return MemoryError(
+            explain(
+                "memory of the notebook",
+                f"no room for a part of shape {shape}, {dtype}",
+                "room for all of what is read",
+                "read a part of it, or delete what is not needed; arrays are unharmed",
+            )
+        )
+    return np.ndarray(shape, dtype, found)

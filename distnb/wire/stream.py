@@ -17,7 +17,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from distnb.wire.channel import raw
+from distnb.wire.channel import Arrays, raw, room
 
 __all__ = ["Stream"]
 
@@ -27,10 +27,15 @@ _INTRO = struct.Struct("<QQ")
 _ROOM = 1 << 22
 #: Pieces that the kernel takes at a time.
 _PIECES = 64
+#: What tells that the other end was closed.
+_HANGUP = getattr(select, "POLLRDHUP", 0) | select.POLLHUP
 #: Milliseconds after which the thread looks whether the socket was closed.
 _LOOK = 100
 
-Message = tuple[bytes, list[np.ndarray]]
+#: Bytes that are read at a time where there is no memory for them.
+_WASTE = 1 << 16
+
+Message = tuple[bytes, Arrays]
 
 
 class Stream:
@@ -62,6 +67,7 @@ class Stream:
         self._unsent: deque[memoryview] = deque()
         self._sender: threading.Thread | None = None
         self._message: Message | None = None
+        self._waste = bytearray(_WASTE)  # made before memory runs out
         self._coming = self._messages()
         self._target = next(self._coming)
 
@@ -76,6 +82,14 @@ class Stream:
             self.closed = True
             self._unsent.clear()
             self._socket.close()
+
+    @property
+    def left(self) -> bool:
+        """Whether the other end was closed; what came before may still be taken in."""
+        poll = select.poll()
+        if not self.closed:
+            poll.register(self._socket, _HANGUP)
+        return self.closed or bool(poll.poll(0))
 
     # -- sending -------------------------------------------------------------------------------
 
@@ -160,9 +174,18 @@ class Stream:
             text = bytearray(8 * count + length)
             if text:
                 yield memoryview(text)
-            arrays = [np.empty(n, np.uint8) for n in struct.unpack_from(f"<{count}Q", text)]
-            targets = deque(array.data for array in arrays if len(array))
-            while targets:
-                yield targets.popleft()
+            arrays: Arrays = []
+            for length in struct.unpack_from(f"<{count}Q", text):
+                arrays.append(room(length))
+                yield from self._targets(length, arrays[-1])
             self._message = bytes(memoryview(text)[8 * count :]), arrays
             del arrays  # whoever takes the message has them alone
+
+    def _targets(self, length: int, array: np.ndarray | None) -> Iterator[memoryview]:
+        """Yield where to put the bytes of an array."""
+        if array is not None:
+            if length:
+                yield array.data
+            return
+        for at in range(0, length, _WASTE):
+            yield memoryview(self._waste)[: length - at]

@@ -181,7 +181,7 @@ def monitor_channel(keys, answer, client_keys=None):
 
 
 def test_an_engine_answers_each_session(keys):
-    with monitor_channel(keys, lambda session: f"at {session}") as channel:
+    with monitor_channel(keys, lambda session, stop: f"at {session}") as channel:
         assert channel.ask("a", 1, 200.0) == [("at a", 0.0)]
         assert channel.ask("b", 1, 200.0) == [("at b", 0.0)]
         assert channel.ask("b", 0, 200.0) == []
@@ -189,7 +189,7 @@ def test_an_engine_answers_each_session(keys):
 
 
 def test_a_stranger_gets_no_answer(keys):
-    with monitor_channel(keys, lambda session: "secret", zmq.curve_keypair()) as channel:
+    with monitor_channel(keys, lambda session, stop: "secret", zmq.curve_keypair()) as channel:
         (heard,) = channel.ask("a", 1, 0.2)
         assert heard.sample is None
         assert heard.silence > 0.1
@@ -199,7 +199,7 @@ def test_a_silent_engine_is_not_waited_for_again(keys, monkeypatch):
     monkeypatch.setattr("distnb.client.transport.monitor.SILENT", 0.1)
     free = threading.Event()
 
-    def answer(session):
+    def answer(session, stop):
         free.wait()
         return "late"
 
@@ -213,7 +213,7 @@ def test_a_silent_engine_is_not_waited_for_again(keys, monkeypatch):
 
 
 def test_a_session_that_is_gone_is_nothing(keys):
-    def answer(session):
+    def answer(session, stop):
         raise KeyError(session)
 
     with monitor_channel(keys, answer) as channel:

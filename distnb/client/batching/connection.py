@@ -102,6 +102,7 @@ class Connection:
         self.bytes_out += len(message)
         freed = tuple([h for c in commands if type(c) is Free for h in c.bases])
         at = perf_counter_ns()
+        self._transport.latest = self.batches
         try:
             ticket = self._transport.submit(message, buffers)
         except EngineError as error:
@@ -135,10 +136,19 @@ class Connection:
     def begin_epoch(self) -> None:
         """Let batches that were sent so far be given up."""
         self.epoch += 1
+        self._transport.stop()
 
-    def interrupt(self) -> None:
-        """Make the engines give up the oldest batch; a second Ctrl-C ends the wait for that."""
-        interruptible(partial(self._transport.interrupt, self.sent[0].ticket))
+    def interrupt(self) -> str:
+        """Wait a while until engines have given up the oldest batch; a second Ctrl-C ends that.
+
+        Returns which engines do not answer, "" if all did.
+        """
+        return interruptible(partial(self._transport.interrupt, self.sent[0].ticket))
+
+    @property
+    def given_up(self) -> bool:
+        """Whether all that is on its way was given up: its replies have nothing for anybody."""
+        return all(sent.epoch != self.epoch for sent in self.sent)
 
     @property
     def unsettled(self) -> bool:

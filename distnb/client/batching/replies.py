@@ -56,9 +56,12 @@ class Replies:
     def take(self, outcome: Outcome) -> BaseException | None:
         """Take in what came of a batch; return the exception if a command failed."""
         sent, replies, known = outcome
+        short: MemoryError | None = None
         for reply in replies:
             for slot, value in reply.values.items():
-                if slot in self.values:
+                if isinstance(value, MemoryError):  # of the notebook
+                    short = value
+                elif slot in self.values:
                     self.values[slot][reply.rank] = value
             for index, kind in reply.warnings:
                 told = sent.commands[index], sent.errors
@@ -72,7 +75,7 @@ class Replies:
         return (
             exception_of(sent.commands, failures, self._size, self._sites.line)
             if failures
-            else None
+            else short
         )
 
     def warn(self) -> None:

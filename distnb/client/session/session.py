@@ -250,12 +250,13 @@ class Session:
         """Wait for the replies to the oldest batch, and take them in; lets Ctrl-C through."""
         try:
             self.connection.wait()
-        except KeyboardInterrupt:
-            self._interrupt()
+        except KeyboardInterrupt as interrupt:
+            self._interrupt(interrupt)
             raise
         if self._collect():  # an interrupt that came another way
-            self._interrupt()
-            raise KeyboardInterrupt
+            interrupt = KeyboardInterrupt()
+            self._interrupt(interrupt)
+            raise interrupt
 
     def _collect(self) -> bool:
         """Take in the replies to the oldest batch; tell whether engines gave up unasked."""
@@ -274,15 +275,25 @@ class Session:
             self.connection.fail(error)
         return sent.epoch == self.connection.epoch and any(r.aborted for r in replies)
 
-    def _interrupt(self) -> None:
+    def _interrupt(self, interrupt: KeyboardInterrupt) -> None:
         """Make the engines give up, take in what they say, and start a new epoch.
 
-        A second Ctrl-C ends this wait, and whoever reads next waits for what is left.
+        A second Ctrl-C ends this wait, as does an engine that does not answer, which the interrupt
+        then tells of. Whoever reads next waits for what is left.
         """
         self.connection.begin_epoch()
         while self.connection.sent:
-            self.connection.interrupt()
+            silent = self.connection.interrupt()
+            if silent:
+                interrupt.args = (silent,)
+                return
             self._collect()
+
+    @property
+    def waits(self) -> bool:
+        """Whether anything was asked for of which nobody has seen what came of it."""
+        pending = self.recorder.pending or self.deferred.pending is not None
+        return bool(pending or not self.connection.ready or not self.connection.given_up)
 
     # -- values ------------------------------------------------------------------------------
 

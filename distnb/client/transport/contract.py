@@ -7,7 +7,7 @@ of arrays.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -19,6 +19,7 @@ from distnb.wire.messages import Reply
 from distnb.wire.protocol import Operand
 
 __all__ = [
+    "ANSWER",
     "ENTRY",
     "PAUSE",
     "AnyTransport",
@@ -27,12 +28,15 @@ __all__ = [
     "late",
     "poll",
     "share_of_node",
+    "unanswered",
 ]
 
 #: The engines' code that transports call, by its name only: the two sides share no module.
 ENTRY = "distnb.engines.server.entry"
 #: Seconds between two checks whether the engines live.
 PAUSE = 0.01
+#: Seconds that engines have to give up after Ctrl-C, before it comes back without them.
+ANSWER = 0.7
 Buffers = Sequence[list[np.ndarray]]
 Ticket = TypeVar("Ticket")
 Shared = TypeVar("Shared")
@@ -59,6 +63,8 @@ class Transport(Generic[Ticket]):
     concurrent = True
     #: Whether ``submit`` runs the batch itself, in the calling thread.
     inline = False
+    #: The number of the last batch, as who submits counts them.
+    latest = 0
     #: The rank that the client is itself (SPMD): not all replies of others come to it.
     rank: int | None = None
 
@@ -89,8 +95,15 @@ class Transport(Generic[Ticket]):
         """Return what each client of the engines has: one, but for SPMD."""
         return [mine]
 
-    def interrupt(self, ticket: Ticket) -> None:
-        """Make the engines give up what they do, until they have replied to the oldest ticket."""
+    def stop(self) -> None:
+        """Tell the engines to give up all that was submitted (:attr:`latest`); waits for nothing."""
+
+    def interrupt(self, ticket: Ticket) -> str:
+        """Wait until the engines have replied to the oldest ticket, which they were told to give up.
+
+        Not for long: returns which of them do not reply, "" if all have.
+        """
+        return ""
 
     def alive(self) -> bool:
         """Tell whether all engines can be reached."""
@@ -134,6 +147,18 @@ def late() -> TimeoutError:
     """Return the error for replies that do not come in time."""
     return TimeoutError(
         explain("engines", "no reply yet", f"one in {config.timeout} s", "raise dnb.config.timeout")
+    )
+
+
+def unanswered(ranks: Iterable[int]) -> str:
+    """Return what is said of engines that do not answer."""
+    found = list(ranks)
+    return explain(
+        f"engine{'s' * (len(found) > 1)} {', '.join(map(str, found))}",
+        f"no answer in {ANSWER:g} s",
+        "that it gives up",
+        "go on: it may be stopped, or in a function that cannot be interrupted; what is asked of "
+        "engines waits until it is back, dnb.start() starts new ones without the arrays",
     )
 
 

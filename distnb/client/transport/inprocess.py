@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from distnb.client.transport.contract import ENTRY, Buffers, Transport, late
+from distnb.client.transport.contract import ANSWER, ENTRY, Buffers, Transport, late, unanswered
 from distnb.common.config import config
 from distnb.common.errors import EngineError
 from distnb.measure.snapshot import Sample
@@ -90,11 +90,19 @@ class InProcess(Transport[int]):
         for worker in self.workers:
             worker.define(number, text)
 
-    def interrupt(self, ticket: int) -> None:
+    def stop(self) -> None:
+        for worker in self.workers:
+            worker.stop(self.latest)
+
+    def interrupt(self, ticket: int) -> str:
+        end = time.monotonic() + ANSWER
         while not self.done(ticket):
+            if time.monotonic() > end:
+                return unanswered(rank for rank, box in enumerate(self._outboxes) if not box.replies)
             for worker in self.workers:
                 worker.comm.abort()
             self._pause(ticket)
+        return ""
 
     def samples(self, seconds: float) -> dict[int, tuple[Sample | None, float]]:
         return {rank: (_entry().sample(w), 0.0) for rank, w in enumerate(self.workers)}

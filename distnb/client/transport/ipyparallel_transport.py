@@ -6,11 +6,20 @@ import contextlib
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
-from distnb.client.transport.contract import ENTRY, PAUSE, Buffers, Transport, late, poll
+from distnb.client.transport.contract import (
+    ANSWER,
+    ENTRY,
+    PAUSE,
+    Buffers,
+    Transport,
+    late,
+    poll,
+    unanswered,
+)
 from distnb.common.config import config
 from distnb.common.errors import EngineError, SessionError, explain
 from distnb.common.interrupts import STOP
@@ -25,8 +34,6 @@ __all__ = ["IPyParallelTransport", "Results"]
 
 #: ipyparallel client -> lock around what goes to several engines.
 _ORDERS: WeakKeyDictionary[ipyparallel.Client, threading.RLock] = WeakKeyDictionary()
-#: Seconds that a signal may take to an engine on a busy machine.
-_DELIVERY = 5.0
 
 if TYPE_CHECKING:
     Results = list[ipyparallel.AsyncResult]
@@ -192,22 +199,30 @@ class IPyParallelTransport(Transport["Results"]):
             )
         return EngineError(f"engines: got {error!r}, expected a reply; see the engines' logs")
 
-    def interrupt(self, ticket: Results) -> None:
-        self._interrupt(lambda: self.done(ticket))
+    def interrupt(self, ticket: Results) -> str:
+        return self._interrupt(lambda: self.done(ticket), lambda: range(self.size))
 
-    def _interrupt(self, done: Callable[[], bool]) -> None:
-        """Signal the engines one by one through their nannies (never through mpiexec).
+    def stop(self) -> None:
+        """Signal the engines one by one through their nannies (never through mpiexec)."""
+        with contextlib.suppress(Exception):  # engines that are gone
+            sent = self.client.send_signal(STOP, targets=self._alive(), block=False)
+            poll(sent.done, ANSWER)  # or the signal could reach a later batch
 
-        An engine that is between two batches ignores a signal, so it is repeated. If a reply went
+    def _interrupt(self, done: Callable[[], bool], silent: Callable[[], Iterable[int]]) -> str:
+        """Wait until engines have given up.
+
+        They are told again, for one that is between two batches ignores a signal. If a reply went
         missing, that shows when the engine answers a later message.
         """
         later: Any = None
+        end = time.monotonic() + ANSWER
         while not (done() or (later is not None and later.ready())):
-            with contextlib.suppress(Exception):  # engines that are gone
-                sent = self.client.send_signal(STOP, targets=self._alive(), block=False)
-                poll(sent.done, _DELIVERY)  # or the signal could reach a later batch
-            if not poll(done, 0.5) and later is None and self.alive():
+            if time.monotonic() > end:
+                return unanswered(silent())
+            self.stop()
+            if not poll(done, 0.25) and later is None and self.alive():
                 later = self._call(self._view, "world")
+        return ""
 
     def subset(self, engines: int) -> IPyParallelTransport:
         return type(self)(self.client, uuid.uuid4().hex, engines)

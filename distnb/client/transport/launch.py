@@ -24,16 +24,21 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from distnb.client.transport import watchdog as _watchdog_script
-from distnb.client.transport.mpiexec import engine_environment, find_mpiexec, mpi_family
+from distnb.client.transport.mpiexec import (
+    engine_environment,
+    find_mpiexec,
+    for_one_host,
+    mpi_family,
+)
 from distnb.client.transport.watchdog import load_json, read_text
 from distnb.common.errors import EngineError, explain
+from distnb.common.leftovers import own_folder, sweep
 
 if TYPE_CHECKING:
     import ipyparallel
@@ -41,10 +46,10 @@ if TYPE_CHECKING:
 __all__ = ["Engines", "connect_client", "running_default_cluster", "start_engines"]
 
 #: Engines register at the second beat, hence a short period (ms; 100 would win another 0.1 s at the
-#: start, and take 2 % of a core for ever). Missing ones are given the 30 s they have by default:
-#: nannies tell of a death at once, and a lost engine never comes back. Engines look for the
-#: controller's beats every period + 500 ms, and give up after 60 s.
-HEARTBEAT = ["--HeartMonitor.period=200", "--HeartMonitor.max_heartmonitor_misses=150"]
+#: start, and take 2 % of a core for ever). One that misses them is not taken for dead: it may have
+#: been stopped, and go on with all its arrays; of deaths nannies and sockets tell at once. Engines
+#: look for the controller's beats every period + 500 ms, and give up after 60 s.
+HEARTBEAT = ["--HeartMonitor.period=200", "--HeartMonitor.max_heartmonitor_misses=1000000000"]
 MISSED = "--IPEngine.max_heartbeat_misses=85"
 
 #: Where Open MPI 5 and 4 keep what they may leave behind.
@@ -127,7 +132,7 @@ def start_engines(n: int, *, mpiexec: str | None = None, timeout: float = 60.0) 
 
 def _started(launcher: str, n: int, timeout: float) -> Engines:
     environment = engine_environment(os.environ, mpi_family(launcher), n)
-    watchdog = _Watchdog.start(launcher, n, environment, timeout)
+    watchdog = _Watchdog.start(for_one_host(launcher), n, environment, timeout)
     try:
         client = _connect_engines(watchdog, n)
     except BaseException:
@@ -164,7 +169,8 @@ class _Watchdog:
     @classmethod
     def start(cls, mpiexec: str, n: int, environment: dict[str, str], timeout: float) -> _Watchdog:
         """Start the watchdog, which starts everything else."""
-        folder = Path(tempfile.mkdtemp(prefix="distnb-"))
+        sweep()
+        folder = own_folder()
         environment |= dict.fromkeys(SESSION_FOLDER, str(folder))
         commands = _commands(folder, mpiexec, n, timeout)
         task = {"owner": os.getpid(), "folder": str(folder), "commands": commands}

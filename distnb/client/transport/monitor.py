@@ -1,11 +1,10 @@
-"""The client's end of the monitor channel: asks engines what they do while they do it.
+"""The client's end of the monitor channel: asks engines what they do while they do it, and stops it.
 
 Any thread may ask, also one that looks on while the notebook waits for a batch.
 """
 
 from __future__ import annotations
 
-import contextlib
 import pickle
 import threading
 import time
@@ -38,26 +37,30 @@ class _Line:
         self.socket = context.socket(zmq.DEALER)
         self.socket.curve_serverkey = key.encode()
         self.socket.curve_publickey, self.socket.curve_secretkey = keys
-        self.socket.set_hwm(_WAITING)
+        self.socket.set_hwm(0)
         self.socket.connect(address)
         self.said: dict[str, Sample] = {}
         self.open: float | None = None
+        #: Questions that are not answered.
+        self.left = 0
 
-    def ask(self, number: int, session: str) -> None:
+    def ask(self, number: int, session: str, stop: int = 0) -> None:
         self.open = self.open or time.monotonic()
-        with contextlib.suppress(zmq.Again):  # it has enough questions
-            self.socket.send(f"{number} {session}".encode(), zmq.NOBLOCK)
+        if stop or self.left < _WAITING:
+            self.left += 1
+            self.socket.send(f"{number} {stop} {session}".encode(), zmq.NOBLOCK)
 
     def listen(self) -> int:
         """Take in what has come; return the number of the last question that is answered."""
         last = 0
         while self.socket.poll(0):
             head, content = self.socket.recv_multipart()
-            number, session = head.decode().split(" ")
+            number, _, session = head.decode().split(" ")
             found = pickle.loads(content)
             if found is not None:
                 self.said[session] = found
             self.open, last = None, int(number)
+            self.left -= 1
         return last
 
 
@@ -113,6 +116,19 @@ class MonitorClient:
                 if missing[ready].listen() == self._asked:
                     del missing[ready]
                     poller.unregister(ready)
+
+    def stop(self, session: str, number: int) -> None:
+        """Tell the engines to give up a session's batches up to a number; waits for nothing."""
+        with self._lock:
+            for line in [] if self._closed else self._lines:
+                line.ask(self._asked, session, number)
+
+    def silent(self, engines: int) -> list[int]:
+        """Return the ranks that have not answered."""
+        with self._lock:
+            for line in [] if self._closed else self._lines:
+                line.listen()
+            return [rank for rank, line in enumerate(self._lines[:engines]) if line.left]
 
     def forget(self, session: str) -> None:
         """Drop what engines said of a session."""

@@ -12,10 +12,12 @@ import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
+import zmq
+
 from distnb.common.errors import explain
 from distnb.common.machine import cores
 
-__all__ = ["engine_environment", "find_mpiexec", "mpi_family"]
+__all__ = ["engine_environment", "find_mpiexec", "for_one_host", "mpi_family"]
 
 #: Environment variables of the owner that would mislead the engines: it may be a rank itself, or
 #: an engine. ``PMIX_MCA_`` are settings and stay.
@@ -63,6 +65,15 @@ def find_mpiexec(asked: str | None = None) -> str:
     return os.path.abspath(found)
 
 
+def for_one_host(mpiexec: str) -> str:
+    """Return the launcher to start engines of this host with: MPICH has one that opens no port.
+
+    Its usual one listens to the whole network, wherever its processes are.
+    """
+    alone = f"{mpiexec}.gforker"
+    return alone if mpi_family(mpiexec) == "mpich" and os.access(alone, os.X_OK) else mpiexec
+
+
 @functools.cache
 def mpi_family(mpiexec: str) -> str:
     """Return "mpich", "openmpi" or "other": whose launcher this is."""
@@ -84,6 +95,8 @@ def engine_environment(outer: Mapping[str, str], family: str, n: int) -> dict[st
     # OPENBLAS_ and MKL_ would win over an OMP_NUM_THREADS that the user has set.
     threads = outer.get(THREADS[0], str(max(1, cores() // n)))
     settings |= dict.fromkeys(THREADS, threads)
+    if zmq.has("curve"):  # else anyone on this host could read what code for engines says and prints
+        settings["IPP_ENABLE_CURVE"] = "1"
     environment = {name: value for name, value in outer.items() if not FOREIGN.match(name)}
     environment = settings | environment
     environment["PYTHONPATH"] = os.pathsep.join(_python_path(environment.get("PYTHONPATH")))

@@ -64,8 +64,8 @@ class SocketClient:
 
     Attributes
     ----------
-    users : int
-        Sessions that use it.
+    sessions : list
+        The transports of the sessions that use it.
     passed : set of str
         Messages of ipyparallel that need not be waited for, although they are not answered.
     monitor : MonitorClient
@@ -82,7 +82,7 @@ class SocketClient:
     ) -> None:
         self.ids = ids
         self.key = keys[0].decode()
-        self.users = 0
+        self.sessions: list[Any] = []
         self.passed: set[str] = set()
         self._sent = self._told = 0
         self._lock = lock
@@ -153,7 +153,7 @@ class SocketClient:
 
     def settle(self) -> None:
         """See to it that what is sent through ipyparallel comes after all batches so far."""
-        if not self.users or self._told == self._sent:
+        if not self.sessions or self._told == self._sent:
             return
         end = time.monotonic() + _SHORTLY
         while not self._all_answered():
@@ -179,6 +179,11 @@ class SocketClient:
         """Tell whether all answers to a batch have been taken in."""
         return self._replies[number].complete
 
+    def missing(self, number: int) -> list[int]:
+        """Return the engines that have not answered a batch."""
+        size, found = self._replies[number]
+        return [rank for rank in range(size) if rank not in found]
+
     def _receive(self) -> None:
         """Take in one message of each engine that has sent some."""
         with self._lock:
@@ -202,6 +207,10 @@ class SocketClient:
                 for descriptor in each.descriptors:
                     poll.register(descriptor, select.POLLIN)
             poll.poll(seconds * 1000)
+
+    def gone(self) -> list[int]:
+        """Return the engines that have closed their end: they have died, or left."""
+        return [rank for rank, each in enumerate(self._channels) if each.left]
 
     def take(self, number: int) -> list[Reply]:
         """Return the replies to a batch, once; raise EngineError where an engine has none."""

@@ -23,6 +23,7 @@ from distnb.client.transport.contract import PAUSE, Buffers, poll
 from distnb.client.transport.ipyparallel_transport import IPyParallelTransport
 from distnb.client.transport.socket_client import SocketClient
 from distnb.common.config import config
+from distnb.common.errors import EngineError, explain
 from distnb.common.interrupts import deferred_interrupts
 from distnb.measure.snapshot import Sample
 from distnb.wire.messages import Reply
@@ -36,6 +37,8 @@ __all__ = ["SocketTransport"]
 
 #: Seconds that engines have to answer on new sockets.
 _PATIENCE = 3.0
+#: Seconds after which the controller has told of a death.
+_NEWS = 1.0
 #: Seconds to wait for a message of ipyparallel that engines may have answered soon.
 _SHORTLY = 0.01
 
@@ -66,8 +69,8 @@ class SocketTransport(IPyParallelTransport):
     def __init__(
         self, client: ipyparallel.Client, session: str, engines: int | None = None
     ) -> None:
-        super().__init__(client, session, engines)
         self.sockets: SocketClient | None = None
+        super().__init__(client, session, engines)
         if config.road == "direct":
             try:
                 self.sockets = self._join()
@@ -81,8 +84,8 @@ class SocketTransport(IPyParallelTransport):
             sockets = _shared(self.client)
             if sockets is None or sockets.ids != self._all:
                 sockets = self._open()
-                client_hooks.install(self.client, "order", _InOrder(sockets, self._order))
-            sockets.users += 1
+                client_hooks.install(self.client, "order", _InOrder(self.client, sockets, self._order))
+            sockets.sessions.append(self)
             return sockets
 
     def _open(self) -> SocketClient:
@@ -119,6 +122,11 @@ class SocketTransport(IPyParallelTransport):
             if not self.alive():
                 raise self._gone(ConnectionError("an engine died"))
             return self.sockets.send(self._session, message, buffers, self.size)
+
+    def _alive(self) -> list[int]:
+        """Return the engines that are there: a socket tells of a death also where nobody else is left to."""
+        gone = set() if self.sockets is None else {self._all[rank] for rank in self.sockets.gone()}
+        return [i for i in super()._alive() if i not in gone]
 
     def define(self, number: int, text: bytes) -> None:
         super().define(number, text)
@@ -161,8 +169,27 @@ class SocketTransport(IPyParallelTransport):
         except Exception as error:
             raise self._gone(error) from error
 
-    def interrupt(self, ticket: int | Results) -> None:
-        self._interrupt(lambda: self.done(ticket))
+    def stop(self) -> None:
+        """Tell them on the channel that is heard while a batch runs: what, and up to which batch.
+
+        So it does not matter when it comes. Others on the same engines are in the way, too.
+        """
+        if self.sockets is None:
+            super().stop()
+            return
+        for session in list(self.sockets.sessions):
+            self.sockets.monitor.stop(session._session, session.latest)
+
+    def interrupt(self, ticket: int | Results) -> str:
+        sockets = self.sockets
+        return self._interrupt(
+            lambda: self.done(ticket),
+            lambda: (
+                sockets.missing(ticket)
+                if sockets is not None and isinstance(ticket, int)
+                else range(self.size)
+            ),
+        )
 
     def samples(self, seconds: float) -> dict[int, tuple[Sample | None, float]]:
         sockets = self.sockets
@@ -176,34 +203,53 @@ class SocketTransport(IPyParallelTransport):
         try:
             super().close()
         finally:
+            there = self.alive()  # of a death only the sockets may know
             sockets, self.sockets = self.sockets, None
             if sockets is not None:
-                self._leave(sockets)
+                self._leave(sockets, there)
 
-    def _leave(self, sockets: SocketClient) -> None:
-        """Close the sockets after the last session on them."""
+    def _leave(self, sockets: SocketClient, there: bool) -> None:
+        """Close the sockets after the last session on them, here and on engines that are there."""
         with self._order:
-            sockets.users -= 1
-            if sockets.users:
+            sockets.sessions.remove(self)
+            if sockets.sessions:
                 return
             sockets.close()
             if _shared(self.client) is sockets:
                 client_hooks.uninstall(self.client, "order")
-        self._farewell(self._everyone, "close_server", sockets.key)
+        if there:
+            self._farewell(self._everyone, "close_server", sockets.key)
 
 
 class _InOrder:
     """The hook that lets batches on their way be done before what goes through ipyparallel."""
 
-    def __init__(self, sockets: SocketClient, lock: threading.RLock) -> None:
+    def __init__(
+        self, client: ipyparallel.Client, sockets: SocketClient, lock: threading.RLock
+    ) -> None:
+        self._client = client
         self.sockets = sockets
         self._lock = lock
 
     def __call__(self, send: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:
+        self._check()
         with self._lock:
             with deferred_interrupts():
                 self.sockets.settle()
             return send(*args, **kwargs)
+
+    def _check(self) -> None:
+        """Raise if engines are gone of which the client is not told: it would wait for ever."""
+        gone = {self.sockets.ids[rank] for rank in self.sockets.gone()}
+        if gone and not poll(lambda: not gone & {*self._client.ids}, _NEWS):
+            raise EngineError(
+                explain(
+                    "engines",
+                    "engines and controller that have ended",
+                    "a running cluster",
+                    "close the session and call dnb.start(); arrays are lost",
+                )
+            )
 
 
 def _shared(client: ipyparallel.Client) -> SocketClient | None:

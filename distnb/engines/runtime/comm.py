@@ -31,7 +31,7 @@ class Incoming(Protocol):
     nbytes: int
 
     def receive(self, into: np.ndarray | None) -> Request:
-        """Post the receive into a contiguous buffer (None drops an empty message)."""
+        """Post the receive into a contiguous buffer; None drops the message, and needs no memory."""
 
 
 class Comm(Protocol):
@@ -55,7 +55,10 @@ class Comm(Protocol):
         """Raise KeyboardInterrupt if a rank gave up."""
 
     def fresh(self) -> Comm:
-        """Return a communicator of the same ranks that no earlier message can reach."""
+        """Return a communicator of the same ranks that no earlier message can reach.
+
+        All ranks make the same ones in the same order, each of the one before, when that is ready.
+        """
 
     def ready(self) -> bool:
         """Tell whether all ranks have asked for it, so that it can be used."""
@@ -74,6 +77,10 @@ class _Done:
 DONE = _Done()
 
 
+#: Where messages are received that nobody wants.
+_WASTE = bytearray(1 << 16)
+
+
 class _MPIRequest:
     def __init__(self, request: Any, *keep: Any) -> None:
         self._request = request
@@ -90,8 +97,22 @@ class _MPIIncoming:
         self.nbytes = nbytes
 
     def receive(self, into: np.ndarray | None) -> Request:
-        buffer = np.empty(0, np.uint8) if into is None else into
-        return _MPIRequest(self._message.Irecv([buffer, self.nbytes, self._byte]), buffer)
+        if into is None:
+            return self._drop()
+        return _MPIRequest(self._message.Irecv([into, self.nbytes, self._byte]), into)
+
+    def _drop(self) -> Request:
+        """Receive all into the same little memory, over and over: there may be no more.
+
+        A receive of too little would be an error, and breaks the memory under Open MPI 5.
+        """
+        times, rest = divmod(self.nbytes, len(_WASTE))
+        block = self._byte.Create_hvector(times, len(_WASTE), 0)
+        kind = self._byte.Create_struct([1, rest], [0, 0], [block, self._byte]).Commit()
+        request = self._message.Irecv([_WASTE, 1, kind])
+        block.Free()
+        kind.Free()  # MPI keeps it until the request is done
+        return _MPIRequest(request)
 
 
 class MPIComm:
@@ -122,11 +143,13 @@ class MPIComm:
         return _MPIIncoming(message, self._status.Get_count(self._mpi.BYTE), self._mpi.BYTE)
 
     def abort(self) -> None:
+        if not self.ready():  # then nobody waits for anything on it
+            return
         others = [r for r in range(self.size) if r != self.rank]
         self._farewell += [self.send(np.empty(0, np.uint8), r, ABORT) for r in others]
 
     def check(self) -> None:
-        if self.raw.Iprobe(self._mpi.ANY_SOURCE, ABORT):
+        if self.ready() and self.raw.Iprobe(self._mpi.ANY_SOURCE, ABORT):
             raise KeyboardInterrupt
 
     def fresh(self) -> MPIComm:
@@ -134,10 +157,12 @@ class MPIComm:
         return MPIComm(raw, request, self)
 
     def ready(self) -> bool:
-        return self._made is None or bool(self._made.Test())
+        if self._made is not None and self._made.Test():
+            self._made = None
+        return self._made is None
 
     def free(self) -> None:
-        if not self._mpi.Is_finalized():
+        if not self._mpi.Is_finalized() and self.ready() and self.raw:
             for context in self.contexts.values():
                 context.free()
             self.raw.Free()

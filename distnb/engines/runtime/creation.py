@@ -48,13 +48,17 @@ def _user_array(user: dict[str, Any], name: str, block: np.ndarray) -> np.ndarra
     return found
 
 
-def adopt(buffers: list[np.ndarray], slot: int, command: Create, rank: int) -> np.ndarray | None:
+def adopt(
+    buffers: Sequence[np.ndarray | None], slot: int, command: Create, rank: int
+) -> np.ndarray | None:
     """Return this rank's block of an array that came with the message."""
     shape = command.layout.local_shape(command.shape, rank)
     if shape is None:
         return None
     dtype = np.dtype(command.dtype)
     raw = buffers[slot]
+    if raw is None:
+        raise MemoryError(f"data of an array: no room for {shape} {dtype} on rank {rank}")
     if raw.nbytes != prod(shape) * dtype.itemsize:
         raise ValueError(
             explain(

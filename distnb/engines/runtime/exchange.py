@@ -120,7 +120,12 @@ class Exchange:
             if incoming is None:
                 return False
             before = self._clock.switch(TRANSFER)
-            into = np.empty(incoming.nbytes, np.uint8)
+            try:
+                into = np.empty(incoming.nbytes, np.uint8)
+            except MemoryError:
+                self._finish(peer, incoming.receive(None))
+                self._expected.discard((peer, tag))
+                raise
             self._finish(peer, incoming.receive(into if into.size else None))
             self._expected.discard((peer, tag))
             self._clock.switch(before)
@@ -160,6 +165,14 @@ class Exchange:
                 del pending[key]
                 yield key, good
             arrived.clear()
+
+    def check_complete(self) -> None:
+        """Raise if this rank leaves the command while others wait for it: they would wait for ever."""
+        if self._owed or self._expected:
+            raise RuntimeError(
+                f"messages: got {len(self._owed)} not sent and {len(self._expected)} not taken in, "
+                "expected none at the end of a command; report this as a bug"
+            )
 
     def finish(self) -> None:
         """Wait until everything sent has left."""
@@ -204,14 +217,13 @@ class Exchange:
         self.finish()
 
     def drop(self, peer: int, tag: int) -> None:
-        """Wait for a message, whatever is in it."""
+        """Wait for a message, whatever is in it; what failed may be that there is no memory."""
 
         def arrived() -> bool:
             incoming = self._comm.probe(peer, self._base + tag)
             if incoming is None:
                 return False
-            into = np.empty(incoming.nbytes, np.uint8) if incoming.nbytes else None
-            self._finish(peer, incoming.receive(into))
+            self._finish(peer, incoming.receive(None))
             return True
 
         self._wait_for(peer, arrived)

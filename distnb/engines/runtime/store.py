@@ -108,6 +108,11 @@ class BaseTable:
             raise Lost(f"array {number}")
         return base
 
+    def check_memory(self, base: LocalBase) -> None:
+        """Raise Lost if there was no memory for this rank's part of a base when it was made."""
+        if base.block is None and self.elements(base):
+            raise Lost("no memory for the result")
+
     def placed(self, operand: Operand) -> Placed:
         """Return the placement of an operand."""
         base = self.bases[operand.base]

@@ -6,6 +6,7 @@ import pickle
 from typing import Any
 
 from distnb.common.calling import on_engine
+from distnb.common.interrupts import insisting
 
 __all__ = ["Function"]
 
@@ -22,4 +23,4 @@ class Function:
         with on_engine():
             if self._function is None:
                 self._function = pickle.loads(self._text)
-            return self._function(*args)
+            return insisting(self._function, *args)

@@ -57,10 +57,10 @@ class BatchServer:
 
     def __init__(
         self,
-        run: Callable[[str, bytes, list[np.ndarray]], Reply],
+        run: Callable[[str, bytes, Arrays], Reply],
         key: str,
         client_host: str,
-        answer: Callable[[str], Any],
+        answer: Callable[[str, int], Any],
     ) -> None:
         self._run = run
         self._done = 0
@@ -147,7 +147,7 @@ class BatchServer:
             if found is not None:
                 self._answer(channel, *found)
 
-    def _answer(self, channel: Channel | Stream, head: bytes, buffers: list[np.ndarray]) -> None:
+    def _answer(self, channel: Channel | Stream, head: bytes, buffers: Arrays) -> None:
         intro, _, message = head.partition(b"\n")
         number, session = intro.decode().split(" ")
         arrays = buffers

@@ -15,7 +15,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from distnb.common.interrupts import interruptible, listen
+from distnb.common.errors import explain
+from distnb.common.interrupts import interruptible, listen, wake_main
 from distnb.common.machine import cores
 from distnb.engines.collectives.reductions import OneProcess
 from distnb.engines.linalg import blacs
@@ -66,9 +67,27 @@ def attach(session: str, pool_bytes: int, shared: int, first: int = 0) -> dict[s
 
     mpi4py.rc.threads = False
 
-    listen()
+    _keep_mpi()
+    listen(lambda: any(worker.stopping for worker in list(_WORKERS.values())))
     _WORKERS[session], info = _joined(_comm_of(first), _user_namespace(), pool_bytes, shared)
     return info
+
+
+def _keep_mpi() -> None:
+    """Let nobody end MPI on an engine: all arrays would be gone with it."""
+    from mpi4py import MPI
+
+    def refuse() -> None:
+        raise RuntimeError(
+            explain(
+                "MPI.Finalize()",
+                "a call on an engine",
+                "MPI as long as there are engines",
+                "leave it out: MPI ends with them",
+            )
+        )
+
+    MPI.Finalize = refuse  # type: ignore[assignment]
 
 
 def _joined(
@@ -83,7 +102,7 @@ def _joined(
     info["scalapack"] = blacs.available(comm)
     node = join(comm, shared)
     info["shared"] = 0 if node is None else len(node.ranks)
-    return Worker(MPIComm(comm), user, pool_bytes, node), info
+    return Worker(MPIComm(comm), user, pool_bytes, node, MPIComm(comm.Dup())), info
 
 
 def _comm_of(first: int) -> Any:
@@ -108,7 +127,7 @@ def world() -> tuple[int, int, str]:
     return MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size(), socket.gethostname()
 
 
-def run(session: str, message: bytes, buffers: list[np.ndarray]) -> list[Any]:
+def run(session: str, message: bytes, buffers: Arrays) -> list[Any]:
     """Run a batch; return the reply as bytes, and after it those of its large arrays."""
     content, arrays = replies.encode(_WORKERS[session].run(message, buffers))
     return [content, *arrays]
@@ -118,10 +137,13 @@ def open_server(key: str, client_host: str) -> tuple[str, str, str, str]:
     """Let the client with this key send batches to a socket; return what it needs to connect."""
     from distnb.engines.server.batch_server import BatchServer  # other transports do without ZeroMQ
 
-    def run(session: str, message: bytes, buffers: list[np.ndarray]) -> Reply:
+    def run(session: str, message: bytes, buffers: Arrays) -> Reply:
         return _WORKERS[session].run(message, buffers)
 
-    def answer(session: str) -> Sample:
+    def answer(session: str, stop: int) -> Sample:
+        if stop:
+            _WORKERS[session].stop(stop)
+            wake_main()
         return sample(_WORKERS[session])
 
     server = _SERVERS[key] = BatchServer(run, key, client_host, answer)

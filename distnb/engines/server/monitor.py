@@ -1,7 +1,7 @@
-"""The engine's end of the monitor channel: a thread that answers while a batch runs.
+"""The engine's end of the monitor channel: a thread that answers while a batch runs, and stops it.
 
-Batches come in on the main loop, which each of them blocks. So what is to be known meanwhile has a
-socket of its own, and a thread that sleeps until it is asked.
+Batches come in on the main loop, which each of them blocks. So what is to be known or done meanwhile
+has a socket of its own, and a thread that sleeps until it is asked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ class MonitorServer:
     Parameters
     ----------
     answer : callable
-        Returns what a session's worker says of itself: ``answer(session)``.
+        Returns what a session's worker says of itself: ``answer(session, stop)``. ``stop`` is the
+        last batch that is to be given up, 0 for none.
     key : str
         The client's public key.
     client_host : str
@@ -40,7 +41,7 @@ class MonitorServer:
     """
 
     def __init__(
-        self, answer: Callable[[str], Any], key: str, client_host: str, secret: bytes
+        self, answer: Callable[[str, int], Any], key: str, client_host: str, secret: bytes
     ) -> None:
         self._answer = answer
         self._context = zmq.Context()
@@ -78,9 +79,10 @@ class MonitorServer:
             self._curve.socket.close(linger=0)
 
     def _reply(self) -> None:
-        client, question = self._socket.recv_multipart()  # a number, a session
+        client, question = self._socket.recv_multipart()
         try:
-            content = pickle.dumps(self._answer(question.decode().partition(" ")[2]))
+            _, stop, session = question.decode().split(" ")
+            content = pickle.dumps(self._answer(session, int(stop)))
         except Exception:  # a session that is gone, or not there yet
             content = pickle.dumps(None)
         with contextlib.suppress(zmq.Again):  # the client does not take answers

@@ -8,9 +8,9 @@ import hmac
 import secrets
 import shutil
 import socket
-import tempfile
 from collections.abc import Callable
 
+from distnb.common.leftovers import own_folder
 from distnb.wire.stream import Stream
 
 __all__ = ["PeerAuthentication"]
@@ -35,7 +35,7 @@ class PeerAuthentication:
     def __init__(self, loop: asyncio.AbstractEventLoop, admit: Callable[[Stream], None]) -> None:
         self._loop = loop
         self._admit = admit
-        self._folder = tempfile.mkdtemp(prefix="distnb-")
+        self._folder = str(own_folder())
         self.address = f"{self._folder}/socket"
         self.token = secrets.token_hex()
         self._socket = socket.socket(socket.AF_UNIX)

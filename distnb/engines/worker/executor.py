@@ -135,7 +135,7 @@ class Executor:
         store.compiler = self.compiler
 
     def run(
-        self, number: int, command: Command, buffers: list[np.ndarray], dead: bool = False
+        self, number: int, command: Command, buffers: Arrays, dead: bool = False
     ) -> Any:
         """Run a command that computes; return its value if it has one.
 
@@ -163,7 +163,7 @@ class Executor:
         if self.fault is not None:
             self.fault(command)
 
-    def _create(self, number: int, command: Create, buffers: list[np.ndarray], dead: bool) -> None:
+    def _create(self, number: int, command: Create, buffers: Arrays, dead: bool) -> None:
         dtype = np.dtype(command.dtype)
         self.store.free((command.base,))  # one that was lost is made again under its handle
         if dead:
@@ -301,6 +301,8 @@ class Executor:
         def run(exchange: Exchange) -> None:
             for operand in command.ins:
                 self.store.get(operand.base)
+            for operand in command.outs:
+                self.store.check_memory(self.store.bases[operand.base])
             self._check(command)
             work.run(exchange, self.clock)
             self.clock.touched += of_blocks([self.store.bases[x.base] for x in operands])
@@ -401,6 +403,7 @@ def _completing(exchange: Exchange, work: Callable[[Exchange], None]) -> None:
     """Run ``work``; if it fails, complete the communication without data."""
     try:
         work(exchange)
+        exchange.check_complete()
         exchange.finish()
     except KeyboardInterrupt:
         raise

@@ -34,7 +34,8 @@ class LocalArray:
     layout : str
         The layout of the array's base.
     comm : mpi4py.MPI.Comm or None
-        The session's communicator. Whoever communicates on it must do so on all engines.
+        A communicator of the session's engines for code in ``%px``. distnb sends its own messages
+        on another one, so none that is forgotten here can meet them.
     """
 
     def __init__(self, name: str, store: Store, operand: Operand | InNotebook, comm: Comm) -> None:
@@ -83,8 +84,18 @@ class LocalArray:
 
     @property
     def comm(self) -> Any:
-        """The MPI communicator of the session (None without MPI)."""
-        return getattr(self._comm, "raw", None)
+        """The MPI communicator for code in ``%px`` (None without MPI)."""
+        raw = getattr(self._comm, "raw", None)
+        if raw is not None and not raw:
+            raise ValueError(
+                explain(
+                    f"{self._name}.comm",
+                    "a communicator that was freed",
+                    "the one of the session",
+                    "use a duplicate: MPI.COMM_WORLD.Dup() on all engines",
+                )
+            )
+        return raw
 
     @property
     def _nothing(self) -> tuple[slice, ...]:

@@ -75,12 +75,20 @@ class Worker:
         Freed memory to keep for reuse.
     node : Node, optional
         The ranks of the node that share memory.
+    users : Comm, optional
+        What code of the user's gets to communicate on; the worker frees it.
     """
 
     def __init__(
-        self, comm: Comm, user: dict[str, Any], pool_bytes: int, node: Node | None = None
+        self,
+        comm: Comm,
+        user: dict[str, Any],
+        pool_bytes: int,
+        node: Node | None = None,
+        users: Comm | None = None,
     ) -> None:
         self.comm = comm
+        self.users = users or comm
         self.clock = Clock()
         self.store = Store(comm.rank, Memory(pool_bytes, node))
         self.executor = Executor(self.store, comm, self.clock)
@@ -98,14 +106,17 @@ class Worker:
         #: each rank has a client of its own (SPMD), all must come to the same conclusion.
         self.together = False
         self._gave_up = False
+        #: The last batch that the client wants given up, with all before it.
+        self.stopped = 0
         #: For who looks on (``server.self_report``): what runs, and the last batch that began.
         self.now: _Run | None = None
         self.latest = 0
         self._last: _Run | None = None
-        self._next: Comm | None = None
+        #: How many communicators were made since the first one; each epoch has one.
+        self._generation = 0
         self._abandoned: list[Comm] = []
 
-    def run(self, message: bytes, buffers: list[np.ndarray]) -> Reply:
+    def run(self, message: bytes, buffers: Arrays) -> Reply:
         """Run a batch and return this rank's reply; raises only if the message is no batch."""
         with deferred_interrupts(forget=True):
             log = Log(self.clock)
@@ -114,6 +125,10 @@ class Worker:
             self.latest = batch.number
             self._last = run if self.together else None
             try:
+                if self.together:  # Ctrl-C comes to each rank, and nothing else tells it
+                    interruptible(lambda: self._begin(run))
+                else:
+                    self._begin(run)
                 interruptible(lambda: self._run(run))
             except KeyboardInterrupt:
                 self._gave_up = True
@@ -124,15 +139,37 @@ class Worker:
                 self.now = None
             return run.reply()
 
+    def _begin(self, run: _Run) -> None:
+        """Take part in the batch, and in its epoch."""
+        if not run.commands:  # deletions need nobody, and under SPMD they may come on one rank only
+            return
+        if run.batch.epoch != self.epoch:
+            self.epoch, self.batches, self._gave_up = run.batch.epoch, 0, False
+        elif self._gave_up:  # other ranks will not take part in what is left of the epoch
+            raise KeyboardInterrupt
+        if self._generation != self.epoch:
+            self._enter_epoch()
+        self.check_stop()
+        self.batches += 1
+
     def _run(self, run: _Run) -> None:
-        if run.commands:  # deletions need nobody, and under SPMD they may come on one rank only
-            if run.batch.epoch != self.epoch:
-                self._start_epoch(run.batch.epoch)
-            elif self._gave_up:  # other ranks will not take part in what is left of the epoch
-                raise KeyboardInterrupt
-            self.batches += 1
         with np.errstate(all="call", call=self._on_warning):
             run.all()
+
+    def stop(self, number: int) -> None:
+        """Give up all batches up to this one, those too that are still to come; any thread may ask."""
+        self.stopped = max(self.stopped, number)
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the batch that runs is to be given up."""
+        run = self.now
+        return run is not None and run.batch.number <= self.stopped
+
+    def check_stop(self) -> None:
+        """Raise KeyboardInterrupt if the batch that runs is to be given up."""
+        if self.stopping:
+            raise KeyboardInterrupt
 
     def give_up(self) -> None:
         """Give up the batch that was just run, because another rank did."""
@@ -152,6 +189,8 @@ class Worker:
         if self.executor.compiler is not None:
             self.executor.compiler.close()
         self.comm.free()
+        if self.users is not self.comm:
+            self.users.free()
 
     def bind(self, names: Iterable[tuple[str, Operand]]) -> None:
         """Put arrays into the user namespace under their names, and take the last ones out."""
@@ -160,7 +199,7 @@ class Worker:
             if user.get(name) is array:
                 del user[name]
         self.bound = {
-            name: LocalArray(name, self.store, operand, self.comm) for name, operand in names
+            name: LocalArray(name, self.store, operand, self.users) for name, operand in names
         }
         user.update(self.bound)
 
@@ -180,20 +219,21 @@ class Worker:
     def _on_warning(self, kind: str, flag: int) -> None:
         self.warned.append((self.executor.step, kind))
 
-    def _start_epoch(self, epoch: int) -> None:
-        """Take a communicator that no message of an abandoned command can reach.
+    def _enter_epoch(self) -> None:
+        """Take the epoch's communicator, which no message of an abandoned command can reach.
 
-        The old one is kept: messages may be pending on it, and MPI may still touch their buffers.
-        If the wait for the other ranks is interrupted, the next batch goes on with it.
+        Old ones are kept: messages may be pending on them, and MPI may still touch their buffers.
+        All ranks make one for each epoch, whatever they saw of it, or they would take part in
+        different ones. The wait for the others ends only if the client wants the batch given up,
+        which it tells all ranks: one that left for another reason would let the others wait.
         """
-        if self._next is None:
-            self._next = self.comm.fresh()
-        wait_until(self._next.ready)
+        while self._generation < self.epoch:
+            wait_until(self.comm.ready, self.check_stop)
+            self._abandoned.append(self.comm)
+            self.comm = self.executor.comm = self.comm.fresh()
+            self._generation += 1
+        wait_until(self.comm.ready, self.check_stop)
         self.store.memory.settle()
-        self._abandoned.append(self.comm)
-        self.comm = self.executor.comm = self._next
-        self._next = None
-        self.epoch, self.batches, self._gave_up = epoch, 0, False
 
 
 @contextmanager
@@ -213,7 +253,7 @@ def _quiet_casts() -> Iterator[None]:
 class _Run:
     """One batch on one rank."""
 
-    def __init__(self, worker: Worker, batch: Packed, buffers: list[np.ndarray], log: Log) -> None:
+    def __init__(self, worker: Worker, batch: Packed, buffers: Arrays, log: Log) -> None:
         self.worker = worker
         self.log = log
         self.batch = batch
@@ -261,13 +301,15 @@ class _Run:
 
     def _items(self, plan: PreparedBatch) -> None:
         """Run commands and groups."""
-        items = plan.items
+        items, worker = plan.items, self.worker
         self.dead, self.first = plan.dead, self.worker.batches * _STRIDE
         if self.worker.executor.fault is None:  # then what is never stored cannot fail
             items = plan.quick
             self.done.update(plan.virtual)
         self.items = items
         for item, rows, elements in items:
+            if worker.stopped:
+                worker.check_stop()
             if rows != _DELETION:  # the time of deletions goes to what runs before
                 self.log.begin(rows, elements)
             if isinstance(item, Task):

@@ -1,0 +1,75 @@
+"""Temporary folders that tell whose they are, and what killed processes have left behind.
+
+A process that is killed removes nothing. Who starts engines next removes it: folders whose owner is
+dead, and shared memory of MPI that nobody has mapped. Only what belongs to the same user.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["own_folder", "sweep"]
+
+#: Where MPICH and Open MPI keep what the ranks of a node share, and under which names.
+SHARED = Path("/dev/shm")
+_SEGMENT = re.compile(rf"{SHARED}/(?:mpich_shm|sm_segment|vader_segment)[^\s]*")
+#: Seconds after which shared memory that nobody has mapped is not about to be.
+_OLD = 60.0
+
+
+def own_folder() -> Path:
+    """Make a temporary folder of this process, which only its user may enter."""
+    return Path(tempfile.mkdtemp(prefix=f"{_here()}{os.getpid()}-"))
+
+
+def sweep() -> None:
+    """Remove what killed processes of this user have left."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_here()}*-*"):
+        pid = folder.name.removeprefix(_here()).partition("-")[0]
+        if pid.isdecimal() and _mine(folder) and not _lives(int(pid)):
+            shutil.rmtree(folder, ignore_errors=True)
+    mapped = set(_mapped())
+    for path in SHARED.glob("*"):
+        if _SEGMENT.fullmatch(str(path)) and str(path) not in mapped and _mine(path, _OLD):
+            path.unlink(missing_ok=True)
+
+
+def _here() -> str:
+    """Return how names of folders begin: processes of another container have the same numbers."""
+    try:
+        return f"distnb-{Path('/proc/self/ns/pid').stat().st_ino:x}-"
+    except OSError:
+        return "distnb-"
+
+
+def _mine(path: Path, age: float = 0.0) -> bool:
+    """Tell whether something belongs to this user, and is so old (seconds)."""
+    try:
+        found = path.stat(follow_symlinks=False)
+    except OSError:
+        return False
+    return found.st_uid == os.geteuid() and time.time() - found.st_mtime >= age
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is somebody else's
+        return True
+    return True
+
+
+def _mapped() -> Iterator[str]:
+    """Yield the shared memory of MPI that processes have mapped."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it is gone, or somebody else's
+            yield from _SEGMENT.findall((folder / "maps").read_text(errors="replace"))

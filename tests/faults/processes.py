@@ -1,0 +1,44 @@
+"""The processes below this one, by what they are: so that a test stops only what it started."""
+
+import contextlib
+import os
+from pathlib import Path
+
+MARK = "DISTNB_TEST_MARK"
+
+
+def below(pid=None):
+    """Return pid -> command line of all processes below one."""
+    parents, commands = {}, {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            parents[int(folder.name)] = int(fields[1])
+            commands[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
+    found, todo = {}, [pid or os.getpid()]
+    while todo:
+        parent = todo.pop()
+        for child in [c for c, p in parents.items() if p == parent]:
+            found[child] = commands[child].decode()
+            todo.append(child)
+    return found
+
+
+def watchdog_of(session):
+    """Return the pid of the process that started a session's engines."""
+    return session._owner._watchdog.process.pid
+
+
+def controllers_of(session):
+    """Return the pids of a session's controller, the hub first, and its schedulers."""
+    return sorted(p for p, c in below(watchdog_of(session)).items() if "controller" in c)
+
+
+def marked(name):
+    """Return the pids of running processes with a mark."""
+    found = set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if f"{MARK}={name}".encode() in (folder / "environ").read_bytes():
+                found.add(int(folder.name))
+    return found

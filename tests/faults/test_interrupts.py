@@ -1,0 +1,192 @@
+"""Ctrl-C that comes twice, late, to functions that catch it, and to engines that do not answer."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from tests import tiers
+from tests.failures import support
+from tests.failures.support import plant, reading
+from tests.interrupting import CtrlC
+from tests.stopping import stopped
+from tests.waiting import until
+
+pytestmark = pytest.mark.usefixtures("interruptible")
+
+#: Trials, of which one in fifty hung before stops said what they were for.
+TRIALS = "400" if tiers.TIER == "test-all" else "25"
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.ways("openmpi")
+def test_several_close_together(monkeypatch):
+    """In a process of its own: what comes between two steps of a test would end pytest."""
+    monkeypatch.setenv("DISTNB_ALLOW_ROOT", "1")
+    command = [sys.executable, "-m", "tests.faults.storm", TRIALS]
+    found = subprocess.run(command, capture_output=True, text=True, cwd=support.ROOT)
+    assert found.stdout == "all is well\n", found.stdout + found.stderr
+
+
+def test_a_stop_that_comes_late_stops_nothing_else(cluster, gate):
+    x = dnb.arange(9.0)
+    cluster.flush()
+    old = cluster.batches
+    plant(cluster, 1, "name == 'Reduce'", gate.stand)
+    total = x.sum()
+    cluster.send()
+    until(gate.come)
+    cluster.transport.sockets.monitor.stop(cluster.transport._session, old)
+    until(lambda: not cluster.transport.sockets.monitor.silent(3))
+    gate.open()
+    assert total.item() == 36
+
+
+def test_an_engine_that_gave_up_unasked_lets_the_others_go_on(cluster):
+    """One that a stray signal meets on the way into an epoch comes along all the same."""
+    x = dnb.arange(9.0)
+    cluster.flush()
+    with CtrlC(0.3):
+        plant(cluster, 1, "name == 'Reduce'", "[time.sleep(0.01) for _ in iter(int, 1)]")
+        x.sum().item()
+    client = cluster.transport.client
+    noise = threading.Event()
+
+    def disturb():
+        while not noise.wait(0.005):
+            client.send_signal(signal.SIGUSR2, 1, block=False)
+
+    thread = threading.Thread(target=disturb)
+    thread.start()
+    try:
+        for _ in range(10):
+            try:
+                assert x.sum().item() == 36
+            except KeyboardInterrupt:
+                pass
+    finally:
+        noise.set()
+        thread.join()
+    time.sleep(0.1)
+    plant(cluster, 1, "False", "None")
+    while True:
+        try:
+            assert x.sum().item() == 36
+            break
+        except KeyboardInterrupt:
+            pass
+
+
+def catches_in_a_loop(v):
+    if not v.size:
+        return v
+    while True:
+        try:
+            time.sleep(100)
+        except:  # noqa: E722
+            pass
+
+
+def catches_and_returns(v):
+    if not v.size:
+        return v
+    try:
+        time.sleep(100)
+    except BaseException:
+        pass
+    return v
+
+
+def catches_at_every_depth(v):
+    if not v.size:
+        return v
+
+    def deep(n):
+        try:
+            return deep(n - 1) if n else time.sleep(100)
+        except:  # noqa: E722
+            time.sleep(0.01)
+            return 1
+
+    while deep(20):
+        pass
+    return None
+
+
+def computes_and_catches(v):
+    if not v.size:
+        return v
+    while True:
+        try:
+            try:
+                sum(range(1000))
+            finally:
+                try:
+                    raise ValueError
+                except ValueError:
+                    pass
+        except BaseException as error:
+            str(error)
+
+
+@pytest.mark.ways("openmpi")
+@pytest.mark.cases(2)
+@pytest.mark.parametrize(
+    "function",
+    [catches_in_a_loop, catches_and_returns, catches_at_every_depth, computes_and_catches],
+)
+def test_functions_that_catch_everything(cluster, function):
+    x = dnb.arange(9.0, dist="block")
+    cluster.flush()
+    for _ in range(2):
+        found = dnb.map(function, x)
+        with CtrlC(0.3):
+            found.to_numpy()
+        assert x.sum().item() == 36
+        assert reading(found) is dnb.LostArrayError
+
+
+def test_a_function_tidies_up(cluster, tmp_path):
+    """What does not catch an interrupt has its time to end in order."""
+    note = str(tmp_path / "tidied")
+
+    def tidies(v):
+        if not v.size:
+            return v
+        try:
+            time.sleep(100)
+        finally:
+            time.sleep(0.05)
+            open(note, "w").close()
+        return v
+
+    x = dnb.arange(9.0, dist="block")
+    found = dnb.map(tidies, x)
+    with CtrlC(0.3):
+        found.to_numpy()
+    until(lambda: os.path.exists(note))
+
+
+@pytest.mark.ways("openmpi")
+def test_an_engine_that_is_stopped_and_goes_on(cluster):
+    x, kept = dnb.arange(9.0), dnb.ones(5)
+    cluster.flush()
+    said = []
+    with stopped(cluster.transport.about[1]["pid"]):
+        with CtrlC(0.2):
+            try:
+                x.sum().item()
+            except KeyboardInterrupt as interrupt:
+                said.append(str(interrupt))
+                raise
+        assert said[0].startswith("engine 1: got no answer")
+        assert not cluster.waits  # a cell that needs no engine does not wait for one
+    assert x.sum().item() == 36
+    np.testing.assert_array_equal((x[1:] + x[:-1]).to_numpy(), np.arange(9.0)[1:] * 2 - 1)
+    np.testing.assert_array_equal(kept.to_numpy(), np.ones(5))
