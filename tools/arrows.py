@@ -21,7 +21,7 @@ PACKAGE = "distnb"
 #: them. What is not listed is an error, and so is what is listed and not there.
 ORDER: dict[str, str] = {
     "distnb": """
-        common geometry ops measure wire plans engines client widgets magics
+        common geometry ops measure wire plans formats engines client widgets magics
         numpys left_out lib fft linalg random sparse namespace strategies testing
     """,
     "distnb.common": "errors config machine interrupts lazy calling shared_segments memory_pool",
@@ -30,7 +30,8 @@ ORDER: dict[str, str] = {
     "distnb.measure": "replay comparison metrics advice events records snapshot",
     "distnb.wire": "protocol messages encoding channel replies stream",
     "distnb.plans": "transfer traffic gather_scatter temporaries forecast",
-    "distnb.engines": "runtime fusion collectives linalg sparse worker server",
+    "distnb.formats": "stored boxes plain npy archives encodings lines text table",
+    "distnb.engines": "runtime fusion collectives linalg sparse files worker server",
     "distnb.engines.runtime": """
         comm exchange node memory store zero_copy peer_blocks creation threads user_functions
     """,
@@ -44,11 +45,12 @@ ORDER: dict[str, str] = {
     """,
     "distnb.engines.linalg": "whole_matrices triangular tsqr summa panels blacs scalapack",
     "distnb.engines.sparse": "parts needs products local rows routes",
+    "distnb.engines.files": "owned reading writing appending parsing",
     "distnb.engines.worker": "steps postings plan_cache local survey executor worker",
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
     "distnb.client": """
-        transport batching session handle record shape select math linalg stats signal array
-        sparse reports
+        transport batching session handle record shape select math linalg stats signal files
+        array sparse reports
     """,
     "distnb.client.transport": """
         contract inprocess spmd client_hooks ipyparallel_transport monitor socket_client
@@ -67,8 +69,9 @@ ORDER: dict[str, str] = {
     """,
     "distnb.client.record": """
         ufunc_options operation_cache operations operators eager placement reducing
-        namespace gather_scatter advanced_indexing creation index_arrays as_arrays files
+        namespace gather_scatter advanced_indexing creation index_arrays as_arrays
     """,
+    "distnb.client.files": "reading writing members opening numpys text tables",
     "distnb.client.array": """
         prefetch reading migration printing facts aspects flags distarray stand_ins array_api
     """,
@@ -128,6 +131,7 @@ OTHERS: dict[str, str] = {
     "distnb.engines.server.curve": "zmq",
     "distnb.engines.server.monitor": "zmq",
     "distnb.client.math.pickling": "cloudpickle",
+    "distnb.formats": "numpy [h5py] [pyarrow] [zarr] [zstandard]",
     "distnb.client.sparse": "numpy [scipy]",
     "distnb.client.transport.client_hooks": "ipyparallel",
     "distnb.client.transport.ipyparallel_transport": "ipyparallel",

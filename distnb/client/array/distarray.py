@@ -20,6 +20,7 @@ from distnb.client.array.flags import Flags, strides_of
 from distnb.client.array.migration import move
 from distnb.client.array.printing import array_str
 from distnb.client.array.reading import element, read
+from distnb.client.files.numpys import File, tofile
 from distnb.client.handle.aliasing import is_alone
 from distnb.client.handle.arguments import (
     Axes,
@@ -819,10 +820,12 @@ class DistArray(Array):
         """Return the elements as bytes; obeys the gather budget."""
         return self.__array__().tobytes(order)
 
-    def tofile(self, fid: object, sep: str = "", format: str = "%s") -> None:
-        """Write the elements to a file, as ``numpy.ndarray.tofile``; obeys the gather budget."""
-        file: Any = fid
-        self.__array__().tofile(file, sep, format)
+    def tofile(self, fid: File, sep: str = "", format: str = "%s") -> None:
+        """Write raw elements, as ``numpy.ndarray.tofile``: each engine its part of a named file.
+
+        To an open file, the notebook writes; text (``sep``) obeys the gather budget.
+        """
+        tofile(self, fid, sep, format)
 
     def dump(self, file: object) -> None:
         """Pickle the array to a file; obeys the gather budget."""
