@@ -31,12 +31,12 @@ from distnb.client.files.numpys import (
     fromiter,
     fromstring,
     load,
+    save,
     savez,
     savez_compressed,
 )
-from distnb.client.files.numpys import save_npy as save
 from distnb.client.files.opening import open_ as open
-from distnb.client.files.tables import read_csv
+from distnb.client.files.tables import read_csv, read_parquet, to_parquet
 from distnb.client.files.text import genfromtxt, loadtxt, savetxt
 from distnb.client.linalg.chains import cross_ as cross
 from distnb.client.linalg.chains import matrix_transpose

@@ -30,7 +30,9 @@ ORDER: dict[str, str] = {
     "distnb.measure": "replay comparison metrics advice events records snapshot",
     "distnb.wire": "protocol messages encoding channel replies stream",
     "distnb.plans": "transfer traffic gather_scatter temporaries forecast",
-    "distnb.formats": "stored boxes plain npy archives encodings lines text table",
+    "distnb.formats": """
+        stored boxes plain npy archives encodings lines text hdf5 zarrs parquet table
+    """,
     "distnb.engines": "runtime fusion collectives linalg sparse files worker server",
     "distnb.engines.runtime": """
         comm exchange node memory store zero_copy peer_blocks creation threads user_functions

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from distnb.formats import archives, npy, plain
+from distnb.formats import archives, hdf5, npy, parquet, plain, zarrs
 from distnb.formats.stored import Reader, Stored, Writer
 from distnb.geometry.views import View
 
@@ -17,7 +17,8 @@ class Format(NamedTuple):
     """A format of files.
 
     ``suffixes``: of names that mean it. ``describe``: what is in a file, under a name in it, and
-    the array that it is to be. ``by_turns``: a file has one writer at a time.
+    the array that it is to be. ``by_turns``: a file has one writer at a time. ``create``: a file
+    for an array of a shape and dtype, under a name in it, with options. ``folder``: it is one.
     """
 
     name: str
@@ -26,6 +27,8 @@ class Format(NamedTuple):
     reader: Callable[[Stored], Reader] | None
     writer: Callable[[Stored], Writer] | None
     by_turns: bool = False
+    create: Callable[..., Stored] | None = None
+    folder: bool = False
 
 
 FORMATS: dict[str, Format] = {
@@ -34,12 +37,37 @@ FORMATS: dict[str, Format] = {
         Format("npy", (".npy",), npy.describe, plain.PlainReader, plain.PlainWriter),
         Format("raw", (), None, plain.PlainReader, plain.PlainWriter),
         Format("npz", (".npz",), archives.describe, archives.ArchiveReader, None),
+        Format(
+            "hdf5",
+            (".h5", ".hdf5", ".hdf", ".nc"),
+            hdf5.describe,
+            hdf5.reader,
+            hdf5.writer,
+            by_turns=True,
+            create=hdf5.create,
+        ),
+        Format(
+            "zarr",
+            (".zarr",),
+            zarrs.describe,
+            zarrs.ZarrArray,
+            zarrs.ZarrArray.to_write,
+            create=zarrs.create,
+            folder=True,
+        ),
+        Format("parquet", (".parquet", ".pq"), parquet.describe, parquet.Column, None, folder=True),
     )
 }
 
 
 #: First bytes -> format.
-_MAGIC = {b"\x93NUMPY": "npy", b"PK\3\4": "npz", b"PK\5\6": "npz"}
+_MAGIC = {
+    b"\x93NUMPY": "npy",
+    b"PK\3\4": "npz",
+    b"PK\5\6": "npz",
+    b"\x89HDF\r\n\x1a\n": "hdf5",
+    b"PAR1": "parquet",
+}
 
 
 def reader_of(stored: Stored) -> Reader:
@@ -61,6 +89,8 @@ def format_of(path: str) -> str:
     suffix = Path(path).suffix.lower()
     named = next((row.name for row in FORMATS.values() if suffix in row.suffixes), "")
     if Path(path).is_dir():
+        return "zarr" if zarrs.is_zarr(path) else named or "parquet"
+    if named == "zarr":  # a zip file
         return named
     with open(path, "rb") as file:
         begin = file.read(8)

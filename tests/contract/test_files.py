@@ -11,7 +11,7 @@ import distnb as dnb
 from distnb.formats import lines
 from tests.contract.support import setting
 
-pytestmark = pytest.mark.ways("one", "four", "cutoff", "auto")
+pytestmark = pytest.mark.ways("one", "cutoff")
 
 SHAPES = [(), (0,), (7,), (5, 4), (2, 9), (3, 4, 5), (0, 3)]
 LAYOUTS = [None, "block", "cyclic", "replicated", ("engine", 0)]

@@ -24,6 +24,7 @@ from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.formats import npy
 from distnb.formats.stored import Stored, stamp_of
+from distnb.formats.table import FORMATS
 from distnb.geometry.views import View
 
 __all__: list[str] = []
@@ -209,6 +210,56 @@ def save_npy(file: File, arr: ArrayLike, allow_pickle: bool = False) -> None:
     with replacing(path, arr.session) as name:
         once(arr.session, _write_head, name, head, len(head) + arr.nbytes)
         write(arr, Stored("npy", name, (), arr.shape, arr.dtype.str, (), (len(head),)))
+
+
+def save(
+    file: File,
+    arr: ArrayLike,
+    allow_pickle: bool = False,
+    *,
+    name: str | None = None,
+    **options: Any,
+) -> None:
+    """Write an array to a file: each engine writes its own part.
+
+    In NumPy's format, as ``numpy.save``, or in that which the name ends in: ``.h5``, ``.hdf5``,
+    ``.zarr`` (``numpy.save`` appends ``.npy`` to any of them). The file appears whole, or not at
+    all: what was there stays if anything goes wrong.
+
+    Parameters
+    ----------
+    file : str, path or open file
+        An open file is written by the notebook.
+    arr : array_like
+        What is to be written.
+    allow_pickle : bool
+        As in ``numpy.save``, for arrays of NumPy.
+    name : str, optional
+        Of a dataset of HDF5, by default "data", or of an array in a group of Zarr.
+    **options
+        Of h5py's or zarr's function that makes it, as ``chunks=`` and ``compression=``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.save("x.npy", dnb.arange(10) ** 2)
+    ...     dnb.open("x.npy")[-3:].to_numpy()
+    array([49, 64, 81])
+    """
+    path = path_of(file)
+    suffix = "" if path is None else os.path.splitext(path)[1].lower()
+    row = next((f for f in FORMATS.values() if f.create and suffix in f.suffixes), None)
+    if path is None or row is None or row.create is None:
+        if name is not None or options:
+            raise TypeError(
+                explain("save()", f"{file} with options", "none for .npy", "end in .h5 or .zarr")
+            )
+        save_npy(file, arr, allow_pickle)
+        return
+    x = asarray(arr)
+    with replacing(path, x.session, row.folder) as made:
+        write(x, once(x.session, row.create, made, name, x.shape, x.dtype, options))
 
 
 def _write_head(name: str, head: bytes, length: int) -> None:

@@ -17,12 +17,13 @@ from distnb.client.session.session import Session
 from distnb.formats.boxes import full, in_file, pieces
 from distnb.formats.stored import Stored, sub
 from distnb.formats.table import reader_of
-from distnb.geometry.axes import Axis, Block, cut_at
+from distnb.geometry.axes import Axis, Block, Whole, cut_at
+from distnb.geometry.layout import Grid as Ranks
 from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import View
 from distnb.wire.protocol import Collective
 
-__all__ = ["SLAB", "aligned", "in_boxes", "once", "read_here", "read_view", "slabs"]
+__all__ = ["SLAB", "aligned", "in_boxes", "in_chunks", "once", "read_here", "read_view", "slabs"]
 
 #: Bytes on each engine of what is brought into another layout on its way from or to a file.
 SLAB = 1 << 28
@@ -50,14 +51,27 @@ def in_boxes(layout: Layout) -> bool:
     return not any(axis.period(parts) for axis, parts in split if parts > 1)
 
 
-def slabs(shape: Ints, itemsize: int, size: int) -> Iterator[tuple[int, int]]:
+def slabs(shape: Ints, itemsize: int, size: int, chunk: int = 1) -> Iterator[tuple[int, int]]:
     """Cut the first axis so that what lies between two cuts has few bytes on each engine.
+
+    And where chunks end.
 
     >>> list(slabs((5, 1 << 20), 256, 2))
     [(0, 2), (2, 4), (4, 5)]
     """
     rows = max(1, SLAB * size // max(1, itemsize * prod(shape[1:])))
+    rows = -(-rows // chunk) * chunk
     return ((low, min(shape[0], low + rows)) for low in range(0, shape[0], rows))
+
+
+def in_chunks(shape: Ints, size: int, chunk: int) -> Layout:
+    """Return the layout along the first axis in which each chunk is on one engine.
+
+    >>> in_chunks((5, 2), 3, 4).axes[0]
+    Irregular(cuts=(0, 4, 5, 5))
+    """
+    axes = (_cut(shape[0], chunk, size), *(Whole() for _ in shape[1:]))
+    return Layout(Ranks.of((size,)), axes, (0, *(-1 for _ in shape[1:])))
 
 
 def aligned(layout: Layout, shape: Ints, chunks: Ints) -> Layout:
@@ -79,7 +93,9 @@ def aligned(layout: Layout, shape: Ints, chunks: Ints) -> Layout:
 def _cut(n: int, chunk: int, parts: int) -> Axis:
     """Return an axis that is cut where chunks end, as evenly as can be."""
     many = -(-n // chunk)
-    return cut_at(tuple([Block().bounds(many, parts, c)[0] * chunk for c in range(parts)]) + (n,))
+    return cut_at(
+        tuple([min(n, Block().bounds(many, parts, c)[0] * chunk) for c in range(parts)]) + (n,)
+    )
 
 
 def read_view(

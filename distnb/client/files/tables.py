@@ -6,18 +6,24 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import DTypeLike
 
+from distnb.client.files.reading import read_view
 from distnb.client.files.text import parsed
+from distnb.client.files.writing import replacing, told
 from distnb.client.handle.arguments import Dist, Grid
-from distnb.client.handle.array import Array, numeric
+from distnb.client.handle.array import numeric
+from distnb.client.handle.conversion import as_dist, in_layout
+from distnb.client.record.creation import asarray
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
 from distnb.formats.lines import first_lines
+from distnb.formats.parquet import columns_of, describe
 from distnb.formats.stored import stamp_of
 from distnb.formats.text import kinds_of, table_of
+from distnb.geometry.layout import make_layout
+from distnb.wire.protocol import Collective
 
 __all__: list[str] = []
 
@@ -163,12 +169,66 @@ def _kinds(
     return {name: str(kinds[name]) for name in wanted}, frozenset(free)
 
 
-def as_columns(x: Mapping[str, Array]) -> dict[str, Array]:
-    """Return columns that are as long; raise ValueError for others."""
-    found = dict(x)
-    shapes = {np.shape(c) for c in found.values()}
+def read_parquet(
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+) -> dict[str, Any]:
+    """Read columns of a Parquet file, or of a folder of them; engines read groups of rows.
+
+    Elements that are missing are NaN; a column of integers with such is float64. Needs pyarrow
+    (``pip install "distnb[parquet]"``). ``dnb.open(path, column)`` reads less.
+
+    Raises
+    ------
+    TypeError
+        For columns of text and the like; they are named.
+    """
+    whole = os.path.abspath(os.fspath(path))
+    known = columns_of(whole)
+    wanted = list(known) if columns is None else [_known(whole, n, list(known)) for n in columns]
+    text = [name for name in wanted if known[name] is None]
+    if text:
+        good = [name for name, kind in known.items() if kind is not None]
+        raise TypeError(
+            explain(f"file {whole}", f"no numbers in {text}", "numbers", f"use columns={good}")
+        )
+    return {
+        name: read_view(*describe(whole, name), dist=dist, grid=grid, session=session)
+        for name in wanted
+    }
+
+
+def to_parquet(path: str | os.PathLike[str], columns: Mapping[str, Any], **options: Any) -> None:
+    """Write columns as a folder of Parquet files, one of each engine's rows.
+
+    Others read the folder as one table: ``pandas.read_parquet(path)``. It appears whole, or not at
+    all, in place of one that was there.
+
+    Parameters
+    ----------
+    path : str or path
+        The folder.
+    columns : mapping of str to array
+        Of one axis, all as long.
+    **options
+        Of ``pyarrow.parquet.write_table``, as ``compression=``.
+    """
+    found = {name: asarray(x) for name, x in columns.items()}
+    shapes = {x.shape for x in found.values()}
     if len(shapes) != 1 or len(*shapes) != 1:
         raise ValueError(
             explain("columns", f"shapes {sorted(shapes)}", "one axis, as long", "slice them")
         )
-    return found
+    session = next(iter(found.values())).session
+    layout = make_layout(next(iter(shapes)), session.size, "block")
+    there = [in_layout(as_dist(x, session), layout) for x in found.values()]
+    with replacing(os.path.abspath(os.fspath(path)), session, folder=True) as folder:
+        done = told(session, 2)
+        ins, args = tuple([x.operand for x in there]), (folder, tuple(found), options)
+        command = Collective("file.table", (done.operand,), ins, args, session.site())
+        session.record(command)
+        done.to_numpy()

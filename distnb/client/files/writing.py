@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shutil
 import stat
 import zlib
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from distnb.client.files.reading import aligned, in_boxes, once, slabs
+from distnb.client.files.reading import in_boxes, in_chunks, once, slabs
 from distnb.client.handle.array import Array, create, is_whole
 from distnb.client.handle.conversion import copied
 from distnb.client.session.session import Session
@@ -25,6 +26,7 @@ from distnb.formats.encodings import ENCODINGS
 from distnb.formats.plain import run_bytes, write_all
 from distnb.formats.stored import Stored, bytes_of, sub
 from distnb.formats.table import writer_of
+from distnb.formats.zarrs import is_zarr
 from distnb.geometry.axes import Block, Whole
 from distnb.geometry.layout import Grid, Ints, Layout, make_layout
 from distnb.wire.protocol import Collective
@@ -49,12 +51,12 @@ def is_stream(path: str) -> bool:
 
 
 @contextmanager
-def replacing(path: str, session: Session) -> Iterator[str]:
-    """Yield the name of an empty file that is renamed to ``path`` if all goes well.
+def replacing(path: str, session: Session, folder: bool = False) -> Iterator[str]:
+    """Yield the name of an empty file that is renamed to ``path`` if all goes well; or of a folder.
 
     If not, it goes, and what was at ``path`` stays. Its bytes are on the disk before it is renamed.
     """
-    name = once(session, _begin, path)
+    name = once(session, _begin, path, folder)
     done = False
     try:
         yield name
@@ -73,18 +75,25 @@ def replacing(path: str, session: Session) -> Iterator[str]:
     finally:
         if not done:
             with contextlib.suppress(OSError):
-                os.unlink(name)
+                _remove(name)
 
 
-def _begin(path: str) -> str:
+def _begin(path: str, folder: bool) -> str:
     """Make the file beside the one that it is to replace, with the same permissions."""
     real = os.path.realpath(path)
-    if Path(real).is_dir():
+    if folder and Path(real).is_dir() and not _of_table(real):
+        raise FileExistsError(
+            explain(f"folder {path}", "other files in it", "none, or a table", "name a new one")
+        )
+    if Path(real).is_dir() and not folder:
         raise IsADirectoryError(
             explain(f"file {path}", "a folder", "a name for a file", "name one in it")
         )
-    folder, last = os.path.split(real)
-    name = os.path.join(folder, f".{last[:200]}.{secrets.token_hex(4)}.part")
+    above, last = os.path.split(real)
+    name = os.path.join(above, f".{last[:200]}.{secrets.token_hex(4)}.part")
+    if folder:
+        os.mkdir(name)
+        return name
     fd = os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666)
     try:
         with contextlib.suppress(OSError):  # there is no old file
@@ -96,11 +105,36 @@ def _begin(path: str) -> str:
 
 def _end(name: str, path: str) -> None:
     """Bring the file to the disk, and give it its name."""
-    _sync(name)
     real = os.path.realpath(path)
-    os.replace(name, real)
+    for folder, _, files in os.walk(name):
+        for each in files:
+            _sync(os.path.join(folder, each))
+    _sync(name)
+    if Path(name).is_dir() and os.path.lexists(real):
+        gone = f"{name}.old"
+        os.rename(real, gone)
+        try:
+            os.rename(name, real)
+        except BaseException:
+            os.rename(gone, real)
+            raise
+        _remove(gone)
+    else:
+        os.replace(name, real)
     with contextlib.suppress(OSError):  # not all file systems can
         _sync(os.path.dirname(real))
+
+
+def _remove(path: str) -> None:
+    if Path(path).is_dir():
+        shutil.rmtree(path)
+    else:
+        os.unlink(path)
+
+
+def _of_table(folder: str) -> bool:
+    """Tell whether a folder is what distnb writes: nobody else's files go with it."""
+    return is_zarr(folder) or all(name.endswith(".parquet") for name in os.listdir(folder))
 
 
 def _sync(path: str) -> None:
@@ -126,11 +160,12 @@ def write(x: Array, stored: Stored, summed: bool = False) -> list[tuple[int, int
     if _direct(x, stored, summed):
         return _record(x, stored, summed, origin)
     size, found = x.session.size, list[tuple[int, int]]()
-    for low, high in slabs(x.shape, x.itemsize, size) if x.ndim else [(0, 0)]:
+    chunk = stored.chunks[0] if stored.chunks else 1
+    for low, high in slabs(x.shape, x.itemsize, size, chunk) if x.ndim else [(0, 0)]:
         part = x[low:high] if x.ndim else x
         layout = make_layout(part.shape, size, "block" if summed and x.ndim else None)
         if stored.chunks:
-            layout = aligned(layout, part.shape, stored.chunks)
+            layout = in_chunks(part.shape, size, chunk)
         slab = copied(part, x.dtype, layout)
         found += _record(slab, stored, summed, (low, *origin[1:]) if x.ndim else ())
     return found
@@ -195,7 +230,8 @@ def _write_here(data: np.ndarray, stored: Stored, summed: bool) -> tuple[int, in
     writer = writer_of(stored)
     try:
         for piece in pieces(box, data.itemsize, stored.chunks):
-            some = np.ascontiguousarray(sub(data, piece))
+            part = sub(data, piece)
+            some = np.ascontiguousarray(part).reshape(part.shape)  # NumPy adds an axis
             writer.write(tuple([r[s] for r, s in zip(box, piece, strict=True)]), some)
             check = zlib.crc32(bytes_of(some), check) if summed else 0
     finally:

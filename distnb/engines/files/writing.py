@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 
 import numpy as np
@@ -10,12 +11,13 @@ from distnb.engines.files.owned import own
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.store import BaseTable
 from distnb.formats.boxes import pieces
+from distnb.formats.parquet import write_part
 from distnb.formats.stored import Box, Stored, bytes_of, sub
 from distnb.formats.table import FORMATS, writer_of
 from distnb.measure.events import TRANSFER, Clock
 from distnb.wire.protocol import Collective
 
-__all__ = ["Write"]
+__all__ = ["Write", "WriteTable"]
 
 
 class Write:
@@ -31,7 +33,7 @@ class Write:
         self.operand, self.store = command.ins[0], store
         self.out = store.bases[command.outs[0].base]
         rank, size = store.rank, self.out.shape[0]
-        turns = FORMATS[self.stored.format].by_turns
+        turns = FORMATS[self.stored.format].by_turns and self.stored.details[-1] is None
         self.expected: list[Key] = [(rank - 1, 0)] if turns and rank else []
         self.owed: list[Key] = [(rank + 1, 0)] if turns and rank + 1 < size else []
 
@@ -56,7 +58,8 @@ class Write:
         try:
             for piece in pieces(box, data.itemsize, self.stored.chunks):
                 exchange.comm.check()
-                some = np.ascontiguousarray(sub(data, piece))
+                part = sub(data, piece)
+                some = np.ascontiguousarray(part).reshape(part.shape)  # NumPy adds an axis
                 writer.write(self._place(box, piece), some)
                 nbytes += some.nbytes
                 if self.summed:
@@ -71,3 +74,31 @@ class Write:
         return tuple(
             [range(r.start + o, r.stop + o) for r, o in zip(parts, self.origin, strict=True)]
         )
+
+
+class WriteTable:
+    """Write the rows that this rank holds of columns, as a file of a folder.
+
+    ``args``: the folder, names, options. The output has a row for each rank: how many it wrote.
+    """
+
+    owed: tuple[Key, ...] = ()
+    expected: tuple[Key, ...] = ()
+
+    def __init__(self, command: Collective, store: BaseTable) -> None:
+        self.folder, self.names, self.options = command.args
+        self.columns = [store.bases[x.base] for x in command.ins]
+        self.out, self.rank = store.bases[command.outs[0].base], store.rank
+
+    def run(self, exchange: Exchange, clock: Clock) -> None:
+        """Write the file, if there are rows; one file there is always."""
+        before = clock.switch(TRANSFER)
+        blocks = [base.block for base in self.columns]
+        kinds = [base.dtype for base in self.columns]
+        found = [np.empty(0, k) if b is None else b for b, k in zip(blocks, kinds, strict=True)]
+        if len(found[0]) or not self.rank:
+            path = os.path.join(self.folder, f"part-{self.rank:05d}.parquet")
+            write_part(path, list(self.names), found, self.options)
+        if self.out.block is not None:
+            self.out.block[...] = (len(found[0]), 0)
+        clock.switch(before)

@@ -59,6 +59,7 @@ COLLECTIVES: dict[str, Callable[[Collective, BaseTable], Any]] = {
     "file.hold": parsing.Hold,
     "file.parse": parsing.Parse,
     "file.read": reading.Read,
+    "file.table": writing.WriteTable,
     "file.write": writing.Write,
     "fft": fourier.Transform,
     "gather": gather_scatter.Gather,
