@@ -3,7 +3,8 @@
 # Made by tools/make_stub.py from the functions themselves.
 
 import builtins
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
@@ -112,11 +113,12 @@ from distnb.client.array.array_api import finfo as finfo
 from distnb.client.array.distarray import DistArray as DistArray
 from distnb.client.array.stand_ins import ndarray as ndarray
 from distnb.client.array.stand_ins import ufunc as ufunc
+from distnb.client.files.numpys import File
+from distnb.client.files.opening import Opened
 from distnb.client.handle.arguments import Axes, Dist, Grid, Nested, NoValue, Number, Order, Shape
 from distnb.client.linalg.contractions import SummedAxes
 from distnb.client.math.mapping import vectorize as vectorize
 from distnb.client.record.eager import Out
-from distnb.client.record.files import Archive, File
 from distnb.client.record.placement import Placement as Placement
 from distnb.client.reports.profiling import Profile
 from distnb.client.session.session import Session as Session
@@ -958,13 +960,18 @@ def frombuffer(
     """Make an array as ``numpy.frombuffer`` does, and send each engine its part."""
 
 def fromfile(
-    *args: object,
+    file: File,
+    dtype: DTypeLike = ...,
+    count: int = -1,
+    sep: str = "",
+    offset: int = 0,
+    *,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
-    **options: object,
+    like: object = None,
 ) -> DistArray:
-    """Make an array as ``numpy.fromfile`` does, and send each engine its part."""
+    """Read raw elements, as ``numpy.fromfile``: each engine its own part of a named file."""
 
 def fromfunction(
     function: Callable[..., Any],
@@ -1029,13 +1036,21 @@ gcd: _Binary
 """Returns the greatest common divisor of ``|x1|`` and ``|x2|``"""
 
 def genfromtxt(
+    fname: File,
+    dtype: DTypeLike | None = ...,
+    comments: str = "#",
+    delimiter: str | None = None,
+    skip_header: int = 0,
     *args: object,
+    unpack: builtins.bool = False,
+    ndmin: int = 0,
+    encoding: str | None = None,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
     **options: object,
-) -> DistArray:
-    """Make an array as ``numpy.genfromtxt`` does, and send each engine its part."""
+) -> Any:
+    """Read numbers from text where some are missing, as ``numpy.genfromtxt``."""
 
 def geomspace(
     start: ArrayLike,
@@ -1276,20 +1291,32 @@ def load(
     grid: Grid = None,
     session: Session | None = None,
     **options: object,
-) -> DistArray | Archive:
+) -> DistArray | Mapping[str, Any]:
     """Return the array of a file, or a mapping of those of an archive, as ``numpy.load``."""
 
 def load_ipython_extension(shell: Any) -> None:
     """Register the magics (``%load_ext distnb``); starts nothing."""
 
 def loadtxt(
-    *args: object,
+    fname: File,
+    dtype: DTypeLike = ...,
+    comments: str | Sequence[str] | None = "#",
+    delimiter: str | None = None,
+    converters: object = None,
+    skiprows: int = 0,
+    usecols: int | Sequence[int] | None = None,
+    unpack: builtins.bool = False,
+    ndmin: int = 0,
+    encoding: str | None = None,
+    max_rows: int | None = None,
+    *,
+    quotechar: str | None = None,
+    like: object = None,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
-    **options: object,
-) -> DistArray:
-    """Make an array as ``numpy.loadtxt`` does, and send each engine its part."""
+) -> Any:
+    """Read numbers from text, as ``numpy.loadtxt``: each engine parses a share of the lines."""
 
 log: _Unary
 """Natural logarithm, element-wise."""
@@ -1631,6 +1658,15 @@ def ones_like(
 ) -> DistArray:
     """Make an array of ones that lies like another."""
 
+def open(
+    path: str | os.PathLike[str],
+    name: str | None = None,
+    *,
+    format: str | None = None,
+    session: Session | None = None,
+) -> Opened:
+    """Open an array in a file, of which nothing is read but what it is."""
+
 def outer(a: ArrayLike, b: ArrayLike, out: DistArray | None = None) -> DistArray:
     """Multiply each element of one array with each of another, as ``numpy.outer``."""
 
@@ -1782,6 +1818,46 @@ def ravel_multi_index(
 ) -> Any:
     """Return the positions of indices along each axis, as ``numpy.ravel_multi_index``."""
 
+def read_csv(
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    dtype: DTypeLike | Mapping[str, DTypeLike] | None = None,
+    names: Sequence[str] | None = None,
+    delimiter: str = ",",
+    skiprows: int = 0,
+    comment: str | None = None,
+    missing: Sequence[str] = (
+        "",
+        "#N/A",
+        "N/A",
+        "NA",
+        "NULL",
+        "NaN",
+        "None",
+        "n/a",
+        "nan",
+        "null",
+        "<NA>",
+    ),
+    decimal: str = ".",
+    quote: str | None = '"',
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+) -> dict[str, Any]:
+    """Read columns of numbers from text; each engine parses a share of the lines."""
+
+def read_parquet(
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+) -> dict[str, Any]:
+    """Read columns of a Parquet file, or of a folder of them; engines read groups of rows."""
+
 def real(val: ArrayLike) -> DistArray:
     """Return the real part."""
 
@@ -1846,21 +1922,38 @@ def row_stack(
 ) -> DistArray:
     """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
 
-def save(file: File, arr: ArrayLike, allow_pickle: builtins.bool = False) -> None:
-    """Write an array to a file in NumPy's format, as ``numpy.save``."""
+def save(
+    file: File,
+    arr: ArrayLike,
+    allow_pickle: builtins.bool = False,
+    *,
+    name: str | None = None,
+    **options: object,
+) -> None:
+    """Write an array to a file: each engine writes its own part."""
 
-def savetxt(fname: File, X: ArrayLike, *args: object, **options: object) -> None:
-    """Write an array as text, as ``numpy.savetxt``; obeys the gather budget."""
+def savetxt(
+    fname: File,
+    X: ArrayLike,
+    fmt: str | Sequence[str] = "%.18e",
+    delimiter: str = " ",
+    newline: str = "\n",
+    header: str = "",
+    footer: str = "",
+    comments: str = "# ",
+    encoding: str | None = None,
+) -> None:
+    """Write an array as text, as ``numpy.savetxt``: each engine makes the lines of its rows."""
 
 def savez(
     file: File, *args: ArrayLike, allow_pickle: builtins.bool = True, **arrays: ArrayLike
 ) -> None:
-    """Write several arrays to an archive, as ``numpy.savez``; each obeys the gather budget."""
+    """Write several arrays to an archive, as ``numpy.savez``: each engine writes its own parts."""
 
 def savez_compressed(
     file: File, *args: ArrayLike, allow_pickle: builtins.bool = True, **arrays: ArrayLike
 ) -> None:
-    """Write several arrays to a compressed archive; each obeys the gather budget."""
+    """Write several arrays to a compressed archive: each engine deflates its own parts."""
 
 def searchsorted(
     a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None
@@ -2008,6 +2101,11 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: SummedAxes = 2) -> DistArray:
 
 def tile(A: ArrayLike, reps: Any) -> DistArray:
     """Return an array again and again along its axes, as ``numpy.tile``; what is sent, once."""
+
+def to_parquet(
+    path: str | os.PathLike[str], columns: Mapping[str, ArrayLike], **options: object
+) -> None:
+    """Write columns as a folder of Parquet files, one of each engine's rows."""
 
 def topk(
     x: ArrayLike, k: int, axis: int = -1, *, largest: builtins.bool = True

@@ -132,6 +132,7 @@ OTHERS: dict[str, str] = {
     "distnb.engines.server.batch_server": "zmq",
     "distnb.engines.server.curve": "zmq",
     "distnb.engines.server.monitor": "zmq",
+    "distnb.client.array.distarray": "numpy [pyarrow]",
     "distnb.client.math.pickling": "cloudpickle",
     "distnb.formats": "numpy [h5py] [pyarrow] [zarr] [zstandard]",
     "distnb.client.sparse": "numpy [scipy]",

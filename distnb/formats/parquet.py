@@ -11,6 +11,7 @@ import numpy as np
 
 from distnb.common.errors import explain
 from distnb.formats.stored import Box, Stored, check_same, module, stamp_of
+from distnb.formats.text import dtype_of
 from distnb.geometry.views import View
 
 __all__ = ["Column", "columns_of", "describe", "write_part"]
@@ -50,20 +51,11 @@ def columns_of(path: str) -> dict[str, str | None]:
     if not files:
         raise FileNotFoundError(explain(f"folder {path}", "no *.parquet", "some", "check the path"))
     with _opened(files[0]) as file:
-        found = {field.name: _kind(field.type) for field in file.schema_arrow}
+        found = {field.name: dtype_of(str(field.type)) for field in file.schema_arrow}
     for name, kind in found.items():
         if kind is not None and np.dtype(kind).kind not in "fc" and _missing(files, name):
             found[name] = "<f8"
     return found
-
-
-def _kind(arrow: Any) -> str | None:
-    """Return the dtype of an Arrow type, None if it is no number's."""
-    try:
-        dtype = np.dtype(arrow.to_pandas_dtype())
-    except NotImplementedError:
-        return None
-    return dtype.str if dtype.kind in "biufc" else None
 
 
 def _missing(files: list[str], name: str) -> bool:

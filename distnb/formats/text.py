@@ -11,7 +11,7 @@ import numpy as np
 from distnb.formats.lines import blocks, located, refused
 from distnb.formats.stored import module
 
-__all__ = ["PARSERS", "kinds_of", "share", "table_of"]
+__all__ = ["PARSERS", "dtype_of", "kinds_of", "share", "table_of"]
 
 
 def _rows(
@@ -85,19 +85,24 @@ def table_of(
     )
 
 
+#: Arrow's names of types that differ from NumPy's.
+_ARROWS = {"double": "f8", "float": "f4", "halffloat": "f2", "null": "f8"}
+
+
+def dtype_of(name: str) -> str | None:
+    """Return the dtype of a type of Arrow; None if it is no number's.
+
+    >>> dtype_of("double"), dtype_of("int16"), dtype_of("timestamp[ns]")
+    ('<f8', '<i2', None)
+    """
+    if name in _ARROWS:
+        return np.dtype(_ARROWS[name]).str
+    return np.dtype(name).str if re.fullmatch("bool|u?int(8|16|32|64)", name) else None
+
+
 def kinds_of(table: Any) -> dict[str, str | None]:
     """Return the dtypes of columns as Arrow found them; None for those that are no numbers."""
-    found: dict[str, str | None] = {}
-    for field in table.schema:
-        try:
-            dtype = np.dtype(field.type.to_pandas_dtype())
-        except NotImplementedError:
-            dtype = np.dtype(object)
-        if str(field.type) == "null":
-            dtype = np.dtype(float)
-        known = dtype.str in ("|b1", "<i8", "<f8")
-        found[field.name] = dtype.str if known else None
-    return found
+    return {field.name: dtype_of(str(field.type)) for field in table.schema}
 
 
 def _table(

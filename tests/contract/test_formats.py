@@ -101,7 +101,13 @@ def test_parquet_both_ways(here, session, n):
         for name, want in columns.items():
             same(table[name].to_numpy(), want)
             same(dnb.read_parquet("t.parquet", dist=dist)[name], want)
-    holes = pa.table({**columns, "h": pa.array([None, *range(1, n)][:n], "int64"), "s": ["x"] * n})
+    holes = pa.table(
+        {
+            **columns,
+            "h": pa.array([None, *range(1, n)][:n], "int64"),
+            "s": pa.array(["x"] * n, "string"),
+        }
+    )
     pq.write_table(holes, "n.parquet", row_group_size=7)
     with pytest.raises(TypeError, match=r"no numbers in \['s'\].*'h'\]"):
         dnb.read_parquet("n.parquet")

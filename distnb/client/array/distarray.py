@@ -519,6 +519,12 @@ class DistArray(Array):
             host = self.__array__()
         return host.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
 
+    def __arrow_array__(self, type: object = None) -> Any:
+        """Return Arrow's array of the elements (one axis); obeys the gather budget."""
+        from pyarrow import array
+
+        return array(self.__array__(), type)
+
     def __dlpack_device__(self) -> Any:
         """Return the device of that copy."""
         return np.empty(0).__dlpack_device__()

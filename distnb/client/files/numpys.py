@@ -218,7 +218,7 @@ def save(
     allow_pickle: bool = False,
     *,
     name: str | None = None,
-    **options: Any,
+    **options: object,
 ) -> None:
     """Write an array to a file: each engine writes its own part.
 

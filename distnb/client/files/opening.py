@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import prod
 from typing import Any
 
@@ -102,10 +102,14 @@ class Opened(NDArrayOperatorsMixin, Readable):
         found = read_here(self._stored, self._view)
         return found if dtype is None else found.astype(dtype)
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: object, **options: object
+    ) -> Any:
         return getattr(ufunc, method)(*_read_all(inputs), **_read_all(options))
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self, function: Callable[..., Any], types: object, args: object, kwargs: object
+    ) -> Any:
         return function(*_read_all(args), **_read_all(kwargs))
 
     def __getattr__(self, name: str) -> Any:
@@ -120,7 +124,7 @@ class Opened(NDArrayOperatorsMixin, Readable):
         return f"<Opened {self.shape} {self.dtype}{cut} in {os.path.basename(self.path)!r}{named}>"
 
 
-def _read_all(x: Any) -> Any:
+def _read_all(x: object) -> Any:
     """Return arguments with the arrays of files in their place."""
     if isinstance(x, Opened):
         return x.read()

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.files.reading import read_view
 from distnb.client.files.text import parsed
@@ -202,7 +202,9 @@ def read_parquet(
     }
 
 
-def to_parquet(path: str | os.PathLike[str], columns: Mapping[str, Any], **options: Any) -> None:
+def to_parquet(
+    path: str | os.PathLike[str], columns: Mapping[str, ArrayLike], **options: object
+) -> None:
     """Write columns as a folder of Parquet files, one of each engine's rows.
 
     Others read the folder as one table: ``pandas.read_parquet(path)``. It appears whole, or not at

@@ -108,7 +108,7 @@ def _first_row(
     return None
 
 
-def _shaped(x: Any, ndmin: int, unpack: bool) -> Any:
+def _shaped(x: Array, ndmin: int, unpack: bool) -> Any:
     """Return rows with the axes that NumPy gives them."""
     if x.ndim > ndmin:
         x = x.squeeze()
@@ -123,9 +123,9 @@ def loadtxt(
     dtype: DTypeLike = float,
     comments: str | Sequence[str] | None = "#",
     delimiter: str | None = None,
-    converters: Any = None,
+    converters: object = None,
     skiprows: int = 0,
-    usecols: Any = None,
+    usecols: int | Sequence[int] | None = None,
     unpack: bool = False,
     ndmin: int = 0,
     encoding: str | None = None,
@@ -147,40 +147,25 @@ def loadtxt(
     ValueError
         For a line that is no row of numbers; it is named.
     """
+    text = {"comments": comments, "delimiter": delimiter, "encoding": encoding}
+    others = {"converters": converters, "max_rows": max_rows, "quotechar": quotechar}
     found = None
-    if converters is None and max_rows is None and quotechar is None and ndmin in (0, 1, 2):
-        options = {
-            "comments": _several(comments),
-            "delimiter": delimiter,
-            "usecols": usecols,
-            "encoding": encoding,
-        }
+    if all(x is None for x in others.values()) and ndmin in (0, 1, 2):
+        options = text | {"comments": _several(comments), "usecols": usecols}
         found = _by_engines("loadtxt", fname, skiprows, dtype, options, session)
-    if found is None:
-        numpys: Any = np.loadtxt
-        whole = numpys(
-            fname,
-            dtype,
-            comments,
-            delimiter,
-            converters,
-            skiprows,
-            usecols,
-            unpack,
-            ndmin,
-            encoding,
-            max_rows,
-            quotechar=quotechar,
-        )
-        return asarray(whole, dist=dist, grid=grid, session=session)
-    return _laid(_shaped(found, ndmin, unpack), dist, grid)
+    if found is not None:
+        return _laid(_shaped(found, ndmin, unpack), dist, grid)
+    rows = {"skiprows": skiprows, "usecols": usecols, "unpack": unpack, "ndmin": ndmin}
+    numpys: Any = np.loadtxt
+    whole = numpys(fname, dtype, **text, **others, **rows)
+    return asarray(whole, dist=dist, grid=grid, session=session)
 
 
 def _several(comments: str | Sequence[str] | None) -> Any:
     return [comments] if isinstance(comments, str) else comments
 
 
-def _laid(x: Any, dist: Dist, grid: Grid) -> Any:
+def _laid(x: Array, dist: Dist, grid: Grid) -> Any:
     return x if dist is None and grid is None else x.redistribute(dist, grid)
 
 
@@ -227,7 +212,7 @@ def genfromtxt(
 def savetxt(
     fname: File,
     X: ArrayLike,  # noqa: N803 - NumPy's name
-    fmt: Any = "%.18e",
+    fmt: str | Sequence[str] = "%.18e",
     delimiter: str = " ",
     newline: str = "\n",
     header: str = "",
@@ -255,7 +240,7 @@ def savetxt(
         once(X.session, put, name, at, end.encode(code))
 
 
-def _format(x: Array, fmt: Any, text: tuple[Any, ...]) -> tuple[str, str, str]:
+def _format(x: Array, fmt: str | Sequence[str], text: tuple[Any, ...]) -> tuple[str, str, str]:
     """Return header, format of a row, and footer as NumPy makes them; raise what it raises."""
     delimiter, newline, header, footer, comments, _ = text
     columns = x.shape[1] if x.ndim == 2 else 1
