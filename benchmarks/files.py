@@ -80,11 +80,8 @@ def cases(n: int, sync: bool) -> Iterator[Case]:
     with h5py.File("n.h5", "w") as file:
         file.create_dataset("x", data=rounded, **options)
     yield "HDF5, gzip, read", lambda: _h5("n.h5"), lambda: dnb.open("n.h5")[...]
-                print(f"{name:18} {other:7.3f} s, distnb {found:7.3f} s, {other / found:5.2f}x", flush=True)
-        "HDF5, save",
-        synced(lambda: _to_h5("m.h5", x), "m.h5", sync),
-        lambda: dnb.save("d.h5", ours),
-    )
+    write_h5 = synced(lambda: _to_h5("m.h5", x), "m.h5", sync)
+    yield "HDF5, save", write_h5, lambda: dnb.save("d.h5", ours)
     zarr.save_array("n.zarr", rounded)
     write = lambda: zarr.create_array("m.zarr", data=rounded, overwrite=True)  # noqa: E731
     yield "Zarr, write", write, lambda: dnb.save("d.zarr", ours_rounded)
