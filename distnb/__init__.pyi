@@ -127,7 +127,6 @@ from distnb.client.shape.grids import Grids
 from distnb.client.shape.reshaping import Flat
 from distnb.client.shape.walking import broadcast as broadcast
 from distnb.client.shape.walking import ndenumerate as ndenumerate
-from distnb.client.sparse.compressed import Compressed
 from distnb.client.stats.histograms import Bins, Range
 from distnb.client.stats.sets import UniqueAll, UniqueCounts, UniqueInverse
 from distnb.common.config import Config as Config
@@ -325,7 +324,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None)
 
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any
-) -> Any:
+) -> DistArray:
     """Call a function for each 1-D slice, as ``numpy.apply_along_axis``."""
 
 def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: ArrayLike) -> DistArray:
@@ -938,11 +937,6 @@ fmin: _Binary
 fmod: _Binary
 """Returns the element-wise remainder of division."""
 
-def foreach(
-    function: Callable[..., Any], /, *args: Any, update: int | Sequence[int] = (), **constants: Any
-) -> Any:
-    """Call a function for each part of arrays, as tasks on the engines."""
-
 frexp: _UnaryPair
 """Decompose the elements of x into mantissa and twos exponent."""
 
@@ -1349,17 +1343,6 @@ def map(
     **constants: Any,
 ) -> Any:
     """Apply a function of NumPy arrays, element by element, on the engines."""
-
-def map_blocks(
-    function: Callable[..., Any],
-    /,
-    *arrays: ArrayLike,
-    halo: int | Sequence[int] = 0,
-    boundary: str | float = "nearest",
-    dtype: DTypeLike | tuple[DTypeLike, ...] | None = None,
-    **constants: object,
-) -> Any:
-    """Apply a function of blocks of arrays, each with its halo, on the engines."""
 
 def mask_indices(n: int, mask_func: Callable[..., Any], k: object = 0) -> tuple[DistArray, ...]:
     """Return the indices of what a function such as ``triu`` keeps, as ``numpy.mask_indices``."""
@@ -1813,9 +1796,6 @@ reciprocal: _Unary
 remainder: _Binary
 """Returns the element-wise remainder of division."""
 
-def repartition(x: DistArray | Compressed, by: str | ArrayLike = "nnz", axis: int = 0) -> Any:
-    """Cut an array anew so that engines have as much each; its partners go along, in place."""
-
 def repeat(a: ArrayLike, repeats: Any, axis: SupportsIndex | None = None) -> DistArray:
     """Return each element several times, as ``numpy.repeat``."""
 
@@ -1945,7 +1925,7 @@ spacing: _Unary
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[DistArray]:
     """Return views of equal parts along an axis, or of parts that begin at given indices."""
 
-def spmd(comm: object = None) -> Session:
+def spmd() -> Session:
     """Make every rank of ``mpiexec -n P python script.py`` an engine of one session (collective)."""
 
 sqrt: _Unary
@@ -2030,9 +2010,6 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: SummedAxes = 2) -> DistArray:
 
 def tile(A: ArrayLike, reps: Any) -> DistArray:
     """Return an array again and again along its axes, as ``numpy.tile``; what is sent, once."""
-
-def together(*arrays: DistArray | Compressed, axis: int = 0) -> None:
-    """Cut arrays alike along an axis, and keep them so: where one is moved, the others go along."""
 
 def topk(
     x: ArrayLike, k: int, axis: int = -1, *, largest: builtins.bool = True

@@ -25,6 +25,19 @@ from distnb.client.array.facts import (
 )
 from distnb.client.array.printing import array2string, array_repr, array_str
 from distnb.client.array.stand_ins import ndarray, ufunc
+from distnb.client.files.numpys import (
+    frombuffer,
+    fromfile,
+    fromiter,
+    fromstring,
+    load,
+    save,
+    savez,
+    savez_compressed,
+)
+from distnb.client.files.opening import open_ as open
+from distnb.client.files.tables import read_csv, read_parquet, to_parquet
+from distnb.client.files.text import genfromtxt, loadtxt, savetxt
 from distnb.client.linalg.chains import cross_ as cross
 from distnb.client.linalg.chains import matrix_transpose
 from distnb.client.linalg.contractions import diagonal, inner, kron, outer, tensordot, trace, vdot
@@ -231,19 +244,6 @@ from distnb.client.record.creation import (
     ones_like,
     zeros,
     zeros_like,
-)
-from distnb.client.record.files import (
-    frombuffer,
-    fromfile,
-    fromiter,
-    fromstring,
-    genfromtxt,
-    load,
-    loadtxt,
-    save,
-    savetxt,
-    savez,
-    savez_compressed,
 )
 from distnb.client.record.index_arrays import eye, fromfunction, identity, indices
 from distnb.client.select.coordinates import ix_, ravel_multi_index, unravel_index

@@ -21,7 +21,7 @@ PACKAGE = "distnb"
 #: them. What is not listed is an error, and so is what is listed and not there.
 ORDER: dict[str, str] = {
     "distnb": """
-        common geometry ops measure wire plans engines client widgets magics
+        common geometry ops measure wire plans formats engines client widgets magics
         numpys left_out lib fft linalg random sparse namespace strategies testing
         applications graph learn
     """,
@@ -35,7 +35,10 @@ ORDER: dict[str, str] = {
     "distnb.measure": "replay comparison metrics advice events records snapshot",
     "distnb.wire": "protocol messages encoding channel replies stream",
     "distnb.plans": "transfer traffic gather_scatter halos temporaries forecast",
-    "distnb.engines": "runtime fusion collectives linalg sparse parts worker server",
+    "distnb.formats": """
+        stored boxes plain npy archives encodings lines text hdf5 zarrs parquet table
+    """,
+    "distnb.engines": "runtime fusion collectives linalg sparse parts files worker server",
     "distnb.engines.runtime": """
         comm exchange node memory store zero_copy peer_blocks creation threads user_functions
     """,
@@ -50,10 +53,11 @@ ORDER: dict[str, str] = {
     "distnb.engines.linalg": "whole_matrices triangular tsqr summa panels blacs scalapack",
     "distnb.engines.sparse": "parts semirings needs products local rows routes",
     "distnb.engines.parts": "blocks tickets arguments tasks results",
+    "distnb.engines.files": "owned reading writing appending parsing",
     "distnb.engines.worker": "steps postings plan_cache local survey executor worker",
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
     "distnb.client": """
-        transport batching session handle record shape select math linalg stats signal array
+        transport batching session handle record shape select math linalg stats signal files array
         sparse parts reports
     """,
     "distnb.client.transport": """
@@ -73,8 +77,9 @@ ORDER: dict[str, str] = {
     """,
     "distnb.client.record": """
         ufunc_options operation_cache operations operators eager placement reducing
-        namespace gather_scatter advanced_indexing creation index_arrays as_arrays files
+        namespace gather_scatter advanced_indexing creation index_arrays as_arrays
     """,
+    "distnb.client.files": "reading writing members opening numpys text tables",
     "distnb.client.array": """
         prefetch reading migration local_access printing facts aspects flags distarray stand_ins
         array_api
@@ -136,8 +141,10 @@ OTHERS: dict[str, str] = {
     "distnb.engines.server.batch_server": "zmq",
     "distnb.engines.server.curve": "zmq",
     "distnb.engines.server.monitor": "zmq",
+    "distnb.client.array.distarray": "numpy [pyarrow]",
     "distnb.client.math.pickling": "cloudpickle",
     "distnb.applications": "numpy [scipy]",
+    "distnb.formats": "numpy [h5py] [pyarrow] [zarr] [zstandard]",
     "distnb.client.sparse": "numpy [scipy]",
     "distnb.client.transport.client_hooks": "ipyparallel",
     "distnb.client.transport.ipyparallel_transport": "ipyparallel",

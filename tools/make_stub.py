@@ -271,7 +271,7 @@ def _parameter(p: inspect.Parameter, annotation: str) -> tuple[inspect.Parameter
 def _default(value: Any) -> str:
     """Return a default as a stub tells it."""
     if value is None or isinstance(value, bool | int | float | str | tuple):
-        return repr(value).replace("'", '"')
+        return repr(value) if '"' in str(value) else repr(value).replace("'", '"')
     return "..."
 
 

@@ -21,6 +21,7 @@ from distnb.client.array.local_access import get_data, local_part, set_data, set
 from distnb.client.array.migration import move
 from distnb.client.array.printing import array_str
 from distnb.client.array.reading import element, read
+from distnb.client.files.numpys import File, tofile
 from distnb.client.handle.aliasing import is_alone
 from distnb.client.handle.arguments import (
     Axes,
@@ -520,6 +521,12 @@ class DistArray(Array):
             host = self.__array__()
         return host.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
 
+    def __arrow_array__(self, type: object = None) -> Any:
+        """Return Arrow's array of the elements (one axis); obeys the gather budget."""
+        from pyarrow import array
+
+        return array(self.__array__(), type)
+
     def __dlpack_device__(self) -> Any:
         """Return the device of that copy."""
         return np.empty(0).__dlpack_device__()
@@ -821,10 +828,12 @@ class DistArray(Array):
         """Return the elements as bytes; obeys the gather budget."""
         return self.__array__().tobytes(order)
 
-    def tofile(self, fid: object, sep: str = "", format: str = "%s") -> None:
-        """Write the elements to a file, as ``numpy.ndarray.tofile``; obeys the gather budget."""
-        file: Any = fid
-        self.__array__().tofile(file, sep, format)
+    def tofile(self, fid: File, sep: str = "", format: str = "%s") -> None:
+        """Write raw elements, as ``numpy.ndarray.tofile``: each engine its part of a named file.
+
+        To an open file, the notebook writes; text (``sep``) obeys the gather budget.
+        """
+        tofile(self, fid, sep, format)
 
     def dump(self, file: object) -> None:
         """Pickle the array to a file; obeys the gather budget."""

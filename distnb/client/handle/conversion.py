@@ -26,6 +26,7 @@ from distnb.geometry.views import View, follow
 from distnb.wire.protocol import Apply, Operand
 
 __all__ = [
+    "Readable",
     "array_of",
     "as_dist",
     "broadcast",
@@ -36,6 +37,14 @@ __all__ = [
     "move_out",
     "record_apply",
 ]
+
+
+class Readable:
+    """An array that is somewhere else, and is made when an operation needs it."""
+
+    def __distarray__(self, session: Session | None) -> Any:
+        """Return it as a distributed array."""
+        raise NotImplementedError
 
 
 def from_host(session: Session, data: np.ndarray, layout: Layout) -> Any:
@@ -124,6 +133,8 @@ def as_dist(x: Any, session: Session, like: Array | None = None) -> Any:
     if isinstance(x, Array):
         check_session(x, session)
         return x if x.dbase.host is None else _copy_of(x)
+    if isinstance(x, Readable):
+        return as_dist(x.__distarray__(session), session)
     data = np.asarray(x)
     numeric(data.dtype)
     if like is not None and like.shape == data.shape:

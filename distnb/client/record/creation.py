@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.arguments import Dist, Grid, Order, Shape, order_of
 from distnb.client.handle.array import Array, create, hosted, numeric
-from distnb.client.handle.conversion import from_host
+from distnb.client.handle.conversion import Readable, from_host
 from distnb.client.handle.indexing import lengths, one_axis
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.operations import elementwise
@@ -132,6 +132,8 @@ def _from_data(
         if copy is False and found is not data:
             raise _no_copy()
         return found
+    if isinstance(data, Readable):
+        return _from_dist(data.__distarray__(session), dtype, dist, grid, copy=False)
     if copy is False:
         raise _no_copy()
     at = need(session)

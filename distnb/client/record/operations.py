@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle import host_arrays
 from distnb.client.handle.array import Array, as_result, create, numeric, read_only, room_for
 from distnb.client.handle.conversion import (
+    Readable,
     as_dist,
     broadcast,
     check_session,
@@ -48,7 +49,7 @@ _ARRAYS = (Array, np.ndarray)
 
 
 #: What operations take besides distributed arrays.
-_UNDERSTOOD = (Array, np.ndarray, np.generic, list, tuple, *_SCALARS)
+_UNDERSTOOD = (Array, Readable, np.ndarray, np.generic, list, tuple, *_SCALARS)
 
 
 def understood(x: Any) -> bool:

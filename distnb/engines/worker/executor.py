@@ -20,6 +20,7 @@ from distnb.engines.collectives import (
     single_engine,
     sorting,
 )
+from distnb.engines.files import appending, parsing, reading, writing
 from distnb.engines.fusion.amounts import of_blocks
 from distnb.engines.fusion.elementwise import Elementwise, Task
 from distnb.engines.fusion.group_messages import GroupMessages
@@ -56,6 +57,12 @@ COLLECTIVES: dict[str, Callable[[Collective, BaseTable], Any]] = {
     "check": gather_scatter.Check,
     "compress.rows": masks.CompressRows,
     "expand": masks.Expand,
+    "file.append": appending.Append,
+    "file.hold": parsing.Hold,
+    "file.parse": parsing.Parse,
+    "file.read": reading.Read,
+    "file.table": writing.WriteTable,
+    "file.write": writing.Write,
     "fft": fourier.Transform,
     "foreach": tasks.Tasks,
     "foreach.join": results.Joined,

@@ -1,0 +1,318 @@
+"""NumPy's functions for its own files, raw bytes and iterables: each engine does its part."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from typing import IO, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from distnb.client.files.members import write_members
+from distnb.client.files.opening import open_
+from distnb.client.files.reading import once, read_view
+from distnb.client.files.writing import is_stream, replacing, write
+from distnb.client.handle.arguments import Dist, Grid
+from distnb.client.handle.array import Array, numeric
+from distnb.client.record.creation import asarray
+from distnb.client.record.namespace import stands_for
+from distnb.client.session.current import need
+from distnb.client.session.session import Session
+from distnb.common.config import config
+from distnb.common.errors import explain
+from distnb.formats import npy
+from distnb.formats.stored import Stored, stamp_of
+from distnb.formats.table import FORMATS
+from distnb.geometry.views import View
+
+__all__: list[str] = []
+
+#: A file by its name, or open.
+File: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
+
+
+def _reader(numpys: Callable[..., Any]) -> Callable[..., Array]:
+    """Return a function that makes a distributed array of what NumPy's function makes."""
+
+    def read(
+        *args: object,
+        dist: Dist = None,
+        grid: Grid = None,
+        session: Session | None = None,
+        **options: object,
+    ) -> Array:
+        return asarray(numpys(*args, **options), dist=dist, grid=grid, session=session)
+
+    name = numpys.__name__
+    read.__name__ = read.__qualname__ = name
+    read.__doc__ = f"""Make an array as ``numpy.{name}`` does, and send each engine its part.
+
+    Arguments are NumPy's, and ``dist=``, ``grid=`` and ``session=`` those of
+    :func:`distnb.array`.
+    """
+    return stands_for(numpys)(read)
+
+
+frombuffer = _reader(np.frombuffer)
+fromiter = _reader(np.fromiter)
+fromstring = _reader(np.fromstring)
+
+
+@stands_for(np.fromfile)
+def fromfile(
+    file: File,
+    dtype: DTypeLike = float,
+    count: int = -1,
+    sep: str = "",
+    offset: int = 0,
+    *,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+    like: object = None,
+) -> Array:
+    """Read raw elements, as ``numpy.fromfile``: each engine its own part of a named file.
+
+    Of an open file, and of text (``sep``), the notebook reads all.
+    """
+    path = path_of(file)
+    if path is None or sep or is_stream(path):
+        found = np.fromfile(file, dtype, count, sep, offset=offset)
+        return asarray(found, dist=dist, grid=grid, session=session)
+    kind = np.dtype(dtype)
+    numeric(kind)
+    stamp = stamp_of(path)
+    there = max(0, stamp[0] - offset) // kind.itemsize
+    shape = (there if count < 0 else min(count, there),)
+    stored = Stored("raw", path, stamp, shape, kind.str, (), (offset,))
+    return read_view(stored, View.whole(shape), dist, grid, session)
+
+
+def tofile(x: Array, file: File, sep: str = "", format: str = "%s") -> None:
+    """Write raw elements in C order, as ``numpy.ndarray.tofile``; text obeys the gather budget."""
+    path = path_of(file)
+    if path is None or sep or is_stream(path):
+        for part in [x] if sep else in_slices(x):
+            part.__array__().tofile(file, sep, format)
+        return
+    with replacing(path, x.session) as name:
+        write(x, Stored("raw", name, (), x.shape, x.dtype.str, (), (0,)))
+
+
+def path_of(file: object) -> str | None:
+    """Return the whole path of a file that is given by its name; None if it is open."""
+    if not isinstance(file, str | bytes | os.PathLike):
+        return None
+    return os.path.abspath(os.fsdecode(file))
+
+
+class Archive(Mapping[str, Any]):
+    """The arrays of a file of several, each read when it is asked for."""
+
+    def __init__(self, path: str, where: dict[str, Any]) -> None:
+        self._path, self._where = path, where
+        with zipfile.ZipFile(path) as archive:
+            self._members = {name.removesuffix(".npy"): name for name in archive.namelist()}
+        self.files = list(self._members)
+
+    def __getitem__(self, key: str) -> Any:
+        member = self._members.get(key.removesuffix(".npy"))
+        if member is None:
+            raise KeyError(f"{key} is not a file in the archive")
+        return open_(self._path, member).read(**self._where)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.files)
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Do nothing, as the file is open only while it is read."""
+
+
+def load(
+    file: File,
+    mmap_mode: str | None = None,
+    allow_pickle: bool = False,
+    *,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+    **options: object,
+) -> Array | Mapping[str, Any]:
+    """Return the array of a file, or a mapping of those of an archive, as ``numpy.load``.
+
+    Each engine reads its own part; of an open file the notebook reads all. ``mmap_mode`` may be
+    "r" or "c", and changes nothing: :func:`distnb.open` reads what is asked for. No pickle is read.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.save("x.npy", dnb.arange(3))
+    ...     dnb.load("x.npy", dist="block")
+    <DistArray (3,) int64, block on 2 engines, 0.0 MiB>
+    """
+    if mmap_mode not in (None, "r", "c"):
+        raise ValueError(
+            explain("mmap_mode", repr(mmap_mode), "None, 'r' or 'c'", "write with distnb.save")
+        )
+    where: dict[str, Any] = {"dist": dist, "grid": grid, "session": session}
+    path = path_of(file)
+    if path is None or is_stream(path):
+        found = np.load(file, None, False, **options)  # type: ignore[arg-type]
+        if hasattr(found, "files"):
+            return {name: asarray(found[name], **where) for name in found.files}
+        return asarray(found, **where)
+    if _begins(path, b"PK"):
+        return Archive(path, where)
+    return open_(path, format="npy").read(**where)
+
+
+def _begins(path: str, magic: bytes) -> bool:
+    stamp_of(path)
+    with open(path, "rb") as file:
+        found = file.read(6)
+    if not found:
+        raise EOFError("No data left in file")
+    return found.startswith(magic)
+
+
+@stands_for(np.save)
+def save_npy(file: File, arr: ArrayLike, allow_pickle: bool = False) -> None:
+    """Write an array to a file in NumPy's format, as ``numpy.save``."""
+    if not isinstance(arr, Array):
+        np.save(file, arr, allow_pickle)  # type: ignore[arg-type]
+        return
+    path = path_of(file)
+    if path is not None and not path.endswith(".npy"):
+        path += ".npy"
+    head = npy.header(arr.shape, arr.dtype)
+    if path is None or is_stream(path):
+        stream: Any = file if path is None else open(path, "wb")  # noqa: SIM115
+        try:
+            stream.write(head)
+            for part in in_slices(arr):
+                stream.write(part.__array__().tobytes())
+        finally:
+            if path is not None:
+                stream.close()
+        return
+    with replacing(path, arr.session) as name:
+        once(arr.session, _write_head, name, head, len(head) + arr.nbytes)
+        write(arr, Stored("npy", name, (), arr.shape, arr.dtype.str, (), (len(head),)))
+
+
+def save(
+    file: File,
+    arr: ArrayLike,
+    allow_pickle: bool = False,
+    *,
+    name: str | None = None,
+    **options: object,
+) -> None:
+    """Write an array to a file: each engine writes its own part.
+
+    In NumPy's format, as ``numpy.save``, or in that which the name ends in: ``.h5``, ``.hdf5``,
+    ``.zarr`` (``numpy.save`` appends ``.npy`` to any of them). The file appears whole, or not at
+    all: what was there stays if anything goes wrong.
+
+    Parameters
+    ----------
+    file : str, path or open file
+        An open file is written by the notebook.
+    arr : array_like
+        What is to be written.
+    allow_pickle : bool
+        As in ``numpy.save``, for arrays of NumPy.
+    name : str, optional
+        Of a dataset of HDF5, by default "data", or of an array in a group of Zarr.
+    **options
+        Of h5py's or zarr's function that makes it, as ``chunks=`` and ``compression=``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.save("x.npy", dnb.arange(10) ** 2)
+    ...     dnb.open("x.npy")[-3:].to_numpy()
+    array([49, 64, 81])
+    """
+    path = path_of(file)
+    suffix = "" if path is None else os.path.splitext(path)[1].lower()
+    row = next((f for f in FORMATS.values() if f.create and suffix in f.suffixes), None)
+    if path is None or row is None or row.create is None:
+        if name is not None or options:
+            raise TypeError(
+                explain("save()", f"{file} with options", "none for .npy", "end in .h5 or .zarr")
+            )
+        save_npy(file, arr, allow_pickle)
+        return
+    x = asarray(arr)
+    with replacing(path, x.session, row.folder) as made:
+        write(x, once(x.session, row.create, made, name, x.shape, x.dtype, options))
+
+
+def _write_head(name: str, head: bytes, length: int) -> None:
+    with open(name, "r+b") as file:
+        file.write(head)
+        file.truncate(length)
+
+
+def in_slices(x: Array) -> Iterator[Array]:
+    """Yield slices along the first axis, each within the gather budget."""
+    if not x.ndim:
+        yield x
+        return
+    n = x.shape[0]
+    rows = max(1, config.gather_budget * n // max(1, x.nbytes))
+    for low in range(0, n, rows):
+        yield x[low : low + rows]
+
+
+def _named(args: tuple[ArrayLike, ...], arrays: dict[str, ArrayLike]) -> dict[str, Any]:
+    """Return what goes into an archive, by names, as NumPy names what has none."""
+    named: dict[str, Any] = dict(arrays)
+    for i, x in enumerate(args):
+        if f"arr_{i}" in named:
+            raise ValueError(f"Cannot use un-named variables and keyword arr_{i}")
+        named[f"arr_{i}"] = x
+    return named
+
+
+@stands_for(np.savez)
+def savez(file: File, *args: ArrayLike, allow_pickle: bool = True, **arrays: ArrayLike) -> None:
+    """Write several arrays to an archive, as ``numpy.savez``: each engine writes its own parts."""
+    _save_archive(file, _named(args, arrays), False)
+
+
+@stands_for(np.savez_compressed)
+def savez_compressed(
+    file: File, *args: ArrayLike, allow_pickle: bool = True, **arrays: ArrayLike
+) -> None:
+    """Write several arrays to a compressed archive: each engine deflates its own parts."""
+    _save_archive(file, _named(args, arrays), True)
+
+
+def _save_archive(file: File, named: dict[str, Any], packed: bool) -> None:
+    path = path_of(file)
+    if path is not None and not path.endswith(".npz"):
+        path += ".npz"
+    if path is None or is_stream(path):
+        plain = {k: x.__array__() if isinstance(x, Array) else x for k, x in named.items()}
+        (np.savez_compressed if packed else np.savez)(file, **plain)  # type: ignore[arg-type]
+        return
+    first = next((x for x in named.values() if isinstance(x, Array)), None)
+    session = need(None) if first is None else first.session
+    found = {name: asarray(x, session=session) for name, x in named.items()}
+    with replacing(path, session) as name:
+        write_members(name, found, packed, session)

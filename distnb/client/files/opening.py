@@ -1,0 +1,187 @@
+"""Files that look like arrays: their shape is known, and a slice reads what it shows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.typing import DTypeLike
+
+from distnb.client.files.reading import read_here, read_view
+from distnb.client.handle.arguments import Dist, Grid, Subscript
+from distnb.client.handle.conversion import Readable
+from distnb.client.handle.indexing import index_view
+from distnb.client.record.advanced_indexing import is_advanced
+from distnb.client.session.session import Session
+from distnb.common.config import config
+from distnb.common.errors import GatherError, explain
+from distnb.formats.stored import Stored
+from distnb.formats.table import FORMATS, format_of
+from distnb.geometry.layout import Ints
+from distnb.geometry.views import View
+
+__all__ = ["Opened", "open_"]
+
+
+class Opened(NDArrayOperatorsMixin, Readable):
+    """An array in a file: indexing it reads, directly into the engines; see :func:`distnb.open`."""
+
+    def __init__(self, stored: Stored, view: View, name: str | None, session: Session | None):
+        self._stored, self._view, self._session = stored, view, session
+        self.path = stored.path
+        self.name = name
+
+    @property
+    def shape(self) -> Ints:
+        """Lengths of the axes."""
+        return self._view.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the elements, as they are read."""
+        return np.dtype(self._stored.dtype).newbyteorder("=")
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def chunks(self) -> Ints:
+        """Lengths of what the format reads at once; without axes if there is no such thing."""
+        return self._stored.chunks
+
+    def read(self, dist: Dist = None, grid: Grid = None, session: Session | None = None) -> Any:
+        """Return an array of all of it; without ``dist=`` it is cut where chunks end."""
+        return read_view(self._stored, self._view, dist, grid, session or self._session)
+
+    def __getitem__(self, key: Subscript) -> Any:
+        if is_advanced(key):
+            return self.read()[key]
+        view, element = index_view(self._view, key)
+        found = read_view(self._stored, view, session=self._session)
+        return found[()] if element else found
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.read())
+
+    def __distarray__(self, session: Session | None) -> Any:
+        """Return the array that functions of distnb take in its place."""
+        return self.read(session=session)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+        """Return all of it in the notebook, within the gather budget."""
+        if self.nbytes > config.gather_budget:
+            raise GatherError(
+                explain(
+                    f"file {self.path} in the notebook",
+                    f"{self.nbytes:,} bytes",
+                    f"at most {config.gather_budget:,}",
+                    "use [...], which engines read, or raise dnb.config.gather_budget",
+                )
+            )
+        found = read_here(self._stored, self._view)
+        return found if dtype is None else found.astype(dtype)
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: object, **options: object
+    ) -> Any:
+        return getattr(ufunc, method)(*_read_all(inputs), **_read_all(options))
+
+    def __array_function__(
+        self, function: Callable[..., Any], types: object, args: object, kwargs: object
+    ) -> Any:
+        return function(*_read_all(args), **_read_all(kwargs))
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a method of the array that is read for it, as ``x.sum``."""
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.read(), name)
+
+    def __repr__(self) -> str:
+        named = "" if self.name is None else f", {self.name!r}"
+        cut = f", chunks {self.chunks}" if self.chunks else ""
+        return f"<Opened {self.shape} {self.dtype}{cut} in {os.path.basename(self.path)!r}{named}>"
+
+
+def _read_all(x: object) -> Any:
+    """Return arguments with the arrays of files in their place."""
+    if isinstance(x, Opened):
+        return x.read()
+    if isinstance(x, tuple | list):
+        return type(x)([_read_all(each) for each in x])
+    return {k: _read_all(v) for k, v in x.items()} if isinstance(x, dict) else x
+
+
+def open_(
+    path: str | os.PathLike[str],
+    name: str | None = None,
+    *,
+    format: str | None = None,
+    session: Session | None = None,
+) -> Opened:
+    """Open an array in a file, of which nothing is read but what it is.
+
+    It knows its shape, dtype and chunks. An index reads what it shows, each engine its own part;
+    so does an operation.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; for some formats, a folder.
+    name : str, optional
+        Of the array in it: a member, a dataset, a column.
+    format : str, optional
+        By default what the name and the first bytes of the file say.
+    session : Session, optional
+        Where it is read; by default the session that is current then.
+
+    Returns
+    -------
+    Opened
+        With ``shape``, ``dtype``, ``chunks``, and ``read(dist=, grid=)``.
+
+    Raises
+    ------
+    OSError, ValueError, TypeError
+        If there is no such file, or it is no good, or its elements are no numbers.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.save("table.npy", dnb.ones((1000, 3)))
+    ...     x = dnb.open("table.npy")
+    ...     x
+    ...     x[::500, 0].to_numpy()
+    <Opened (1000, 3) float64 in 'table.npy'>
+    array([1., 1.])
+    """
+    whole = os.path.abspath(os.fspath(path))
+    found = format_of(whole) if format is None else format
+    row = FORMATS.get(found)
+    if row is None or row.describe is None:
+        known = [f.name for f in FORMATS.values() if f.describe is not None]
+        raise ValueError(explain("format", repr(found), f"one of {known}", "give format="))
+    stored, view = row.describe(whole, name)
+    return Opened(stored, view, name, session)

@@ -1,0 +1,236 @@
+"""Tables: columns as arrays, of text and of Parquet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from numpy.typing import ArrayLike, DTypeLike
+
+from distnb.client.files.reading import read_view
+from distnb.client.files.text import parsed
+from distnb.client.files.writing import replacing, told
+from distnb.client.handle.arguments import Dist, Grid
+from distnb.client.handle.array import numeric
+from distnb.client.handle.conversion import as_dist, in_layout
+from distnb.client.record.creation import asarray
+from distnb.client.session.current import need
+from distnb.client.session.session import Session
+from distnb.common.errors import explain
+from distnb.formats.lines import first_lines
+from distnb.formats.parquet import columns_of, describe
+from distnb.formats.stored import stamp_of
+from distnb.formats.text import kinds_of, table_of
+from distnb.geometry.layout import make_layout
+from distnb.wire.protocol import Collective
+
+__all__: list[str] = []
+
+#: What stands for a number that is missing, as pandas takes it.
+_MISSING = ("", "#N/A", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "<NA>")
+#: Lines from which types are found.
+_HEAD = 10_000
+
+
+def read_csv(
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    dtype: DTypeLike | Mapping[str, DTypeLike] | None = None,
+    names: Sequence[str] | None = None,
+    delimiter: str = ",",
+    skiprows: int = 0,
+    comment: str | None = None,
+    missing: Sequence[str] = _MISSING,
+    decimal: str = ".",
+    quote: str | None = '"',
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+) -> dict[str, Any]:
+    r"""Read columns of numbers from text; each engine parses a share of the lines.
+
+    Arrow parses (``pip install "distnb[csv]"``). A file may be compressed by gzip or Zstandard.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, which all engines see. No field may hold a line's end.
+    columns : sequence of str, optional
+        Which columns; by default all, which have to be numbers then.
+    dtype : dtype, or mapping of names to dtypes, optional
+        By default bool, int64 or float64, whichever holds all that is in the column.
+    names : sequence of str, optional
+        Of the columns, if the file has no line of names.
+    delimiter, quote, decimal : str
+        Between fields, around fields, within numbers.
+    skiprows : int
+        Lines before the names.
+    comment : str, optional
+        What begins a comment, up to the end of the line.
+    missing : sequence of str
+        Fields that are no number but NaN; a column with such is float64.
+    dist, grid, session : optional
+        As in :func:`distnb.array`; by default columns are cut where the engines' lines are.
+
+    Returns
+    -------
+    dict
+        Name -> array of one axis, in the order of ``columns``.
+
+    Raises
+    ------
+    ValueError
+        For a line with another number of fields, and for what is no number: the line is named.
+    TypeError
+        For columns of text; they are named.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with open("t.csv", "w") as file:
+    ...     _ = file.write("x,y\n1,2.5\n2,\n")
+    >>> with dnb.inprocess(2):
+    ...     {name: c.to_numpy() for name, c in dnb.read_csv("t.csv").items()}
+    {'x': array([1, 2]), 'y': array([2.5, nan])}
+    """
+    whole, at = os.path.abspath(os.fspath(path)), need(session)
+    stamp_of(whole)
+    start, lines = first_lines(whole, _HEAD, skiprows)
+    options = {
+        "comment": comment,
+        "delimiter": delimiter,
+        "missing": tuple(missing),
+        "decimal": decimal,
+        "quote": quote,
+    }
+    if names is None:
+        titles, skipped = _titles(whole, lines, options)
+        start += sum(map(len, lines[:skipped]))
+        lines = lines[skipped:]
+    else:
+        titles = list(names)
+    wanted = titles if columns is None else [_known(whole, name, titles) for name in columns]
+    kinds, free = _kinds(whole, lines, titles, wanted, dtype, options)
+    given = (tuple(titles), tuple(wanted), kinds, free, options)
+    found = parsed(at, whole, start, "table", given, (0,) * len(wanted))
+    return {
+        name: x if dist is None and grid is None else x.redistribute(dist, grid)
+        for name, x in zip(wanted, found, strict=True)
+    }
+
+
+def _titles(path: str, lines: list[bytes], options: dict[str, Any]) -> tuple[list[str], int]:
+    """Return the names in the first line that has any, and how many lines that took."""
+    for k, line in enumerate(lines):
+        text = line.decode("utf-8-sig").rstrip("\r\n")
+        if options["comment"]:
+            text = text.split(options["comment"], 1)[0]
+        if text.strip():
+            quote = options["quote"] or ""
+            return [t.strip().strip(quote) for t in text.split(options["delimiter"])], k + 1
+    raise ValueError(explain(f"file {path}", "no line", "names of columns", "give names="))
+
+
+def _known(path: str, name: str, titles: list[str]) -> str:
+    if name not in titles:
+        raise KeyError(explain(f"file {path}", f"column {name!r}", f"one of {titles}", "check it"))
+    return name
+
+
+def _kinds(
+    path: str,
+    lines: list[bytes],
+    titles: list[str],
+    wanted: list[str],
+    dtype: DTypeLike | Mapping[str, DTypeLike] | None,
+    options: dict[str, Any],
+) -> tuple[dict[str, str], frozenset[str]]:
+    """Return the dtypes of columns, and of which of them nobody has asked for one."""
+    asked = dtype if isinstance(dtype, Mapping) else dict.fromkeys(wanted, dtype)
+    kinds: dict[str, str | None] = {}
+    for name in wanted:
+        kind: Any = asked.get(name)
+        if kind is not None:
+            kinds[name] = numeric(kind).str
+    free = [name for name in wanted if name not in kinds]
+    if free:
+        try:
+            kinds |= kinds_of(table_of(b"".join(lines), titles, free, {}, options))
+        except ValueError:  # engines are to find out in which line
+            kinds |= dict.fromkeys(free, "<f8")
+    text = [name for name, kind in kinds.items() if kind is None]
+    if text:
+        good = [name for name in titles if name not in text]
+        raise TypeError(
+            explain(f"file {path}", f"text in columns {text}", "numbers", f"use columns={good}")
+        )
+    return {name: str(kinds[name]) for name in wanted}, frozenset(free)
+
+
+def read_parquet(
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+) -> dict[str, Any]:
+    """Read columns of a Parquet file, or of a folder of them; engines read groups of rows.
+
+    Elements that are missing are NaN; a column of integers with such is float64. Needs pyarrow
+    (``pip install "distnb[parquet]"``). ``dnb.open(path, column)`` reads less.
+
+    Raises
+    ------
+    TypeError
+        For columns of text and the like; they are named.
+    """
+    whole = os.path.abspath(os.fspath(path))
+    known = columns_of(whole)
+    wanted = list(known) if columns is None else [_known(whole, n, list(known)) for n in columns]
+    text = [name for name in wanted if known[name] is None]
+    if text:
+        good = [name for name, kind in known.items() if kind is not None]
+        raise TypeError(
+            explain(f"file {whole}", f"no numbers in {text}", "numbers", f"use columns={good}")
+        )
+    return {
+        name: read_view(*describe(whole, name), dist=dist, grid=grid, session=session)
+        for name in wanted
+    }
+
+
+def to_parquet(
+    path: str | os.PathLike[str], columns: Mapping[str, ArrayLike], **options: object
+) -> None:
+    """Write columns as a folder of Parquet files, one of each engine's rows.
+
+    Others read the folder as one table: ``pandas.read_parquet(path)``. It appears whole, or not at
+    all, in place of one that was there.
+
+    Parameters
+    ----------
+    path : str or path
+        The folder.
+    columns : mapping of str to array
+        Of one axis, all as long.
+    **options
+        Of ``pyarrow.parquet.write_table``, as ``compression=``.
+    """
+    found = {name: asarray(x) for name, x in columns.items()}
+    shapes = {x.shape for x in found.values()}
+    if len(shapes) != 1 or len(*shapes) != 1:
+        raise ValueError(
+            explain("columns", f"shapes {sorted(shapes)}", "one axis, as long", "slice them")
+        )
+    session = next(iter(found.values())).session
+    layout = make_layout(next(iter(shapes)), session.size, "block")
+    there = [in_layout(as_dist(x, session), layout) for x in found.values()]
+    with replacing(os.path.abspath(os.fspath(path)), session, folder=True) as folder:
+        done = told(session, 2)
+        ins, args = tuple([x.operand for x in there]), (folder, tuple(found), options)
+        command = Collective("file.table", (done.operand,), ins, args, session.site())
+        session.record(command)
+        done.to_numpy()

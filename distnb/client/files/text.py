@@ -1,0 +1,258 @@
+"""Text: each engine parses a share of the lines, and writes those of its own rows."""
+
+from __future__ import annotations
+
+import io
+import locale
+import os
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from distnb.client.files.members import put
+from distnb.client.files.numpys import File, path_of
+from distnb.client.files.reading import once
+from distnb.client.files.writing import append, is_stream, replacing, told
+from distnb.client.handle.arguments import Dist, Grid
+from distnb.client.handle.array import Array, create, storable
+from distnb.client.handle.conversion import array_of
+from distnb.client.record.creation import asarray
+from distnb.client.record.namespace import stands_for
+from distnb.client.session.current import need
+from distnb.client.session.session import Session
+from distnb.common.config import config
+from distnb.formats.lines import first_lines
+from distnb.formats.stored import stamp_of
+from distnb.formats.text import share
+from distnb.geometry.axes import Whole, cut_at
+from distnb.geometry.layout import Grid as Ranks
+from distnb.geometry.layout import Ints, Layout
+from distnb.wire.protocol import Collective
+
+__all__ = ["parsed"]
+
+#: Lines in which the first row is to be.
+_HEAD = 1000
+#: Names of files that NumPy expands, and engines do not.
+_PACKED = (".bz2", ".xz", ".lzma")
+
+
+def parsed(
+    session: Session, path: str, start: int, parser: str, args: tuple[Any, ...], inner: Ints
+) -> list[Array]:
+    """Return the arrays that engines parse, cut where their shares of the lines end.
+
+    ``inner`` has for each array the length of its second axis, 0 if it has none.
+    """
+    if os.path.getsize(path) <= config.cutoff:
+        return [array_of(session, x) for x in share(path, start, 0, 1, parser, args)]
+    p = session.size
+    counts = told(session, 1 + len(inner))
+    given = (path, stamp_of(path), start, parser, *args)
+    session.record(Collective("file.parse", (counts.operand,), (), given, session.site()))
+    found = counts.to_numpy()
+    cuts = (0, *accumulate(found[:, 0].tolist()))
+    outs = []
+    for k, columns in enumerate(inner):
+        dtype = np.result_type(*[chr(code) for code in found[:, 1 + k]])
+        more = (columns,) if columns else ()
+        axes = (cut_at(cuts), *(Whole() for _ in more))
+        layout = Layout(Ranks.of((p,)), axes, (0, *(-1 for _ in more)))
+        outs.append(create(session, (cuts[-1], *more), dtype, layout, ("empty",), stays=True))
+    operands = tuple([x.operand for x in outs])
+    command = Collective("file.hold", operands, (counts.operand,), (), session.site())
+    session.record(command)
+    return outs
+
+
+def _by_engines(
+    name: str,
+    file: File,
+    skip: int,
+    dtype: DTypeLike,
+    options: dict[str, Any],
+    session: Session | None,
+) -> Array | None:
+    """Return the rows of a file; None if that is for NumPy, as of one that is small or no file."""
+    path, kind = path_of(file), np.dtype(dtype)
+    if path is None or not os.path.isfile(path) or not storable(kind) or path.endswith(_PACKED):
+        return None
+    if options["encoding"] == "bytes":
+        return None
+    options["encoding"] = options["encoding"] or locale.getpreferredencoding(False)
+    start, lines = first_lines(path, _HEAD, skip)
+    row = _first_row(getattr(np, name), lines, kind, options)
+    if row is None:
+        return None
+    given = (kind.str, row, options)
+    return parsed(need(session), path, start, name, given, (row,))[0]
+
+
+def _first_row(
+    reader: Callable[..., Any], lines: list[bytes], kind: np.dtype, options: dict[str, Any]
+) -> int | None:
+    """Return how many columns the first row has; None if there is none that is good."""
+    given = {k: v for k, v in options.items() if k != "encoding"}
+    for line in lines:
+        text = line.decode(options["encoding"], "replace").rstrip("\r\n")
+        for mark in _several(given["comments"]) or ():
+            text = text.split(mark, 1)[0] if mark else text
+        if text.strip():
+            try:
+                return int(reader([text], dtype=kind, **given).size)
+            except Exception:  # NumPy is to raise it, of the whole file
+                return None
+    return None
+
+
+def _shaped(x: Array, ndmin: int, unpack: bool) -> Any:
+    """Return rows with the axes that NumPy gives them."""
+    if x.ndim > ndmin:
+        x = x.squeeze()
+    if x.ndim < ndmin:
+        x = x.reshape((-1,) if ndmin == 1 else (-1, 1))
+    return x.T if unpack else x
+
+
+@stands_for(np.loadtxt)
+def loadtxt(
+    fname: File,
+    dtype: DTypeLike = float,
+    comments: str | Sequence[str] | None = "#",
+    delimiter: str | None = None,
+    converters: object = None,
+    skiprows: int = 0,
+    usecols: int | Sequence[int] | None = None,
+    unpack: bool = False,
+    ndmin: int = 0,
+    encoding: str | None = None,
+    max_rows: int | None = None,
+    *,
+    quotechar: str | None = None,
+    like: object = None,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+) -> Any:
+    """Read numbers from text, as ``numpy.loadtxt``: each engine parses a share of the lines.
+
+    A file may be compressed by gzip or Zstandard. With ``converters``, ``max_rows`` or
+    ``quotechar``, and of what is no file or a small one, NumPy reads in the notebook.
+
+    Raises
+    ------
+    ValueError
+        For a line that is no row of numbers; it is named.
+    """
+    text = {"comments": comments, "delimiter": delimiter, "encoding": encoding}
+    others = {"converters": converters, "max_rows": max_rows, "quotechar": quotechar}
+    found = None
+    if all(x is None for x in others.values()) and ndmin in (0, 1, 2):
+        options = text | {"comments": _several(comments), "usecols": usecols}
+        found = _by_engines("loadtxt", fname, skiprows, dtype, options, session)
+    if found is not None:
+        return _laid(_shaped(found, ndmin, unpack), dist, grid)
+    rows = {"skiprows": skiprows, "usecols": usecols, "unpack": unpack, "ndmin": ndmin}
+    numpys: Any = np.loadtxt
+    whole = numpys(fname, dtype, **text, **others, **rows)
+    return asarray(whole, dist=dist, grid=grid, session=session)
+
+
+def _several(comments: str | Sequence[str] | None) -> Any:
+    return [comments] if isinstance(comments, str) else comments
+
+
+def _laid(x: Array, dist: Dist, grid: Grid) -> Any:
+    return x if dist is None and grid is None else x.redistribute(dist, grid)
+
+
+#: Arguments of ``genfromtxt`` that engines know; any other is for NumPy.
+_KNOWN = {"comments", "delimiter", "missing_values", "filling_values", "usecols", "encoding"}
+
+
+@stands_for(np.genfromtxt)
+def genfromtxt(
+    fname: File,
+    dtype: DTypeLike | None = float,
+    comments: str = "#",
+    delimiter: str | None = None,
+    skip_header: int = 0,
+    *args: object,
+    unpack: bool = False,
+    ndmin: int = 0,
+    encoding: str | None = None,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+    **options: object,
+) -> Any:
+    """Read numbers from text where some are missing, as ``numpy.genfromtxt``.
+
+    Each engine parses a share of the lines if no more is asked for than ``delimiter``,
+    ``missing_values``, ``filling_values`` and ``usecols``; else NumPy reads in the notebook.
+    """
+    found = None
+    options |= {"comments": comments, "delimiter": delimiter, "encoding": encoding}
+    if not args and dtype is not None and options.keys() <= _KNOWN and comments:
+        found = _by_engines("genfromtxt", fname, skip_header, dtype, dict(options), session)
+    if found is None:
+        given: Any = options | {"unpack": unpack, "ndmin": ndmin}
+        for name in ("comments", "delimiter"):
+            del given[name]
+        numpys: Any = np.genfromtxt
+        whole = numpys(fname, dtype, comments, delimiter, skip_header, *args, **given)
+        return asarray(whole, dist=dist, grid=grid, session=session)
+    return _laid(_shaped(found, ndmin, unpack), dist, grid)
+
+
+@stands_for(np.savetxt)
+def savetxt(
+    fname: File,
+    X: ArrayLike,  # noqa: N803 - NumPy's name
+    fmt: str | Sequence[str] = "%.18e",
+    delimiter: str = " ",
+    newline: str = "\n",
+    header: str = "",
+    footer: str = "",
+    comments: str = "# ",
+    encoding: str | None = None,
+) -> None:
+    """Write an array as text, as ``numpy.savetxt``: each engine makes the lines of its rows.
+
+    To an open or a compressed file the notebook writes, within the gather budget.
+    """
+    path = path_of(fname)
+    text = (delimiter, newline, header, footer, comments, encoding)
+    packed = path is not None and path.endswith((".gz", *_PACKED))
+    if not isinstance(X, Array) or path is None or is_stream(path) or packed:
+        plain: Any = X.__array__() if isinstance(X, Array) else X
+        np.savetxt(fname, plain, fmt, *text)
+        return
+    begin, row, end = _format(X, fmt, text)
+    code = encoding or "latin1"
+    with replacing(path, X.session) as name:
+        once(X.session, put, name, 0, begin.encode(code))
+        at = len(begin.encode(code))
+        at += sum([n for n, _, _ in append(X, name, at, "text", (row, code))])
+        once(X.session, put, name, at, end.encode(code))
+
+
+def _format(x: Array, fmt: str | Sequence[str], text: tuple[Any, ...]) -> tuple[str, str, str]:
+    """Return header, format of a row, and footer as NumPy makes them; raise what it raises."""
+    delimiter, newline, header, footer, comments, _ = text
+    columns = x.shape[1] if x.ndim == 2 else 1
+    sample = np.ones((1, *x.shape[1:]) if x.ndim else (), x.dtype)
+    numpys: Any = np.savetxt
+    numpys(io.StringIO(), sample, fmt, delimiter, newline)  # which raises
+    several = [fmt] * columns if isinstance(fmt, str) and fmt.count("%") == 1 else fmt
+    if x.dtype.kind == "c" and isinstance(fmt, str) and fmt.count("%") == 1:
+        several = [f" ({fmt}+{fmt}j)"] * columns
+    row = several if isinstance(several, str) else delimiter.join(several)
+    begin, end = (
+        comments + words.replace("\n", f"\n{comments}") + newline if words else ""
+        for words in (header, footer)
+    )
+    return begin, row + newline, end

@@ -1,0 +1,284 @@
+"""Arrays into files: a file appears whole, or not at all, and each engine writes its own part."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import stat
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from distnb.client.files.reading import in_boxes, in_chunks, once, slabs
+from distnb.client.handle.array import Array, create, is_whole
+from distnb.client.handle.conversion import copied
+from distnb.client.session.session import Session
+from distnb.common.errors import explain
+from distnb.formats.boxes import full, pieces
+from distnb.formats.encodings import ENCODINGS
+from distnb.formats.plain import run_bytes, write_all
+from distnb.formats.stored import Stored, bytes_of, sub
+from distnb.formats.table import writer_of
+from distnb.formats.zarrs import is_zarr
+from distnb.geometry.axes import Block, Whole
+from distnb.geometry.layout import Grid, Ints, Layout, make_layout
+from distnb.wire.protocol import Collective
+
+__all__ = ["append", "is_stream", "replacing", "told", "write"]
+
+#: Bytes that are written at a time at least; what has fewer together is brought together first.
+_RUN = 1 << 12
+
+
+def is_stream(path: str) -> bool:
+    """Tell whether a path is a device, a pipe or the like: something that is only written through.
+
+    >>> is_stream(os.devnull)
+    True
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+@contextmanager
+def replacing(path: str, session: Session, folder: bool = False) -> Iterator[str]:
+    """Yield the name of an empty file that is renamed to ``path`` if all goes well; or of a folder.
+
+    If not, it goes, and what was at ``path`` stays. Its bytes are on the disk before it is renamed.
+    """
+    name = once(session, _begin, path, folder)
+    done = False
+    try:
+        yield name
+        once(session, _end, name, path)
+        done = True
+    except OSError as error:
+        told = type(error)(
+            explain(
+                f"writing {path}",
+                error,
+                "a file that is whole",
+                "make room or use another folder; nothing was changed",
+            )
+        )
+        raise told from error
+    finally:
+        if not done:
+            with contextlib.suppress(OSError):
+                _remove(name)
+
+
+def _begin(path: str, folder: bool) -> str:
+    """Make the file beside the one that it is to replace, with the same permissions."""
+    real = os.path.realpath(path)
+    if folder and Path(real).is_dir() and not _of_table(real):
+        raise FileExistsError(
+            explain(f"folder {path}", "other files in it", "none, or a table", "name a new one")
+        )
+    if Path(real).is_dir() and not folder:
+        raise IsADirectoryError(
+            explain(f"file {path}", "a folder", "a name for a file", "name one in it")
+        )
+    above, last = os.path.split(real)
+    name = os.path.join(above, f".{last[:200]}.{secrets.token_hex(4)}.part")
+    if folder:
+        os.mkdir(name)
+        return name
+    fd = os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666)
+    try:
+        with contextlib.suppress(OSError):  # there is no old file
+            os.fchmod(fd, stat.S_IMODE(os.stat(real).st_mode))
+    finally:
+        os.close(fd)
+    return name
+
+
+def _end(name: str, path: str) -> None:
+    """Bring the file to the disk, and give it its name."""
+    real = os.path.realpath(path)
+    for folder, _, files in os.walk(name):
+        for each in files:
+            _sync(os.path.join(folder, each))
+    _sync(name)
+    if Path(name).is_dir() and os.path.lexists(real):
+        gone = f"{name}.old"
+        os.rename(real, gone)
+        try:
+            os.rename(name, real)
+        except BaseException:
+            os.rename(gone, real)
+            raise
+        _remove(gone)
+    else:
+        os.replace(name, real)
+    with contextlib.suppress(OSError):  # not all file systems can
+        _sync(os.path.dirname(real))
+
+
+def _remove(path: str) -> None:
+    if Path(path).is_dir():
+        shutil.rmtree(path)
+    else:
+        os.unlink(path)
+
+
+def _of_table(folder: str) -> bool:
+    """Tell whether a folder is what distnb writes: nobody else's files go with it."""
+    return is_zarr(folder) or all(name.endswith(".parquet") for name in os.listdir(folder))
+
+
+def _sync(path: str) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def write(x: Array, stored: Stored, summed: bool = False) -> list[tuple[int, int]]:
+    """Write an array into a file that is there; wait until it is written.
+
+    Returns what was written, one part of the file after the other: its bytes and, if ``summed``,
+    their CRC-32.
+    """
+    if not x.size:
+        return []
+    origin = (0,) * x.ndim
+    here = x.here
+    if here is not None:
+        return [once(x.session, _write_here, here, stored, summed)]
+    if _direct(x, stored, summed):
+        return _record(x, stored, summed, origin)
+    size, found = x.session.size, list[tuple[int, int]]()
+    chunk = stored.chunks[0] if stored.chunks else 1
+    for low, high in slabs(x.shape, x.itemsize, size, chunk) if x.ndim else [(0, 0)]:
+        part = x[low:high] if x.ndim else x
+        layout = make_layout(part.shape, size, "block" if summed and x.ndim else None)
+        if stored.chunks:
+            layout = in_chunks(part.shape, size, chunk)
+        slab = copied(part, x.dtype, layout)
+        found += _record(slab, stored, summed, (low, *origin[1:]) if x.ndim else ())
+    return found
+
+
+def _direct(x: Array, stored: Stored, summed: bool) -> bool:
+    """Tell whether engines can write what they hold as it lies.
+
+    So they can in boxes of long runs, or of whole chunks. Checksums are of parts in order.
+    """
+    placed, size = x.placed, x.session.size
+    if not in_boxes(placed.layout):
+        return False
+    if summed:
+        return _in_order(x)
+    owned = [placed.owned(rank) for rank in range(size)]
+    boxes = [tuple([range(s.start, s.start + s.block) for (s,) in f]) for f in owned if f]
+    if stored.chunks:
+        return all(
+            r.start % c == 0 and (r.stop % c == 0 or r.stop == n)
+            for box in boxes
+            for r, c, n in zip(box, stored.chunks, x.shape, strict=True)
+        )
+    size_of = x.itemsize
+    return all(
+        run_bytes(box, x.shape, size_of) >= min(_RUN, size_of * prod([len(r) for r in box]))
+        for box in boxes
+    )
+
+
+def _in_order(x: Array) -> bool:
+    """Tell whether the parts of ranks, one after the other, are the array in C order."""
+    layout = x.placed.layout
+    one_row = x.ndim == 0 or layout.parts(0) == layout.grid.size
+    return (
+        is_whole(x)
+        and one_row
+        and layout.in_order(x.shape)
+        and min(layout.grid.strides, default=1) > 0
+    )
+
+
+def told(session: Session, columns: int) -> Array:
+    """Return an array with a row for each rank, in which it tells what it did."""
+    p = session.size
+    layout = Layout(Grid.of((p,)), (Block(), Whole()), (0, -1))
+    return create(session, (p, columns), np.dtype(np.int64), layout, ("empty",))
+
+
+def _record(x: Array, stored: Stored, summed: bool, origin: Ints) -> list[tuple[int, int]]:
+    session = x.session
+    done = told(session, 2)
+    args = (tuple(stored), origin, summed)
+    command = Collective("file.write", (done.operand,), (x.operand,), args, session.site())
+    session.record(command)
+    return [(int(n), int(check)) for n, check in done.to_numpy() if n]
+
+
+def _write_here(data: np.ndarray, stored: Stored, summed: bool) -> tuple[int, int]:
+    """Write in the notebook."""
+    box, check = full(data.shape), 0
+    writer = writer_of(stored)
+    try:
+        for piece in pieces(box, data.itemsize, stored.chunks):
+            part = sub(data, piece)
+            some = np.ascontiguousarray(part).reshape(part.shape)  # NumPy adds an axis
+            writer.write(tuple([r[s] for r, s in zip(box, piece, strict=True)]), some)
+            check = zlib.crc32(bytes_of(some), check) if summed else 0
+    finally:
+        writer.close()
+    return data.nbytes, check
+
+
+def append(
+    x: Array, path: str, at: int, encoding: str, args: tuple[object, ...]
+) -> list[tuple[int, int, int]]:
+    """Encode an array, part by part in order, and write that from a place of a file on.
+
+    Returns of each part its bytes in the file, the CRC-32 of its elements, and their bytes.
+    """
+    if not x.size:
+        return []
+    if x.here is not None:
+        return [
+            once(x.session, _append_here, np.ascontiguousarray(x.here), path, at, encoding, args)
+        ]
+    found, size = list[tuple[int, int, int]](), x.session.size
+    for low, high in slabs(x.shape, x.itemsize, size) if x.ndim else [(0, 0)]:
+        part = x[low:high] if x.ndim else x
+        slab = part
+        if not _in_order(part):
+            layout = make_layout(part.shape, size, "block" if x.ndim else None)
+            slab = copied(part, x.dtype, layout)
+        done = told(x.session, 3)
+        given = (path, at, encoding, *args)
+        command = Collective(
+            "file.append", (done.operand,), (slab.operand,), given, x.session.site()
+        )
+        x.session.record(command)
+        parts = [(int(n), int(check), int(raw)) for n, check, raw in done.to_numpy() if raw]
+        at += sum([n for n, _, _ in parts])
+        found += parts
+    return found
+
+
+def _append_here(
+    data: np.ndarray, path: str, at: int, encoding: str, args: tuple[Any, ...]
+) -> tuple[int, int, int]:
+    """Do the same in the notebook."""
+    packed = b"".join(ENCODINGS[encoding](data, *args))
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        write_all(fd, packed, at)
+    finally:
+        os.close(fd)
+    return len(packed), zlib.crc32(bytes_of(data)), data.nbytes

@@ -1,0 +1,72 @@
+"""Appending: parts of a file whose lengths only engines know, one after the other."""
+
+from __future__ import annotations
+
+import os
+import zlib
+
+import numpy as np
+
+from distnb.engines.files.owned import own
+from distnb.engines.runtime.exchange import Exchange, Key
+from distnb.engines.runtime.store import BaseTable
+from distnb.formats.encodings import ENCODINGS
+from distnb.formats.plain import write_all
+from distnb.formats.stored import bytes_of
+from distnb.measure.events import COMPUTE, TRANSFER, Clock
+from distnb.wire.protocol import Collective
+
+__all__ = ["Append"]
+
+
+class Append:
+    """Write parts in the order of ranks; ``args`` are path, place, encoding and its arguments.
+
+    The output has a row for each rank: the bytes that it wrote, the CRC-32 of its elements, and
+    their bytes.
+    """
+
+    def __init__(self, command: Collective, store: BaseTable) -> None:
+        self.path, self.start, self.encoding, *self.args = command.args
+        self.operand, self.store = command.ins[0], store
+        self.out = store.bases[command.outs[0].base]
+        self.rank, self.size = store.rank, self.out.shape[0]
+        others = [rank for rank in range(self.size) if rank != self.rank]
+        self.owed: list[Key] = [(rank, 0) for rank in others]
+        self.expected: list[Key] = [(rank, 0) for rank in others]
+
+    def run(self, exchange: Exchange, clock: Clock) -> None:
+        """Encode this rank's part, tell all how long it is, and write it."""
+        before = clock.switch(COMPUTE)
+        part = own(self.store, self.operand)
+        data = np.ascontiguousarray(part[1]) if part is not None else np.empty(0)
+        packed = []
+        if data.size:
+            for some in ENCODINGS[self.encoding](data, *self.args):
+                exchange.comm.check()
+                packed.append(some)
+        lengths = np.zeros(self.size, np.int64)
+        mine = np.array([sum(map(len, packed))], np.int64)
+        for peer, tag in [*self.owed]:
+            exchange.send(peer, tag, mine)
+        lengths[self.rank] = mine[0]
+        for peer, tag in [*self.expected]:
+            exchange.receive(peer, tag, lengths[peer : peer + 1])
+        clock.switch(TRANSFER)
+        self._write(exchange, packed, self.start + int(lengths[: self.rank].sum()))
+        check = zlib.crc32(bytes_of(data)) if data.size else 0
+        if self.out.block is not None:
+            self.out.block[...] = (int(mine[0]), check, data.nbytes)
+        clock.switch(before)
+
+    def _write(self, exchange: Exchange, packed: list[bytes], at: int) -> None:
+        if not packed:
+            return
+        fd = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            for some in packed:
+                exchange.comm.check()
+                write_all(fd, some, at)
+                at += len(some)
+        finally:
+            os.close(fd)

@@ -1,0 +1,104 @@
+"""Writing: each rank writes its part of an array into a file that is there, and as long."""
+
+from __future__ import annotations
+
+import os
+import zlib
+
+import numpy as np
+
+from distnb.engines.files.owned import own
+from distnb.engines.runtime.exchange import Exchange, Key
+from distnb.engines.runtime.store import BaseTable
+from distnb.formats.boxes import pieces
+from distnb.formats.parquet import write_part
+from distnb.formats.stored import Box, Stored, bytes_of, sub
+from distnb.formats.table import FORMATS, writer_of
+from distnb.measure.events import TRANSFER, Clock
+from distnb.wire.protocol import Collective
+
+__all__ = ["Write", "WriteTable"]
+
+
+class Write:
+    """Write a view; ``args`` are what is to be in the file, where there, and whether to sum.
+
+    The output has a row for each rank: the bytes that it wrote, and their CRC-32. Formats of which
+    a file has one writer at a time are written by turns: a rank tells the next one.
+    """
+
+    def __init__(self, command: Collective, store: BaseTable) -> None:
+        stored, self.origin, self.summed = command.args
+        self.stored = Stored(*stored)
+        self.operand, self.store = command.ins[0], store
+        self.out = store.bases[command.outs[0].base]
+        rank, size = store.rank, self.out.shape[0]
+        turns = FORMATS[self.stored.format].by_turns and self.stored.details[-1] is None
+        self.expected: list[Key] = [(rank - 1, 0)] if turns and rank else []
+        self.owed: list[Key] = [(rank + 1, 0)] if turns and rank + 1 < size else []
+
+    def run(self, exchange: Exchange, clock: Clock) -> None:
+        """Write in turn."""
+        token = np.ones(1, np.uint8)
+        for peer, tag in self.expected:
+            exchange.receive(peer, tag, token)
+        before = clock.switch(TRANSFER)
+        part = own(self.store, self.operand)
+        found = (0, 0) if part is None or not part[1].size else self._write(exchange, *part)
+        if self.out.block is not None:
+            self.out.block[...] = found
+        clock.switch(before)
+        for peer, tag in self.owed:
+            exchange.send(peer, tag, token)
+
+    def _write(self, exchange: Exchange, box: Box, data: np.ndarray) -> tuple[int, int]:
+        """Write piece by piece, and give up in between if the user does."""
+        nbytes, check = 0, 0
+        writer = writer_of(self.stored)
+        try:
+            for piece in pieces(box, data.itemsize, self.stored.chunks):
+                exchange.comm.check()
+                part = sub(data, piece)
+                some = np.ascontiguousarray(part).reshape(part.shape)  # NumPy adds an axis
+                writer.write(self._place(box, piece), some)
+                nbytes += some.nbytes
+                if self.summed:
+                    check = zlib.crc32(bytes_of(some), check)
+        finally:
+            writer.close()
+        return nbytes, check
+
+    def _place(self, box: Box, piece: tuple[slice, ...]) -> Box:
+        """Return where a piece is in the file."""
+        parts = [r[s] for r, s in zip(box, piece, strict=True)]
+        return tuple(
+            [range(r.start + o, r.stop + o) for r, o in zip(parts, self.origin, strict=True)]
+        )
+
+
+class WriteTable:
+    """Write the rows that this rank holds of columns, as a file of a folder.
+
+    ``args``: the folder, names, options. The output has a row for each rank: how many it wrote.
+    """
+
+    owed: tuple[Key, ...] = ()
+    expected: tuple[Key, ...] = ()
+
+    def __init__(self, command: Collective, store: BaseTable) -> None:
+        self.folder, self.names, self.options = command.args
+        self.columns = [store.bases[x.base] for x in command.ins]
+        self.out, self.rank = store.bases[command.outs[0].base], store.rank
+
+    def run(self, exchange: Exchange, clock: Clock) -> None:
+        """Write the file, if there are rows; one file there is always."""
+        before = clock.switch(TRANSFER)
+        blocks = [base.block for base in self.columns]
+        kinds = [base.dtype for base in self.columns]
+        found = [np.empty(0, k) if b is None else b for b, k in zip(blocks, kinds, strict=True)]
+        if len(found[0]) or not self.rank:
+            path = os.path.join(self.folder, f"part-{self.rank:05d}.parquet")
+            write_part(path, list(self.names), found, self.options)
+        if self.out.block is not None:
+            self.out.block[...] = (len(found[0]), 0)
+        clock.switch(before)

@@ -1,0 +1,149 @@
+"""HDF5: datasets, by h5py. What is not cut into chunks is read and written at its offset."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from distnb.common.errors import explain
+from distnb.formats.npy import check_dtype
+from distnb.formats.plain import PlainReader, PlainWriter
+from distnb.formats.stored import Box, Reader, Stored, Writer, check_same, module, stamp_of
+from distnb.geometry.layout import Ints
+from distnb.geometry.views import View
+
+__all__ = ["create", "describe", "reader", "writer"]
+
+
+def _load() -> Any:
+    import h5py
+
+    return h5py
+
+
+def _h5py() -> Any:
+    return module(_load, "HDF5", "h5py", "hdf5")
+
+
+def _opened(path: str, mode: str) -> Any:
+    """Open a file; others may have it open, too."""
+    try:
+        return _h5py().File(path, mode, locking=False)
+    except OSError as error:
+        raise OSError(
+            explain(f"file {path}", error, "a good HDF5 file", "check it, or make it again")
+        ) from None
+
+
+def describe(path: str, name: str | None) -> tuple[Stored, View]:
+    """Return what is in a dataset."""
+    stamp = stamp_of(path)
+    with _opened(path, "r") as file:
+        found = _dataset(file, path, name)
+        check_dtype(found.dtype, f"{path}, dataset {found.name}")
+        if found.shape is None:
+            raise ValueError(explain(f"file {path}", f"{found.name} is empty", "data", "name one"))
+        plain = _offset(found)
+        shape, chunks = tuple(map(int, found.shape)), tuple(map(int, found.chunks or ()))
+        dtype = found.dtype.str
+        if found.dtype.kind == "b" or np.dtype(dtype) != found.dtype:
+            plain = None  # its elements are not as NumPy's
+        details = (found.name, plain)
+    return Stored("hdf5", path, stamp, shape, dtype, chunks, details), View.whole(shape)
+
+
+def _offset(dataset: Any) -> int | None:
+    """Return where the elements of a dataset are, if they lie in the file one after the other."""
+    if dataset.chunks or dataset.external or dataset.is_virtual:
+        return None
+    found = dataset.id.get_offset()
+    return None if found is None else int(found)
+
+
+def _dataset(file: Any, path: str, name: str | None) -> Any:
+    """Return a dataset by its name, or the only one; raise KeyError, which tells what there is."""
+    h5py, names = _h5py(), list[str]()
+
+    def note(key: str, found: Any) -> None:
+        if isinstance(found, h5py.Dataset):
+            names.append(key)
+
+    if name is None:
+        file.visititems(note)
+        if len(names) == 1:
+            return file[names[0]]
+    elif name in file and isinstance(file[name], h5py.Dataset):
+        return file[name]
+    else:
+        file.visititems(note)
+    raise KeyError(explain(f"file {path}", f"name {name!r}", f"one of {names}", "give name="))
+
+
+class _Datasets:
+    """Reads and writes boxes by the library."""
+
+    def __init__(self, stored: Stored, mode: str) -> None:
+        self._file = _opened(stored.path, mode)
+        self._path = stored.path
+        self._data = self._file[stored.details[0]]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def read(self, box: Box, out: np.ndarray) -> None:
+        """Read a box."""
+        try:
+            out[...] = self._data[_slices(box)]
+        except OSError as error:
+            raise OSError(
+                explain(f"file {self._path}", error, "good data and filters", "check it")
+            ) from None
+
+    def write(self, box: Box, data: np.ndarray) -> None:
+        """Write a box."""
+        self._data[_slices(box)] = data
+
+
+def _slices(box: Box) -> tuple[slice, ...]:
+    return tuple([slice(r.start, r.stop, r.step) for r in box])
+
+
+def reader(stored: Stored) -> Reader:
+    """Open a dataset to read it."""
+    check_same(stored.path, stored.stamp)
+    if stored.details[1] is None or not stored.nbytes:
+        return _Datasets(stored, "r")
+    return PlainReader(stored._replace(details=(stored.details[1],)))
+
+
+def writer(stored: Stored) -> Writer:
+    """Open a dataset to write it."""
+    if stored.details[1] is None:
+        return _Datasets(stored, "r+")
+    return PlainWriter(stored._replace(details=(stored.details[1],)))
+
+
+def create(path: str, name: str | None, shape: Ints, dtype: np.dtype, options: Any) -> Stored:
+    """Make a file with a dataset that is to be filled; without chunks its elements have a place."""
+    h5py, name = _h5py(), name or "data"
+    with h5py.File(path, "w") as file:
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plain = not options and dtype.kind != "b" and 0 not in shape and shape
+        if plain:
+            plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+            plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+            space = h5py.h5s.create_simple(shape)
+            links = h5py.h5p.create(h5py.h5p.LINK_CREATE)
+            links.set_create_intermediate_group(True)
+            kind = h5py.h5t.py_create(dtype, logical=True)
+            made = h5py.Dataset(h5py.h5d.create(file.id, name.encode(), kind, space, plist, links))
+        else:
+            made = file.create_dataset(name, shape, dtype, **options)
+        offset = made.id.get_offset() if plain else None
+        chunks = tuple(made.chunks or ())
+    if offset is not None:  # the library leaves the end of the file to whoever writes
+        os.truncate(path, max(os.path.getsize(path), offset + int(np.prod(shape)) * dtype.itemsize))
+    return Stored("hdf5", path, (), shape, dtype.str, chunks, (name, offset))

@@ -1,0 +1,97 @@
+"""The table of formats: what each is called, what it needs, what reads it and what writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from distnb.formats import archives, hdf5, npy, parquet, plain, zarrs
+from distnb.formats.stored import Reader, Stored, Writer
+from distnb.geometry.views import View
+
+__all__ = ["FORMATS", "Format", "format_of", "reader_of", "writer_of"]
+
+
+class Format(NamedTuple):
+    """A format of files.
+
+    ``suffixes``: of names that mean it. ``describe``: what is in a file, under a name in it, and
+    the array that it is to be. ``by_turns``: a file has one writer at a time. ``create``: a file
+    for an array of a shape and dtype, under a name in it, with options. ``folder``: it is one.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    describe: Callable[[str, str | None], tuple[Stored, View]] | None
+    reader: Callable[[Stored], Reader] | None
+    writer: Callable[[Stored], Writer] | None
+    by_turns: bool = False
+    create: Callable[..., Stored] | None = None
+    folder: bool = False
+
+
+FORMATS: dict[str, Format] = {
+    row.name: row
+    for row in (
+        Format("npy", (".npy",), npy.describe, plain.PlainReader, plain.PlainWriter),
+        Format("raw", (), None, plain.PlainReader, plain.PlainWriter),
+        Format("npz", (".npz",), archives.describe, archives.ArchiveReader, None),
+        Format(
+            "hdf5",
+            (".h5", ".hdf5", ".hdf", ".nc"),
+            hdf5.describe,
+            hdf5.reader,
+            hdf5.writer,
+            by_turns=True,
+            create=hdf5.create,
+        ),
+        Format(
+            "zarr",
+            (".zarr",),
+            zarrs.describe,
+            zarrs.ZarrArray,
+            zarrs.ZarrArray.to_write,
+            create=zarrs.create,
+            folder=True,
+        ),
+        Format("parquet", (".parquet", ".pq"), parquet.describe, parquet.Column, None, folder=True),
+    )
+}
+
+
+#: First bytes -> format.
+_MAGIC = {
+    b"\x93NUMPY": "npy",
+    b"PK\3\4": "npz",
+    b"PK\5\6": "npz",
+    b"\x89HDF\r\n\x1a\n": "hdf5",
+    b"PAR1": "parquet",
+}
+
+
+def reader_of(stored: Stored) -> Reader:
+    """Open a file to read boxes of it."""
+    make = FORMATS[stored.format].reader
+    assert make is not None
+    return make(stored)
+
+
+def writer_of(stored: Stored) -> Writer:
+    """Open a file to write boxes of it."""
+    make = FORMATS[stored.format].writer
+    assert make is not None
+    return make(stored)
+
+
+def format_of(path: str) -> str:
+    """Return the format of a file that is there, by its first bytes, else by its name."""
+    suffix = Path(path).suffix.lower()
+    named = next((row.name for row in FORMATS.values() if suffix in row.suffixes), "")
+    if Path(path).is_dir():
+        return "zarr" if zarrs.is_zarr(path) else named or "parquet"
+    if named == "zarr":  # a zip file
+        return named
+    with open(path, "rb") as file:
+        begin = file.read(8)
+    return next((name for magic, name in _MAGIC.items() if begin.startswith(magic)), named)

@@ -1,0 +1,190 @@
+"""Text to numbers: blocks of whole lines, by the parsers of NumPy and of Arrow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from distnb.formats.lines import blocks, located, refused
+from distnb.formats.stored import module
+
+__all__ = ["PARSERS", "dtype_of", "kinds_of", "share", "table_of"]
+
+
+def _rows(
+    reader: Callable[..., Any], text: bytes, dtype: str, columns: int, options: dict[str, Any]
+) -> list[np.ndarray]:
+    """Return rows as an array of two axes; raise ValueError for rows of another length."""
+    comments = options.get("comments")
+    bare = _without(text, comments) if comments else text
+    if not bare.strip():
+        return [np.empty((0, columns), dtype)]
+    lines = bare.decode(options["encoding"]).splitlines()
+    given = {k: v for k, v in options.items() if k != "encoding"}
+    found = reader(lines, dtype=np.dtype(dtype), **given)
+    there = found.shape[1] if found.ndim == 2 else found.size if columns > 1 else 1
+    if there != columns:
+        raise ValueError(f"{there} columns")
+    return [found.reshape(-1, columns)]
+
+
+def _loadtxt(text: bytes, *args: Any) -> list[np.ndarray]:
+    return _rows(lambda lines, **given: np.loadtxt(lines, ndmin=2, **given), text, *args)
+
+
+def _genfromtxt(text: bytes, *args: Any) -> list[np.ndarray]:
+    return _rows(np.genfromtxt, text, *args)
+
+
+def _without(text: bytes, comments: str | Sequence[str]) -> bytes:
+    """Return a text without comments."""
+    marks = [comments] if isinstance(comments, str) else comments
+    for mark in [m.encode() for m in marks]:
+        if mark and mark in text:
+            text = re.sub(re.escape(mark) + rb"[^\n]*", b"", text)
+    return text
+
+
+# -- tables ------------------------------------------------------------------------------------
+
+
+def _csv() -> Any:
+    import pyarrow.csv
+
+    return pyarrow.csv
+
+
+def table_of(
+    text: bytes,
+    names: Sequence[str],
+    wanted: Sequence[str],
+    kinds: dict[str, str],
+    options: dict[str, Any],
+) -> Any:
+    """Return columns as Arrow's table; those without a kind have the type that Arrow finds."""
+    csv = module(_csv, "read_csv()", "pyarrow", "csv")
+    from pyarrow import from_numpy_dtype, py_buffer
+
+    if options["comment"]:
+        text = _without(text, options["comment"])
+    if not text.strip():
+        text = b""
+    return csv.read_csv(
+        py_buffer(text or b"\n"),
+        csv.ReadOptions(use_threads=False, column_names=list(names), block_size=1 << 22),
+        csv.ParseOptions(delimiter=options["delimiter"], quote_char=options["quote"] or False),
+        csv.ConvertOptions(
+            include_columns=list(wanted),
+            column_types={k: from_numpy_dtype(np.dtype(v)) for k, v in kinds.items()},
+            null_values=list(options["missing"]),
+            decimal_point=options["decimal"],
+        ),
+    )
+
+
+#: Arrow's names of types that differ from NumPy's.
+_ARROWS = {"double": "f8", "float": "f4", "halffloat": "f2", "null": "f8"}
+
+
+def dtype_of(name: str) -> str | None:
+    """Return the dtype of a type of Arrow; None if it is no number's.
+
+    >>> dtype_of("double"), dtype_of("int16"), dtype_of("timestamp[ns]")
+    ('<f8', '<i2', None)
+    """
+    if name in _ARROWS:
+        return np.dtype(_ARROWS[name]).str
+    return np.dtype(name).str if re.fullmatch("bool|u?int(8|16|32|64)", name) else None
+
+
+def kinds_of(table: Any) -> dict[str, str | None]:
+    """Return the dtypes of columns as Arrow found them; None for those that are no numbers."""
+    return {field.name: dtype_of(str(field.type)) for field in table.schema}
+
+
+def _table(
+    text: bytes,
+    names: Sequence[str],
+    wanted: Sequence[str],
+    kinds: dict[str, str],
+    free: frozenset[str],
+    options: dict[str, Any],
+) -> list[np.ndarray]:
+    """Return columns; those in ``free`` are floats where they have to be."""
+
+    def fails(name: str) -> bool:
+        try:
+            table_of(text, names, [name], {name: kinds[name]}, options)
+        except ValueError:
+            return True
+        return False
+
+    try:
+        table = table_of(text, names, wanted, kinds, options)
+    except ValueError:  # an integer column may have fractions later on
+        wider = {k: "<f8" if k in free and fails(k) else v for k, v in kinds.items()}
+        if wider == kinds:
+            raise
+        table = table_of(text, names, wanted, wider, options)
+    return [_column(table[name], name, kinds[name], name in free) for name in wanted]
+
+
+def _column(column: Any, name: str, kind: str, free: bool) -> np.ndarray:
+    """Return a column as an array; what is missing is NaN."""
+    missing = column.null_count > 0
+    if missing and np.dtype(kind).kind not in "fc" and not free:
+        raise ValueError(f"column {name!r} is missing, and {np.dtype(kind)} has no NaN")
+    if missing and str(column.type) == "bool":
+        column = column.cast("int8")
+    found = column.to_numpy()
+    return found.astype(float) if missing and found.dtype.kind != "f" else found
+
+
+#: Name -> what makes arrays of a block of lines, all as long.
+PARSERS: dict[str, Callable[..., list[np.ndarray]]] = {
+    "genfromtxt": _genfromtxt,
+    "loadtxt": _loadtxt,
+    "table": _table,
+}
+
+
+def share(
+    path: str,
+    start: int,
+    rank: int,
+    size: int,
+    parser: str,
+    args: Sequence[Any],
+    check: Callable[[], None] = lambda: None,
+) -> list[np.ndarray]:
+    """Return what one of ``size`` ranks parses; ``check`` is called between blocks."""
+
+    def parse(text: bytes) -> list[np.ndarray]:
+        return PARSERS[parser](text, *args)
+
+    found = []
+    for at, text in blocks(path, start, rank, size):
+        check()
+        try:
+            found.append(parse(text))
+        except _BAD:
+            place = located(text, parse)
+            why = _reason(parse, text[place:].split(b"\n", 1)[0] + b"\n")
+            raise refused(path, at + place, text[place:], why, "numbers") from None
+    return [np.concatenate(several) for several in zip(*(found or [parse(b"")]), strict=True)]
+
+
+#: What parsers raise for a text that they do not take.
+_BAD = (ValueError, TypeError, OverflowError, IndexError)
+
+
+def _reason(parse: Callable[[bytes], Any], line: bytes) -> str:
+    """Return why a line cannot be parsed."""
+    try:
+        parse(line)
+    except _BAD as error:
+        return re.sub(r" at row \d+,", " in", str(error).splitlines()[0])
+    return "not as the lines before it"

@@ -1,0 +1,126 @@
+"""Zarr: arrays in chunks, in folders and zip files, by zarr-python."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from distnb.common.errors import explain
+from distnb.formats.npy import check_dtype
+from distnb.formats.stored import Box, Stored, module
+from distnb.geometry.layout import Ints
+from distnb.geometry.views import View
+
+__all__ = ["ZarrArray", "create", "describe"]
+
+#: Elements of a chunk, where none are asked for.
+_CHUNK = 1 << 20
+
+
+def _load() -> Any:
+    import zarr
+
+    return zarr
+
+
+def _zarr() -> Any:
+    return module(_load, "Zarr", "zarr", "zarr")
+
+
+def describe(path: str, name: str | None) -> tuple[Stored, View]:
+    """Return what is in an array."""
+    if not os.path.exists(path):
+        raise FileNotFoundError(explain(f"file {path}", "none", "a Zarr array", "check the path"))
+    found = _array(path, name)
+    check_dtype(found.dtype, f"{path}, array {found.name}")
+    chunks = tuple(getattr(found, "shards", None) or found.chunks)
+    shape = tuple(found.shape)
+    stored = Stored("zarr", path, (), shape, found.dtype.str, chunks, (found.path,))
+    return stored, View.whole(shape)
+
+
+def _store(path: str) -> Any:
+    """Return where chunks are: a folder, or a zip file."""
+    return _zarr().storage.ZipStore(path, mode="r") if Path(path).is_file() else path
+
+
+def _array(path: str, name: str | None) -> Any:
+    """Return an array by its name, or the only one; raise KeyError, which tells what there is."""
+    zarr = _zarr()
+    try:
+        found = zarr.open(_store(path), mode="r")
+    except Exception as error:  # zarr has many, one for each way to be none
+        raise ValueError(explain(f"file {path}", error, "a good Zarr array", "check it")) from None
+    if isinstance(found, zarr.Array):
+        return found
+    names = [key for key, member in found.members(max_depth=None) if isinstance(member, zarr.Array)]
+    if name is None and len(names) == 1:
+        return found[names[0]]
+    if name not in names:
+        raise KeyError(explain(f"file {path}", f"name {name!r}", f"one of {names}", "give name="))
+    return found[name]
+
+
+class ZarrArray:
+    """Reads and writes boxes."""
+
+    def __init__(self, stored: Stored, mode: str = "r") -> None:
+        zarr = _zarr()
+        self._path = stored.path
+        inner = stored.details[0] or None
+        self._array = zarr.open_array(_store(stored.path), path=inner, mode=mode)
+
+    @classmethod
+    def to_write(cls, stored: Stored) -> ZarrArray:
+        """Open an array to write it."""
+        return cls(stored, "r+")
+
+    def close(self) -> None:
+        """Do nothing: files of chunks are open only while they are read."""
+
+    def read(self, box: Box, out: np.ndarray) -> None:
+        """Read a box."""
+        try:
+            out[...] = self._array[tuple([slice(r.start, r.stop, r.step) for r in box])]
+        except (OSError, RuntimeError, ValueError) as error:
+            where = tuple([(r.start, r.stop) for r in box])
+            raise ValueError(
+                explain(f"file {self._path}, elements {where}", error, "good chunks", "check them")
+            ) from None
+
+    def write(self, box: Box, data: np.ndarray) -> None:
+        """Write a box."""
+        self._array[tuple([slice(r.start, r.stop) for r in box])] = data
+
+
+def create(path: str, name: str | None, shape: Ints, dtype: np.dtype, options: Any) -> Stored:
+    """Make a folder with an array that is to be filled."""
+    given = {"chunks": _chunks(shape), **options}
+    zarr = _zarr()
+    if name:
+        made = zarr.create_group(path).create_array(name, shape=shape, dtype=dtype, **given)
+    else:
+        made = zarr.create_array(path, shape=shape, dtype=dtype, **given)
+    chunks = tuple(made.shards or made.chunks)
+    return Stored("zarr", path, (), shape, dtype.str, chunks, (made.path,))
+
+
+def _chunks(shape: Ints) -> Ints:
+    """Return chunks of about so many elements: as many axes whole as fit.
+
+    >>> _chunks((5000, 5000)), _chunks((3,))
+    ((209, 5000), (3,))
+    """
+    found, room = list[int](), _CHUNK
+    for n in reversed(shape):
+        found.append(max(1, min(n, room)))
+        room //= found[-1]
+    return tuple(reversed(found))
+
+
+def is_zarr(path: str) -> bool:
+    """Tell whether a folder is an array or a group of Zarr."""
+    return any((Path(path) / file).exists() for file in ("zarr.json", ".zarray", ".zgroup"))

@@ -1,0 +1,435 @@
+"""Files: written by distnb and read by NumPy, and the other way round, whatever the layout."""
+
+import gzip
+import os
+import zipfile
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from distnb.formats import lines
+from tests.contract.support import setting
+
+pytestmark = pytest.mark.ways("one", "cutoff")
+
+SHAPES = [(), (0,), (7,), (5, 4), (2, 9), (3, 4, 5), (0, 3)]
+LAYOUTS = [None, "block", "cyclic", "replicated", ("engine", 0)]
+VIEWS = {
+    "all": lambda x: x,
+    "transposed": lambda x: x.T,
+    "reversed": lambda x: x[::-1] if x.ndim else x,
+    "every other": lambda x: x[1::2] if x.ndim else x,
+}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, session):
+    """A folder to work in; nothing is left behind that nobody asked for."""
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    session.flush()
+    assert not [name for name in os.listdir() if name.endswith(".part")]
+
+
+def numbers(shape, dtype="f8"):
+    return (np.arange(np.prod(shape, dtype=int)) * 7 % 11 - 3).reshape(shape).astype(dtype)
+
+
+def layouts_of(shape):
+    more = [("*", "block"), ("block", ("cyclic", 2))] if len(shape) == 2 else []
+    return [d for d in LAYOUTS + more if shape or d not in ("block", "cyclic")]
+
+
+def same(got, want):
+    if isinstance(got, dnb.DistArray):
+        got = got.to_numpy()
+    assert got.dtype == want.dtype
+    assert got.shape == want.shape
+    np.testing.assert_array_equal(got, want)
+
+
+# -- NumPy's own files -------------------------------------------------------------------------
+
+
+@pytest.mark.cases(5)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_npy_both_ways(here, shape):
+    for dtype in ("f8", "?", "c8", "i2"):
+        x = numbers(shape, dtype)
+        for dist in layouts_of(shape):
+            ours = dnb.array(x, dist=dist)
+            for view in VIEWS.values():
+                dnb.save("a.npy", view(ours))
+                same(np.load("a.npy"), view(x))
+                np.save("b.npy", view(x))  # of a transposed one the file is in Fortran order
+                same(dnb.load("b.npy", dist=dist), view(x))
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_npy_of_either_byte_order(here, order):
+    np.save("x.npy", numbers((6, 3)).astype(f"{order}f4"))
+    same(dnb.load("x.npy", dist="block"), numbers((6, 3), "f4"))
+
+
+def test_numpys_save_takes_our_arrays(here, session):
+    x = numbers((40, 30))
+    np.save("x", dnb.array(x, dist="block"))
+    same(np.load("x.npy"), x)
+    with open("x", "wb") as file:
+        np.save(file, dnb.array(x, dist=("*", "cyclic")))
+    same(np.load("x"), x)
+
+
+@pytest.mark.parametrize("save", ["savez", "savez_compressed"])
+@pytest.mark.parametrize("shape", [(), (7,), (5, 4), (0, 3)], ids=str)
+def test_archives_both_ways(here, save, shape):
+    x = numbers(shape)
+    for dist in layouts_of(shape):
+        ours = dnb.array(x, dist=dist)
+        getattr(dnb, save)("a.npz", ours, b=ours.T, c=x)
+        with zipfile.ZipFile("a.npz") as archive:
+            assert archive.testzip() is None
+        with np.load("a.npz") as found:
+            assert sorted(found.files) == ["arr_0", "b", "c"]
+            for name, want in (("arr_0", x), ("b", x.T), ("c", x)):
+                same(found[name], want)
+        getattr(np, save)("n.npz", x, b=x.T)
+        with dnb.load("n.npz", dist=dist) as found:
+            assert sorted(found.files) == ["arr_0", "b"]
+            same(found["arr_0"], x)
+            same(found["b.npy"], x.T)
+            with pytest.raises(KeyError, match="not a file in the archive"):
+                found["z"]
+
+
+def test_raw_both_ways(here):
+    x = numbers((9, 5), "i4")
+    for dist in layouts_of(x.shape):
+        dnb.array(x, dist=dist).T.tofile("raw")
+        same(np.fromfile("raw", "i4"), x.T.ravel())
+        same(dnb.fromfile("raw", "i4", count=7, offset=8, dist="block"), x.T.ravel()[2:9])
+    dnb.array(x).tofile("text", sep=",")
+    same(dnb.fromfile("text", "i4", sep=","), x.ravel())
+
+
+def test_arrays_that_are_written_in_slabs(here, monkeypatch, session):
+    from distnb.client.files import reading
+
+    monkeypatch.setattr(reading, "SLAB", 64)
+    x = numbers((50, 4))
+    ours = dnb.array(x, dist=("cyclic", "*"))
+    dnb.save("x.npy", ours)
+    same(np.load("x.npy"), x)
+    same(dnb.load("x.npy", dist="cyclic"), x)
+    dnb.savez_compressed("x.npz", ours)
+    same(np.load("x.npz")["arr_0"], x)
+    dnb.savez("x.npz", ours)
+    same(dnb.load("x.npz", dist="cyclic")["arr_0"], x)
+
+
+def test_pieces_and_gaps(here, monkeypatch, session):
+    from distnb.engines.files import reading
+    from distnb.formats import boxes, plain
+
+    monkeypatch.setattr(plain, "_GAP", 40)
+    monkeypatch.setattr(plain, "_BUFFER", 100)
+    monkeypatch.setattr(reading, "pieces", lambda *args: boxes.pieces(*args, most=90))
+    x = numbers((13, 7, 5))
+    np.save("x.npy", x)
+    opened = dnb.open("x.npy")
+    for key in (np.s_[...], np.s_[::-3, 1:6:2], np.s_[3, :, ::4], np.s_[:, :, 2], np.s_[5:5]):
+        same(opened[key], x[key])
+    same(dnb.load("x.npy", dist=("*", "block")), x)
+
+
+# -- lazily opened -----------------------------------------------------------------------------
+
+
+def test_an_opened_file_knows_what_it_is_and_reads_what_is_asked_for(here, session):
+    x = numbers((40, 6))
+    np.save("x.npy", x)
+    opened = dnb.open("x.npy")
+    assert (opened.shape, opened.dtype, opened.ndim, len(opened)) == (x.shape, x.dtype, 2, 40)
+    assert (opened.size, opened.nbytes, opened.chunks) == (x.size, x.nbytes, ())
+    assert repr(opened) == "<Opened (40, 6) float64 in 'x.npy'>"
+    for key in (np.s_[...], 3, np.s_[:, 2], np.s_[::-5], np.s_[None, 2:4], [3, 1]):
+        same(opened[key], x[key])
+    assert float(opened[3, 4]) == x[3, 4]
+    same(opened + 1, x + 1)
+    same(1 - opened, 1 - x)
+    same(dnb.sqrt(abs(opened)), np.sqrt(abs(x)))
+    same(np.sin(opened), np.sin(x))
+    same(np.concatenate([opened, opened]), np.concatenate([x, x]))
+    same(dnb.concatenate([opened, opened]), np.concatenate([x, x]))
+    same(dnb.sum(opened, axis=0), x.sum(axis=0))
+    same(opened.mean(axis=1), x.mean(axis=1))
+    same(np.asarray(opened), x)
+    target = dnb.zeros((40, 6), dist=("cyclic", "*"))
+    target[...] = opened
+    same(target, x)
+    target[:20] = opened[20:]
+    same(target[:20], x[20:])
+    same(dnb.asarray(opened, dist="cyclic"), x)
+    dnb.save("y.npy", opened[::2] * 2)
+    same(np.load("y.npy"), x[::2] * 2)
+    with setting(gather_budget=100), pytest.raises(dnb.GatherError, match="engines read"):
+        np.asarray(opened)
+
+
+def test_a_member_of_an_archive_is_opened_by_its_name(here, session):
+    np.savez("x.npz", a=numbers((4, 3)), b=numbers(5))
+    same(dnb.open("x.npz", "a")[1:], numbers((4, 3))[1:])
+    with pytest.raises(KeyError, match=r"one of \['a.npy', 'b.npy'\]"):
+        dnb.open("x.npz")
+
+
+# -- bad files ---------------------------------------------------------------------------------
+
+
+def _cut(name):
+    with open(name, "r+b") as file:
+        file.truncate(os.path.getsize(name) - 8)
+
+
+def _pickled(name):
+    np.save(name, np.array([{}], object), allow_pickle=True)
+
+
+def _structured(name):
+    np.save(name, np.zeros(3, "f4,i4"))
+
+
+def _text(name):
+    with open(name, "w") as file:
+        file.write("1 2 3\n")
+
+
+def _broken(name):
+    with open(name, "r+b") as file:
+        file.seek(20)
+        file.write(b"\xff\x00[[[[")
+
+
+BAD = {
+    "cut off": (_cut, ValueError, "cut off"),
+    "pickled": (_pickled, ValueError, "no pickle"),
+    "structured": (_structured, TypeError, "dtype"),
+    "text": (_text, ValueError, "header"),
+    "header": (_broken, ValueError, "header"),
+    "empty": (lambda name: os.truncate(name, 0), (ValueError, EOFError), "."),
+    "folder": (lambda name: (os.unlink(name), os.mkdir(name)), IsADirectoryError, "a folder"),
+    "none": (os.unlink, FileNotFoundError, "x.npy"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_files_are_refused_and_named(here, session, what):
+    spoil, kind, message = BAD[what]
+    np.save("x.npy", numbers((30, 3)))
+    spoil("x.npy")
+    for read in (dnb.load, dnb.open):
+        with pytest.raises(kind, match=message) as raised:
+            read("x.npy")
+        assert what == "empty" or "x.npy" in str(raised.value)
+
+
+def test_headers_of_chance_neither_hang_nor_crash(here, session):
+    np.save("x.npy", numbers((4, 3)))
+    with open("x.npy", "rb") as file:
+        good = file.read()
+    rng = np.random.default_rng(5)
+    for _ in range(60):
+        bad = bytearray(good)
+        for place in rng.integers(0, 100, 3):
+            bad[place] = rng.integers(256)
+        with open("x.npy", "wb") as file:
+            file.write(bad)
+        try:
+            found = dnb.load("x.npy", dist="block")
+        except (ValueError, TypeError, MemoryError):
+            continue
+        same(found, np.load("x.npy").astype(found.dtype))
+
+
+def test_more_than_memory_is_refused_before_anything_is_read(here, session):
+    head = (
+        b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (9007199254,), }"
+    )
+    with open("x.npy", "wb") as file:
+        file.write(head.ljust(127) + b"\n")
+        file.truncate(128 + 8 * 9007199254)  # a hole
+    with pytest.raises(MemoryError, match="engine"):
+        dnb.load("x.npy")
+    same(dnb.open("x.npy")[5_000_000_000:5_000_000_003], np.zeros(3))
+
+
+def test_a_file_that_changes_while_it_is_open_is_refused(here, session):
+    np.save("x.npy", numbers((30, 3)))
+    opened = dnb.open("x.npy")
+    np.save("x.npy", numbers((31, 3)))
+    with pytest.raises(OSError, match="open the file again"):
+        opened.read(dist="block")
+    os.unlink("x.npy")
+    with pytest.raises(FileNotFoundError, match="all hosts share"):
+        opened.read(dist="block")
+
+
+# -- safe writing ------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_written_leaves_the_old_file(here, session):
+    x = dnb.array(numbers((30, 3)), dist="block")
+    dnb.save("x.npy", x)
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        dnb.save("nowhere/x.npy", x)
+    os.mkdir("folder.npy")
+    with pytest.raises(IsADirectoryError, match="a folder"):
+        dnb.save("folder.npy", x)
+    same(np.load("x.npy"), numbers((30, 3)))
+
+
+def test_a_file_keeps_its_permissions_and_links(here, session):
+    x = dnb.array(numbers((30, 3)), dist="block")
+    np.save("real.npy", numbers(3))
+    os.chmod("real.npy", 0o640)
+    os.symlink("real.npy", "link.npy")
+    dnb.save("link.npy", x)
+    assert os.path.islink("link.npy")
+    assert os.stat("real.npy").st_mode & 0o777 == 0o640
+    same(np.load("real.npy"), numbers((30, 3)))
+    dnb.save("/dev/null.npy" if os.path.exists("/dev/null.npy") else "other.npy", x)
+    x.tofile(os.devnull)
+
+
+# -- text --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["whole", "in blocks"])
+def blocks(request, monkeypatch):
+    """Text is parsed at once, or in blocks of some bytes."""
+    if request.param != "whole":
+        monkeypatch.setattr(lines, "BLOCK", 40)
+
+
+def fractions(shape, dtype="f8"):
+    return np.random.default_rng(4).uniform(-50, 50, shape).astype(dtype)
+
+
+@pytest.mark.cases(4)
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "c16"])
+@pytest.mark.parametrize("shape", [(7,), (1,), (5, 4), (1, 3), (0, 3)], ids=str)
+def test_savetxt_writes_what_numpy_writes(here, shape, dtype):
+    a = fractions(shape, dtype)
+    styles = [{}, {"fmt": "%s"}, {"delimiter": ",", "header": "a b\nc", "footer": "end"}]
+    if dtype != "c16":
+        styles.append({"fmt": "%.3f" if dtype[0] == "f" else "%d", "newline": "\r\n"})
+    for dist in (None, "cyclic"):
+        for style in styles:
+            dnb.savetxt("a.txt", dnb.array(a, dist=dist), **style)
+            np.savetxt("n.txt", a, **style)
+            assert read("a.txt") == read("n.txt")
+    with pytest.raises((TypeError, ValueError, AttributeError)):
+        dnb.savetxt("a.txt", dnb.array(a), fmt="%d %d %d %d %d %d %d")
+
+
+def read(name):
+    with open(name, "rb") as file:
+        return file.read()
+
+
+@pytest.mark.cases(3)
+@pytest.mark.parametrize("shape", [(7,), (1,), (5, 4), (1, 3), (40, 1)], ids=str)
+def test_loadtxt_reads_what_numpy_reads(here, blocks, shape):
+    zstandard = pytest.importorskip("zstandard")
+    np.savetxt("n.txt", fractions(shape))
+    with open("c.gz", "wb") as file:
+        file.write(gzip.compress(read("n.txt")))
+    with open("c.zst", "wb") as file:
+        file.write(zstandard.compress(read("n.txt")))
+    for options in (
+        {},
+        {"ndmin": 2},
+        {"ndmin": 1, "dtype": "f4"},
+        {"unpack": True},
+        {"usecols": 0},
+    ):
+        want = np.loadtxt("n.txt", **options)
+        for name in ("n.txt", "c.gz", "c.zst"):
+            same(dnb.loadtxt(name, **options), want)
+            same(dnb.loadtxt(name, dist="cyclic" if want.ndim else None, **options), want)
+    if shape[0] > 1:
+        same(dnb.loadtxt("n.txt", skiprows=1), np.loadtxt("n.txt", skiprows=1))
+        same(dnb.loadtxt("n.txt", max_rows=2), np.loadtxt("n.txt", max_rows=2))
+
+
+def write_text(name, text):
+    with open(name, "w", newline="") as file:
+        file.write(text)
+
+
+def test_comments_blank_lines_and_missing_numbers(here, session, blocks):
+    write_text("m.csv", "# c\n1,2,3\r\n4,,6 # x\n\n7,8,N\n" * 9)
+    for options in (
+        {},
+        {"missing_values": "N", "filling_values": -1},
+        {"usecols": (0, 2), "skip_header": 2},
+    ):
+        want = np.genfromtxt("m.csv", delimiter=",", **options)
+        same(dnb.genfromtxt("m.csv", delimiter=",", **options), want)
+    write_text("c.txt", "% a\n1;2\n\n3;4 % b\n" * 8)
+    options = {"comments": "%", "delimiter": ";", "dtype": int}
+    same(dnb.loadtxt("c.txt", **options), np.loadtxt("c.txt", **options))
+
+
+@pytest.mark.parametrize("bad", ["1 x", "1 2 3", "1"])
+def test_a_bad_line_is_named(here, blocks, session, bad):
+    write_text("r.txt", "1 2\n# c\n" * 17 + bad + "\n" + "3 4\n" * 20)
+    with pytest.raises(ValueError, match=f"r.txt, line 35: got '{bad}'"):
+        dnb.loadtxt("r.txt")
+
+
+def test_columns_of_text(here, session, blocks):
+    pytest.importorskip("pyarrow")
+    n = 40
+    rows = [f"{i},{i / 4},{i % 2 == 0},word{i}\n" for i in range(n)]
+    write_text("t.csv", "i,f,b,s\n" + "".join(rows))
+    with pytest.raises(TypeError, match=r"text in columns \['s'\].*columns=\['i', 'f', 'b'\]"):
+        dnb.read_csv("t.csv")
+    found = dnb.read_csv("t.csv", columns=["f", "i", "b"], dist="block")
+    assert list(found) == ["f", "i", "b"]
+    same(found["i"], np.arange(n))
+    same(found["f"], np.arange(n) / 4)
+    same(found["b"], np.arange(n) % 2 == 0)
+    same(dnb.read_csv("t.csv", columns=["i"], dtype="i2")["i"], np.arange(n, dtype="i2"))
+    same(dnb.read_csv("t.csv", columns=["i"], dtype={"i": "f4"})["i"], np.arange(n, dtype="f4"))
+    with pytest.raises(KeyError, match="column 'z'"):
+        dnb.read_csv("t.csv", columns=["z"])
+
+
+def test_missing_numbers_and_late_fractions(here, session, blocks, monkeypatch):
+    pytest.importorskip("pyarrow")
+    from distnb.client.files import tables
+
+    monkeypatch.setattr(tables, "_HEAD", 5)
+    n = 30
+    write_text(
+        "t.csv",
+        "\n# head\na;b;c\n"
+        + "".join(
+            f"{i}{'.5' if i == 20 else ''};{'' if i == 25 else i};{i} # {i}\n\n" for i in range(n)
+        ),
+    )
+    found = dnb.read_csv("t.csv", delimiter=";", comment="#")
+    want = np.arange(n, dtype=float)
+    same(found["a"], np.where(want == 20, 20.5, want))
+    same(found["b"], np.where(want == 25, np.nan, want))
+    same(found["c"], np.arange(n))
+    with pytest.raises(ValueError, match="t.csv, line 54.*int64 has no NaN"):
+        dnb.read_csv("t.csv", delimiter=";", comment="#", dtype={"b": int})
+    write_text("t.csv", "a,b\n" + "1,2\n" * 20 + "1,2,3\n" + "5,6\n" * 9)
+    with pytest.raises(ValueError, match="t.csv, line 22.*Expected 2 columns"):
+        dnb.read_csv("t.csv")
+    write_text("t.csv", "1,2\n" * 20 + "1,\n" + "5,six\n" * 9)
+    with pytest.raises(ValueError, match="t.csv, line 22.*six"):
+        dnb.read_csv("t.csv", names=["a", "b"])

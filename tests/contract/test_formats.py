@@ -1,0 +1,157 @@
+"""Files of other libraries: HDF5, Zarr and Parquet, written by one and read by the other."""
+
+import os
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from tests.contract.test_files import (
+    SHAPES,
+    VIEWS,
+    fractions,
+    here,
+    layouts_of,
+    numbers,
+    same,
+    write_text,
+)
+
+pytestmark = pytest.mark.ways("one", "cutoff")
+__all__ = ["here"]  # the fixture
+
+
+@pytest.mark.cases(4)
+@pytest.mark.parametrize("options", [{}, {"chunks": True}, {"chunks": "3", "compression": "gzip"}])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_hdf5_both_ways(here, shape, options):
+    h5py = pytest.importorskip("h5py")
+    if options and 0 in (len(shape), *shape):
+        pytest.skip("no chunks of nothing")
+    if options.get("chunks") == "3":
+        options = options | {"chunks": tuple(min(3, n) for n in shape)}
+    for dtype in ("f8", "?", "c8", "i2"):
+        x = numbers(shape, dtype)
+        for dist in layouts_of(shape):
+            ours = dnb.array(x, dist=dist)
+            for view in (VIEWS["all"], VIEWS["every other"]):
+                if options and view(x).shape != shape:
+                    continue
+                dnb.save("x.h5", view(ours), name="group/x", **options)
+                with h5py.File("x.h5") as file:
+                    assert list(file["group"]) == ["x"]
+                    same(file["group/x"][()], view(x))
+                same(dnb.open("x.h5").read(dist=dist), view(x))
+        with h5py.File("n.h5", "w") as file:
+            file.create_dataset("a", data=x, **options)
+            file["b"] = x.astype(">f4") if dtype != "c8" else x
+        same(dnb.open("n.h5", "a").read(dist=dist), x)
+        with pytest.raises(KeyError, match=r"one of \['a', 'b'\]"):
+            dnb.open("n.h5")
+        if x.ndim == 2:
+            same(dnb.open("n.h5", "a")[::-2, 1:], x[::-2, 1:])
+
+
+@pytest.mark.cases(4)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_zarr_both_ways(here, shape):
+    zarr = pytest.importorskip("zarr")
+    few = tuple(max(1, min(2, n)) for n in shape)
+    for dtype, many in (("f8", None), ("?", 2), ("c8", 2)):
+        x = numbers(shape, dtype)
+        for dist in layouts_of(shape)[:many]:
+            ours = dnb.array(x, dist=dist)
+            for options in ({}, {"chunks": few}, {"name": "x", "chunks": few}):
+                dnb.save("x.zarr", ours, **options)
+                found = zarr.open("x.zarr", mode="r")
+                same(np.asarray((found["x"] if "name" in options else found)[...]), x)
+                same(dnb.open("x.zarr").read(dist=dist), x)
+        for version in (2, 3):
+            zarr.create_array(
+                f"n{version}.zarr", data=x, chunks=few, zarr_format=version, overwrite=True
+            )
+            opened = dnb.open(f"n{version}.zarr")
+            assert opened.chunks == few
+            same(opened.read(), x)
+            if x.ndim == 2:
+                same(opened[::-2, 1:], x[::-2, 1:])
+
+
+def test_zarr_shards_and_zip_files(here, session):
+    zarr = pytest.importorskip("zarr")
+    x = numbers((40, 6))
+    dnb.save("x.zarr", dnb.array(x, dist="cyclic"), chunks=(2, 3), shards=(8, 6))
+    assert zarr.open("x.zarr").shards == (8, 6)
+    same(zarr.open("x.zarr")[...], x)
+    same(dnb.open("x.zarr")[3:33], x[3:33])
+    with zarr.storage.ZipStore("z.zarr", mode="w") as store:
+        zarr.create_array(store, data=x, chunks=(8, 2))
+    same(dnb.open("z.zarr").read(dist="block"), x)
+
+
+@pytest.mark.parametrize("n", [0, 1, 50])
+def test_parquet_both_ways(here, session, n):
+    pq = pytest.importorskip("pyarrow.parquet")
+    pa = pytest.importorskip("pyarrow")
+    columns = {"i": numbers(n, "i4"), "f": fractions(n), "b": numbers(n) > 0}
+    for dist in (None, "cyclic", "replicated"):
+        dnb.to_parquet("t.parquet", {k: dnb.array(v, dist=dist) for k, v in columns.items()})
+        table = pq.read_table("t.parquet")
+        assert table.column_names == [*columns]
+        for name, want in columns.items():
+            same(table[name].to_numpy(), want)
+            same(dnb.read_parquet("t.parquet", dist=dist)[name], want)
+    holes = pa.table(
+        {
+            **columns,
+            "h": pa.array([None, *range(1, n)][:n], "int64"),
+            "s": pa.array(["x"] * n, "string"),
+        }
+    )
+    pq.write_table(holes, "n.parquet", row_group_size=7)
+    with pytest.raises(TypeError, match=r"no numbers in \['s'\].*'h'\]"):
+        dnb.read_parquet("n.parquet")
+    found = dnb.read_parquet("n.parquet", columns=["h", "i"], dist="block")
+    assert list(found) == ["h", "i"]
+    same(found["i"], columns["i"])
+    same(found["h"], np.array([np.nan, *range(1, n)][:n], None if n else int))
+    opened = dnb.open("n.parquet", "f")
+    for key in (np.s_[5:40:3], np.s_[::-4], np.s_[8:20], np.s_[::20]):
+        same(opened[key], columns["f"][key])
+    with pytest.raises(KeyError, match="column 'z'"):
+        dnb.read_parquet("n.parquet", columns=["z"])
+
+
+def test_folders_of_others_are_not_replaced(here, session):
+    pytest.importorskip("zarr")
+    os.makedirs("x.zarr/mine")
+    with pytest.raises(FileExistsError, match="other files"):
+        dnb.save("x.zarr", dnb.arange(5))
+    assert os.listdir("x.zarr") == ["mine"]
+
+
+@pytest.mark.parametrize("name", ["x.h5", "x.zarr", "x.parquet"])
+def test_bad_files_of_other_libraries(here, session, name):
+    pytest.importorskip({"x.h5": "h5py", "x.zarr": "zarr", "x.parquet": "pyarrow"}[name])
+    with pytest.raises(FileNotFoundError, match=name):
+        dnb.open(name)
+    write_text(name, "nonsense " * 100)
+    with pytest.raises((ValueError, OSError), match=f"{name}.*check it"):
+        dnb.open(name)
+
+
+def test_damaged_chunks_are_named(here, session):
+    h5py, zarr = pytest.importorskip("h5py"), pytest.importorskip("zarr")
+    x = fractions((64, 64))
+    with h5py.File("x.h5", "w") as file:
+        file.create_dataset("x", data=x, chunks=(8, 64), compression="gzip", fletcher32=True)
+        where = file["x"].id.get_chunk_info(3).byte_offset
+    zarr.create_array("x.zarr", data=x, chunks=(8, 64))
+    for name, place in (("x.h5", where + 50), ("x.zarr/c/3/0", 60)):
+        with open(name, "r+b") as file:
+            file.seek(place)
+            file.write(b"\x00\xff" * 20)
+    for name in ("x.h5", "x.zarr"):
+        with pytest.raises((ValueError, OSError), match=name):
+            dnb.open(name).read(dist="block")
+        same(dnb.open(name)[:16], x[:16])

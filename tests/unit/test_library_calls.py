@@ -1,0 +1,92 @@
+"""The table of docs/libraries.md: what calls of other libraries do with a distributed array."""
+
+import re
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from tests.contract.support import setting
+
+pytestmark = pytest.mark.tier("test")
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "libraries.md"
+ROW = re.compile(r"^\| (\w[\w-]*) \| `(.*)` \| (stays|number|gathers|refuses) \|$", re.MULTILINE)
+ROWS = ROW.findall(PAGE.read_text(encoding="utf-8"))
+#: Library -> what its calls need, under the names that they use.
+NEEDS = {
+    "Python": {"copy": "copy", "math": "math", "pickle": "pickle"},
+    "NumPy": {},
+    "SciPy": {
+        "scipy": "scipy",
+        **{f"_{m}": f"scipy.{m}" for m in ("fft", "ndimage", "linalg", "integrate", "sparse")},
+    },
+    "pandas": {"pd": "pandas"},
+    "Arrow": {"pa": "pyarrow"},
+    "xarray": {"xr": "xarray"},
+    "h5py": {"h5py": "h5py"},
+    "tifffile": {"tifffile": "tifffile"},
+    "Matplotlib": {"plt": "matplotlib.pyplot"},
+    "scikit-learn": {"_sk": "sklearn.linear_model"},
+}
+
+
+def test_there_are_as_many_as_are_told():
+    assert len(ROWS) >= 40
+    rows = [row for row in PAGE.read_text(encoding="utf-8").splitlines() if row.startswith("| ")]
+    assert len(rows) == len(ROWS) + 1
+
+
+@pytest.fixture
+def arrays(tmp_path, monkeypatch):
+    """A matrix and a vector on engines, in a folder to write to."""
+    monkeypatch.chdir(tmp_path)
+    before = {*vars(np)}
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    with setting(cutoff=0, place="engines"), dnb.inprocess(2):
+        yield {
+            "A": dnb.random.default_rng(1).random((300, 100)),
+            "x": dnb.arange(50_000) * 0.5,
+            "dnb": dnb,
+            "np": np,
+        }
+    for name in {*vars(np)} - before:  # Numexpr adds functions
+        if not isinstance(getattr(np, name), ModuleType):
+            delattr(np, name)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("library", NEEDS)
+def test_calls_do_what_the_page_says(arrays, library):
+    names = arrays | {as_: pytest.importorskip(name) for as_, name in NEEDS[library].items()}
+    if library == "SciPy":
+        import_module("scipy.special")
+    if library == "xarray":
+        names["T"] = names["xr"].DataArray(names["A"], dims=("t", "x"))
+    if library == "scikit-learn":
+        names["LinearRegression"] = names["_sk"].LinearRegression
+    for of, call, outcome in ROWS:
+        if of == library:
+            assert (call, _outcome(call, names)) == (call, outcome)
+
+
+def _outcome(call, names):
+    """Return what a call does."""
+    found, refused = None, False
+    try:
+        with setting(gather_budget=1000):
+            found = eval(call, names)
+    except Exception as error:
+        over = dnb.GatherError
+        refused = not (isinstance(error, over) or isinstance(error.__context__, over))
+        if refused and not isinstance(error, TypeError):
+            raise
+    else:
+        kept = getattr(found, "data", found) if hasattr(found, "dims") else found
+        return "stays" if isinstance(kept, dnb.DistArray) else "number"
+    if not refused:
+        eval(call, names)
+    return "refuses" if refused else "gathers"
