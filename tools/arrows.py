@@ -59,7 +59,7 @@ ORDER: dict[str, str] = {
         connection replies
     """,
     "distnb.client.session": """
-        journal windows observing progress shared_memory session bases current
+        journal windows observing progress shared_memory session glimpse bases current
     """,
     "distnb.client.handle": """
         arguments indexing host_parts array host_arrays conversion promised_layouts reach
@@ -70,7 +70,8 @@ ORDER: dict[str, str] = {
         namespace gather_scatter advanced_indexing creation index_arrays as_arrays files
     """,
     "distnb.client.array": """
-        prefetch reading migration printing facts aspects flags distarray stand_ins array_api
+        prefetch reading migration printing showing facts aspects flags distarray stand_ins
+        array_api
     """,
     "distnb.client.shape": """
         viewing reshaping joining splitting repeating turning grids parts brackets walking
@@ -98,7 +99,7 @@ ORDER: dict[str, str] = {
     "distnb.widgets": "drawing layouts times status",
     "distnb.widgets.drawing": "text markup bars matrices page showing",
     "distnb.widgets.layouts": """
-        engine_memory picture layout_svg layout_view halo migration several proposal chooser
+        engine_memory picture layout_svg layout_view card halo migration several proposal chooser
     """,
     "distnb.widgets.times": """
         columns account ladder operations changes trace pages timeline timing scaling

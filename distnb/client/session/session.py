@@ -34,7 +34,7 @@ from distnb.measure.snapshot import Live
 from distnb.plans.transfer import at, plan_parts
 from distnb.wire.protocol import Ask, Bind, Command, Fetch, InNotebook, Operand
 
-__all__ = ["Session"]
+__all__ = ["Session", "fill_in"]
 
 #: Bytes from which engines of this node copy elements to where the notebook wants them.
 _IN_PLACE = 1 << 16
@@ -314,19 +314,16 @@ class Session:
             if place:  # engines may still be at it
                 self.memory.hold(out, self.connection.batches)
             raise
-        if any(data is MISSING for data in parts):
-            raise lost_error(shape)
-        for rank, data in enumerate(parts):
-            if data is None or place:
-                continue
-            if data.shape == out.shape:
-                out[...] = data
-                continue
-            part = plan_parts(rank, placed)
-            if part is None:
-                continue
-            for chunk, to in zip(part.chunks, part.places, strict=True):
-                at(out, chunk.shape, to)[...] = at(data, chunk.shape, chunk.message)
+        whole = None
+        for data in parts:
+            if data is MISSING:
+                raise lost_error(shape)
+            if data is not None and data.shape == shape:
+                whole = data
+        if not place and whole is not None:
+            out[...] = whole
+        elif not place:
+            fill_in(out, parts, placed)
         return out
 
     def describe(self, name: str) -> list[tuple[Any, ...]]:
@@ -408,6 +405,21 @@ class Session:
         state = f"{self.size} engine{'s' * (self.size != 1)}"
         state = "closed" if self.closed else "engines gone" if self.connection.dead else state
         return f"<distnb session: {state}, {self.transport.kind}>"
+
+
+def fill_in(out: np.ndarray, parts: list[Any], placed: Placed) -> None:
+    """Put what each rank sent of a view where it belongs; None of those that hold nothing of it."""
+    for rank, data in enumerate(parts):
+        if data is None:
+            continue
+        if data.shape == out.shape:
+            out[...] = data
+            continue
+        part = plan_parts(rank, placed)
+        if part is None:
+            continue
+        for chunk, to in zip(part.chunks, part.places, strict=True):
+            at(out, chunk.shape, to)[...] = at(data, chunk.shape, chunk.message)
 
 
 _SESSIONS: weakref.WeakSet[Session] = weakref.WeakSet()
