@@ -102,7 +102,7 @@ ORDER: dict[str, str] = {
         engine_memory picture layout_svg layout_view card halo migration several proposal chooser
     """,
     "distnb.widgets.times": """
-        columns account ladder operations changes trace pages timeline timing scaling
+        columns account ladder glance operations changes trace pages timeline timing scaling
     """,
     "distnb.widgets.status": "status usage doctor dashboard_view dashboard",
     "distnb.lib": "array_utils format mixins scimath stride_tricks",

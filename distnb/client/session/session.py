@@ -24,7 +24,7 @@ from distnb.client.session.journal import Journal
 from distnb.client.session.observing import Observer
 from distnb.client.session.progress import Progress, surface
 from distnb.client.session.shared_memory import SharedMemory
-from distnb.client.session.windows import Measuring, Reading, Window
+from distnb.client.session.windows import Measuring, Reading, Window, read_notebook
 from distnb.client.transport.contract import AnyTransport, share_of_node
 from distnb.common.errors import EngineError, SessionError, explain
 from distnb.common.interrupts import deferred_interrupts
@@ -368,7 +368,9 @@ class Session:
         """Return the engines' accounts, when all is done that was recorded so far."""
         asked = perf_counter_ns()
         accounts = self.ask(lambda slot: Ask(slot, "clocks"))
-        return Reading(asked, perf_counter_ns(), accounts, self.recorded, self.batches)
+        now, apart = perf_counter_ns(), not self.transport.inline  # from the engines
+        notebook = read_notebook() if apart else None
+        return Reading(asked, now, accounts, self.recorded, self.batches, notebook)
 
     # -- closing -----------------------------------------------------------------------------
 

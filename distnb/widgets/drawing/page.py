@@ -35,11 +35,11 @@ def standalone(title: str, body: str) -> str:
     )
 
 
-def fitting(pages: Iterable[str]) -> str:
+def fitting(pages: Iterable[str], most: int = BUDGET) -> str:
     """Return the first page within the budget, or the last."""
     page = ""
     for page in pages:
-        if len(page.encode()) <= BUDGET:
+        if len(page.encode()) <= most:
             break
     return page
 

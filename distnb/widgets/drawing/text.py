@@ -11,9 +11,10 @@ import numpy as np
 from distnb.geometry.axes import Axis, Block, BlockCyclic
 from distnb.geometry.layout import NOTEBOOK, Ints
 from distnb.geometry.views import Placed
+from distnb.measure.advice import size_text
 from distnb.measure.events import imbalance
 
-__all__ = ["describe"]
+__all__ = ["describe", "size_text"]
 
 #: Tables have no more rows than this; neighbours share a row beyond.
 ROWS = 16
@@ -109,20 +110,6 @@ def who(ranks: Sequence[int]) -> str:
 def engines_of(placed: Placed, size: int | None = None) -> range:
     """Return the engines of a session of ``size``; by default, up to the last of the grid."""
     return range(max(size or 1, 1 + max(placed.layout.grid.ranks())))
-
-
-def size_text(count: float) -> str:
-    """Return a number of bytes for reading.
-
-    >>> size_text(999), size_text(8_000_000)
-    ('999 B', '8.0 MB')
-    """
-    if count < 1000:
-        return f"{count:.0f} B"
-    power = 1
-    while count >= 999.95 * 1000**power and power < 5:
-        power += 1
-    return f"{count / 1000**power:.1f} {'kMGTP'[power - 1]}B"
 
 
 def bar(share: float, width: int = 16) -> str:
