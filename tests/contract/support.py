@@ -70,7 +70,7 @@ def open_session(kind):
     if name == "inprocess":
         return dnb.inprocess(int(more))
     if name == "start":
-        return dnb.start(int(more))
+        return dnb.start(int(more), beside=True)
     if name == "connect":
         return dnb.connect(cluster_id=more or None)
     if name == "spmd":

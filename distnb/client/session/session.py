@@ -85,6 +85,9 @@ class Session:
         self.size = transport.size
         self.closed = False
         self._owner = owner
+        #: What it was asked for with, and how often: who is given it again is one more user.
+        self.origin: tuple[Any, ...] = ()
+        self.users = 1
         call_sites = CallSites()
         self.site, self.line = call_sites.number, call_sites.line
         self.recorder = Recorder(self.size, self.send, self.flush, transport.concurrent)
@@ -401,7 +404,9 @@ class Session:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self.close()
+        self.users -= 1
+        if self.users < 1:
+            self.close()
 
     def __repr__(self) -> str:
         state = f"{self.size} engine{'s' * (self.size != 1)}"
