@@ -25,7 +25,7 @@ from distnb.widgets.times.account import STYLES
 __all__ = ["lines_table", "sentence_html", "time_axis", "worst_lines"]
 
 #: Lines that are listed; rows of the picture, stretches of all bars, and waits that have an arrow.
-LINES, ROWS, STRETCHES, ARROWS = 3, 8, 360, 3
+LINES, ROWS, STRETCHES, ARROWS = 3, 8, 240, 3
 #: Pixels: left of the bars, the bars, between two rows, a bar.
 LEFT, WIDTH, PITCH, THICK = 34, 480, 24, 14
 #: In which order a span does what it does: work comes first, waiting last, as replays have it.

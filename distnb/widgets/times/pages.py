@@ -103,7 +103,7 @@ def page_of(
         return f"<div><p>{escape(head)}</p></div>"
     uid = f"t{crc32(repr((report.engines, bars)).encode()):08x}"
     notes = ["ms and % of the engine's window", *_notes(report, most)]
-    picture = glance.time_axis(report, uid, min(bars, glance.ROWS), min(30 * ops, 360))
+    picture = glance.time_axis(report, uid, min(bars, glance.ROWS), min(20 * ops, glance.STRETCHES))
     looks = [
         f"<p>{glance.sentence_html(report)}<br/><small>{escape(head)}</small></p>",
         picture or bars_svg(report, bars, head, uid),
@@ -113,18 +113,18 @@ def page_of(
         _table(engine_table(report, most, text=False)),
         *(f"<p><small>{escape(note)}</small></p>" for note in notes),
         ladder.ladder_svg(report, uid),
-        _table(ladder.ladder_table(report, bars=False)),
+        _table(ladder.ladder_table(report, bars=False), (0, 3)),
         f"<p>{escape(ladder.product(report))}<br/>{escape(ladder.split(report))}</p>",
     ]
     for each in matrices.pairs(report):
         parts += [f"<p>{escape(each.title)}</p>", _table(each.table(small, worst))]
     if report.delays and worst > 1:
-        parts.append(_table(matrices.late_table(report, min(worst - 1, LATE), width)))
+        parts.append(_table(matrices.late_table(report, min(worst - 1, LATE), width), (1, 2)))
     if report.ops:
-        parts.append(_table(op_table(report, ops, width)))
+        parts.append(_table(op_table(report, ops, width), (0, 1)))
     rest = f"<details><summary>all numbers</summary>{''.join(parts)}</details>"
     return f"<div>{''.join(looks)}{rest}</div>"
 
 
-def _table(table: list[tuple[str, ...]]) -> str:
-    return table_html(table[0], table[1:])
+def _table(table: list[tuple[str, ...]], left: tuple[int, ...] = ()) -> str:
+    return table_html(table[0], table[1:], left)
