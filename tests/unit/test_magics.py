@@ -535,3 +535,25 @@ def test_tracebacks_are_whole_again_without_the_extension(shell, session, capsys
     text = shown_error(shell, capsys, "dnb.ones(4) + dnb.ones(5)")
     assert "/distnb/" in text
     shell.run_line_magic("load_ext", "distnb")
+
+
+def test_a_line_is_measured(shell, session):
+    shell.run_cell("import distnb as dnb\nA = dnb.ones((30, 30))")
+    report = run(shell, "%disttime A @ A.T")
+    assert {op.op for op in report.ops} >= {"matmul"}
+    assert run(shell, "%disttime -q -o kept A + A") is None
+    assert {op.op for op in shell.user_ns["kept"].ops} >= {"add"}
+    assert run(shell, "r = %disttime A - A") is None
+    assert {op.op for op in shell.user_ns["r"].ops} >= {"subtract"}
+    with pytest.raises(UsageError, match="expected an expression"):
+        shell.run_line_magic("disttime", "-q ")
+
+
+def test_what_timeit_times_is_said_once(shell, session, capsys):
+    shell.run_cell("import distnb as dnb\nA = dnb.ones((30, 30))")
+    shell.run_cell("%timeit -n 2 -r 1 1 + 1")
+    assert "%disttime" not in capsys.readouterr().out
+    shell.run_cell("%timeit -n 2 -r 1 A + A")
+    assert "%disttime EXPR waits" in capsys.readouterr().out
+    shell.run_cell("%timeit -n 2 -r 1 A + A")
+    assert "%disttime" not in capsys.readouterr().out

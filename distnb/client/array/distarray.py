@@ -20,7 +20,7 @@ from distnb.client.array.aspects import part_of_complex, set_imag, set_real, vie
 from distnb.client.array.flags import Flags, strides_of
 from distnb.client.array.migration import move
 from distnb.client.array.printing import array_str
-from distnb.client.array.reading import element, read
+from distnb.client.array.reading import element, elements, read
 from distnb.client.handle.aliasing import is_alone
 from distnb.client.handle.arguments import (
     Axes,
@@ -269,6 +269,8 @@ class DistArray(Array):
     def __iter__(self) -> Iterator[DistArray]:
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
+        if len(self.shape) == 1:
+            return elements(self)
         return (self[i] for i in range(self.shape[0]))
 
     # -- views -------------------------------------------------------------------------------
