@@ -72,7 +72,8 @@ __all__ = [  # noqa: PLE0604 - the functions
     "spmd",
     "start",
     "subset",
-    "testing",  # noqa: F405 - it is imported when it is asked for
+    "polynomial",  # noqa: F405 - these are imported when they are asked for
+    "testing",  # noqa: F405
 ]
 
 
@@ -83,12 +84,18 @@ _unknown = unknown(__name__)
 
 
 def _later(name: str) -> Any:
-    """Import what is for tests when it is asked for."""
-    return importlib.import_module("distnb.testing") if name == "testing" else _unknown(name)
+    """Import what few use when it is asked for."""
+    module = {"testing": "distnb.testing", "polynomial": "numpy.polynomial"}.get(name)
+    return _unknown(name) if module is None else importlib.import_module(module)
 
 
 #: What is left out says why.
 __getattr__ = refusal(__name__, _later)
+
+
+def __dir__() -> list[str]:
+    """Return what is there for users, for completion."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
 class _Views:

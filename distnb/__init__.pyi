@@ -1946,7 +1946,7 @@ def stack(
 ) -> DistArray:
     """Join arrays of one shape along a new axis, which is not split, as ``numpy.stack``."""
 
-def start(n: int | None = None) -> Session:
+def start(n: int | None = None, *, beside: builtins.bool = False) -> Session:
     """Start ``n`` local MPI engines and make them the current session."""
 
 def std(

@@ -15,7 +15,6 @@ idle       no command to work on
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
@@ -319,6 +318,8 @@ def clock_name() -> str:
         with open("/proc/sys/kernel/random/boot_id") as name:
             return name.read().strip()
     except OSError:
+        import socket
+
         return socket.gethostname()
 
 

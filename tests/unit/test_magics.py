@@ -557,3 +557,30 @@ def test_what_timeit_times_is_said_once(shell, session, capsys):
     assert "%disttime EXPR waits" in capsys.readouterr().out
     shell.run_cell("%timeit -n 2 -r 1 A + A")
     assert "%disttime" not in capsys.readouterr().out
+
+
+# -- Names and layouts complete --------------------------------------------------------------------
+
+
+def test_only_names_for_users_complete(session):
+    a = dnb.ones(3, dist="block")
+    ours = {n for n in dir(a) if not n.startswith("_") and not hasattr(np.ndarray, n)}
+    assert ours == {"layout", "move", "redistribute", "session", "to_numpy"}
+    assert {"sum", "T", "__add__"} <= set(dir(a))
+    assert [n for n in dir(session) if not n.startswith("_")] == [
+        *("close", "closed", "end_window", "flush", "live", "size", "start_window")
+    ]
+    assert {n for n in dir(dnb) if not n.startswith("_")} == set(dnb.__all__)
+
+
+@pytest.mark.parametrize(
+    ("code", "some"),
+    [
+        ("x = dnb.zeros(4, dist=", {"'block'", "'cyclic'", "('*', 'block')"}),
+        ("x = dnb.zeros(4, dist='cy", {"cyclic"}),
+        ("x = dnb.zeros((4, 4), dist=('*', 'bl", {"block"}),
+        ("x = dnb.zeros((4, 4), grid=", {"(1, 3)", "(3, 1)"}),
+    ],
+)
+def test_layouts_complete_wherever_they_are_asked_for(shell, session, code, some):
+    assert some <= completions(shell, code)

@@ -36,6 +36,8 @@ from distnb.wire.protocol import Ask, Bind, Command, Fetch, InNotebook, Operand
 
 __all__ = ["Session", "fill_in"]
 
+#: What users use of a session.
+_PUBLIC = {"close", "closed", "end_window", "flush", "live", "size", "start_window"}
 #: Bytes from which engines of this node copy elements to where the notebook wants them.
 _IN_PLACE = 1 << 16
 
@@ -407,6 +409,10 @@ class Session:
         self.users -= 1
         if self.users < 1:
             self.close()
+
+    def __dir__(self) -> list[str]:
+        """Return what is there for users."""
+        return [n for n in super().__dir__() if n.startswith("__") or n in _PUBLIC]
 
     def __repr__(self) -> str:
         state = f"{self.size} engine{'s' * (self.size != 1)}"
