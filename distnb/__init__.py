@@ -95,7 +95,7 @@ __getattr__ = refusal(__name__, _later)
 
 def __dir__() -> list[str]:
     """Return what is there for users, for completion."""
-    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+    return sorted([*__all__, "__doc__", "__file__", "__name__", "__path__", "__version__"])
 
 
 class _Views:

@@ -114,7 +114,7 @@ def test_a_cluster_has_one_session_unless_a_client_is_given(started, capsys):
 
 def test_more_engines_than_cores_are_told_of(started, capsys):
     dnb.start(8)
-    assert "8 engines share 2 cores" in capsys.readouterr().out
+    assert "8 engines share 2 cores" in capsys.readouterr().err
 
 
 def test_the_status_lists_all(started):

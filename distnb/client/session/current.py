@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 import uuid
 from math import prod
 from typing import Any
@@ -144,7 +145,8 @@ def _tell_of_cores(engines: int) -> None:
     if engines > (there := cores()):
         print(
             f"distnb: {engines} engines share {there} core{'s' * (there > 1)}: good for a trial, "
-            "slow for work"
+            "slow for work",
+            file=sys.stderr,
         )
 
 
