@@ -74,6 +74,7 @@ __all__ = [  # noqa: PLE0604 - the functions
     "spmd",
     "start",
     "subset",
+    "polynomial",  # noqa: F405 - these are imported when they are asked for
     "testing",  # noqa: F405
 ]
 
@@ -85,13 +86,19 @@ _unknown = unknown(__name__)
 
 
 def _later(name: str) -> Any:
-    """Import what few need when it is asked for."""
-    later = name in ("graph", "learn", "testing")
-    return importlib.import_module(f"{__name__}.{name}") if later else _unknown(name)
+    """Import what few use when it is asked for."""
+    if name in ("graph", "learn", "testing"):
+        return importlib.import_module(f"{__name__}.{name}")
+    return importlib.import_module("numpy.polynomial") if name == "polynomial" else _unknown(name)
 
 
 #: What is left out says why.
 __getattr__ = refusal(__name__, _later)
+
+
+def __dir__() -> list[str]:
+    """Return what is there for users, for completion."""
+    return sorted([*__all__, "__doc__", "__file__", "__name__", "__path__", "__version__"])
 
 
 class _Views:

@@ -65,7 +65,6 @@ from numpy import (
     object_,
     pi,
     poly1d,
-    polynomial,
     printoptions,
     promote_types,
     s_,

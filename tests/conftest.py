@@ -81,7 +81,7 @@ def engines():
         path = [str(tiers.ROOT), os.environ.get("PYTHONPATH", "")]
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, path)))
         patch.setattr(socket_transport, "_PATIENCE", 60.0)  # where machines are slow, too
-        session = dnb.start(3)
+        session = dnb.start(3, beside=True)
     with session:
         yield session
 

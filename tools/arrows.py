@@ -69,7 +69,7 @@ ORDER: dict[str, str] = {
         connection replies
     """,
     "distnb.client.session": """
-        journal windows observing progress shared_memory session bases current
+        journal windows observing progress shared_memory session glimpse bases current
     """,
     "distnb.client.handle": """
         arguments indexing host_parts array host_arrays conversion promised_layouts reach
@@ -81,7 +81,8 @@ ORDER: dict[str, str] = {
     """,
     "distnb.client.files": "reading writing members opening numpys text tables",
     "distnb.client.array": """
-        prefetch reading migration local_access printing facts aspects flags distarray stand_ins
+        prefetch reading migration local_access printing showing facts aspects flags distarray
+        stand_ins
         array_api
     """,
     "distnb.client.shape": """
@@ -111,16 +112,16 @@ ORDER: dict[str, str] = {
     "distnb.widgets": "drawing layouts times status",
     "distnb.widgets.drawing": "text markup bars matrices page showing",
     "distnb.widgets.layouts": """
-        engine_memory picture layout_svg layout_view halo migration several proposal chooser
+        engine_memory picture layout_svg layout_view card halo migration several proposal chooser
     """,
     "distnb.widgets.times": """
-        columns account ladder operations changes trace pages timeline timing scaling
+        columns account ladder glance operations changes trace pages timeline timing scaling
     """,
     "distnb.widgets.status": "status usage doctor dashboard_view dashboard",
     "distnb.lib": "array_utils format mixins scimath stride_tricks",
     "distnb.magics": """
-        arguments completion expressions cells engines distlocal disttime distmem distscale
-        distdoctor
+        arguments completion expressions tracebacks cells engines distlocal disttime distmem
+        distscale distdoctor
     """,
 }
 

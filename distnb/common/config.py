@@ -58,6 +58,9 @@ class Config:
     """Seconds to wait for engines before a value read fails; 0 waits until interrupted."""
     progress: float = 1.5
     """Seconds that a wait for engines lasts before a line shows how far they are; 0 for never."""
+    show_wait: float = 2.0
+    """Seconds that showing an array may wait for its elements (``print(x)`` waits until they are
+    there); 0 to show none, and never ask the engines."""
     road: str = "direct"
     """How batches get to engines of ipyparallel: "direct" sockets, or "ipyparallel" itself."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import secrets
 import weakref
 from bisect import insort
 from collections import deque
@@ -65,7 +64,7 @@ class SharedSegment:
         #: (start, length) of what is free, in order; what came back may be called in at any time.
         self._free = [(_GRAIN, nbytes - _GRAIN)]
         self._returned: deque[tuple[int, int]] = deque()
-        self.secret = secrets.token_bytes(16)
+        self.secret = os.urandom(16)
         self._map[: len(self.secret)] = self.secret
 
     def close(self) -> None:

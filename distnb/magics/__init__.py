@@ -12,12 +12,13 @@ from distnb.magics.distmem import MemoryMagics
 from distnb.magics.distscale import ScaleMagics
 from distnb.magics.disttime import TimingMagics
 from distnb.magics.engines import EngineMagics
+from distnb.magics.tracebacks import Tracebacks
 
 __all__ = ["load", "unload"]
 
 MAGICS = (EngineMagics, LocalMagics, TimingMagics, MemoryMagics, ScaleMagics, DoctorMagics)
 
-_LOADED: dict[int, tuple[Cells, Completion]] = {}
+_LOADED: dict[int, tuple[Cells, Completion, Tracebacks]] = {}
 
 
 def load(shell: Any) -> None:
@@ -25,7 +26,7 @@ def load(shell: Any) -> None:
     if id(shell) in _LOADED:
         return
     shell.register_magics(*MAGICS)
-    _LOADED[id(shell)] = Cells(shell), Completion(shell, _names())
+    _LOADED[id(shell)] = Cells(shell), Completion(shell, _names()), Tracebacks(shell)
 
 
 def unload(shell: Any) -> None:

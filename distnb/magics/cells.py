@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,8 @@ from distnb.magics.arguments import arrays_of
 
 __all__ = ["Cells", "follow_cells", "nested"]
 
+#: Cells that time something with IPython's own magics.
+_TIMED = re.compile(r"^\s*(?:\w+\s*=\s*)?%%?time(?:it)?\b", re.MULTILINE)
 #: Clients with a hook of ours.
 _FOLLOWED: WeakSet[Any] = WeakSet()
 
@@ -24,6 +27,8 @@ class Cells:
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
+        #: Commands before the cell; and whether the user was told what ``%timeit`` times.
+        self._recorded, self._told = 0, False
         shell.events.register("pre_run_cell", self.before)
         shell.events.register("post_run_cell", self.after)
 
@@ -32,6 +37,7 @@ class Cells:
         session = current.active()
         if session is not None:
             session.journal.begin()
+            self._recorded = session.recorded
 
     def after(self, result: Any = None) -> None:
         """End of a cell: send what is pending, wait for it, and show what went wrong."""
@@ -48,6 +54,17 @@ class Cells:
             self.shell.showtraceback(sys.exc_info())
         finally:
             session.journal.end()
+        self._tell_of_timing(session, result)
+
+    def _tell_of_timing(self, session: Session, result: Any) -> None:
+        """Say once that ``%timeit`` does not wait for the engines, where it times their work."""
+        code = getattr(getattr(result, "info", None), "raw_cell", None) or ""
+        if not self._told and session.recorded > self._recorded and _TIMED.search(code):
+            self._told = True
+            print(
+                "distnb: operations return before the engines have done them, so %timeit and %time "
+                "see how long they take to be asked for; %disttime EXPR waits"
+            )
 
     def remove(self) -> None:
         """Undo everything."""

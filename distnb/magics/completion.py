@@ -14,10 +14,38 @@ from IPython.core.completer import (
 )
 
 from distnb.client.array.distarray import DistArray
+from distnb.client.session import current
 
 __all__ = ["Completion"]
 
+#: An argument that asks for a layout, up to the cursor: its name, and the quote that is open.
+_ASKED = re.compile(r"\b(dist|grid)\s*=\s*(?:\(\s*(?:[^()]*,\s*)?)?(['\"]?)[\w*]*$")
+#: What ``dist=`` can be, for the first axis or for each.
+_WORDS = ("block", "cyclic", "replicated", "engine", "irregular", "*")
+_FORMS = (
+    *("'block'", "'cyclic'", "'replicated'", "('*', 'block')", "('block', 'block')"),
+    *("('cyclic', 2)", "('engine', 0)"),
+)
+
 _LINE = re.compile(r"^\s*(?:\w+\s*=\s*)?(%%?)(\w+)\s+(.*)$")
+
+
+def _layouts(text: str) -> list[tuple[str, str]]:
+    """Return what ``dist=`` and ``grid=`` can be, where one is being written.
+
+    >>> [word for word, _ in _layouts("dnb.zeros((4, 4), dist=('bl")][:2]
+    ['block', 'cyclic']
+    >>> _layouts("dnb.zeros((4, 4), dist=")[0]
+    ("'block'", 'param')
+    """
+    found = _ASKED.search(text)
+    if found is None:
+        return []
+    if found[1] == "grid":
+        size = getattr(current.active(), "size", 1)
+        pairs = [(k, size // k) for k in range(1, size + 1) if size % k == 0]
+        return [] if found[2] else [(str(pair), "param") for pair in pairs]
+    return [(word, "param") for word in (_WORDS if found[2] else _FORMS)]
 
 
 class Completion:
@@ -49,7 +77,7 @@ class Completion:
     def _match(self, context: CompletionContext) -> SimpleMatcherResult:
         """Return what may come next on a line."""
         found = _LINE.match(context.text_until_cursor)
-        words: list[tuple[str, str]] = []
+        words = [w for w in _layouts(context.text_until_cursor) if w[0].startswith(context.token)]
         if found and found[2] in self._names[found[1]]:
             kind = "cell" if found[1] == "%%" else "line"
             magic = self.shell.find_magic(found[2], kind)

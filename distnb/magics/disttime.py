@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from IPython.core.error import UsageError
 from IPython.core.magic import (
     Magics,
-    cell_magic,
+    line_cell_magic,
     magics_class,
     no_var_expand,
     output_can_be_silenced,
@@ -23,6 +25,23 @@ from distnb.widgets.times.timing import TimeReport
 __all__ = ["TimingMagics"]
 
 
+#: The options at the beginning of a line.
+_OPTIONS = re.compile(r"\s*(?:(?:-o\s+\S+|--output[= ]\s*\S+|-q|--quiet)\s+)*")
+
+
+def _parted(line: str) -> tuple[str, str]:
+    """Return the options of a line, and the code after them.
+
+    >>> _parted("-o r  -q A @ A.T")
+    ('-o r  -q', 'A @ A.T')
+    """
+    found = _OPTIONS.match(line)
+    end = found.end() if found else 0
+    if not line[end:].strip():
+        raise UsageError("%disttime: got no code, expected an expression, as %disttime A @ B")
+    return line[:end].strip(), line[end:]
+
+
 @magics_class
 class TimingMagics(Magics):
     """The magic that measures a cell."""
@@ -31,18 +50,25 @@ class TimingMagics(Magics):
 
     @magic_arguments()
     @storing("report")
-    @cell_magic
+    @line_cell_magic
     @no_var_expand
     @output_can_be_silenced
-    def disttime(self, line: str, cell: str) -> Any:
-        """Run a cell and report where its time went, engine by engine and line by line.
+    def disttime(self, line: str, cell: str | None = None) -> Any:
+        """Run a cell, or the rest of the line, and report where its time went.
+
+        Unlike ``%timeit``, which times how long operations take to be recorded, it waits for the
+        engines. The report tells of each engine, and of each line.
 
         Examples::
 
             %%disttime -o report
             B = A[1:] - A[:-1]
             float(B.sum())
+
+            %disttime A @ A.T
         """
+        if cell is None:
+            line, cell = _parted(line)
         args = parse(self.disttime, line)
         session = current.session()
         window = session.start_window()

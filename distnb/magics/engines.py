@@ -55,7 +55,9 @@ class EngineMagics(Magics):
         with plain_errors(f"%distnb {args.action}"):
             self._do(args)
         follow_cells(self.shell)
-        return deliver(self.shell, args, Status(current.active()))
+        session = current.active()
+        others = [each for each in current.open_sessions() if each is not session]
+        return deliver(self.shell, args, Status(session, others))
 
     def _do(self, args: Any) -> None:
         if args.action == "start":

@@ -12,13 +12,15 @@ from distnb.common.lazy import lazy
 from distnb.measure.comparison import source
 from distnb.measure.metrics import Metrics, label, ratio
 
-__all__ = ["Advised", "Remedy", "WhatIf", "duration"]
+__all__ = ["CAUSES", "Advised", "Remedy", "WhatIf", "duration", "size_text"]
 
 #: Gains below this share of the window are not worth a change.
 WORTH = 0.05
 #: Computing at this share of the speed of memory is as fast as it gets.
 FAST = 0.6
 
+#: Seconds that recording an operation may take, with the Python around it.
+RECORDING = 100e-6
 #: Bytes below which a message costs what it costs to send one at all.
 SMALL = 20_000
 
@@ -44,11 +46,37 @@ class WhatIf(NamedTuple):
 
 
 class Remedy(NamedTuple):
-    """A loss, what would help, and an estimate of what that gives."""
+    """A loss, what would help, and an estimate of what that gives.
 
+    ``cause`` is the field's word for it, and ``rung`` the number of the rung where it is lost.
+    """
+
+    cause: str
+    rung: int
     loss: str
     cure: str
     gain: WhatIf
+
+    @property
+    def sentence(self) -> str:
+        """The remedy for reading."""
+        loss = self.loss[:1].lower() + self.loss[1:]
+        return f"{self.cause}: {loss}; {self.cure}: about {self.gain.words}."
+
+
+#: The field's words for what is lost, explained.
+CAUSES = {
+    "load balance": "engines had unequal work: the others waited for the one that had most",
+    "serialisation": "engines waited for what others had to do first",
+    "bandwidth": "communication: moving so many bytes between engines takes its time",
+    "latency": "communication: each message costs, however few bytes it has",
+    "overhead": "engines decoded commands, planned and got memory",
+    "waiting for the notebook": "no engine had a command, and the notebook did not compute",
+    "recording": "no engine had a command: the notebook was recording operations",
+    "notebook": "no engine had a command: the notebook did steps of its own, or other Python",
+    "garbage collection": "no engine had a command: Python was collecting garbage in the notebook",
+    "busy machine": "engines could have run, but other programs had the cores",
+}
 
 
 def duration(seconds: float) -> str:
@@ -58,8 +86,24 @@ def duration(seconds: float) -> str:
     ('1.31 s', '12.3 ms', '2 us', '0 us')
     """
     if seconds >= 0.9995:
-        return f"{seconds:,.2f} s"
-    return f"{seconds * 1e3:.1f} ms" if seconds >= 0.9995e-3 else f"{seconds * 1e6:.0f} us"
+        return f"{seconds:,.{2 if seconds < 99.95 else 0}f} s"
+    if seconds < 0.9995e-3:
+        return f"{seconds * 1e6:.0f} us"
+    return f"{seconds * 1e3:.{1 if seconds < 99.95e-3 else 0}f} ms"
+
+
+def size_text(count: float) -> str:
+    """Return a number of bytes for reading.
+
+    >>> size_text(999), size_text(8_000_000)
+    ('999 B', '8.0 MB')
+    """
+    if count < 1000:
+        return f"{count:.0f} B"
+    power = 1
+    while count >= 999.95 * 1000**power and power < 5:
+        power += 1
+    return f"{count / 1000**power:.1f} {'kMGTP'[power - 1]}B"
 
 
 class Advised(Metrics):
@@ -67,6 +111,7 @@ class Advised(Metrics):
 
     ops: tuple[Any, ...]
     commands: int
+    notebook: Any
 
     @lazy
     def what_if(self) -> tuple[WhatIf, ...]:
@@ -108,18 +153,50 @@ class Advised(Metrics):
 
     @lazy
     def remedies(self) -> tuple[Remedy, ...]:
-        """Losses, and what would help against them, the greatest gain first."""
-        return tuple(sorted(self._remedies(), key=lambda r: -r.gain.gain))
+        """Losses, and what would help against them: that of the worst rung first, then by gain."""
+        found = sorted(self._remedies(), key=lambda r: -r.gain.gain)
+        worst = self.ladder.index(self.worst)
+        return tuple(sorted(found, key=lambda r: r.rung != worst))
+
+    @property
+    def headline(self) -> Remedy | None:
+        """What to do first, against the loss of the worst rung; None if nothing would gain much."""
+        if not self.stages.mean:
+            return None
+        if self.delayed > max(WORTH * self.stages.window, self.worst.lost / 2):
+            return self._machine()
+        best = self.remedies[0] if self.remedies else None
+        worst = self.ladder.index(self.worst)
+        return best if best and best.rung == worst and best.gain.gain >= WORTH else None
 
     @property
     def advice(self) -> str:
         """What cost most and what would help, in one sentence, with the estimated gain."""
         if not self.stages.mean:
             return "Nothing was computed on the engines."
-        best = self.remedies[0] if self.remedies else None
-        if best is None or best.gain.gain < WORTH:
+        best = self.headline
+        if best is None:
             return self._good()
-        return f"{best.loss}; {best.cure}: about {best.gain.words}."
+        sentence = best.sentence
+        sentence = sentence[:1].upper() + sentence[1:]
+        share = ratio(self.delayed, self.stages.window)
+        if share >= WORTH and best.cause != "busy machine":
+            busy = f"other programs had the cores for {100 * share:.0f} % of the time"
+            sentence = f"{sentence[:-1]}; {busy}."
+        return sentence
+
+    @property
+    def delayed(self) -> float:
+        """Seconds in which an engine, in the mean, could have run, but had no core."""
+        each = [getattr(e, "delayed", 0) for e in self.engines]
+        return sum(each) / max(1, len(each)) / 1e9
+
+    def _machine(self) -> Remedy:
+        whole = self.stages.window
+        loss = f"engines could not run for {duration(self.delayed)}, as others had the cores"
+        gain = WhatIf("a machine of its own", "no other work", whole, whole - self.delayed)
+        cure = "measure when nothing else runs, or start no more engines than there are cores"
+        return Remedy("busy machine", -1, loss, cure, gain)
 
     def _good(self) -> str:
         used = f"{100 * self.parallel_efficiency:.0f} % of the engines' time is computing"
@@ -134,23 +211,32 @@ class Advised(Metrics):
             yield from self._balance()
         elif self.load_balance < 1:
             yield Remedy(
+                "load balance",
+                4,
                 f"Engine {self.spent[:, 0].argmax()} computes longer than the others",
-                "see %distlayout who holds how much",
+                "see x.layout who holds how much",
                 self.what_if[0],
             )
-        yield self._notebook(dispatch)
+        yield self._dispatch(dispatch)
         yield self._bookkeeping(overhead)
-        if any(e.bytes for e in self.engines):
-            yield self._traffic(sent)
-        if self.delays:
+        lost = [rung.lost for rung in self.ladder]
+        if lost[2]:
+            yield self._traffic(sent if sent.gain >= WORTH else self._without(2))
+        if lost[3]:
             yield self._order()
+
+    def _without(self, rung: int) -> WhatIf:
+        """Return the gain if all that a rung has lost were there."""
+        name, _, lost, meaning = self.ladder[rung]
+        whole = self.stages.window
+        return WhatIf(f"no {name}", f"not: {meaning}", whole, whole - lost)
 
     def _balance(self) -> Iterator[Remedy]:
         """Yield what would help against unequal work, by layout and by speed."""
         run, expected = self.run, self.expected
         moving, even = run.transfer + run.overhead, expected.mean(axis=1, keepdims=True)
         totals, compute = expected.sum(axis=0), run.compute.sum(axis=0)
-        gain = self._if(
+        by_layout = self._if(
             "balanced layout",
             "engines hold equally much, and are as fast as they were",
             np.maximum(0, run.compute - expected + even) + moving,
@@ -159,35 +245,58 @@ class Advised(Metrics):
         line = self._worst_line(expected.max(axis=1) - even[:, 0])
         most, times = int(totals.argmax()), ratio(float(totals.max()), float(totals.mean()))
         yield Remedy(
+            "load balance",
+            4,
             f"Engine {most} holds {times:.1f} times the mean of what {quoted(line)} works on",
             _evenly(line),
-            gain,
+            by_layout,
         )
         gain = self._if(
             "equal speed", "all elements of a step are equally fast", expected + moving, 4
         )
         slow = compute / np.maximum(totals, 1e-9)
         most, times = int(slow.argmax()), float(slow.max())
+        if max(gain.gain, by_layout.gain) < WORTH and self.worst is self.ladder[4]:
+            gain = self._without(4)
         yield Remedy(
+            "load balance",
+            4,
             f"Engine {most} computes {times:.1f} times as long as its share of elements takes on "
             "the mean engine",
             "see whether its core is shared, or deal elements that differ in work cyclically",
             gain,
         )
 
-    def _notebook(self, gain: WhatIf) -> Remedy:
+    def _dispatch(self, gain: WhatIf) -> Remedy:
+        """Return why no engine had a command: what the notebook did then."""
+        lost, did = self.ladder[0].lost, self.notebook
+        if did is None or min(did.computed, lost) < lost / 2 or not lost:
+            return self._waiting(gain)
+        if did.collected >= lost / 2:
+            loss = f"Python collected garbage for {duration(did.collected)}"
+            cure = "drop lists of many objects before, or call gc.freeze() after the imports"
+            return Remedy("garbage collection", 0, loss, cure, gain)
+        if did.computed <= RECORDING * self.commands:
+            loss = f"Recording {self.commands:,} operations took {duration(did.computed)}"
+            return Remedy("recording", 0, loss, "use fewer operations on larger arrays", gain)
+        loss = f"Engines had no command while it computed by itself for {duration(did.computed)}"
+        cure = "let arrays and functions of distnb do that work"
+        return Remedy("notebook", 0, loss, cure, gain)
+
+    def _waiting(self, gain: WhatIf) -> Remedy:
         reads = [op for op in self.ops if op.op == "fetch"]
-        loss = f"All engines waited {duration(self.ladder[0].lost)} for the notebook"
+        loss = f"Engines had no command for {duration(self.ladder[0].lost)}"
         if reads:
             most = max(reads, key=lambda op: op.calls)
             what = "a value" if most.calls == 1 else f"{most.calls:,} values"
             loss += f", where {quoted(most.line)} reads {what}"
-        return Remedy(loss, "read fewer values, or give engines more to do between", gain)
+        cure = "read fewer values, or give engines more to do between"
+        return Remedy("waiting for the notebook", 0, loss, cure, gain)
 
     def _bookkeeping(self, gain: WhatIf) -> Remedy:
         each = float(self.spent[:, 3].mean()) / max(1, self.commands)
         loss = f"{self.commands:,} commands cost {duration(each)} of overhead each"
-        return Remedy(loss, "use fewer operations on larger arrays", gain)
+        return Remedy("overhead", 1, loss, "use fewer operations on larger arrays", gain)
 
     def _traffic(self, gain: WhatIf) -> Remedy:
         sent = {(op.op, op.line): sum(rank.bytes for rank in op.ranks) for op in self.ops}
@@ -196,25 +305,31 @@ class Advised(Metrics):
         count, size = (sum(e[i] for e in self.engines) for i in (2, 3))
         if size < SMALL * count:
             return Remedy(
+                "latency",
+                2,
                 f"{count:,} small messages cost {duration(self.ladder[2].lost)}, most for {op} in "
                 f"{quoted(line)}",
                 "use fewer operations that send, on larger arrays, or fewer engines",
                 gain,
             )
         return Remedy(
-            f"Moving bytes takes {duration(self.ladder[2].lost)}, {100 * share:.0f} % of them for "
-            f"{op} in {quoted(line)}",
+            "bandwidth",
+            2,
+            f"Moving {size_text(size)} takes {duration(self.ladder[2].lost)}, "
+            f"{100 * share:.0f} % of them for {op} in {quoted(line)}",
             "lay its operands out alike, once, with x.redistribute(y.layout)",
             gain,
         )
 
     def _order(self) -> Remedy:
-        worst, whole = self.delays[0], self.stages.window
-        loss = f"Engines waited {duration(worst.seconds)} in all for engine {worst.engine} at " + (
-            f"{worst.op} in {quoted(worst.line)}" if worst.line else worst.op
-        )
-        gain = WhatIf("no order", "no engine waits", whole, whole - self.ladder[3].lost)
-        return Remedy(loss, "let all engines share that work, or let less depend on it", gain)
+        loss = f"Engines waited {duration(self.ladder[3].lost)} for what others had to do first"
+        if self.delays:
+            worst = self.delays[0]
+            loss += f", most for engine {worst.engine} at " + (
+                f"{worst.op} in {quoted(worst.line)}" if worst.line else worst.op
+            )
+        cure = "let all engines share that work, or let less depend on it"
+        return Remedy("serialisation", 3, loss, cure, self._without(3))
 
     def _worst_line(self, excess: np.ndarray) -> str:
         """Return the source line whose steps lose most."""

@@ -15,7 +15,6 @@ idle       no command to work on
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
@@ -34,12 +33,14 @@ __all__ = [
     "Account",
     "Clock",
     "CommandTime",
+    "Notebook",
     "OpTime",
     "Report",
     "Span",
     "Step",
     "bandwidth",
     "clock_name",
+    "delayed",
 ]
 
 COMPUTE, WAITING, TRANSFER, OVERHEAD, IDLE = range(5)
@@ -64,10 +65,12 @@ class Clock:
         Rank -> ns for which it was waited for, since these were last forgotten.
     sent : dict
         Rank -> (messages, bytes) that it was sent since then.
+    bytes, in_place : int
+        Bytes that went to others, and those of them that others of the node read where they are.
     """
 
     __slots__ = (
-        *("_sent", "_waits", "bytes", "current", "messages", "now", "origin"),
+        *("_sent", "_waits", "bytes", "current", "in_place", "messages", "now", "origin"),
         *("sent", "spent", "touched", "waits"),
     )
 
@@ -76,6 +79,7 @@ class Clock:
         self.current = IDLE
         self.messages = 0
         self.bytes = 0
+        self.in_place = 0
         self.touched = 0
         self.waits: dict[int, int] = {}
         self.sent: dict[int, tuple[int, int]] = {}
@@ -99,11 +103,13 @@ class Clock:
         self.waits[peer] = self.waits.get(peer, 0) + ns
 
     def send(self, peer: int, nbytes: int, in_place: int = 0) -> None:
-        """Count a message; ``in_place`` bytes are not sent: the peer reads them there."""
+        """Count a message, or that a peer is to read ``in_place`` bytes where they are."""
         self.messages += 1
-        self.bytes += nbytes
+        moved = in_place or nbytes
+        self.bytes += moved
+        self.in_place += in_place
         messages, total = self.sent.get(peer, (0, 0))
-        self.sent[peer] = messages + 1, total + (in_place or nbytes)
+        self.sent[peer] = messages + 1, total + moved
 
     def forget_peers(self) -> None:
         """Begin anew with ``waits`` and ``sent``; the account keeps their sums."""
@@ -122,7 +128,8 @@ class Clock:
         waits = tuple(sorted(self._waits.items()))
         sent = tuple(sorted((peer, *counts) for peer, counts in self._sent.items()))
         totals = self.messages, self.bytes, self.touched
-        return Account(self.now, tuple(self.spent), *totals, waits, sent)
+        account = Account(self.now, tuple(self.spent), *totals, waits, sent)
+        return account._replace(in_place=self.in_place, delayed=delayed())
 
     def peek(self) -> Account:
         """Return the account up to now, for another thread: nothing is booked.
@@ -140,8 +147,9 @@ class Account(NamedTuple):
 
     ``spent`` has the nanoseconds in each class; ``messages`` and ``bytes`` were sent, ``touched``
     bytes were read and written by computing. ``waits`` has (rank waited for, ns), which add up to
-    the time in class ``waiting``, and ``sent`` has (rank, messages, bytes); what ranks of a node
-    read in place counts there, too.
+    the time in class ``waiting``, and ``sent`` has (rank, messages, bytes). Of the bytes, ranks of
+    a node read ``in_place`` where they are. ``delayed`` are nanoseconds in which the engine could
+    have run, but other work had the cores.
     """
 
     now: int
@@ -151,6 +159,8 @@ class Account(NamedTuple):
     touched: int = 0
     waits: tuple[tuple[int, int], ...] = ()
     sent: tuple[tuple[int, int, int], ...] = ()
+    in_place: int = 0
+    delayed: int = 0
 
     def since(self, before: Account) -> Account:
         """Return what was added since ``before``; ``now`` is the length of the window."""
@@ -163,6 +173,8 @@ class Account(NamedTuple):
             self.touched - before.touched,
             _added(self.waits, before.waits),
             _added(self.sent, before.sent),
+            self.in_place - before.in_place,
+            self.delayed - before.delayed,
         )
 
 
@@ -208,8 +220,8 @@ class Span(NamedTuple):
 
     The busy classes of ``time`` add up to ``end - start``. ``touched`` counts the bytes that
     computing read and wrote, each element once. ``waits`` has (rank waited for, ns), which add up
-    to ``time.waiting``, and ``sent`` has (rank, messages, bytes), each rank once; elements that a
-    rank of the node reads in place, which are not in ``time.bytes``, count there, too.
+    to ``time.waiting``, and ``sent`` has (rank, messages, bytes), each rank once, with what ranks
+    of the node read in place.
     """
 
     start: int
@@ -233,6 +245,17 @@ class Step(NamedTuple):
     names: tuple[tuple[str, str], ...]
     held: tuple[int, ...]
     spans: tuple[Span, ...]
+
+
+class Notebook(NamedTuple):
+    """What the notebook itself did in a window, in seconds.
+
+    It ``computed`` (its own steps, on arrays in reach; recording; all other Python), and of that
+    time it ``collected`` garbage.
+    """
+
+    computed: float
+    collected: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -263,6 +286,8 @@ class Report(Advised):
         Seconds by which the times of engines on other hosts may be wrong, against the client's.
     memory_bandwidth : float or None
         Bytes that an engine reads and writes in a second when all copy memory at once, if known.
+    notebook : Notebook or None
+        What the notebook itself did; None where it is one with an engine.
     """
 
     wall: float
@@ -274,6 +299,7 @@ class Report(Advised):
     dropped: int = 0
     clock_error: float = 0.0
     memory_bandwidth: float | None = None
+    notebook: Notebook | None = None
 
     @property
     def imbalance(self) -> float:
@@ -292,7 +318,18 @@ def clock_name() -> str:
         with open("/proc/sys/kernel/random/boot_id") as name:
             return name.read().strip()
     except OSError:
+        import socket
+
         return socket.gethostname()
+
+
+def delayed() -> int:
+    """Return for how long this thread could have run, but did not get a core (ns); 0 if unknown."""
+    try:
+        with open("/proc/thread-self/schedstat") as numbers:
+            return int(numbers.read().split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def imbalance(values: Sequence[int]) -> float:
@@ -311,5 +348,8 @@ def bandwidth(engines: Sequence[Account]) -> float | None:
     >>> bandwidth([Account(10**9, (0, 0, 10**7, 0, 0), 4, 10**7)])
     1000000000.0
     """
-    sent, spent = sum(e.bytes for e in engines), sum(e.spent[TRANSFER] for e in engines)
+    sent, spent = (
+        sum(e.bytes - e.in_place for e in engines),
+        sum(e.spent[TRANSFER] for e in engines),
+    )
     return sent / spent * 1e9 if sent >= 1 << 20 and spent else None

@@ -174,7 +174,7 @@ class Metrics:
     @property
     def worst(self) -> Rung:
         """The rung where most time is lost."""
-        return max(self.ladder, key=lambda rung: rung.lost)
+        return max(reversed(self.ladder), key=lambda rung: round(rung.lost, 9))
 
     @property
     def dispatch_efficiency(self) -> float:

@@ -17,6 +17,10 @@ def test_the_tour_runs_and_shows_layouts_and_reports(lab, page):
     assert layout.locator("svg[role=img] > title").first.text_content().startswith("Who owns what")
     assert "block-cyclic" in layout.inner_text() or "cyclic" in layout.inner_text()
     report = notebook.output("%%disttime")
+    assert "ms" in report.locator("table").first.inner_text()
+    assert report.bounding_box()["height"] <= 400
+    notebook.screens("glance", report)
+    report.get_by_text("all numbers").click()
     assert report.locator("table").count() >= 2
     assert "100.0 %" in report.inner_text()
     assert report.locator("svg[role=img] > title").count() >= 1

@@ -88,7 +88,7 @@ def test_without_sockets_there_is_what_the_client_knows(engines):
 @pytest.fixture
 def doomed(monkeypatch):
     monkeypatch.setenv("DISTNB_ALLOW_ROOT", "1")
-    session = dnb.start(2)
+    session = dnb.start(2, beside=True)
     yield session
     session.close()
 

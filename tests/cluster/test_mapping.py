@@ -153,7 +153,7 @@ def test_sessions_one_after_the_other(engines):
 def test_engines_that_are_started_again(engines, monkeypatch):
     monkeypatch.setenv("DISTNB_ALLOW_ROOT", "1")
     f = lambda v: v * 2  # noqa: E731
-    doomed = dnb.start(2)
+    doomed = dnb.start(2, beside=True)
     x = dnb.array(N, session=doomed)
     check(dnb.map(f, x), N * 2)
     os.kill(doomed.transport.about[1]["pid"], signal.SIGKILL)
@@ -161,7 +161,7 @@ def test_engines_that_are_started_again(engines, monkeypatch):
         for k in itertools.count():
             dnb.map(lambda v, k: v + k, x, k=k).to_numpy()
     doomed.close()
-    with dnb.start(2) as again:
+    with dnb.start(2, beside=True) as again:
         check(dnb.map(f, dnb.array(N, session=again)), N * 2)
 
 

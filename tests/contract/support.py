@@ -70,7 +70,7 @@ def open_session(kind):
     if name == "inprocess":
         return dnb.inprocess(int(more))
     if name == "start":
-        return dnb.start(int(more))
+        return dnb.start(int(more), beside=True)
     if name == "connect":
         return dnb.connect(cluster_id=more or None)
     if name == "spmd":
@@ -153,10 +153,10 @@ def closed(report, session):
     assert len({len(step.spans) for step in report.steps}) <= 1
 
 
-def lent(session, nbytes):
-    """Return the bytes of a message of so many bytes: 8 if it is lent."""
+def lends(session):
+    """Tell whether engines read what they need of others of their node where it is."""
     about = getattr(session.transport, "about", [{}])
-    return 8 if dnb.config.shared == 1 and about[0].get("shared") else nbytes
+    return bool(dnb.config.shared == 1 and about[0].get("shared"))
 
 
 # -- data --------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
-from tests.contract.support import lent, measured, numbered, on_engines, same, setting, take
+from tests.contract.support import measured, numbered, on_engines, same, setting, take
 from tests.tiers import SCALE, examples
 from tests.waiting import until
 
@@ -107,7 +107,7 @@ def test_stencil_sends_one_row_per_neighbour_and_shift(session, shape):
     x = numbered(shape)
     a, t = dnb.array(x, dist="block"), None
     borders = session.size - 1
-    row = lent(session, (m - 2) * 8)
+    row = (m - 2) * 8
     with measured(session) as reports:
         t = a[1:-1, 1:-1] + a[1:-1, :-2]
     assert traffic(reports[0]) == (0, 0)
@@ -133,7 +133,7 @@ def test_a_temporary_lies_where_its_result_goes(session):
     agreed = session.transport.rank is None  # under SPMD ranks may delete it at other times
     x = numbered((24 * session.size, 6))
     a, borders = dnb.array(x, dist="block"), session.size - 1
-    row = 6 * 8  # not lent, since it is written in the same pass
+    row = 6 * 8  # not in place, since it is written in the same pass
 
     def add(m, one, other):
         m[1:-1] += m[one] * 2 + m[other]
@@ -160,7 +160,7 @@ def test_a_temporary_that_is_far_from_its_result_is_what_moves(session):
     a, b = dnb.array(x, dist="block"), dnb.zeros((n, n), dist=("*", "block"))
     with setting(fuse=1), measured(session) as reports:
         b[...] = (a + 1) * a - a[::-1, ::-1][::-1, ::-1]
-    assert traffic(reports[0]) == (p * (p - 1), p * (p - 1) * lent(session, 16 * 8))
+    assert traffic(reports[0]) == (p * (p - 1), p * (p - 1) * (16 * 8))
     same(b, (x + 1) * x - x)
 
 
@@ -184,13 +184,13 @@ def test_redistribution_sends_only_what_moves(session):
     a = dnb.array(numbered((n, n)), dist="block")
     with measured(session) as reports:
         b = a.redistribute(("*", "block"))
-    assert traffic(reports[0]) == (p * (p - 1), p * (p - 1) * lent(session, 16 * 8))
+    assert traffic(reports[0]) == (p * (p - 1), p * (p - 1) * (16 * 8))
     with measured(session) as reports:
         b.redistribute(("*", "block"))
     assert traffic(reports[0]) == (0, 0)
     with measured(session) as reports:
         a.redistribute(("engine", 0))
-    assert traffic(reports[0]) == (p - 1, (p - 1) * lent(session, 4 * n * 8))
+    assert traffic(reports[0]) == (p - 1, (p - 1) * (4 * n * 8))
 
 
 # -- batches -----------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
+from tests.contract.support import setting
 
 pytestmark = [
     pytest.mark.ways("one", "spmd", "started"),
@@ -72,11 +73,13 @@ def test_what_is_read_ahead_has_its_dtype_and_is_a_copy(session, dtype):
     x = (np.arange(40) % 3).astype(dtype)
     a = dnb.array(x)
     view = a[::-1]
-    for i, one in enumerate(view):
-        found = one.to_numpy()
+    for i in range(len(view)):
+        one = view[i]
+        found = np.array(one)
         assert (found.dtype, found.shape, found) == (x.dtype, (), x[39 - i])
         found[...] = 0
-        assert one.to_numpy() == x[39 - i]
+        assert np.array(one) == x[39 - i]
+    assert [(v, type(v)) for v in view] == [(v, type(v)) for v in x[::-1]]
     np.testing.assert_array_equal(a.to_numpy(), x)
 
 
@@ -170,3 +173,49 @@ def test_an_element_of_a_lost_array_is_lost(session):
             one.item()
         with pytest.raises(dnb.LostArrayError):
             (one + 1).to_numpy()
+
+
+def test_a_loop_over_an_array_reads_it_once(session, engines_only):
+    x = np.arange(5000.0) ** 2 % 977
+    a = dnb.array(x, dist="cyclic")
+    session.flush()
+    before = session.batches
+    assert list(a) == list(x)
+    assert session.batches == before + 1
+    assert [type(v) for v in a[:2]] == [np.float64] * 2
+    assert (max(a), min(a), sorted(a), tuple(a)) == (max(x), min(x), sorted(x), tuple(x))
+    assert list(enumerate(a)) == list(enumerate(x))
+    assert sum(a) == sum(x)
+    assert set(a) == set(x)
+    assert [v * 2 for v in a[::-3]] == [v * 2 for v in x[::-3]]
+    first, *_, last = a
+    assert (first, last) == (x[0], x[-1])
+    assert list(dnb.zeros(0, dist="block")) == []
+    assert list(zip(a, a[::-1], strict=True))[:2] == list(zip(x, x[::-1], strict=True))[:2]
+
+
+@pytest.mark.parametrize("place", ["engines", "auto", "notebook"])
+@pytest.mark.parametrize("cutoff", [0, 1 << 17])
+def test_a_loop_sees_what_it_writes(session, place, cutoff):
+    def fill(np):
+        a, out = np.zeros(9), []
+        other = a[::-1]
+        for i, v in enumerate(a):
+            out.append(float(v))
+            if i < 8:
+                a[i + 1] = v + 1
+            if i == 4:
+                other[0] = 77.0
+                np.add(a[5:8], 10, out=a[5:8])
+        return out
+
+    with setting(place=place, cutoff=cutoff):
+        assert fill(dnb) == fill(np)
+
+
+def test_round_and_rows(session):
+    a = dnb.array([[1.2345, 2.5], [3.25, -4.0]])
+    assert round(a.mean(), 3) == round(a.to_numpy().mean(), 3)
+    assert [row.shape for row in a] == [(2,), (2,)]
+    with pytest.raises(TypeError, match="iteration over a 0-d array"):
+        iter(dnb.array(3.0, dist="replicated"))

@@ -58,7 +58,7 @@ def test_the_ladder_of_a_real_run(session):
 def test_a_real_run_is_shown(session):
     report = run()
     page = report._repr_html_()
-    assert len(page.encode()) <= 10_000
+    assert len(page.encode()) <= 14_000
     ET.fromstring(page)
     text = repr(report)
     assert report.advice in text

@@ -199,7 +199,8 @@ def test_gather_budget():
     np.testing.assert_array_equal(np.asarray(a), x)
 
 
-def test_reprs_send_nothing(session):
+def test_reprs_send_nothing_where_elements_are_not_shown(session, monkeypatch):
+    monkeypatch.setattr(dnb.config, "show_wait", 0.0)
     a = dnb.array(numbered((20, 30)), dist=("block", "cyclic"))
     views = [a, a[3:, ::-2], a.T, a[2], a[1, 1, ...], np.broadcast_to(a[0], (4, 30)), a[:0]]
     session.flush()

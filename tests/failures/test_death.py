@@ -29,7 +29,7 @@ def doomed(monkeypatch):
     monkeypatch.setenv(MARK, name)
     monkeypatch.setenv("DISTNB_ALLOW_ROOT", "1")
     monkeypatch.setenv("PYTHONPATH", str(support.ROOT))
-    session = dnb.start(3)
+    session = dnb.start(3, beside=True)
     yield session
     session.close()
     session.close()
@@ -85,7 +85,7 @@ def test_while_engines_work(doomed, gate):
     cause = raised.value.__cause__  # none if it was heard of before anybody waited
     assert cause is None or "died" in str(cause)
     check_dead(doomed, x)
-    with dnb.start(3):
+    with dnb.start(3, beside=True):
         assert dnb.arange(10).sum().item() == 45
 
 

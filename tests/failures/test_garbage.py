@@ -302,7 +302,7 @@ ENDS = {
         x += 1
     """,
     "busy engines and pending commands": """
-        session = dnb.start(2)
+        session = dnb.start(2, beside=True)
         x = dnb.zeros(9)
         x.sum().item()
         import time
@@ -350,7 +350,7 @@ ENDS = {
     """,
     "a forked child in the block of a session": """
         import os, sys
-        with dnb.start(2) as session:
+        with dnb.start(2, beside=True) as session:
             x = dnb.zeros(9)
             x += 1
             if os.fork() == 0:

@@ -4,7 +4,7 @@ import re
 import xml.etree.ElementTree as ET
 
 SVG = "{http://www.w3.org/2000/svg}"
-BUDGET = 10_000
+BUDGET = 14_000
 
 
 def text_rows(text, first="engine"):

@@ -72,6 +72,7 @@ def tidy(monkeypatch, tmp_path):
     pyplot.switch_backend("agg")
     before = list(current._CURRENT)
     monkeypatch.setattr(dnb.config, "cutoff", dnb.Config.cutoff)  # as readers have it
+    monkeypatch.setattr(dnb.config, "show_wait", 60.0)  # elements, however busy the machine is
     yield
     for session in [s for s in current._CURRENT if s not in before]:
         session.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import deque
 from math import prod
@@ -474,3 +475,112 @@ def test_a_scaling_shows_itself(shell, session):
     assert len(left.lines[1].get_xdata()) == 3
     assert right.get_xlabel() == "share of the engines' time"
     pyplot.close("all")
+
+
+# -- Errors ----------------------------------------------------------------------------------------
+
+
+def shown_error(shell, capsys, code):
+    capsys.readouterr()
+    assert not shell.run_cell(code).success
+    return re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out)
+
+
+def test_tracebacks_end_at_the_users_line(shell, session, capsys):
+    shell.run_cell("import numpy as np, distnb as dnb\ndef f(a):\n    return a + dnb.ones(5)")
+    text = shown_error(shell, capsys, "f(dnb.ones(4))")
+    assert "/distnb/" not in text
+    assert "----> 3     return a + dnb.ones(5)" in text
+    assert "expected shapes that broadcast together; align or slice the operands" in text
+    assert len(text.splitlines()) < 16
+
+
+def test_errors_of_engines_show_the_line_and_not_the_engines_own(shell, session, capsys):
+    shell.run_cell("import numpy as np, distnb as dnb\na = dnb.arange(-3, 3)")
+    text = shown_error(shell, capsys, "float((a ** a).sum())")
+    assert "/distnb/" not in text
+    assert "raised on rank" in text
+    assert text.rstrip().endswith("%xmode Verbose shows the engine's traceback")
+    shell.run_line_magic("xmode", "Verbose")
+    try:
+        whole = shown_error(shell, capsys, "float((a ** a).sum())")
+    finally:
+        shell.run_line_magic("xmode", "Context")
+    assert whole.count("/distnb/") > 4
+    assert "traceback of rank" in whole
+
+
+def test_what_the_user_gave_to_distnb_stays_in_a_traceback(shell, session, capsys):
+    shell.run_cell("import distnb as dnb\ndef bad(i, j):\n    return undefined_name")
+    text = shown_error(shell, capsys, "dnb.fromfunction(bad, (3, 3))")
+    assert "return undefined_name" in text
+    assert "dnb.fromfunction(bad, (3, 3))" in text
+
+
+def test_errors_behind_errors_are_shortened_and_left_as_they_were(shell, session, capsys):
+    shell.run_cell("import distnb as dnb")
+    code = "try:\n    dnb.ones(4) + dnb.ones(5)\nexcept ValueError as e:\n    kept = e\n    1 / 0"
+    text = shown_error(shell, capsys, code)
+    assert "/distnb/" not in text
+    assert "dnb.ones(4) + dnb.ones(5)" in text
+    deepest = shell.user_ns["kept"].__traceback__
+    while deepest.tb_next is not None:
+        deepest = deepest.tb_next
+    assert "/distnb/" in deepest.tb_frame.f_code.co_filename
+
+
+def test_tracebacks_are_whole_again_without_the_extension(shell, session, capsys):
+    shell.run_cell("import distnb as dnb")
+    shell.run_line_magic("unload_ext", "distnb")
+    text = shown_error(shell, capsys, "dnb.ones(4) + dnb.ones(5)")
+    assert "/distnb/" in text
+    shell.run_line_magic("load_ext", "distnb")
+
+
+def test_a_line_is_measured(shell, session):
+    shell.run_cell("import distnb as dnb\nA = dnb.ones((30, 30))")
+    report = run(shell, "%disttime A @ A.T")
+    assert {op.op for op in report.ops} >= {"matmul"}
+    assert run(shell, "%disttime -q -o kept A + A") is None
+    assert {op.op for op in shell.user_ns["kept"].ops} >= {"add"}
+    assert run(shell, "r = %disttime A - A") is None
+    assert {op.op for op in shell.user_ns["r"].ops} >= {"subtract"}
+    with pytest.raises(UsageError, match="expected an expression"):
+        shell.run_line_magic("disttime", "-q ")
+
+
+def test_what_timeit_times_is_said_once(shell, session, capsys):
+    shell.run_cell("import distnb as dnb\nA = dnb.ones((30, 30))")
+    shell.run_cell("%timeit -n 2 -r 1 1 + 1")
+    assert "%disttime" not in capsys.readouterr().out
+    shell.run_cell("%timeit -n 2 -r 1 A + A")
+    assert "%disttime EXPR waits" in capsys.readouterr().out
+    shell.run_cell("%timeit -n 2 -r 1 A + A")
+    assert "%disttime" not in capsys.readouterr().out
+
+
+# -- Names and layouts complete --------------------------------------------------------------------
+
+
+def test_only_names_for_users_complete(session):
+    a = dnb.ones(3, dist="block")
+    ours = {n for n in dir(a) if not n.startswith("_") and not hasattr(np.ndarray, n)}
+    assert ours == {"layout", "move", "redistribute", "session", "to_numpy"}
+    assert {"sum", "T", "__add__"} <= set(dir(a))
+    assert [n for n in dir(session) if not n.startswith("_")] == [
+        *("close", "closed", "end_window", "flush", "live", "size", "start_window")
+    ]
+    assert {n for n in dir(dnb) if not n.startswith("_")} == set(dnb.__all__)
+
+
+@pytest.mark.parametrize(
+    ("code", "some"),
+    [
+        ("x = dnb.zeros(4, dist=", {"'block'", "'cyclic'", "('*', 'block')"}),
+        ("x = dnb.zeros(4, dist='cy", {"cyclic"}),
+        ("x = dnb.zeros((4, 4), dist=('*', 'bl", {"block"}),
+        ("x = dnb.zeros((4, 4), grid=", {"(1, 3)", "(3, 1)"}),
+    ],
+)
+def test_layouts_complete_wherever_they_are_asked_for(shell, session, code, some):
+    assert some <= completions(shell, code)

@@ -5,6 +5,7 @@ import json
 import pickle
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -17,13 +18,15 @@ from distnb.measure.events import (
     IDLE,
     Account,
     CommandTime,
+    Notebook,
     OpTime,
     Report,
 )
 from distnb.widgets import TimeReport
 from distnb.widgets.drawing import matrices
 from distnb.widgets.drawing.bars import FRAME
-from distnb.widgets.times import account
+from distnb.widgets.times import account, glance
+from distnb.widgets.times.account import STYLES
 from tests.tiers import examples
 from tests.unit.pages import SVG, check_svg, contrast, marks, parse, rgb, table, text_rows
 from tests.unit.runs import MS, reports, span, step
@@ -98,9 +101,9 @@ def ring(n, steps=9, line="In [12] line {}: t[:] = 0.2 * (a[1:-1, 1:-1] + a[1:-1
 # -- Text ------------------------------------------------------------------------------------------
 
 GOLDEN = """\
-wall 100.00 ms on 2 engines: 2 commands in 1 batch
-Engine 1 holds 1.5 times the mean of what `t[1:] = a + b` works on; deal its arrays evenly, as t \
-= t.redistribute() does: about -30 % (100.0 ms -> 70.0 ms).
+wall 100 ms on 2 engines: 2 commands in 1 batch
+Load balance: engine 1 holds 1.5 times the mean of what `t[1:] = a + b` works on; deal its arrays evenly, as t \
+= t.redistribute() does: about -30 % (100 ms -> 70.0 ms).
 
 engine        compute        waiting      transfer      overhead           idle     sum  \
 accounted  waiting mostly for
@@ -180,6 +183,11 @@ def test_a_hole_in_the_account_is_seen():
     assert [row[-2] for row in rows] == ["100.0 %", "90.0 %", "95.0 %"]
 
 
+def folded(shown):
+    """Return what a page shows only when it is asked to."""
+    return parse(shown._repr_html_()).find(".//details")
+
+
 def numbers(cell):
     return [float(x.replace(",", "")) for x in re.findall(r"[\d,]*\.\d+", cell)]
 
@@ -187,7 +195,7 @@ def numbers(cell):
 @pytest.mark.parametrize("n", [1, 2, 4, 16, 64, 67, 200])
 def test_the_classes_add_up(n):
     shown = TimeReport(report(n, operations(3)))
-    for rows in (text_rows(repr(shown)), table(parse(shown._repr_html_()))):
+    for rows in (text_rows(repr(shown)), table(folded(shown))):
         assert len(rows) <= 17
         for row in rows:
             *classes, accounted = numbers(" ".join(row[1:]))
@@ -213,7 +221,7 @@ def test_operations_beyond_the_twelfth_are_added_up():
     assert float(last[5]) == pytest.approx(
         sum(r.bytes for op in rest for r in op.ranks) / 1e6, abs=0.01
     )
-    rows = table(parse(TimeReport(report(3, ops))._repr_html_()), 2)
+    rows = table(folded(TimeReport(report(3, ops))), 2)
     assert [row[0] for row in rows] == [*(f"op{i}" for i in range(12)), "and 3 more"]
     assert "more" not in repr(TimeReport(report(3, ops[:12])))
 
@@ -241,7 +249,7 @@ def test_pages_are_small_and_say_what_the_text_says(n, steps):
     assert marks(svg) <= 6 * account.BARS
     words = " ".join(root.itertext())
     assert found.advice in words
-    assert [row[:2] for row in table(root, 1)] == [
+    assert [row[:2] for row in table(folded(shown), 1)] == [
         [rung.name, f"{rung.efficiency:.2f}"] for rung in found.ladder
     ]
     if n <= 3:
@@ -275,7 +283,7 @@ def test_any_run_can_be_shown(found):
 
 
 def test_sixteen_engines_have_rows_of_their_own():
-    root = parse(TimeReport(ring(16))._repr_html_())
+    root = folded(TimeReport(ring(16)))
     assert [row[0] for row in table(root)] == [*map(str, range(16)), "mean"]
     assert len(table(root, 3)) >= 2
 
@@ -307,9 +315,43 @@ def test_the_ladder_is_drawn_to_scale_and_marks_the_worst_rung():
     assert [path.get("stroke") == "currentColor" for path in frames] == [False] * 4 + [True]
 
 
-def test_who_was_waited_for_is_printed_on_the_bar():
+def test_who_was_waited_for_is_told_beside_the_bar_and_by_an_arrow():
     svg = check_svg(parse(TimeReport(golden())._repr_html_()))
-    assert "60 %, mostly for 1" in [text.text for text in svg.iter(f"{SVG}text")]
+    assert "computes 30 %, waits 60 % for 1" in [text.text for text in svg.iter(f"{SVG}text")]
+    (arrows,) = [p for p in svg.iter(f"{SVG}path") if p.get("stroke") == "currentColor"]
+    assert arrows.get("d").count("M") == 2
+    x, y = re.match(r"M([\d.]+) (\d+)V", arrows.get("d")).groups()
+    assert float(x) == pytest.approx(glance.LEFT + 0.6 * glance.WIDTH)
+    assert int(y) == 24 + glance.PITCH  # up from engine 1
+
+
+def test_bars_are_along_time():
+    found = golden()
+    svg = check_svg(parse(TimeReport(found)._repr_html_()))
+    (computing,) = [p for p in svg.iter(f"{SVG}path") if p.get("stroke") == STYLES[COMPUTE].colour][
+        :1
+    ]
+    stretches = [(int(x), int(w)) for x, w in re.findall(r"M(\d+) \d+h(\d+)", computing.get("d"))]
+    want = [(0, 20), (60, 10)]  # of engine 0, in a window of 100 ms
+    assert stretches == pytest.approx(
+        [(glance.LEFT + a * glance.WIDTH / 100, w * glance.WIDTH / 100) for a, w in want], abs=2
+    )
+
+
+def test_the_worst_lines_are_listed_with_their_share():
+    rows = table(parse(TimeReport(golden())._repr_html_()))
+    assert [row[:3] for row in rows] == [
+        ["t[1:] = a + b", "60.0 ms", "60 %"],
+        ["t[1:] = 2 * (t[1:] + t[1:])", "30.0 ms", "30 %"],
+    ]
+
+
+def test_what_the_notebook_did_itself_is_a_line():
+    found = replace(golden(), notebook=Notebook(0.008))
+    assert "the notebook itself" in [
+        row[0] for row in table(parse(TimeReport(found)._repr_html_()))
+    ]
+    assert "8.0 ms computed by the notebook itself" in repr(TimeReport(found))
 
 
 def test_hatches_are_defined_once_for_all_pictures():
@@ -348,8 +390,8 @@ def test_a_page_of_its_own(tmp_path):
     assert page.startswith("<!DOCTYPE html>")
     assert not re.search("<script|https?://(?!www.w3.org/2000/svg)", page)
     root = ET.fromstring(page.partition("\n")[2])
-    assert root.find(".//title").text.startswith("wall 400.00 ms on 5 engines")
-    assert len(table(root, 5)) == len(shown.ops)
+    assert root.find(".//title").text.startswith("wall 400 ms on 5 engines")
+    assert len(table(root.find(".//details[@open]"), 5)) == len(shown.ops)
 
 
 def test_a_picture(tmp_path, pyplot):
@@ -426,27 +468,27 @@ def test_a_time_report_is_the_report():
 
 
 GOLDEN_DIFF = """\
-2.00 times as fast: wall 100.0 ms -> 50.0 ms, most by waiting (-30.0 ms on each engine)
-                       before    after             change
-wall                 100.0 ms  50.0 ms   -50.0 ms (-50 %)
-parallel efficiency      0.60     1.00              +0.40
-dispatch efficiency      0.90     1.00              +0.10
-overhead efficiency      1.00     1.00               0.00
-transfer efficiency      1.00     1.00               0.00
-serialisation            1.00     1.00               0.00
-load balance             0.67     1.00              +0.33
-load balance layout      0.67     1.00              +0.33
-load balance speed       1.00     1.00               0.00
-pop efficiency           0.67     1.00              +0.33
-speedup                  1.20     2.00              +0.80
-memory speed             0.50        -
-commands                    2        1                 -1
-batches                     1        1                  0
-compute               60.0 ms  50.0 ms   -10.0 ms (-17 %)
-waiting               30.0 ms     0 us  -30.0 ms (-100 %)
-transfer                 0 us     0 us               0 us
-overhead                 0 us     0 us               0 us
-idle                  10.0 ms     0 us  -10.0 ms (-100 %)
+2.00 times as fast: wall 100 ms -> 50.0 ms, most by waiting (-30.0 ms on each engine)
+                      before    after             change
+wall                  100 ms  50.0 ms   -50.0 ms (-50 %)
+parallel efficiency     0.60     1.00              +0.40
+dispatch efficiency     0.90     1.00              +0.10
+overhead efficiency     1.00     1.00               0.00
+transfer efficiency     1.00     1.00               0.00
+serialisation           1.00     1.00               0.00
+load balance            0.67     1.00              +0.33
+load balance layout     0.67     1.00              +0.33
+load balance speed      1.00     1.00               0.00
+pop efficiency          0.67     1.00              +0.33
+speedup                 1.20     2.00              +0.80
+memory speed            0.50        -
+commands                   2        1                 -1
+batches                    1        1                  0
+compute              60.0 ms  50.0 ms   -10.0 ms (-17 %)
+waiting              30.0 ms     0 us  -30.0 ms (-100 %)
+transfer                0 us     0 us               0 us
+overhead                0 us     0 us               0 us
+idle                 10.0 ms     0 us  -10.0 ms (-100 %)
 
 op        line                                       calls   before    after    change         \
 sent

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.array import showing
 from distnb.client.array.aspects import part_of_complex, set_imag, set_real, view_as
 from distnb.client.array.flags import Flags, strides_of
 from distnb.client.array.local_access import get_data, local_part, set_data, set_full, set_local
 from distnb.client.array.migration import move
 from distnb.client.array.printing import array_str
-from distnb.client.array.reading import element, read
+from distnb.client.array.reading import element, elements, read
 from distnb.client.files.numpys import File, tofile
 from distnb.client.handle.aliasing import is_alone
 from distnb.client.handle.arguments import (
@@ -82,6 +83,10 @@ UFUNC_METHODS: dict[str, Callable[..., Any]] = {
     "reduceat": reduceat,
 }
 
+
+#: Names that functions on arrays use among themselves.
+_WITHIN = {name for name in dir(Array) if not (name.startswith("__") or hasattr(np.ndarray, name))}
+_WITHIN = (_WITHIN | {"made", "namespace"}) - {"session"}
 
 #: References to the base of an array that has no views: of the array, and of who asks.
 _ALONE = 2
@@ -150,12 +155,18 @@ class DistArray(Array):
             raise TypeError("len() of unsized object")
         return shape[0]
 
+    def __dir__(self) -> list[str]:
+        """Return what is there for users: NumPy's names, and those of distributed arrays."""
+        return [name for name in super().__dir__() if name not in _WITHIN]
+
     def __repr__(self) -> str:
-        state = "closed session" if self.session.closed else self.dbase.layout.spell()
-        lost = ", content lost" if self.dbase.lost else ""
-        view = "" if self.dview.is_whole(self.dbase.shape) else f", view of {self.dbase.shape}"
-        mib = f"{self.nbytes / 2**20:.1f} MiB"
-        return f"<DistArray {self.shape} {self.dtype}{view}, {state}, {mib}{lost}>"
+        """Return the elements as NumPy shows them, and what else there is to know, on one screen.
+
+        Engines are asked for the edges of a large array, and waited for at most
+        ``config.show_wait`` seconds. If they do not have them by then, cannot be asked, or are not
+        to be asked, this is one line without elements.
+        """
+        return showing.text(self, self.layout, showing.shown(self))
 
     def __str__(self) -> str:
         """Return the elements as NumPy prints them; of a large array, the edges are fetched."""
@@ -165,7 +176,15 @@ class DistArray(Array):
         return format(str(self), spec) if self.ndim else format(self.item(), spec)
 
     def _repr_html_(self) -> str:
-        return self.layout.page(repr(self))
+        return showing.card(self.layout, showing.shown(self))
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return showing.bundle(self, self.layout, showing.shown(self))
+
+    def _ipython_display_(self) -> None:
+        """Show what is being computed without its elements, which come when they are there."""
+        if not showing.show_later(self, self.layout):
+            raise NotImplementedError  # as IPython is told to ask for the other forms
 
     # -- reading -----------------------------------------------------------------------------
 
@@ -261,6 +280,8 @@ class DistArray(Array):
     def __iter__(self) -> Iterator[DistArray]:
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
+        if len(self.shape) == 1:
+            return elements(self)
         return (self[i] for i in range(self.shape[0]))
 
     # -- views -------------------------------------------------------------------------------
@@ -955,8 +976,10 @@ class DistArray(Array):
         LayoutError
             If the array is a view of a part of another one, or with other axes: move that one.
 
-        Notes ----- What is sent is the same as by :meth:`redistribute`. It is waited for: if an
-        engine fails, the array is where it was.
+        Notes
+        -----
+        What is sent is the same as by :meth:`redistribute`. It is waited for: if an engine fails,
+        the array is where it was.
 
         Examples
         --------
@@ -966,9 +989,8 @@ class DistArray(Array):
         ...     row = a[1]
         ...     a.move(("*", "block"))
         ...     row[:] = 1.0
-        ...     a, row, float(a.sum())
-        (<DistArray (4, 4) float64, * x block on 2 engines, 0.0 MiB>,
-         <DistArray (4,) float64, view of (4, 4), * x block on 2 engines, 0.0 MiB>, 4.0)
+        ...     row.layout.facts(), float(a.sum())
+        ('(4,) float64, 32 B, base[1, :] of base (4, 4): columns in blocks on 2 engines', 4.0)
         """
         move(self, dist, grid)
 

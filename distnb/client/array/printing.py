@@ -11,23 +11,44 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.array import Array
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
+from distnb.geometry.layout import Ints
 
-__all__: list[str] = []
+__all__ = ["corners", "edges_of", "hollow"]
+
+
+def corners(shape: Ints, items: int) -> list[Any]:
+    """Return what is printed of an array as slices: 2 along each axis that is shortened.
+
+    With 0 ``items`` it is all.
+    """
+    if not shape:
+        return [...]
+    ends = (slice(0, items), slice(-items, None))
+    return list(product(*(ends if 0 < 2 * items < n else (slice(None),) for n in shape)))
+
+
+def hollow(shape: Ints, dtype: np.dtype, items: int) -> np.ndarray:
+    """Return an array for the corners; one element between them stands for the rest."""
+    short = [2 * items + 1 if 0 < 2 * items < n else n for n in shape]
+    return np.zeros(short, dtype)
+
+
+def edges_of(x: np.ndarray, items: int) -> np.ndarray:
+    """Return the corners of an array of NumPy's in one."""
+    found = hollow(x.shape, x.dtype, items)
+    for corner in corners(x.shape, items):
+        found[corner] = x[corner]
+    return found
 
 
 def _edges(x: Array, threshold: int, items: int) -> np.ndarray:
-    """Return what is printed of an array; the one element between edges stands for the rest.
-
-    Each corner is fetched on its own: 2 along each axis that is shortened.
-    """
+    """Return what is printed of an array; each corner is fetched on its own."""
     if x.size <= threshold:
         return x.to_numpy()
-    short = [n > 2 * items for n in x.shape]
-    found = np.zeros(
-        [2 * items + 1 if s else n for s, n in zip(short, x.shape, strict=True)], x.dtype
-    )
-    ends = (slice(0, items), slice(-items, None)) if items else ()
-    for corner in product(*(ends if s else (slice(None),) for s in short)):
+    if not items:
+        return np.zeros([int(n > 0) for n in x.shape], x.dtype)
+    found = hollow(x.shape, x.dtype, items)
+    for corner in corners(x.shape, items):
         found[corner] = x[corner].to_numpy()
     return found
 

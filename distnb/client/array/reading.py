@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,10 @@ from distnb.client.session.bases import Base
 from distnb.geometry.views import View
 from distnb.wire.protocol import Apply, Create, Operand
 
-__all__ = ["element", "read"]
+__all__ = ["element", "elements", "read"]
+
+#: Elements that a loop over an array fetches at a time.
+_AT_A_TIME = 1 << 17
 
 
 class _Copy(NamedTuple):
@@ -47,6 +51,38 @@ def element(x: Array) -> Any:
     base.site = session.site()
     session.deferred.defer(base, _Copy(x, operand))
     return as_result(Array.made(base, View.whole(())))
+
+
+def elements(x: Array) -> Iterator[Any]:
+    """Return an array's elements of one axis, one after the other, as NumPy's scalars.
+
+    They come many at a time. As NumPy's, each is as it is when it is its turn: what was fetched
+    holds until anything is recorded that might write it.
+    """
+    session, at, n = x.session, 0, x.shape[0]
+    recorder, transport = session.recorder, session.transport
+    while at < n:
+        near = None if x._near is None and x.dbase.near is None else x.near
+        if near is not None:
+            whole = x._whole
+            base = None if whole is None else x.dbase
+            while at < n and x._near is near and x._whole is whole:
+                if base is not None and base.near is not whole:
+                    break
+                yield near[at]
+                at += 1
+            continue
+        some = x[at : at + _AT_A_TIME].to_numpy()
+        recorded, reaches, sent = recorder.recorded, session.reaches, transport.sent
+        for value in some:
+            yield value
+            at += 1
+            if (
+                recorder.recorded != recorded
+                or session.reaches != reaches
+                or transport.sent != sent
+            ):
+                break
 
 
 def read(x: Array) -> np.ndarray:

@@ -122,6 +122,11 @@ class Recorder:
         """Number of those that wait, without deletions."""
         return self.recorded - self._taken
 
+    @property
+    def busy(self) -> bool:
+        """Whether this thread is in the middle of a step of the session's."""
+        return bool(self.lock._is_owned())  # type: ignore[attr-defined] # as threading.Condition does
+
     def after_fork(self) -> None:
         """Free the lock in a forked child: the idle timer may have held it, and is not there."""
         self.lock._at_fork_reinit()  # type: ignore[attr-defined] # as the standard library does

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from hashlib import blake2b
 
 from distnb.common.interrupts import deferred_interrupts
 
@@ -39,6 +38,8 @@ class Functions:
 
     def number(self, text: bytes) -> int:
         """Return the number under which engines have a function; send it if it is new."""
+        from hashlib import blake2b  # who sends no functions need not load it
+
         key = blake2b(text, digest_size=16).digest()
         if key in self._known:
             self._known.move_to_end(key)

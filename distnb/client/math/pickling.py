@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 import pickle
+from functools import cache
 from typing import Any
-
-import cloudpickle
 
 from distnb.client.handle.array import Array
 from distnb.common.errors import explain
@@ -14,20 +13,28 @@ from distnb.common.errors import explain
 __all__ = ["pickled"]
 
 
-class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
-    """Writes functions of the notebook with all that they use, but no distributed arrays."""
+@cache
+def _pickler() -> Any:
+    """Return what writes functions of the notebook with all that they use, but no arrays of ours.
 
-    def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, Array):
-            raise pickle.PicklingError(f"it uses a distributed array of shape {obj.shape}")
-        return super().reducer_override(obj)
+    It is made when the first function is sent: what it derives from takes its time to import.
+    """
+    import cloudpickle
+
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        def reducer_override(self, obj: Any) -> Any:
+            if isinstance(obj, Array):
+                raise pickle.PicklingError(f"it uses a distributed array of shape {obj.shape}")
+            return super().reducer_override(obj)
+
+    return Pickler
 
 
 def pickled(function: object) -> bytes:
     """Return a function as bytes; raise TypeError if it cannot be sent."""
     out = io.BytesIO()
     try:
-        _Pickler(out, protocol=5).dump(function)
+        _pickler()(out, protocol=5).dump(function)
     except Exception as error:  # whatever the user's objects raise
         raise TypeError(
             explain(

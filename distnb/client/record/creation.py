@@ -99,7 +99,9 @@ def array(
     >>> import distnb as dnb
     >>> with dnb.inprocess(2):
     ...     dnb.array([[1, 2], [3, 4]], dist=("*", "cyclic"))
-    <DistArray (2, 2) int64, * x cyclic on 2 engines, 0.0 MiB>
+    [[1 2]
+     [3 4]]
+    (2, 2) int64, 32 B, columns in turn on 2 engines
     """
     check_device(device)
     order_of(order)

@@ -122,17 +122,25 @@ class Placement:
         return self.views.Cost(self.placed, layout, self.dtype, self.size, bandwidth)
 
     def __repr__(self) -> str:
-        return str(self.views.describe(self.placed, self.dtype, self.size, self._memory()))
+        return str(self.views.describe(self.placed, self.dtype, self.size, self.memory()))
 
-    def page(self, title: str = "") -> str:
-        """Return who holds what as one HTML element, under a title."""
-        memory = self._memory()
-        return str(self.views.to_html(self.placed, self.dtype, title, self.size, memory))
+    def facts(self) -> str:
+        """Return shape, dtype, bytes and layout in words, on a line.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     print(dnb.zeros((6, 4), dist="block").layout.facts())
+        (6, 4) float64, 192 B, rows in blocks on 2 engines
+        """
+        return str(self.views.facts_line(self.placed, self.dtype))
 
     def _repr_html_(self) -> str:
-        return self.page()
+        memory = self.memory()
+        return str(self.views.to_html(self.placed, self.dtype, "", self.size, memory))
 
-    def _memory(self) -> Any:
+    def memory(self) -> Any:
         """Return what is known of the memory of the engines."""
         if self.session is None or self.base.here:
             return None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import sys
 import uuid
+from math import prod
 from typing import Any
 
 from distnb.client.session.session import Session
@@ -11,17 +13,26 @@ from distnb.client.transport.inprocess import InProcess
 from distnb.client.transport.spmd import Spmd
 from distnb.common.calling import check_side
 from distnb.common.config import config
-from distnb.common.errors import SessionError, explain
+from distnb.common.errors import DistnbError, SessionError, explain
 from distnb.common.machine import cores
 
-__all__ = ["connect", "inprocess", "session", "spmd", "start", "subset"]
+__all__ = ["connect", "inprocess", "open_sessions", "session", "spmd", "start", "subset"]
 
 _CURRENT: list[Session] = []
 
 
+#: What a session was asked for with: how, and with which arguments.
+Origin = tuple[Any, ...]
+
+
 def _become_current(made: Session) -> Session:
-    _CURRENT[:] = [s for s in _CURRENT if not s.closed] + [made]
+    _CURRENT[:] = [s for s in _CURRENT if not s.closed and s is not made] + [made]
     return made
+
+
+def open_sessions() -> list[Session]:
+    """Return all sessions that are open, the current one last."""
+    return [s for s in _CURRENT if not s.closed]
 
 
 def _launch() -> Any:
@@ -34,13 +45,60 @@ def _reach(client: Any) -> Any:
     return module.SocketTransport(client, uuid.uuid4().hex)
 
 
-def start(n: int | None = None) -> Session:
+def _running(origin: Origin) -> Session | None:
+    """Return the newest session of this origin that is open, if it has one."""
+    found = [s for s in _CURRENT if not s.closed and s.origin[:1] == origin[:1]]
+    return found[-1] if found else None
+
+
+def _again(found: Session, how: str) -> Session:
+    """Return a session that runs already, in place of another one like it."""
+    found.users += 1
+    others = f"; dnb.{how} makes another" if how else ""
+    print(f"distnb: {_engines(found)} already, with {_arrays(found)}{others}")
+    return _become_current(found)
+
+
+def _engines(found: Session) -> str:
+    plural = "s run" if found.size > 1 else " runs"
+    return f"{found.size} engine{plural}"
+
+
+def _arrays(found: Session) -> str:
+    """Return how many arrays a session has on its engines, and how large they are."""
+    bases = found.bases()
+    size = sum(prod(base.shape) * base.dtype.itemsize for base in bases)
+    count = f"{len(bases)} array{'s' * (len(bases) != 1)}"
+    return f"{count} on them" + (f" ({size / 1e6:,.1f} MB)" if size else "")
+
+
+def _replace(found: Session) -> None:
+    """Close a session in whose place another one is to be; say what becomes of its arrays."""
+    lost = "its engines are gone" if found.connection.dead else f"it had {_arrays(found)}"
+    print(
+        f"distnb: the session before is closed, its arrays cannot be used any more: {lost}; "
+        "dnb.start(..., beside=True) keeps it"
+    )
+    try:
+        found.close()
+    except DistnbError as error:
+        print(f"distnb: what it had left to do failed: {error}")
+
+
+def start(n: int | None = None, *, beside: bool = False) -> Session:
     """Start ``n`` local MPI engines and make them the current session.
+
+    A cell that starts engines can run twice: if as many of them run already, their session is
+    returned, with all its arrays. If others run that were started in this way, their session is
+    closed first, and a line says what that did to its arrays.
 
     Parameters
     ----------
     n : int, optional
         Number of engines; by default one for each core.
+    beside : bool, optional
+        Whether to start engines beside those that run, for a session of their own. Arrays of two
+        sessions do not meet.
 
     Returns
     -------
@@ -63,18 +121,41 @@ def start(n: int | None = None) -> Session:
     ...     float(x.sum())
     1000000.0
     """
-    engines = _launch().start_engines(cores() if n is None else n)
+    count, launch = cores() if n is None else n, _launch()
+    launch.check_count(count)
+    origin = "start", int(count)
+    found = None if beside else _running(origin)
+    if found is not None:
+        if found.origin == origin and not found.connection.dead:
+            return _again(found, f"start({count}, beside=True)")
+        _replace(found)
+    _tell_of_cores(int(count))
+    engines = launch.start_engines(count)
     try:
-        return _become_current(Session(_reach(engines.client), owner=engines))
+        made = Session(_reach(engines.client), owner=engines)
     except BaseException:
         engines.stop()
         raise
+    made.origin = origin
+    return _become_current(made)
+
+
+def _tell_of_cores(engines: int) -> None:
+    """Say so if engines are to share cores."""
+    if engines > (there := cores()):
+        print(
+            f"distnb: {engines} engines share {there} core{'s' * (there > 1)}: good for a trial, "
+            "slow for work",
+            file=sys.stderr,
+        )
 
 
 def connect(
     profile: str | None = None, cluster_id: str | None = None, client: Any = None
 ) -> Session:
     """Use engines that were started with ``ipcluster start --engines=MPI``.
+
+    Without a ``client`` a session on the same cluster that is open already is returned again.
 
     Parameters
     ----------
@@ -88,8 +169,14 @@ def connect(
     Session
         The current session from now on. Closing it frees its arrays; the engines stay.
     """
+    origin = "connect", (profile, cluster_id)
+    before = _running(origin) if client is None else None
+    if before is not None and before.origin == origin and not before.connection.dead:
+        return _again(before, "connect(client=ipyparallel.Client())")
     found = _launch().connect_client(profile, cluster_id, client)
-    return _become_current(Session(_reach(found)))
+    made = Session(_reach(found))
+    made.origin = origin if client is None else ()
+    return _become_current(made)
 
 
 def spmd(comm: object = None) -> Session:

@@ -6,7 +6,6 @@ Waits only note when they begin and end. A thread looks on, sleeping while nobod
 from __future__ import annotations
 
 import contextlib
-import shutil
 import sys
 import threading
 import time
@@ -44,6 +43,8 @@ class Terminal:
 
     def show(self, text: str) -> None:
         """Replace the line."""
+        import shutil  # few need it, and with it come all ways to compress
+
         width = shutil.get_terminal_size().columns - 1
         self._write(f"\r\x1b[K{text[:width]}")
 

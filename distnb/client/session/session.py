@@ -24,7 +24,7 @@ from distnb.client.session.journal import Journal
 from distnb.client.session.observing import Observer
 from distnb.client.session.progress import Progress, surface
 from distnb.client.session.shared_memory import SharedMemory
-from distnb.client.session.windows import Measuring, Reading, Window
+from distnb.client.session.windows import Measuring, Reading, Window, read_notebook
 from distnb.client.transport.contract import AnyTransport, share_of_node
 from distnb.common.errors import EngineError, SessionError, explain
 from distnb.common.interrupts import deferred_interrupts
@@ -34,8 +34,10 @@ from distnb.measure.snapshot import Live
 from distnb.plans.transfer import at, plan_parts
 from distnb.wire.protocol import Ask, Bind, Command, Fetch, InNotebook, Operand
 
-__all__ = ["Session"]
+__all__ = ["Session", "fill_in"]
 
+#: What users use of a session.
+_PUBLIC = {"close", "closed", "end_window", "flush", "live", "size", "start_window"}
 #: Bytes from which engines of this node copy elements to where the notebook wants them.
 _IN_PLACE = 1 << 16
 
@@ -85,6 +87,9 @@ class Session:
         self.size = transport.size
         self.closed = False
         self._owner = owner
+        #: What it was asked for with, and how often: who is given it again is one more user.
+        self.origin: tuple[Any, ...] = ()
+        self.users = 1
         call_sites = CallSites()
         self.site, self.line = call_sites.number, call_sites.line
         self.recorder = Recorder(self.size, self.send, self.flush, transport.concurrent)
@@ -327,19 +332,16 @@ class Session:
             if place:  # engines may still be at it
                 self.memory.hold(out, self.connection.batches)
             raise
-        if any(data is MISSING for data in parts):
-            raise lost_error(shape)
-        for rank, data in enumerate(parts):
-            if data is None or place:
-                continue
-            if data.shape == out.shape:
-                out[...] = data
-                continue
-            part = plan_parts(rank, placed)
-            if part is None:
-                continue
-            for chunk, to in zip(part.chunks, part.places, strict=True):
-                at(out, chunk.shape, to)[...] = at(data, chunk.shape, chunk.message)
+        whole = None
+        for data in parts:
+            if data is MISSING:
+                raise lost_error(shape)
+            if data is not None and data.shape == shape:
+                whole = data
+        if not place and whole is not None:
+            out[...] = whole
+        elif not place:
+            fill_in(out, parts, placed)
         return out
 
     def describe(self, name: str) -> list[tuple[Any, ...]]:
@@ -384,7 +386,9 @@ class Session:
         """Return the engines' accounts, when all is done that was recorded so far."""
         asked = perf_counter_ns()
         accounts = self.ask(lambda slot: Ask(slot, "clocks"))
-        return Reading(asked, perf_counter_ns(), accounts, self.recorded, self.batches)
+        now, apart = perf_counter_ns(), not self.transport.inline  # from the engines
+        notebook = read_notebook() if apart else None
+        return Reading(asked, now, accounts, self.recorded, self.batches, notebook)
 
     # -- closing -----------------------------------------------------------------------------
 
@@ -415,12 +419,33 @@ class Session:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self.close()
+        self.users -= 1
+        if self.users < 1:
+            self.close()
+
+    def __dir__(self) -> list[str]:
+        """Return what is there for users."""
+        return [n for n in super().__dir__() if n.startswith("__") or n in _PUBLIC]
 
     def __repr__(self) -> str:
         state = f"{self.size} engine{'s' * (self.size != 1)}"
         state = "closed" if self.closed else "engines gone" if self.connection.dead else state
         return f"<distnb session: {state}, {self.transport.kind}>"
+
+
+def fill_in(out: np.ndarray, parts: list[Any], placed: Placed) -> None:
+    """Put what each rank sent of a view where it belongs; None of those that hold nothing of it."""
+    for rank, data in enumerate(parts):
+        if data is None:
+            continue
+        if data.shape == out.shape:
+            out[...] = data
+            continue
+        part = plan_parts(rank, placed)
+        if part is None:
+            continue
+        for chunk, to in zip(part.chunks, part.places, strict=True):
+            at(out, chunk.shape, to)[...] = at(data, chunk.shape, chunk.message)
 
 
 _SESSIONS: weakref.WeakSet[Session] = weakref.WeakSet()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import chain
-from time import perf_counter_ns
+from time import perf_counter, perf_counter_ns, thread_time
 from typing import Any, NamedTuple
 
 from distnb.client.batching.connection import Outcome
@@ -14,6 +15,7 @@ from distnb.client.transport.contract import AnyTransport
 from distnb.measure.events import (
     IDLE,
     Account,
+    Notebook,
     Report,
     Step,
     bandwidth,
@@ -27,7 +29,7 @@ from distnb.measure.records import (
 )
 from distnb.wire.protocol import Ask, Bind, Command, Create, title
 
-__all__ = ["Measuring", "Reading", "Record", "Window"]
+__all__ = ["Measuring", "Reading", "Record", "Window", "read_notebook"]
 
 #: Commands of a window of which steps are kept, and spans that these may have.
 _MOST, _MOST_SPANS = 20_000, 200_000
@@ -50,6 +52,8 @@ class Reading(NamedTuple):
     accounts: list[Account]
     recorded: int
     batches: int
+    #: What the notebook itself has computed up to then, and collected of garbage.
+    notebook: Notebook | None = None
 
 
 class _Seen(NamedTuple):
@@ -116,6 +120,7 @@ class Window:
             tuple(self._steps(seen, zeros, named)),
             self._dropped,
             error / 1e9,
+            notebook=_between(self._start, end),
         )
 
     def _steps(
@@ -211,6 +216,43 @@ class Measuring:
         if self.reported is not None:
             self.reported(report)
         return report
+
+
+class _Collecting:
+    """Adds up how long Python collects garbage, from when it is first asked."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._since = 0.0
+
+    def __call__(self, phase: str, info: object) -> None:
+        now = perf_counter()
+        if phase == "start":
+            self._since = now
+        elif self._since:
+            self.seconds += now - self._since
+
+    def read(self) -> float:
+        """Return the seconds up to now."""
+        if self not in gc.callbacks:
+            gc.callbacks.append(self)
+        return self.seconds
+
+
+_COLLECTING = _Collecting()
+
+
+def read_notebook() -> Notebook:
+    """Return what this thread of the notebook has computed up to now."""
+    return Notebook(thread_time(), _COLLECTING.read())
+
+
+def _between(start: Reading, end: Reading) -> Notebook | None:
+    """Return what the notebook did between two readings of one thread."""
+    if start.notebook is None or end.notebook is None:
+        return None
+    spent = [b - a for a, b in zip(start.notebook, end.notebook, strict=True)]
+    return Notebook(*spent) if min(spent) >= 0 else None
 
 
 def _closed(account: Account, wall: int) -> Account:

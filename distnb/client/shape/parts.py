@@ -34,7 +34,8 @@ def from_parts(parts: Any, *, session: Session | None = None, device: str | None
     >>> import distnb as dnb
     >>> with dnb.inprocess(2):
     ...     dnb.from_parts([[1, 2, 3], [4]])
-    <DistArray (4,) int64, ('irregular', (0, 3, 4)) on 2 engines, 0.0 MiB>
+    [1 2 3 4]
+    (4,) int64, 32 B, elements in uneven blocks on 2 engines
     """
     check_device(device)
     at = need(session)

@@ -230,8 +230,8 @@ def fftn(
     --------
     >>> import distnb as dnb
     >>> with dnb.inprocess(2):
-    ...     dnb.fft.fftn(dnb.ones((6, 4, 4), dist="block"))
-    <DistArray (6, 4, 4) complex128, * x block x * on 2 engines, 0.0 MiB>
+    ...     dnb.fft.fftn(dnb.ones((6, 4, 4), dist="block")).layout.facts()
+    '(6, 4, 4) complex128, 1.5 kB, axis 1 in blocks on 2 engines'
     """
     return _several("fft", np.fft.fftn, a, s, axes, norm, out)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-import secrets
+import os
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -33,7 +33,7 @@ Size: TypeAlias = Shape | None
 def number_of(seed: Seed) -> int:
     """Return the number that a seed stands for; without one, a fresh one is drawn."""
     if seed is None:
-        return secrets.randbits(63)
+        return int.from_bytes(os.urandom(8), "little") >> 1
     if isinstance(seed, np.random.BitGenerator):
         return int(seed.random_raw())
     if not isinstance(seed, np.random.SeedSequence) and not np.ndim(seed):

@@ -122,7 +122,7 @@ def start_engines(n: int, *, mpiexec: str | None = None, timeout: float = 60.0) 
     [4711, 4712]
     >>> engines.stop()                                                       # doctest: +SKIP
     """
-    _check_count(n)
+    check_count(n)
     launcher = find_mpiexec(mpiexec)
     for _ in range(ATTEMPTS - 1):
         with contextlib.suppress(_PortTakenError):
@@ -147,7 +147,7 @@ class _PortTakenError(EngineError):
     """Another process was given a port that the controller had chosen."""
 
 
-def _check_count(n: object) -> None:
+def check_count(n: object) -> None:
     """Refuse what is not a number of engines."""
     if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise TypeError(explain("engines", repr(n), "an integer >= 1", "pass n=4"))

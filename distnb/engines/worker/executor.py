@@ -141,9 +141,7 @@ class Executor:
         self.replicas.specs = specs
         store.compiler = self.compiler
 
-    def run(
-        self, number: int, command: Command, buffers: Arrays, dead: bool = False
-    ) -> Any:
+    def run(self, number: int, command: Command, buffers: Arrays, dead: bool = False) -> Any:
         """Run a command that computes; return its value if it has one.
 
         ``dead``: whether what it creates is never stored (see :mod:`distnb.engines.fusion.groups`).

@@ -35,24 +35,27 @@ def standalone(title: str, body: str) -> str:
     )
 
 
-def fitting(pages: Iterable[str]) -> str:
+def fitting(pages: Iterable[str], most: int = BUDGET) -> str:
     """Return the first page within the budget, or the last."""
     page = ""
     for page in pages:
-        if len(page.encode()) <= BUDGET:
+        if len(page.encode()) <= most:
             break
     return page
 
 
-def table_html(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table_html(head: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = ()) -> str:
     """Return an HTML table; the first cell of each row names it. Cells are escaped.
+
+    The columns in ``left`` are text, and begin on the left; numbers end on the right.
 
     What a ``th`` is the head of need not be said: its row or its column has no others.
     """
-    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    side = [' style="text-align:left"' if i in left else "" for i in range(len(head))]
+    top = "".join(f"<th{at}>{escape(cell)}</th>" for at, cell in zip(side, head, strict=True))
     body = "".join(
-        f"<tr><th>{escape(first)}</th>"
-        + "".join(f"<td>{escape(cell)}</td>" for cell in rest)
+        f"<tr><th{side[0]}>{escape(first)}</th>"
+        + "".join(f"<td{at}>{escape(cell)}</td>" for at, cell in zip(side[1:], rest, strict=False))
         + "</tr>"
         for first, *rest in rows
     )

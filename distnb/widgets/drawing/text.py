@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from distnb.geometry.axes import Axis, Block, BlockCyclic
 from distnb.geometry.layout import NOTEBOOK, Ints
 from distnb.geometry.views import Placed
+from distnb.measure.advice import size_text
 from distnb.measure.events import imbalance
 
-__all__ = ["describe"]
+__all__ = ["describe", "size_text"]
 
 #: Tables have no more rows than this; neighbours share a row beyond.
 ROWS = 16
@@ -110,20 +112,6 @@ def engines_of(placed: Placed, size: int | None = None) -> range:
     return range(max(size or 1, 1 + max(placed.layout.grid.ranks())))
 
 
-def size_text(count: float) -> str:
-    """Return a number of bytes for reading.
-
-    >>> size_text(999), size_text(8_000_000)
-    ('999 B', '8.0 MB')
-    """
-    if count < 1000:
-        return f"{count:.0f} B"
-    power = 1
-    while count >= 999.95 * 1000**power and power < 5:
-        power += 1
-    return f"{count / 1000**power:.1f} {'kMGTP'[power - 1]}B"
-
-
 def bar(share: float, width: int = 16) -> str:
     """Return a bar in eighths of a character.
 
@@ -171,6 +159,66 @@ def rows_of(placed: Placed, facts: Facts, most: int) -> list[Row]:
 def _spell_shape(shape: Ints | None) -> str:
     """Return a local shape for reading; an engine outside the grid has none."""
     return "-" if shape is None else " x ".join(map(str, shape)) or "()"
+
+
+def facts_line(placed: Placed, dtype: Any) -> str:
+    """Return shape, dtype, bytes and layout in words, and the place of a view in its base.
+
+    >>> from distnb.geometry.layout import make_layout
+    >>> from distnb.geometry.views import Placed, View
+    >>> placed = Placed((6, 4), make_layout((6, 4), 2), View.whole((6, 4)).take(0, 1, 1, 3))
+    >>> facts_line(placed, "f8")
+    '(3, 4) float64, 96 B, base[1:4, :] of base (6, 4): rows in blocks on 2 engines'
+    """
+    shape, kind = placed.view.shape, np.dtype(dtype)
+    size = size_text(prod(shape) * kind.itemsize)
+    where = layout_in_words(placed)
+    if not placed.view.is_whole(placed.shape):
+        where = (
+            f"{shorten(spell_view(placed), 80)} of base {shorten(str(placed.shape), 60)}: {where}"
+        )
+    return f"{shorten(str(shape), 80)} {shorten(str(kind), 40)}, {size}, {where}"
+
+
+def layout_in_words(placed: Placed) -> str:
+    """Return how the base is split, for who has never read ``dist=``.
+
+    >>> from distnb.geometry.layout import make_layout
+    >>> from distnb.geometry.views import Placed
+    >>> def words(shape, *how):
+    ...     return layout_in_words(Placed.whole(shape, make_layout(shape, 4, *how)))
+    >>> words((8, 8), ("block", "cyclic")), words((9,), ("cyclic", 2))
+    ('rows in blocks, columns in turn on 2 x 2 engines', 'elements in turn by 2 on 4 engines')
+    >>> words((2,), "replicated"), words((2,), ("engine", 3))
+    ('a copy on each of 4 engines', 'all on engine 3')
+    """
+    layout, grid = placed.layout, placed.layout.grid
+    if layout.here:
+        return layout.spell()
+    split = [a for a in range(len(placed.shape)) if layout.dims[a] >= 0]
+    if not split:
+        return f"all on engine {grid.first}" if grid.size == 1 else _copies(grid.size)
+    how = ", ".join(f"{_axis_name(len(placed.shape), a)} {_way(layout.axes[a])}" for a in split)
+    used = " x ".join(str(layout.parts(a)) for a in split)
+    engines = f"{used} engine{'s' if layout.split > 1 else ''}"
+    more = f", {layout.copies} copies of each" if layout.copies > 1 else ""
+    back = any(s < 0 for n, s in zip(grid.sizes, grid.strides, strict=True) if n > 1)
+    return f"{how} on {engines}{more}{', last engine first' if back else ''}"
+
+
+def _copies(count: int) -> str:
+    return f"a copy on each of {count} engines"
+
+
+def _axis_name(ndim: int, a: int) -> str:
+    return ("elements", "rows", "columns")[ndim - 1 + a] if ndim <= 2 else f"axis {a}"
+
+
+def _way(axis: Axis) -> str:
+    """Return how an axis is split."""
+    if isinstance(axis, BlockCyclic):
+        return "in turn" if axis.k == 1 else f"in turn by {axis.k}"
+    return "in blocks" if isinstance(axis, Block) else "in uneven blocks"
 
 
 class Facts(NamedTuple):

@@ -70,7 +70,7 @@ class Svg:
         if self.pic.corner:
             marks += self._marks(self.pic.corner, top, right + 20, 18, 24)
             self._text(right + 20, top - 4, "first blocks", "start")
-            right += 24 + 24 * max(b.cols[1] for b in self.pic.corner)
+            right += 24 + max(54, 24 * max(b.cols[1] for b in self.pic.corner))
         self._ends(top, left)
         corner = max((b.rows[1] for b in self.pic.corner), default=0)
         bottom = max(top + self.height, top + 18 * corner)

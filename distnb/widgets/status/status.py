@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -14,7 +15,9 @@ class Status:
     Read once, when made; nothing is asked from the engines.
     """
 
-    def __init__(self, session: Any) -> None:
+    def __init__(self, session: Any, others: Sequence[Any] = ()) -> None:
+        #: Other sessions that are open, in a line each.
+        self.others = [f"also open: {other!r}, {_arrays(other)}" for other in others]
         self.text = "no session: %distnb start, or dnb.start()"
         self.rows: list[tuple[str, ...]] = []
         if session is None:
@@ -35,7 +38,8 @@ class Status:
         ]
 
     def __repr__(self) -> str:
-        return "\n".join([self.text, *("  rank " + "  ".join(row).rstrip() for row in self.rows)])
+        rows = ("  rank " + "  ".join(row).rstrip() for row in self.rows)
+        return "\n".join([self.text, *rows, *self.others])
 
     def _repr_html_(self) -> str:
         head = "".join(
@@ -45,4 +49,10 @@ class Status:
             "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
             for row in self.rows
         )
-        return f"<p>{escape(self.text)}</p><table><tr>{head}</tr>{body}</table>"
+        more = "".join(f"<p>{escape(other)}</p>" for other in self.others)
+        return f"<p>{escape(self.text)}</p><table><tr>{head}</tr>{body}</table>{more}"
+
+
+def _arrays(session: Any) -> str:
+    count = len(session.bases())
+    return f"{count} array{'s' * (count != 1)} on it; x.session tells whose an array is"

@@ -11,12 +11,14 @@ from distnb.measure.events import Report
 from distnb.widgets.drawing import matrices
 from distnb.widgets.drawing.page import fitting, table_html
 from distnb.widgets.drawing.text import ROWS, aligned, together
-from distnb.widgets.times import ladder
+from distnb.widgets.times import glance, ladder
 from distnb.widgets.times.account import BARS, bars_svg, engine_table, legend, rows
 from distnb.widgets.times.operations import op_table
 
 __all__ = ["bare", "head_of", "page_of", "small_page", "text_of"]
 
+#: Bytes of a page at most: much of it is folded.
+BUDGET = 14_000
 #: Operations that are listed; the rest shares a line.
 OPS = 12
 #: Delays that are listed, of the engine that was waited for longest first.
@@ -45,8 +47,8 @@ def bare(report: Any) -> Any:
 
 
 def small_page(report: Report) -> str:
-    """Return a report as one HTML element of at most 10 kB, with bars in SVG."""
-    return fitting(page_of(report, *most) for most in SIZES)
+    """Return a report as one HTML element of at most 14 kB, with bars in SVG."""
+    return fitting((page_of(report, *most) for most in SIZES), BUDGET)
 
 
 def _count(n: int, word: str) -> str:
@@ -57,7 +59,9 @@ def head_of(report: Report) -> str:
     """Return how long it took, on how many engines, and how much was done, in a line."""
     engines, commands = _count(len(report.engines), "engine"), _count(report.commands, "command")
     batches = _count(report.batches, "batch")
-    return f"wall {report.wall * 1e3:,.2f} ms on {engines}: {commands} in {batches}"
+    did = report.notebook
+    own = f", {duration(did.computed)} computed by the notebook itself" if did else ""
+    return f"wall {duration(report.wall)} on {engines}: {commands} in {batches}{own}"
 
 
 def text_of(report: Report) -> str:
@@ -99,23 +103,28 @@ def page_of(
         return f"<div><p>{escape(head)}</p></div>"
     uid = f"t{crc32(repr((report.engines, bars)).encode()):08x}"
     notes = ["ms and % of the engine's window", *_notes(report, most)]
+    picture = glance.time_axis(report, uid, min(bars, glance.ROWS), min(20 * ops, glance.STRETCHES))
+    looks = [
+        f"<p>{glance.sentence_html(report)}<br/><small>{escape(head)}</small></p>",
+        picture or bars_svg(report, bars, head, uid),
+        glance.lines_table(report, width),
+    ]
     parts = [
-        f"<p>{escape(head)}<br/><b>{escape(report.advice)}</b></p>",
-        bars_svg(report, bars, head, uid),
         _table(engine_table(report, most, text=False)),
         *(f"<p><small>{escape(note)}</small></p>" for note in notes),
         ladder.ladder_svg(report, uid),
-        _table(ladder.ladder_table(report, bars=False)),
+        _table(ladder.ladder_table(report, bars=False), (0, 3)),
         f"<p>{escape(ladder.product(report))}<br/>{escape(ladder.split(report))}</p>",
     ]
     for each in matrices.pairs(report):
         parts += [f"<p>{escape(each.title)}</p>", _table(each.table(small, worst))]
     if report.delays and worst > 1:
-        parts.append(_table(matrices.late_table(report, min(worst - 1, LATE), width)))
+        parts.append(_table(matrices.late_table(report, min(worst - 1, LATE), width), (1, 2)))
     if report.ops:
-        parts.append(_table(op_table(report, ops, width)))
-    return f"<div>{''.join(parts)}</div>"
+        parts.append(_table(op_table(report, ops, width), (0, 1)))
+    rest = f"<details><summary>all numbers</summary>{''.join(parts)}</details>"
+    return f"<div>{''.join(looks)}{rest}</div>"
 
 
-def _table(table: list[tuple[str, ...]]) -> str:
-    return table_html(table[0], table[1:])
+def _table(table: list[tuple[str, ...]], left: tuple[int, ...] = ()) -> str:
+    return table_html(table[0], table[1:], left)

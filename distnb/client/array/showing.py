@@ -1,0 +1,178 @@
+"""What an array shows of itself: its elements as NumPy prints them, if they can be had in time."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distnb.client.array.printing import corners, edges_of, hollow
+from distnb.client.handle.arguments import Subscript
+from distnb.client.handle.array import Array
+from distnb.client.record.placement import Placement
+from distnb.client.session.glimpse import WAITING, Asked, Glimpse
+from distnb.client.session.session import fill_in
+from distnb.common.config import config
+from distnb.geometry.layout import Ints
+from distnb.wire.protocol import Fetch
+
+__all__ = ["Shown", "bundle", "card", "show_later", "shown", "text"]
+
+#: Seconds in which elements come so soon that an array is better shown once, with them.
+_SOON = 0.3
+
+#: Lines of elements that fit a screen beside what else is said, those of them that are rows where
+#: others are blank, and elements on a line.
+_LINES, _ROWS, _ON_LINE = 24, 12, 6
+
+
+class Shown(NamedTuple):
+    """The elements of an array as text, or why there are none.
+
+    ``later`` is for those that are on their way: any thread may call it until it returns them.
+    """
+
+    values: str
+    missing: str = ""
+    later: Callable[[], Shown | None] | None = None
+
+
+def shown(x: Array, seconds: float | None = None) -> Shown:
+    """Return the elements of an array, large ones in short; this raises nothing.
+
+    Engines are waited for at most ``seconds``, by default ``config.show_wait``.
+    """
+    wait = config.show_wait if seconds is None else seconds
+    try:
+        return _shown(x, min(wait, config.show_wait))
+    except Exception as error:  # whatever is wrong with an array: a repr must not fail
+        return Shown("", "content lost" if x.dbase.lost else type(error).__name__)
+
+
+def _shown(x: Array, seconds: float) -> Shown:
+    if not seconds:
+        return Shown("", "closed session" if x.session.closed else "")
+    if x.session.closed:
+        return Shown("", "closed session")
+    items = _items(x.shape)
+    if items < 0:
+        return Shown("", "too many axes to print")
+    near = None if x._near is None and x.dbase.near is None else x.near
+    if near is None:
+        near = x.dbase.known
+    if near is not None:
+        return Shown(_as_text(edges_of(near, items) if items else near, items))
+    if x.dbase.lost and x.dbase.look is None:
+        return Shown("", "content lost")
+    keys = corners(x.shape, items)
+    glimpse: Glimpse = x.session.extensions[Glimpse]
+    asked = glimpse.ask(x.session, [partial(_fetch, x, key) for key in keys], seconds)
+    if isinstance(asked, str):
+        return Shown("", asked)
+    parts = [(key, x[key].placed) for key in keys]
+    later = partial(_come, asked, hollow(x.shape, x.dtype, items), parts, items)
+    return later() or Shown("", WAITING, later)
+
+
+def _come(asked: Asked, found: np.ndarray, parts: list[Any], items: int) -> Shown | None:
+    """Return the elements that were asked for, or why there are none; None if they may come."""
+    if not asked.poll():
+        return None
+    values = asked.values()
+    if isinstance(values, str):
+        return Shown("", values)
+    for (key, placed), each in zip(parts, values, strict=True):
+        part = np.empty(found[key].shape, found.dtype)
+        fill_in(part, each, placed)
+        found[key] = part
+    return Shown(_as_text(found, items))
+
+
+def _items(shape: Ints) -> int:
+    """Return how many elements to show at each end of an axis: 0 for all, -1 if none can be."""
+    usual = np.get_printoptions()
+    lines = prod(shape[:-1]) * -(-shape[-1] // _ON_LINE) if shape else 1
+    if prod(shape) <= usual["threshold"] and lines <= _LINES:
+        return 0
+    for items in range(max(1, usual["edgeitems"]), 0, -1):
+        if prod(min(n, 2 * items) for n in shape[:-1]) <= _ROWS:
+            return items
+    return 1 if len(shape) <= 8 else -1
+
+
+def _fetch(x: Array, key: Subscript, slot: int) -> Fetch:
+    return Fetch(slot, x[key].operand, x.session.site())
+
+
+def _as_text(found: np.ndarray, items: int) -> str:
+    """Return elements as NumPy prints them."""
+    if not found.shape:
+        return str(found[()])
+    if items:
+        return np.array2string(found, threshold=0, edgeitems=items)
+    return np.array2string(found, threshold=found.size)
+
+
+def text(x: Array, layout: Placement, found: Shown) -> str:
+    """Return an array as text: elements, then a line of facts; else who holds what of it."""
+    if found.values:
+        return f"{found.values}\n{layout.facts()}"
+    view = "" if x.dview.is_whole(x.dbase.shape) else f", view of {x.dbase.shape}"
+    size = layout.views.size_text(x.nbytes)
+    more = f", {found.missing}" if found.missing else ""
+    return f"<DistArray {x.shape} {x.dtype}{view}, {x.dbase.layout.spell()}, {size}{more}>"
+
+
+def card(layout: Placement, found: Shown) -> str:
+    """Return an array as a page: elements, facts and who holds what."""
+    placed, memory = layout.placed, layout.memory()
+    page = layout.views.card(placed, layout.dtype, found.values, found.missing, layout.size, memory)
+    return str(page)
+
+
+def bundle(x: Array, layout: Placement, found: Shown) -> dict[str, str]:
+    """Return an array as text and as a page."""
+    return {"text/plain": text(x, layout, found), "text/html": card(layout, found)}
+
+
+def show_later(x: Array, layout: Placement) -> bool:
+    """Show an array in a notebook without its elements, and with them as soon as they are there.
+
+    Tell whether that was done: not if they are there soon enough, or there is no notebook.
+    """
+    ipython = sys.modules.get("IPython")
+    if ipython is None or getattr(ipython.get_ipython(), "kernel", None) is None:
+        return False
+    found = shown(x, _SOON)
+    if found.later is None:
+        return False
+    there = sys.modules["IPython.display"].display(
+        bundle(x, layout, found), raw=True, display_id=True
+    )
+    # Not the array: its memory is not to be kept for what it shows.
+    lines = text(x, layout, Shown("")), layout.facts()
+    threading.Thread(
+        target=_update, args=(there, found.later, layout, lines), name="distnb-show", daemon=True
+    ).start()
+    return True
+
+
+def _update(
+    there: Any, later: Callable[[], Shown | None], layout: Placement, lines: tuple[str, str]
+) -> None:
+    """Put the elements, when they have come, in place of what an output shows."""
+    pause = 0.02
+    while (found := later()) is None:
+        if layout.session is None or layout.session.closed:
+            found = Shown("", "closed session")
+            break
+        time.sleep(pause)
+        pause = min(0.5, 1.2 * pause)
+    plain = f"{found.values}\n{lines[1]}" if found.values else lines[0]
+    there.update({"text/plain": plain, "text/html": card(layout, found)}, raw=True)

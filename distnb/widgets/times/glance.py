@@ -1,0 +1,241 @@
+"""A report in three looks: a sentence, a picture of who did what when, and the three worst lines.
+
+The questions that they answer in five seconds: what cost most, what should I do, and where?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from itertools import pairwise
+from typing import Any, NamedTuple
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from distnb.measure.advice import CAUSES, duration
+from distnb.measure.comparison import source
+from distnb.measure.events import CLASSES, COMPUTE, IDLE, OVERHEAD, TRANSFER, WAITING
+from distnb.measure.replay import waits_of
+from distnb.widgets.drawing.bars import FRAME, paint, patterns
+from distnb.widgets.drawing.markup import brief, element, svg
+from distnb.widgets.drawing.text import grouped, numbers, shorten
+from distnb.widgets.times.account import STYLES
+
+__all__ = ["lines_table", "sentence_html", "time_axis", "worst_lines"]
+
+#: Lines that are listed; rows of the picture, stretches of all bars, and waits that have an arrow.
+LINES, ROWS, STRETCHES, ARROWS = 3, 8, 240, 3
+#: Pixels: left of the bars, the bars, between two rows, a bar.
+LEFT, WIDTH, PITCH, THICK = 34, 480, 24, 14
+#: In which order a span does what it does: work comes first, waiting last, as replays have it.
+ORDER = (OVERHEAD, COMPUTE, TRANSFER, WAITING)
+
+
+# -- The sentence ----------------------------------------------------------------------------------
+
+
+def sentence_html(report: Any) -> str:
+    """Return the advice; its first words say more where the mouse rests."""
+    text, best = report.advice, report.headline
+    if best is None:
+        return escape(text)
+    cause = len(best.cause)
+    return (
+        f'<abbr title="{escape(CAUSES[best.cause])}"><b>{escape(text[:cause])}</b></abbr>'
+        f"{escape(text[cause:])}"
+    )
+
+
+# -- The picture -----------------------------------------------------------------------------------
+
+
+def time_axis(report: Any, uid: str, most: int = ROWS, stretches: int = STRETCHES) -> str:
+    """Return a bar for each engine along time, with what it did, and the longest waits as arrows.
+
+    Nothing where no steps were recorded. All bars together have at most so many ``stretches``.
+    """
+    if not report.steps or not report.stages.window:
+        return ""
+    groups = grouped(range(len(report.engines)), most)
+    whole = report.stages.window * 1e9
+    marks: list[Element] = []
+    column, drawn = _drawn(report, [ranks[0] for ranks in groups], whole, stretches)
+    used = {IDLE}.union(*drawn)
+    for i, (ranks, classes) in enumerate(zip(groups, drawn, strict=True)):
+        y = 24 + PITCH * i
+        marks += [
+            element("text", numbers(ranks), x=LEFT - 6, y=y + 11, text_anchor="end"),
+            *_bar(classes, y, column, uid),
+            element("text", _told(report, ranks), x=LEFT + WIDTH + 8, y=y + 11),
+        ]
+    bottom = 24 + PITCH * len(groups)
+    rows = {rank: i for i, ranks in enumerate(groups) for rank in ranks}
+    inside = [
+        *patterns(STYLES, uid),
+        *_legend(sorted(used), uid),
+        *marks,
+        *_arrows(report, rows, whole),
+        *_ticks(whole, bottom),
+    ]
+    size = (LEFT + WIDTH + 190, bottom + 18)
+    title = f"What each engine did in {duration(report.stages.window)}"
+    return svg(title, report.worst.meaning, size, inside, fill="currentColor")
+
+
+def _drawn(
+    report: Any, ranks: list[int], whole: float, stretches: int
+) -> tuple[int, list[list[int]]]:
+    """Return how wide columns of time are for so few stretches, and what engines did in them."""
+    for column in (2, 4, 8, 16, 40):
+        found = [_columns(report, rank, whole, column) for rank in ranks]
+        if sum(a != b for row in found for a, b in pairwise(row)) + len(found) <= stretches:
+            break
+    return column, found
+
+
+def _columns(report: Any, rank: int, whole: float, column: int) -> list[int]:
+    """Return the class to which most of each column of time belongs."""
+    edges = np.linspace(0, whole, WIDTH // column + 1)
+    spans = [s for step in report.steps if (s := step.spans[rank]).end > s.start]
+    begin = np.array([s.start for s in spans], float)
+    amounts = np.zeros((len(CLASSES), len(edges) - 1))
+    for cls in ORDER:
+        length = np.array([s.time[cls] for s in spans], float)
+        amounts[cls] = _covered(begin, length, edges)
+        begin = begin + length
+    amounts[IDLE] = np.diff(edges) - amounts.sum(axis=0)
+    found: list[int] = amounts.argmax(axis=0).tolist()
+    return found
+
+
+def _covered(begin: np.ndarray, length: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Return how much of each column some stretches cover, which are in order and apart."""
+    if not len(begin):
+        return np.zeros(len(edges) - 1)
+    at = np.stack([begin, begin + length], axis=1).ravel()
+    after = np.cumsum(length)
+    total = np.stack([after - length, after], axis=1).ravel()
+    return np.diff(np.interp(edges, at, total))
+
+
+def _bar(classes: list[int], y: int, column: int, uid: str) -> Iterator[Element]:
+    """Yield the bar of an engine: one path for each class."""
+    paths: dict[int, str] = {}
+    start = 0
+    for k in range(1, len(classes) + 1):
+        if k == len(classes) or classes[k] != classes[start]:
+            x, wide = LEFT + start * column, (k - start) * column
+            paths[classes[start]] = paths.get(classes[start], "") + f"M{x} {y + THICK // 2}h{wide}"
+            start = k
+    for cls, path in paths.items():
+        if cls != IDLE:
+            yield element("path", d=path, stroke=paint(STYLES, cls, uid), stroke_width=THICK)
+    yield element("path", d=f"M{LEFT} {y}h{WIDTH}v{THICK}h{-WIDTH}z", fill="none", stroke=FRAME)
+
+
+def _told(report: Any, ranks: Any) -> str:
+    """Return what an engine did most, beside its bar."""
+    shares = report.spent[list(ranks)].mean(axis=0) / report.stages.window
+    words = f"computes {100 * shares[COMPUTE]:.0f} %"
+    most = int(shares[1:].argmax()) + 1
+    if shares[most] >= 0.01:
+        waits = report.waits[list(ranks)].sum(axis=0)
+        whom = f" for {int(waits.argmax())}" if most == WAITING and waits.any() else ""
+        name = "waits" if most == WAITING else CLASSES[most]
+        words += f", {name} {100 * shares[most]:.0f} %{whom}"
+    return words
+
+
+def _arrows(report: Any, rows: dict[int, int], whole: float) -> Iterator[Element]:
+    """Yield an arrow from who was waited for to who waited, where the longest waits ended."""
+    waits = [
+        (until - since, rank, of, until)
+        for step in report.steps
+        for rank, of, since, until in waits_of(step)
+        if until - since >= 0.02 * whole and rows.get(rank) != rows.get(of)
+    ]
+    path = ""
+    for _, rank, of, until in sorted(waits, reverse=True)[:ARROWS]:
+        x = LEFT + min(WIDTH - 2, WIDTH * until / whole)
+        down = rows[rank] > rows[of]
+        start = 24 + PITCH * rows[of] + (THICK if down else 0)
+        end = 24 + PITCH * rows[rank] + (0 if down else THICK)
+        back = -4 if down else 4
+        path += f"M{brief(x)} {start}V{end}m-3 {back}l3 {-back}l3 {back}"
+    if path:
+        yield element("path", d=path, fill="none", stroke="currentColor", stroke_width="1.5")
+
+
+def _legend(used: list[int], uid: str) -> Iterator[Element]:
+    x = LEFT
+    for cls in used:
+        fill = paint(STYLES, cls, uid)
+        yield element("rect", x=x, y=4, width=10, height=10, fill=fill, stroke=FRAME)
+        yield element("text", CLASSES[cls], x=x + 14, y=13)
+        x += 30 + 6 * len(CLASSES[cls])
+
+
+def _ticks(whole: float, bottom: int) -> Iterator[Element]:
+    for share, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
+        text = duration(share * whole / 1e9) if share else "0"
+        yield element("text", text, x=LEFT + WIDTH * share, y=bottom + 10, text_anchor=anchor)
+
+
+# -- The worst lines -------------------------------------------------------------------------------
+
+
+class Line(NamedTuple):
+    """A line of the user's, and what engines spent on it: seconds in the busy classes."""
+
+    line: str
+    ops: tuple[str, ...]
+    spent: tuple[float, ...]
+
+
+def worst_lines(report: Any, most: int = LINES) -> list[Line]:
+    """Return the lines on which engines spent most; what the notebook did itself is one of them."""
+    sums: dict[str, list[float]] = {}
+    ops: dict[str, list[str]] = {}
+    for op in report.ops:
+        spent = [sum(c) / 1e9 / max(1, len(op.ranks)) for c in zip(*op.ranks, strict=True)][:4]
+        spent = spent or [0.0] * 4
+        sums[op.line] = [a + b for a, b in zip(sums.get(op.line, [0.0] * 4), spent, strict=False)]
+        ops.setdefault(op.line, []).append(op.op)
+    found = [Line(line, tuple(ops[line]), tuple(spent)) for line, spent in sums.items()]
+    if report.notebook is not None and report.stages.window:
+        own = min(report.notebook.computed, report.ladder[0].lost)
+        found.append(Line("the notebook itself", ("its own steps, and Python",), (0, 0, 0, own)))
+    return sorted(found, key=lambda each: -sum(each.spent))[:most]
+
+
+def lines_table(report: Any, width: int = 48) -> str:
+    """Return them as a table: text to the left, numbers to the right."""
+    rows = [_entries(each, report.stages.window, width) for each in worst_lines(report)]
+    if not rows:
+        return ""
+    left, right = ' style="text-align:left"', ' style="text-align:right"'
+    sides = (left, right, right, left)
+    head = "".join(
+        f"<th{side}>{name}</th>"
+        for side, name in zip(sides, ("line", "time", "share", "mostly"), strict=True)
+    )
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td{side}>{escape(e)}</td>" for side, e in zip(sides, row, strict=True))
+        + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _entries(each: Line, window: float, width: int) -> tuple[str, str, str, str]:
+    whole = sum(each.spent)
+    text = source(each.line) or each.line or "no line"
+    ops = ", ".join(dict.fromkeys(op for op in each.ops if not op.startswith("create")))
+    most = max(range(4), key=each.spent.__getitem__)
+    mostly = f"{CLASSES[most]}: {ops}" if ops else CLASSES[most]
+    if each.line == "the notebook itself":
+        mostly = each.ops[0]
+    share = f"{100 * whole / window:.0f} %" if window else ""
+    return shorten(text, width), duration(whole), share, shorten(mostly, width)

@@ -1,0 +1,200 @@
+"""A hundred runs, each with one known cause of its loss: the sentence names it, and so does all else."""
+
+import numpy as np
+import pytest
+
+from distnb.measure.advice import CAUSES, WORTH
+from distnb.measure.events import Notebook
+from distnb.widgets.times.pages import small_page, text_of
+from tests.unit.runs import MS, report, span, step
+
+RUNGS = {
+    **{"load balance": "load balance", "serialisation": "serialisation", "overhead": "overhead"},
+    **{"bandwidth": "transfer", "latency": "transfer"},
+    **dict.fromkeys(
+        ("waiting for the notebook", "recording", "notebook", "garbage collection"), "dispatch"
+    ),
+}
+
+
+def even(rng, size, start, length=20.0, **more):
+    """A step in which all engines compute nearly equally long."""
+    times = length * (1 + 0.02 * rng.random(size))
+    return step(*(span(start, ms, **more) for ms in times))
+
+
+def unequal_layout(rng, size):
+    held = np.ones(size, int) * 100
+    held[rng.integers(size)] = 100 * rng.integers(3, 9)
+    worst = held.max()
+    late = int(held.argmax())
+    spans = [
+        span(0, h / 10, (worst - h) / 10, waits=[(late, (worst - h) / 10)] if h < worst else ())
+        for h in held
+    ]
+    return report([step(*spans, held=tuple(held.tolist()))])
+
+
+def unequal_speed(rng, size):
+    times = np.full(size, 10.0)
+    times[rng.integers(size)] *= rng.uniform(2.5, 6)
+    late = int(times.argmax())
+    return report(
+        [
+            step(
+                *(
+                    span(0, t, times.max() - t, waits=[(late, times.max() - t)] if t < 11 else ())
+                    for t in times
+                )
+            )
+        ]
+    )
+
+
+def turns(rng, size):
+    """One engine after the other computes, and all others wait for it."""
+    length = rng.uniform(5, 40)
+    steps = []
+    for turn in range(size):
+        spans = [
+            span(turn * length, length)
+            if rank == turn
+            else span(turn * length, 0, length, waits=[(turn, length)])
+            for rank in range(size)
+        ]
+        steps.append(step(*spans, op="solve"))
+    return report(steps)
+
+
+def many_bytes(rng, size):
+    moving = rng.uniform(30, 90)
+    nbytes = int(rng.integers(5, 90)) * 10**6
+    spans = [span(0, 10, 0, moving, sent=[((r + 1) % size, 2, nbytes)]) for r in range(size)]
+    return report([step(*spans)])
+
+
+def read_in_place(rng, size):
+    """Through shared memory: few messages, and bytes that count as what they are."""
+    moving = rng.uniform(30, 90)
+    spans = [span(0, 10, 0, moving, sent=[((r + 1) % size, 24, 192_000_000)]) for r in range(size)]
+    return report([step(*spans, op="copy")])
+
+
+def small_messages(rng, size):
+    moving, count = rng.uniform(20, 80), int(rng.integers(300, 5000))
+    spans = [span(0, 8, 0, moving, sent=[((r + 1) % size, count, 8 * count)]) for r in range(size)]
+    return report([step(*spans, op="sum")])
+
+
+def on_the_way(rng, size):
+    """Everyone waits for everyone, and nobody computes meanwhile."""
+    away = rng.uniform(20, 60)
+    spans = [
+        span(0, 6, away, waits=[((r + 1) % size, away)], sent=[((r + 1) % size, 1, 80)])
+        for r in range(size)
+    ]
+    return report([step(*spans)])
+
+
+def bookkeeping(rng, size):
+    planning = rng.uniform(20, 80)
+    spans = [span(0, 10, 0, 0, planning) for _ in range(size)]
+    return report([step(*spans)], commands=int(rng.integers(50, 900)))
+
+
+def paused(rng, size, notebook=None, commands=20, op="fetch"):
+    """Engines have nothing to do between steps."""
+    pause = rng.uniform(20, 50)
+    spans = [even(rng, size, t * (10 + pause), 8.0) for t in range(5)]
+    made = report([each._replace(names=((op, "In [1] line 2: float(s)"),)) for each in spans])
+    lost = made.ladder[0].lost
+    if notebook is None:
+        return made
+    computed, collected = (share * lost for share in notebook)
+    object.__setattr__(made, "notebook", Notebook(computed, collected))
+    object.__setattr__(made, "commands", commands)
+    return made
+
+
+def reads(rng, size):
+    return paused(rng, size)
+
+
+def sleeps(rng, size):
+    return paused(rng, size, (0.1, 0.0), op="add")
+
+
+def recording(rng, size):
+    return paused(rng, size, (0.9, 0.0), commands=100_000)
+
+
+def own_steps(rng, size):
+    return paused(rng, size, (0.9, 0.0), commands=4)
+
+
+def garbage(rng, size):
+    return paused(rng, size, (0.95, 0.8), commands=4)
+
+
+def shared_machine(rng, size):
+    found = report([even(rng, size, 0, 50.0), even(rng, size, 60, 40.0)])
+    taken = rng.uniform(0.3, 0.7) * found.stages.window * 1e9
+    engines = tuple(e._replace(delayed=int(taken)) for e in found.engines)
+    object.__setattr__(found, "engines", engines)
+    return found
+
+
+RUNS = {
+    unequal_layout: "load balance",
+    unequal_speed: "load balance",
+    turns: "serialisation",
+    many_bytes: "bandwidth",
+    read_in_place: "bandwidth",
+    small_messages: "latency",
+    on_the_way: "latency",
+    bookkeeping: "overhead",
+    reads: "waiting for the notebook",
+    sleeps: "waiting for the notebook",
+    recording: "recording",
+    own_steps: "notebook",
+    garbage: "garbage collection",
+    shared_machine: "busy machine",
+}
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("make", RUNS, ids=lambda make: make.__name__)
+def test_the_sentence_names_the_cause_and_nothing_disagrees(make, seed):
+    cause = RUNS[make]
+    rng = np.random.default_rng(seed)
+    found = make(rng, size=int(rng.integers(2, 7)))
+    assert found.headline.cause == cause
+    assert found.advice.lower().startswith(f"{cause}: ")
+    assert cause in CAUSES
+    if cause == "busy machine":
+        return
+    assert found.worst.name == RUNGS[cause]
+    assert found.ladder[found.headline.rung] is found.worst
+    assert found.headline.gain.gain >= WORTH
+    (marked,) = [line for line in text_of(found).splitlines() if "(most)" in line]
+    assert marked.startswith(found.worst.name)
+    page = small_page(found)
+    assert page.count("(most)") == 1
+    assert cause in page.lower()
+
+
+def test_what_is_lost_to_others_is_said_beside_a_greater_loss():
+    found = many_bytes(np.random.default_rng(1), 3)
+    taken = 0.2 * found.stages.window * 1e9
+    object.__setattr__(
+        found, "engines", tuple(e._replace(delayed=int(taken)) for e in found.engines)
+    )
+    assert found.headline.cause == "bandwidth"
+    assert "other programs had the cores for 20 % of the time." in found.advice
+
+
+def test_a_good_run_is_blamed_on_nothing():
+    found = report([even(np.random.default_rng(1), 4, 0, 100.0)])
+    assert found.headline is None
+    assert found.advice.startswith("No single change would gain much")
+    assert MS

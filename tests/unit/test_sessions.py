@@ -1,0 +1,124 @@
+"""Two sessions are never a trap: a cell that starts engines can run twice."""
+
+from types import SimpleNamespace
+
+import pytest
+
+import distnb as dnb
+from distnb.client.session import current
+from distnb.client.transport.inprocess import InProcess
+from distnb.client.transport.launch import check_count
+from distnb.widgets.status.status import Status
+
+pytestmark = pytest.mark.tier("test")
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """How many engines were started, in this process instead of others; nothing else is open."""
+    found = []
+
+    def start_engines(n):
+        found.append(n)
+        return SimpleNamespace(client=n, stop=lambda: None)
+
+    def connect_client(profile, cluster_id, client):
+        return client or 2
+
+    launch = SimpleNamespace(
+        check_count=check_count, start_engines=start_engines, connect_client=connect_client
+    )
+    monkeypatch.setattr(current, "_launch", lambda: launch)
+    monkeypatch.setattr(current, "_reach", InProcess)
+    monkeypatch.setattr(current, "_CURRENT", [])
+    monkeypatch.setattr(current, "cores", lambda: 2)
+    monkeypatch.setattr(dnb.config, "cutoff", 0)
+    yield found
+    for session in current.open_sessions():
+        session.close()
+
+
+def test_the_same_again_is_the_same_session(started, capsys):
+    first = dnb.start(2)
+    a = dnb.arange(6, dist="block")
+    assert capsys.readouterr().out == ""
+    for again in (dnb.start(2), dnb.start(), dnb.start(n=2)):
+        assert again is first
+    assert started == [2]
+    assert float((a + dnb.ones(6)).sum()) == 21
+    out = capsys.readouterr().out
+    assert "2 engines run already, with 1 array on them" in out
+    assert "dnb.start(2, beside=True) makes another" in out
+
+
+def test_other_engines_replace_those_before_and_say_so(started, capsys):
+    first = dnb.start(2)
+    a = dnb.ones((1000, 1000), dist="block")
+    second = dnb.start(1)
+    assert first.closed
+    assert dnb.session() is second
+    assert started == [2, 1]
+    out = capsys.readouterr().out
+    assert "it had 1 array on them (8.0 MB)" in out
+    assert "cannot be used any more" in out
+    assert "closed session" in repr(a)
+    with pytest.raises(dnb.SessionError):
+        a + 1
+
+
+def test_beside_keeps_both(started, capsys):
+    first, second = dnb.start(2), dnb.start(2, beside=True)
+    assert first is not second
+    assert not first.closed
+    assert started == [2, 2]
+    assert capsys.readouterr().out == ""
+
+
+def test_what_is_refused_closes_nothing(started):
+    first = dnb.start(2)
+    for bad, kind in ((0, ValueError), ("x", TypeError), (True, TypeError)):
+        with pytest.raises(kind):
+            dnb.start(bad)
+    assert not first.closed
+    assert started == [2]
+
+
+def test_a_block_within_a_block_leaves_the_outer_one_open(started):
+    with dnb.start(2) as outer:
+        with dnb.start(2) as inner:
+            assert inner is outer
+        assert not outer.closed
+        dnb.ones(4)
+    assert outer.closed
+    again = dnb.start(2)
+    assert again is not outer
+
+
+def test_dead_engines_are_not_taken_again(started, capsys):
+    first = dnb.start(2)
+    first.connection.dead = "gone"
+    second = dnb.start(2)
+    assert second is not first
+    assert first.closed
+    assert "its engines are gone" in capsys.readouterr().out
+
+
+def test_a_cluster_has_one_session_unless_a_client_is_given(started, capsys):
+    first = dnb.connect("mpi")
+    assert dnb.connect("mpi") is first
+    assert dnb.connect() is not first
+    assert dnb.connect(client=3) is not dnb.connect(client=3)
+    assert not first.closed
+    assert "2 engines run already" in capsys.readouterr().out
+
+
+def test_more_engines_than_cores_are_told_of(started, capsys):
+    dnb.start(8)
+    assert "8 engines share 2 cores" in capsys.readouterr().err
+
+
+def test_the_status_lists_all(started):
+    first, second = dnb.start(2), dnb.start(1, beside=True)
+    status = Status(second, [first])
+    assert "also open: <distnb session: 2 engines" in repr(status)
+    assert "also open" in status._repr_html_()
