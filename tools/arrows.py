@@ -24,7 +24,10 @@ ORDER: dict[str, str] = {
         common geometry ops measure wire plans engines client widgets magics
         numpys left_out lib fft linalg random sparse namespace strategies testing
     """,
-    "distnb.common": "errors config machine interrupts lazy calling shared_segments memory_pool",
+    "distnb.common": """
+        errors config machine leftovers insistence interrupts lazy calling
+        shared_segments memory_pool
+    """,
     "distnb.geometry": "slices axes layout boxes views overlaps",
     "distnb.ops": "scalars philox samplers filling matrix_functions table",
     "distnb.measure": "replay comparison metrics advice events records snapshot",
@@ -44,7 +47,7 @@ ORDER: dict[str, str] = {
     """,
     "distnb.engines.linalg": "whole_matrices triangular tsqr summa panels blacs scalapack",
     "distnb.engines.sparse": "parts needs products local rows routes",
-    "distnb.engines.worker": "steps postings plan_cache local survey executor worker",
+    "distnb.engines.worker": "agreement steps postings plan_cache local survey executor worker",
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
     "distnb.client": """
         transport batching session handle record shape select math linalg stats signal array
@@ -131,7 +134,7 @@ OTHERS: dict[str, str] = {
     "distnb.client.sparse": "numpy [scipy]",
     "distnb.client.transport.client_hooks": "ipyparallel",
     "distnb.client.transport.ipyparallel_transport": "ipyparallel",
-    "distnb.client.transport.launch": "ipyparallel",
+    "distnb.client.transport.launch": "ipyparallel traitlets zmq",
     "distnb.client.transport.monitor": "zmq",
     "distnb.client.transport.socket_client": "zmq",
     "distnb.client.transport.socket_transport": "ipyparallel zmq",

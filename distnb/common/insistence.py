@@ -1,8 +1,8 @@
 """KeyboardInterrupt for a function that catches whatever is raised in it.
 
-``except: pass`` around a wait catches an interrupt, too, and a loop around that goes on for ever. So
-if a function has not been left a while after the first one, all is raised that it takes: once in each
-``try`` of each frame, so that what catches it cannot go on either.
+``except: pass`` around a wait catches an interrupt, too, and a loop around that goes on for ever.
+So if a function has not been left a while after the first one, all is raised that it takes: once in
+each ``try`` of each frame, so that what catches it cannot go on either.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def insisted(function: Callable[..., _T], *args: Any) -> _T:
 
 
 def insist(frame: FrameType | None, again: Callable[[], None]) -> bool:
-    """See to it that a function is left in which KeyboardInterrupt is raised now, however it catches.
+    """See to it that a function is left in which KeyboardInterrupt is raised now, and caught.
 
     Returns False if nothing is to be raised: the code that runs in the frame is not in such a
     function, or has its time to tidy up after the first time. ``again`` is called in a thread, and
@@ -61,7 +61,7 @@ def insist(frame: FrameType | None, again: Callable[[], None]) -> bool:
 
 
 def _within(frame: FrameType | None) -> list[FrameType]:
-    """Return the frames of a function that was called by ``insisted``, none if ours are among them."""
+    """Return the frames of what ``insisted`` called, none if ours are among them."""
     frames = []
     while frame is not None and frame.f_code is not insisted.__code__:
         if frame.f_code in (insist.__code__, _trace.__code__):

@@ -150,7 +150,7 @@ def wake_main() -> None:
 
 
 def insisting(function: Callable[..., _T], *args: Any) -> _T:
-    """Call a function that may catch whatever is raised in it, and yet is to be stopped by ``WAKE``."""
+    """Call a function that is stopped by ``WAKE``, although it may catch what is raised in it."""
     try:
         found = insisted(function, *args)
     finally:

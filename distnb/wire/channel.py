@@ -3,8 +3,8 @@
 ZeroMQ hands out a message only when all of it is there. So what is large travels in chunks, each a
 message of its own: one is on its way while the one before is put in its place.
 
-An array for which there is no memory where it arrives is None there: what comes after it must not be
-taken for it.
+An array for which there is no memory where it arrives is None there: what comes after it must not
+be taken for it.
 """
 
 from __future__ import annotations

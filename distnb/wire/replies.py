@@ -45,7 +45,8 @@ def encode(reply: Reply) -> tuple[bytes, list[np.ndarray]]:
 def decode(text: bytes, arrays: Sequence[np.ndarray | None]) -> Reply:
     """Return the reply that :func:`encode` was given; its arrays may be read-only.
 
-    In place of an array for which there was no memory stands a MemoryError. Not for texts of strangers: it is a pickle.
+    In place of an array for which there was no memory stands a MemoryError. Not for texts of
+    strangers: it is a pickle.
     """
     reply = Reply(*pickle.loads(text))
     values = {slot: _value(value, arrays) for slot, *value in cast(Any, reply.values)}

@@ -1,5 +1,6 @@
 """Ctrl-C that comes twice, late, to functions that catch it, and to engines that do not answer."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -30,7 +31,7 @@ def test_several_close_together(monkeypatch):
     """In a process of its own: what comes between two steps of a test would end pytest."""
     monkeypatch.setenv("DISTNB_ALLOW_ROOT", "1")
     command = [sys.executable, "-m", "tests.faults.storm", TRIALS]
-    found = subprocess.run(command, capture_output=True, text=True, cwd=support.ROOT)
+    found = subprocess.run(command, capture_output=True, text=True, cwd=support.ROOT, check=False)
     assert found.stdout == "all is well\n", found.stdout + found.stderr
 
 
@@ -66,10 +67,8 @@ def test_an_engine_that_gave_up_unasked_lets_the_others_go_on(cluster):
     thread.start()
     try:
         for _ in range(10):
-            try:
+            with contextlib.suppress(KeyboardInterrupt):
                 assert x.sum().item() == 36
-            except KeyboardInterrupt:
-                pass
     finally:
         noise.set()
         thread.join()
@@ -87,7 +86,7 @@ def catches_in_a_loop(v):
     if not v.size:
         return v
     while True:
-        try:
+        try:  # noqa: SIM105
             time.sleep(100)
         except:  # noqa: E722
             pass
@@ -96,7 +95,7 @@ def catches_in_a_loop(v):
 def catches_and_returns(v):
     if not v.size:
         return v
-    try:
+    try:  # noqa: SIM105
         time.sleep(100)
     except BaseException:
         pass

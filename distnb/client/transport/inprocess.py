@@ -98,7 +98,9 @@ class InProcess(Transport[int]):
         end = time.monotonic() + ANSWER
         while not self.done(ticket):
             if time.monotonic() > end:
-                return unanswered(rank for rank, box in enumerate(self._outboxes) if not box.replies)
+                return unanswered(
+                    rank for rank, box in enumerate(self._outboxes) if not box.replies
+                )
             for worker in self.workers:
                 worker.comm.abort()
             self._pause(ticket)

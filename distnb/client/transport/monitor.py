@@ -1,4 +1,4 @@
-"""The client's end of the monitor channel: asks engines what they do while they do it, and stops it.
+"""The client's end of the monitor channel: asks engines what they do meanwhile, and stops it.
 
 Any thread may ask, also one that looks on while the notebook waits for a batch.
 """

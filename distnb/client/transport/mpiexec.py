@@ -12,8 +12,6 @@ import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
-import zmq
-
 from distnb.common.errors import explain
 from distnb.common.machine import cores
 
@@ -95,8 +93,6 @@ def engine_environment(outer: Mapping[str, str], family: str, n: int) -> dict[st
     # OPENBLAS_ and MKL_ would win over an OMP_NUM_THREADS that the user has set.
     threads = outer.get(THREADS[0], str(max(1, cores() // n)))
     settings |= dict.fromkeys(THREADS, threads)
-    if zmq.has("curve"):  # else anyone on this host could read what code for engines says and prints
-        settings["IPP_ENABLE_CURVE"] = "1"
     environment = {name: value for name, value in outer.items() if not FOREIGN.match(name)}
     environment = settings | environment
     environment["PYTHONPATH"] = os.pathsep.join(_python_path(environment.get("PYTHONPATH")))

@@ -22,7 +22,7 @@ from distnb.client.transport.monitor import MonitorClient
 from distnb.common.errors import EngineError
 from distnb.common.interrupts import shielded
 from distnb.wire import replies
-from distnb.wire.channel import SMALL, Channel
+from distnb.wire.channel import SMALL, Arrays, Channel
 from distnb.wire.messages import Reply
 from distnb.wire.stream import Stream
 
@@ -36,7 +36,7 @@ class _Replies(NamedTuple):
     """The replies to a batch: how many engines got it, and rank -> state, content and arrays."""
 
     size: int
-    found: dict[int, tuple[bytes, bytes, list[np.ndarray]]]
+    found: dict[int, tuple[bytes, bytes, Arrays]]
 
     @property
     def complete(self) -> bool:
@@ -192,7 +192,7 @@ class SocketClient:
                 if found is not None:
                     self._keep(rank, *found)
 
-    def _keep(self, rank: int, head: bytes, arrays: list[np.ndarray]) -> None:
+    def _keep(self, rank: int, head: bytes, arrays: Arrays) -> None:
         intro, _, content = head.partition(b"\n")
         number, state = intro.split(b" ")
         waiting = self._replies.get(int(number))

@@ -84,7 +84,9 @@ class SocketTransport(IPyParallelTransport):
             sockets = _shared(self.client)
             if sockets is None or sockets.ids != self._all:
                 sockets = self._open()
-                client_hooks.install(self.client, "order", _InOrder(self.client, sockets, self._order))
+                client_hooks.install(
+                    self.client, "order", _InOrder(self.client, sockets, self._order)
+                )
             sockets.sessions.append(self)
             return sockets
 
@@ -124,7 +126,7 @@ class SocketTransport(IPyParallelTransport):
             return self.sockets.send(self._session, message, buffers, self.size)
 
     def _alive(self) -> list[int]:
-        """Return the engines that are there: a socket tells of a death also where nobody else is left to."""
+        """Return the engines that are there; sockets tell of a death also if nobody else does."""
         gone = set() if self.sockets is None else {self._all[rank] for rank in self.sockets.gone()}
         return [i for i in super()._alive() if i not in gone]
 

@@ -31,7 +31,7 @@ class Incoming(Protocol):
     nbytes: int
 
     def receive(self, into: np.ndarray | None) -> Request:
-        """Post the receive into a contiguous buffer; None drops the message, and needs no memory."""
+        """Post the receive into a contiguous buffer; None drops the message, without memory."""
 
 
 class Comm(Protocol):

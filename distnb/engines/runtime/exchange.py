@@ -167,7 +167,7 @@ class Exchange:
             arrived.clear()
 
     def check_complete(self) -> None:
-        """Raise if this rank leaves the command while others wait for it: they would wait for ever."""
+        """Raise if this rank leaves the command while others wait for it."""
         if self._owed or self._expected:
             raise RuntimeError(
                 f"messages: got {len(self._owed)} not sent and {len(self._expected)} not taken in, "

@@ -23,7 +23,7 @@ from distnb.engines.server.curve import CurveAuthentication, interface
 from distnb.engines.server.monitor import MonitorServer
 from distnb.engines.server.peer_auth import PeerAuthentication
 from distnb.wire import replies
-from distnb.wire.channel import Channel
+from distnb.wire.channel import Arrays, Channel
 from distnb.wire.messages import Reply
 from distnb.wire.stream import Stream
 
@@ -150,12 +150,12 @@ class BatchServer:
     def _answer(self, channel: Channel | Stream, head: bytes, buffers: Arrays) -> None:
         intro, _, message = head.partition(b"\n")
         number, session = intro.decode().split(" ")
-        arrays = buffers
+        arrays: list[np.ndarray] = []
         try:
             if session:
                 content, arrays = replies.encode(self._run(session, message, buffers))
             else:  # a greeting; it goes back as it came
-                content = message
+                content, arrays = message, [a for a in buffers if a is not None]
             state = "ok"
         except BaseException as error:  # what a batch raises is no reply, but the client must know
             state, content, arrays = "error", repr(error).encode(), []

@@ -1,7 +1,7 @@
 """The engine's end of the monitor channel: a thread that answers while a batch runs, and stops it.
 
-Batches come in on the main loop, which each of them blocks. So what is to be known or done meanwhile
-has a socket of its own, and a thread that sleeps until it is asked.
+Batches come in on the main loop, which each of them blocks. So what is to be known or done
+meanwhile has a socket of its own, and a thread that sleeps until it is asked.
 """
 
 from __future__ import annotations

@@ -43,6 +43,7 @@ from distnb.geometry.views import View
 from distnb.measure.events import COMPUTE, OVERHEAD, TRANSFER, Clock
 from distnb.ops import table
 from distnb.plans.transfer import at, plan_parts
+from distnb.wire.channel import Arrays
 from distnb.wire.protocol import Collective, Command, Create, Fetch, Lay, Local, Reduce
 
 __all__ = ["Executor"]
@@ -127,9 +128,7 @@ class Executor:
         self._ahead.clear()  # those of a batch that was given up
         self.replicas.specs = specs
 
-    def run(
-        self, number: int, command: Command, buffers: Arrays, dead: bool = False
-    ) -> Any:
+    def run(self, number: int, command: Command, buffers: Arrays, dead: bool = False) -> Any:
         """Run a command that computes; return its value if it has one.
 
         ``dead``: whether what it creates is never stored (see :mod:`distnb.engines.fusion.groups`).

@@ -1,0 +1,111 @@
+"""Memory that runs out in the notebook or on one engine: an error of that command, and no more."""
+
+import socket
+
+import numpy as np
+import pytest
+import zmq
+
+import distnb as dnb
+from distnb.wire import channel, stream
+from distnb.wire.channel import SMALL, Channel
+from distnb.wire.stream import Stream
+from tests.failures import support
+from tests.failures.support import setting
+
+
+def joined(kind, context):
+    if kind == "local":
+        return [Stream(end) for end in socket.socketpair()]
+    ours, theirs = context.socket(zmq.PAIR), context.socket(zmq.PAIR)
+    ours.bind("inproc://memory")
+    theirs.connect("inproc://memory")
+    return [Channel(ours), Channel(theirs)]
+
+
+def short_of(limit):
+    """Return what gives memory below a limit only."""
+    return lambda nbytes: np.empty(nbytes, np.uint8) if nbytes < limit else None
+
+
+@pytest.mark.parametrize("kind", ["ZeroMQ", "local"])
+def test_what_comes_after_an_array_without_room_arrives(kind, monkeypatch):
+    context = zmq.Context()
+    here, there = joined(kind, context)
+    for module in (channel, stream):
+        monkeypatch.setattr(module, "room", short_of(SMALL * 2))
+    arrays = [
+        np.full(n, n % 251, np.uint8) for n in (5, SMALL * 70 + 3, SMALL + 1, SMALL * 2, 0, 9)
+    ]
+    for head in (b"first", b"second"):
+        here.send(head, arrays)
+        while (found := there.receive()) is None:
+            there.ready(1000)
+        assert found[0] == head
+        for got, sent in zip(found[1], arrays, strict=True):
+            assert (got is None) == (len(sent) >= SMALL * 2)
+            assert got is None or got.tobytes() == sent.tobytes()
+    for end in (here, there):
+        end.close()
+    context.destroy(linger=0)
+
+
+@pytest.mark.ways("openmpi")
+def test_in_the_notebook(cluster, monkeypatch):
+    x, small = dnb.arange(300_000.0), dnb.ones(5)
+    cluster.flush()
+    monkeypatch.setattr(cluster.memory, "available", lambda: False)  # as where engines are away
+    with monkeypatch.context() as patch:
+        for module in (channel, stream):
+            patch.setattr(module, "room", short_of(SMALL * 2))
+        for _ in range(2):
+            with pytest.raises(MemoryError, match="memory of the notebook"):
+                x.to_numpy()
+            assert small.sum().item() == 5
+    np.testing.assert_array_equal(x.to_numpy(), np.arange(300_000.0))
+
+
+LIMIT = """
+    import resource
+    used = int(open('/proc/self/statm').read().split()[0]) * os.sysconf('SC_PAGE_SIZE')
+    resource.setrlimit(resource.RLIMIT_AS, (used + {room}, -1))
+"""
+FREE = """
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+"""
+
+CASES = {
+    "all to all": lambda a, b: a + b,
+    "other layout": lambda a, b: a.redistribute(("*", "block")),
+    "halo": lambda a, b: a[1:] * a[:-1],
+    "scan": lambda a, b: dnb.cumsum(a, axis=0),
+    "sort": lambda a, b: dnb.sort(a.ravel()),
+    "transposed": lambda a, b: a + a.T,
+    "rows": lambda a, b: a[np.arange(len(a))[::-1]],
+}
+
+
+@pytest.mark.ways("openmpi")
+@pytest.mark.cases(3)
+@pytest.mark.parametrize("rank", [0, 2])
+@pytest.mark.parametrize("case", CASES)
+def test_on_one_engine_whose_messages_are_sent(cluster, case, rank):
+    """Nobody waits for the messages of who has no memory, however much it has."""
+    with setting(shared=0, pool_bytes=0), dnb.connect(client=cluster.transport.client) as session:
+        n = 1500
+        a = dnb.arange(float(n * n)).reshape(n, n).redistribute(("block", "*"))
+        b = dnb.ones((n, n), dist=("*", "block"))
+        CASES[case](a, b)
+        session.flush()  # what engines load for it, they load now
+        for room in (2_000_000, 5_000_000, 9_000_000, 20_000_000):
+            support.on_rank(session, rank, LIMIT.format(room=room))
+            try:
+                CASES[case](a, b)
+                session.flush()
+            except MemoryError:
+                pass
+            finally:
+                support.on_rank(session, rank, FREE)
+            assert b.sum().item() == n * n
+            assert a[5, 7].item() == 5 * n + 7
