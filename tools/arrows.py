@@ -29,7 +29,10 @@ ORDER: dict[str, str] = {
         adjacency pagerank paths components triangles betweenness kmeans recommender decomposition
         solvers
     """,
-    "distnb.common": "errors config machine interrupts lazy calling shared_segments memory_pool",
+    "distnb.common": """
+        errors config machine leftovers insistence interrupts lazy calling
+        shared_segments memory_pool
+    """,
     "distnb.geometry": "slices axes layout boxes views overlaps",
     "distnb.ops": "scalars philox samplers filling matrix_functions semirings table",
     "distnb.measure": "replay comparison metrics advice events records snapshot",
@@ -54,7 +57,7 @@ ORDER: dict[str, str] = {
     "distnb.engines.sparse": "parts semirings needs products local rows routes",
     "distnb.engines.parts": "blocks tickets arguments tasks results",
     "distnb.engines.files": "owned reading writing appending parsing",
-    "distnb.engines.worker": "steps postings plan_cache local survey executor worker",
+    "distnb.engines.worker": "agreement steps postings plan_cache local survey executor worker",
     "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
     "distnb.client": """
         transport batching session handle record shape select math linalg stats signal files array
@@ -149,7 +152,7 @@ OTHERS: dict[str, str] = {
     "distnb.client.sparse": "numpy [scipy]",
     "distnb.client.transport.client_hooks": "ipyparallel",
     "distnb.client.transport.ipyparallel_transport": "ipyparallel",
-    "distnb.client.transport.launch": "ipyparallel",
+    "distnb.client.transport.launch": "ipyparallel traitlets zmq",
     "distnb.client.transport.monitor": "zmq",
     "distnb.client.transport.socket_client": "zmq",
     "distnb.client.transport.socket_transport": "ipyparallel zmq",

@@ -38,6 +38,7 @@ ISLANDS: dict[str, str] = {
     "distnb.engines.files.parsing": "each command of files is a module of its own",
     "distnb.engines.files.reading": "each command of files is a module of its own",
     "distnb.engines.runtime.user_functions": "the end of what client.batching.user_functions sends",
+    "distnb.engines.worker.agreement": "messages of its own, and no part of running batches",
     "distnb.engines.worker.survey": "the answer to %distmem, and no part of running batches",
     "distnb.magics.expressions": "parsing alone, tested without a shell",
     "distnb.widgets.status.status": "what %distnb returns: one module for each widget",

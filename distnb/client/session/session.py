@@ -259,9 +259,9 @@ class Session:
             self._interrupt(interrupt)
             raise
         if self._collect():  # an interrupt that came another way
-            interrupt = KeyboardInterrupt()
-            self._interrupt(interrupt)
-            raise interrupt
+            unasked = KeyboardInterrupt()
+            self._interrupt(unasked)
+            raise unasked
 
     def _collect(self) -> bool:
         """Take in the replies to the oldest batch; tell whether engines gave up unasked."""

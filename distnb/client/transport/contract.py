@@ -96,10 +96,10 @@ class Transport(Generic[Ticket]):
         return [mine]
 
     def stop(self) -> None:
-        """Tell the engines to give up all that was submitted (:attr:`latest`); waits for nothing."""
+        """Tell the engines to give up what was submitted (:attr:`latest`); waits for nothing."""
 
     def interrupt(self, ticket: Ticket) -> str:
-        """Wait until the engines have replied to the oldest ticket, which they were told to give up.
+        """Wait until the engines have replied to the oldest ticket, which they are to give up.
 
         Not for long: returns which of them do not reply, "" if all have.
         """

@@ -19,15 +19,19 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import logging
 import os
 import shutil
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import zmq
 
 from distnb.client.transport import watchdog as _watchdog_script
 from distnb.client.transport.mpiexec import (
@@ -132,6 +136,8 @@ def start_engines(n: int, *, mpiexec: str | None = None, timeout: float = 60.0) 
 
 def _started(launcher: str, n: int, timeout: float) -> Engines:
     environment = engine_environment(os.environ, mpi_family(launcher), n)
+    if zmq.has("curve"):  # else anyone on this host could read what code for engines says
+        environment.setdefault("IPP_ENABLE_CURVE", "1")
     watchdog = _Watchdog.start(for_one_host(launcher), n, environment, timeout)
     try:
         client = _connect_engines(watchdog, n)
@@ -251,7 +257,9 @@ def _connect_engines(watchdog: _Watchdog, n: int) -> ipyparallel.Client:
     while not (info := load_json(_connection_file(watchdog.folder, watchdog.folder.name))):
         watchdog.pause("no controller")
     while True:
-        client = ipyparallel.Client(info, timeout=max(1.0, watchdog.deadline - time.monotonic()))
+        with _quiet_about_signing():
+            left = max(1.0, watchdog.deadline - time.monotonic())
+            client = ipyparallel.Client(info, timeout=left)
         try:
             if _all_registered(watchdog, client, n):
                 _check_world(watchdog, client, n)
@@ -260,6 +268,22 @@ def _connect_engines(watchdog: _Watchdog, n: int) -> ipyparallel.Client:
             client.close(linger=0)
             raise
         client.close(linger=0)
+
+
+@contextlib.contextmanager
+def _quiet_about_signing() -> Iterator[None]:
+    """Drop the warning that messages are not signed: they are encrypted, which does more."""
+    from traitlets.log import get_logger
+
+    def other(record: logging.LogRecord) -> bool:
+        return "signing is disabled" not in record.getMessage()
+
+    logger: Any = get_logger()
+    logger.addFilter(other)
+    try:
+        yield
+    finally:
+        logger.removeFilter(other)
 
 
 def _all_registered(watchdog: _Watchdog, client: ipyparallel.Client, n: int) -> bool:

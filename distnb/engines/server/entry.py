@@ -33,6 +33,7 @@ from distnb.engines.worker.worker import Worker
 from distnb.measure.events import clock_name
 from distnb.measure.snapshot import Sample
 from distnb.wire import replies
+from distnb.wire.channel import Arrays
 from distnb.wire.messages import Reply
 from distnb.wire.protocol import PROTOCOL
 
@@ -87,7 +88,7 @@ def _keep_mpi() -> None:
             )
         )
 
-    MPI.Finalize = refuse  # type: ignore[assignment]
+    MPI.Finalize = refuse
 
 
 def _joined(

@@ -45,6 +45,7 @@ from distnb.geometry.views import View
 from distnb.measure.events import COMPUTE, OVERHEAD, TRANSFER, Clock
 from distnb.ops import table
 from distnb.plans.transfer import at, plan_parts
+from distnb.wire.channel import Arrays
 from distnb.wire.protocol import Collective, Command, Create, Fetch, Lay, Local, Reduce
 
 __all__ = ["Executor"]

@@ -19,16 +19,16 @@ import numpy as np
 from distnb.common.config import config
 from distnb.common.interrupts import deferred_interrupts, interruptible
 from distnb.common.shared_segments import Card
-from distnb.engines.collectives.reductions import Tree
 from distnb.engines.fusion.compiler import Compiler, available
 from distnb.engines.fusion.elementwise import Task
 from distnb.engines.fusion.groups import Specs
 from distnb.engines.runtime.comm import Comm
-from distnb.engines.runtime.exchange import Exchange, wait_until
+from distnb.engines.runtime.exchange import wait_until
 from distnb.engines.runtime.memory import Memory
 from distnb.engines.runtime.node import Node
 from distnb.engines.runtime.store import BatchScope, LocalBase, Store
 from distnb.engines.runtime.user_functions import Function
+from distnb.engines.worker.agreement import union
 from distnb.engines.worker.executor import DEPENDENT, Executor
 from distnb.engines.worker.local import LocalArray
 from distnb.engines.worker.plan_cache import PlanCache, PreparedBatch
@@ -38,6 +38,7 @@ from distnb.engines.worker.survey import survey
 from distnb.geometry.layout import Ints
 from distnb.measure.events import IDLE, OVERHEAD, Clock
 from distnb.measure.records import AGREE, END, Log
+from distnb.wire.channel import Arrays
 from distnb.wire.encoding import unpack
 from distnb.wire.messages import Failure, Packed, Reply
 from distnb.wire.protocol import (
@@ -56,8 +57,6 @@ __all__ = ["Worker"]
 
 #: Distance between the command numbers of two batches: a prime, so that tags repeat late.
 _STRIDE = 1021
-#: Ranks that are few enough for each to tell all others.
-_FEW = 3
 #: The number of a deletion: none.
 _DELETION = (-1,)
 
@@ -157,7 +156,7 @@ class Worker:
             run.all()
 
     def stop(self, number: int) -> None:
-        """Give up all batches up to this one, those too that are still to come; any thread may ask."""
+        """Give up all batches up to this one, also those still to come; any thread may ask."""
         self.stopped = max(self.stopped, number)
 
     @property
@@ -378,7 +377,7 @@ class _Run:
         if self.worker.comm.size > 1:
             bits = np.zeros(len(self.commands) + 1, np.uint8)
             bits[list(self.failed)] = 1
-            _union(self.worker, self.first + len(self.commands), bits)
+            union(self.worker.comm, self.clock, self.first + len(self.commands), bits)
             failed = np.flatnonzero(bits).tolist() if bits.any() else ()
         self.worker.store.memory.settle()
         self.agreed = bool(failed)
@@ -439,44 +438,6 @@ def _dependents(commands: tuple[Command, ...], failed: Iterable[int]) -> set[int
         if i in bad or bases_of(command) & lost:
             lost.update(command.writes)
     return lost
-
-
-def _union(worker: Worker, number: int, bits: np.ndarray) -> None:
-    """Make bits the union of all ranks' bits, on every rank.
-
-    Few ranks tell each other at once: one message after another fewer than in a tree, and each rank
-    waits for whom it has to. Else bits go up a binomial tree and down again.
-    """
-    exchange = Exchange(worker.comm, worker.clock, number, [], [])
-    if worker.comm.size <= _FEW:
-        _tell_all(exchange, worker.comm, bits)
-    else:
-        _up_and_down(exchange, worker.comm, bits)
-    exchange.finish()
-
-
-def _tell_all(exchange: Exchange, comm: Comm, bits: np.ndarray) -> None:
-    mine, other = bits.copy(), np.empty_like(bits)  # what is sent must not change
-    others = [rank for rank in range(comm.size) if rank != comm.rank]
-    for rank in others:
-        exchange.send(rank, 0, mine)
-    for rank in others:
-        exchange.receive(rank, 0, other)
-        np.bitwise_or(bits, other, out=bits)
-
-
-def _up_and_down(exchange: Exchange, comm: Comm, bits: np.ndarray) -> None:
-    tree = Tree(list(range(comm.size)), comm.rank)
-    other = np.empty_like(bits)
-    for child in tree.children:
-        exchange.receive(child, 0, other)
-        np.bitwise_or(bits, other, out=bits)
-    if tree.parent is not None:
-        other[...] = bits  # what is sent must not change
-        exchange.send(tree.parent, 0, other)
-        exchange.receive(tree.parent, 1, bits)
-    for child in tree.children:
-        exchange.send(child, 1, bits)
 
 
 def _failure(
