@@ -113,7 +113,7 @@ from distnb.client.array.array_api import finfo as finfo
 from distnb.client.array.distarray import DistArray as DistArray
 from distnb.client.array.stand_ins import ndarray as ndarray
 from distnb.client.array.stand_ins import ufunc as ufunc
-from distnb.client.files.numpys import File
+from distnb.client.files.numpys import Archive, File
 from distnb.client.files.opening import Opened
 from distnb.client.handle.arguments import Axes, Dist, Grid, Nested, NoValue, Number, Order, Shape
 from distnb.client.linalg.contractions import SummedAxes
@@ -1291,7 +1291,7 @@ def load(
     grid: Grid = None,
     session: Session | None = None,
     **options: object,
-) -> DistArray | Mapping[str, Any]:
+) -> DistArray | Archive:
     """Return the array of a file, or a mapping of those of an archive, as ``numpy.load``."""
 
 def load_ipython_extension(shell: Any) -> None:
