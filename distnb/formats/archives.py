@@ -43,10 +43,18 @@ def describe(path: str, member: str | None) -> tuple[Stored, View]:
         raise ValueError(explain(f"file {path}", error, "a good zip file", "check it")) from None
 
 
+def members_of(path: str) -> dict[str, str]:
+    """Return the members of an archive: name, as NumPy has it -> whole name."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {name.removesuffix(".npy"): name for name in archive.namelist()}
+    except zipfile.BadZipFile as error:
+        raise ValueError(explain(f"file {path}", error, "a good zip file", "check it")) from None
+
+
 def _named(path: str, member: str | None) -> str:
     """Return the whole name of a member; raise KeyError, which tells what there is, for others."""
-    with zipfile.ZipFile(path) as archive:
-        names = archive.namelist()
+    names = [*members_of(path).values()]
     if member is None and len(names) == 1:
         return names[0]
     for name in (member, f"{member}.npy"):

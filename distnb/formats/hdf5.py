@@ -121,6 +121,7 @@ def reader(stored: Stored) -> Reader:
 
 def writer(stored: Stored) -> Writer:
     """Open a dataset to write it."""
+    check_same(stored.path, ())
     if stored.details[1] is None:
         return _Datasets(stored, "r+")
     return PlainWriter(stored._replace(details=(stored.details[1],)))

@@ -107,8 +107,7 @@ class Column:
     """Reads boxes of a column, group by group."""
 
     def __init__(self, stored: Stored) -> None:
-        if stored.stamp:
-            check_same(stored.path, stored.stamp)
+        check_same(stored.path, stored.stamp)
         self._name, self._groups = stored.details
         self._dtype = np.dtype(stored.dtype)
         self._open: dict[str, Any] = {}

@@ -116,6 +116,7 @@ class PlainWriter:
         self._dtype = np.dtype(stored.dtype)
         self._steps = tuple(n * self._dtype.itemsize for n in strides_of(stored.shape))
         self._shape = stored.shape
+        check_same(stored.path, ())
         self._fd = os.open(stored.path, os.O_WRONLY | os.O_CLOEXEC)
 
     def close(self) -> None:

@@ -95,8 +95,9 @@ def stamp_of(path: str) -> Ints:
 
 
 def check_same(path: str, stamp: Ints) -> None:
-    """Raise OSError unless a path is the file of this stamp here, too."""
+    """Raise OSError unless a path is the file of this stamp here, too; or any, without one."""
     try:
+        os.stat(path)
         here = stamp_of(path) if stamp else ()
     except FileNotFoundError:
         raise FileNotFoundError(

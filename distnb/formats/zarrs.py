@@ -10,7 +10,7 @@ import numpy as np
 
 from distnb.common.errors import explain
 from distnb.formats.npy import check_dtype
-from distnb.formats.stored import Box, Stored, module
+from distnb.formats.stored import Box, Stored, check_same, module
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
@@ -69,6 +69,7 @@ class ZarrArray:
 
     def __init__(self, stored: Stored, mode: str = "r") -> None:
         zarr = _zarr()
+        check_same(stored.path, ())
         self._path = stored.path
         inner = stored.details[0] or None
         self._array = zarr.open_array(_store(stored.path), path=inner, mode=mode)

@@ -1,6 +1,7 @@
 """Files: written by distnb and read by NumPy, and the other way round, whatever the layout."""
 
 import gzip
+import io
 import os
 import zipfile
 
@@ -433,3 +434,30 @@ def test_missing_numbers_and_late_fractions(here, session, blocks, monkeypatch):
     write_text("t.csv", "1,2\n" * 20 + "1,\n" + "5,six\n" * 9)
     with pytest.raises(ValueError, match="t.csv, line 22.*six"):
         dnb.read_csv("t.csv", names=["a", "b"])
+
+
+def test_archives_in_memory_and_broken_ones(here, session):
+    file = io.BytesIO()
+    dnb.savez(file, a=dnb.arange(5), b=dnb.zeros(3))
+    file.seek(0)
+    with dnb.load(file) as found:
+        assert found.files == ["a", "b"]
+        same(found["a"], np.arange(5))
+    write_text("x.npz", "PK\3\4 nonsense")
+    for refused in (dnb.load, dnb.open):
+        with pytest.raises(ValueError, match="x.npz.*check it"):
+            refused("x.npz")
+    dnb.savez_compressed("y.npz", a=dnb.arange(5000.0))
+    with open("y.npz", "r+b") as file:
+        file.seek(3000)
+        file.write(b"\x00\xff" * 20)
+    with pytest.raises(ValueError, match="y.npz, member a.npy"):
+        dnb.load("y.npz")["a"]
+
+
+def test_engines_that_do_not_see_the_file_say_so(here, session, monkeypatch):
+    from distnb.client.files import writing
+
+    monkeypatch.setattr(writing, "_begin", lambda path, folder: "elsewhere/x.part")
+    with pytest.raises(FileNotFoundError, match="the notebook sees; use a folder that all hosts"):
+        dnb.arange(50.0, dist="block").tofile("raw")

@@ -17,7 +17,7 @@ from tests.contract.test_files import (
     write_text,
 )
 
-pytestmark = pytest.mark.ways("one", "cutoff")
+pytestmark = pytest.mark.ways("one")
 __all__ = ["here"]  # the fixture
 
 

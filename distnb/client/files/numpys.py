@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from typing import IO, Any, TypeAlias
 
@@ -23,6 +22,7 @@ from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.common.errors import explain
 from distnb.formats import npy
+from distnb.formats.archives import members_of
 from distnb.formats.stored import Stored, stamp_of
 from distnb.formats.table import FORMATS
 from distnb.geometry.views import View
@@ -111,17 +111,15 @@ def path_of(file: object) -> str | None:
 class Archive(Mapping[str, Any]):
     """The arrays of a file of several, each read when it is asked for."""
 
-    def __init__(self, path: str, where: dict[str, Any]) -> None:
-        self._path, self._where = path, where
-        with zipfile.ZipFile(path) as archive:
-            self._members = {name.removesuffix(".npy"): name for name in archive.namelist()}
-        self.files = list(self._members)
+    def __init__(self, members: dict[str, Any], read: Callable[[Any], Any]) -> None:
+        self._members, self._read = members, read
+        self.files = list(members)
 
     def __getitem__(self, key: str) -> Any:
-        member = self._members.get(key.removesuffix(".npy"))
-        if member is None:
+        name = key if key in self._members else key.removesuffix(".npy")
+        if name not in self._members:
             raise KeyError(f"{key} is not a file in the archive")
-        return open_(self._path, member).read(**self._where)
+        return self._read(self._members[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.files)
@@ -148,7 +146,7 @@ def load(
     grid: Grid = None,
     session: Session | None = None,
     **options: object,
-) -> Array | Mapping[str, Any]:
+) -> Array | Archive:
     """Return the array of a file, or a mapping of those of an archive, as ``numpy.load``.
 
     Each engine reads its own part; of an open file the notebook reads all. ``mmap_mode`` may be
@@ -170,11 +168,12 @@ def load(
     path = path_of(file)
     if path is None or is_stream(path):
         found = np.load(file, None, False, **options)  # type: ignore[arg-type]
-        if hasattr(found, "files"):
-            return {name: asarray(found[name], **where) for name in found.files}
-        return asarray(found, **where)
+        if not hasattr(found, "files"):
+            return asarray(found, **where)
+        same = {name: name for name in found.files}
+        return Archive(same, lambda name: asarray(found[name], **where))
     if _begins(path, b"PK"):
-        return Archive(path, where)
+        return Archive(members_of(path), lambda name: open_(path, name).read(**where))
     return open_(path, format="npy").read(**where)
 
 

@@ -253,7 +253,8 @@ def append(
             once(x.session, _append_here, np.ascontiguousarray(x.here), path, at, encoding, args)
         ]
     found, size = list[tuple[int, int, int]](), x.session.size
-    for low, high in slabs(x.shape, x.itemsize, size) if x.ndim else [(0, 0)]:
+    made = x.itemsize * (4 if encoding == "text" else 1)  # engines hold what they make of a slab
+    for low, high in slabs(x.shape, made, size) if x.ndim else [(0, 0)]:
         part = x[low:high] if x.ndim else x
         slab = part
         if not _in_order(part):

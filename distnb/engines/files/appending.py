@@ -12,7 +12,7 @@ from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.store import BaseTable
 from distnb.formats.encodings import ENCODINGS
 from distnb.formats.plain import write_all
-from distnb.formats.stored import bytes_of
+from distnb.formats.stored import bytes_of, check_same
 from distnb.measure.events import COMPUTE, TRANSFER, Clock
 from distnb.wire.protocol import Collective
 
@@ -62,6 +62,7 @@ class Append:
     def _write(self, exchange: Exchange, packed: list[bytes], at: int) -> None:
         if not packed:
             return
+        check_same(self.path, ())
         fd = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC)
         try:
             for some in packed:

@@ -12,7 +12,7 @@ from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.store import BaseTable
 from distnb.formats.boxes import pieces
 from distnb.formats.parquet import write_part
-from distnb.formats.stored import Box, Stored, bytes_of, sub
+from distnb.formats.stored import Box, Stored, bytes_of, check_same, sub
 from distnb.formats.table import FORMATS, writer_of
 from distnb.measure.events import TRANSFER, Clock
 from distnb.wire.protocol import Collective
@@ -98,6 +98,7 @@ class WriteTable:
         found = [np.empty(0, k) if b is None else b for b, k in zip(blocks, kinds, strict=True)]
         if len(found[0]) or not self.rank:
             path = os.path.join(self.folder, f"part-{self.rank:05d}.parquet")
+            check_same(self.folder, ())
             write_part(path, list(self.names), found, self.options)
         if self.out.block is not None:
             self.out.block[...] = (len(found[0]), 0)
