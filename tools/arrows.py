@@ -107,7 +107,8 @@ ORDER: dict[str, str] = {
     "distnb.widgets.status": "status usage doctor dashboard_view dashboard",
     "distnb.lib": "array_utils format mixins scimath stride_tricks",
     "distnb.magics": """
-        arguments completion expressions tracebacks cells engines disttime distmem distscale distdoctor
+        arguments completion expressions tracebacks cells engines disttime distmem distscale
+        distdoctor
     """,
 }
 
