@@ -19,13 +19,21 @@ CHANGED = """([selector, index, seen]) => {
   const text = document.querySelectorAll(selector)[index].innerText;
   return text.includes("has run for") && !seen.includes(text) && text;
 }"""
+LATE = """path = str(pathlib.Path("late").absolute())
+def wait(x):
+    import os, time
+    while not os.path.exists(path):
+        time.sleep(0.01)
+    return x + 41.5
+L = dnb.vectorize(wait, otypes=[float])(dnb.ones((4, 3), dist=("*", "block")))
+L"""
 BOARD = "board = dnb.dashboard()\nboard"
 
 
 @pytest.fixture(scope="module")
 def notebook(lab, page):
     """A notebook that has made a dashboard."""
-    lab.add("live", START, ARRAYS, BOARD, BLOCKING, MEASURED, "session.close()")
+    lab.add("live", START, ARRAYS, BOARD, BLOCKING, MEASURED, LATE, "session.close()")
     found = Notebook(page, lab, "live")
     for text in (START, ARRAYS, BOARD):
         found.run_cell(text)
@@ -45,6 +53,18 @@ def test_the_dashboard_moves_while_a_cell_blocks(notebook, lab, page):
         seen.append(text.json_value())
     (lab.root / "enough").touch()
     notebook.finish()
+
+
+def test_elements_that_are_late_come_into_the_output(notebook, lab, page):
+    notebook.start_cell("L = dnb.vectorize")
+    output = notebook.output("L = dnb.vectorize")
+    output.get_by_text("still computing").wait_for()
+    assert not page.evaluate("() => window.ran")
+    (lab.root / "late").touch()
+    output.get_by_text("42.5 42.5 42.5").wait_for()
+    notebook.finish()
+    assert "still computing" not in output.inner_text()
+    assert "columns in blocks on 2 engines" in output.inner_text()
 
 
 def test_after_a_measured_cell_the_dashboard_has_its_timeline(notebook):

@@ -115,7 +115,7 @@ def _hindrance(session: Session) -> str:
     if not session.connection.ready:
         return "engines reported an error"
     if session.transport.rank is not None:
-        return "on all ranks"  # one that prints alone would wait for the others
+        return "print(x) on all ranks shows it"  # one alone would wait for the others
     if threading.current_thread() is not threading.main_thread():
         return "in another thread"
     # A debugger, or a traceback, in the middle of a step of the session's.

@@ -75,7 +75,7 @@ class ScalingReport(Showing):
         legend = "  ".join(f"{fill.mark} {fill.name}" for fill in fills)
         table = aligned([(*_HEAD, ""), *rows], left=[len(_HEAD)])
         factors = aligned(self._factors(), left=[0])
-        return "\n".join([*table, legend, "", *factors, "", self.finding])
+        return "\n".join([self.finding, "", *table, legend, "", *factors])
 
     def _factors(self) -> list[tuple[str, ...]]:
         """Return the table of factors: the rungs of the ladder, and how computing scales."""
@@ -97,11 +97,12 @@ class ScalingReport(Showing):
         bars = Bars(self._bars(), _fills(), self._whole(), f"s{uid:08x}").draw(title, self.finding)
         note = "efficiency and losses are shares of the time of all engines; they add up to 100 %"
         return (
-            '<div><div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">'
+            f"<div><p><b>{escape(shorten(self.finding, 300))}</b></p>"
+            '<div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">'
             f"{_curve(self._report, self.finding)}{bars}</div>"
             f"{table_html(_HEAD, self._rows())}<p><small>{note}</small></p>"
-            f"{table_html(*self._table())}"
-            f"<p>{escape(shorten(self.finding, 300))}</p></div>"
+            "<details><summary>factors of the efficiency</summary>"
+            f"{table_html(*self._table(), left=[0])}</details></div>"
         )
 
     def plot(self, axes: Any = None) -> Any:

@@ -230,6 +230,7 @@ const isSame = (a, b) => a.size === b.size && [...a].every((item) => b.has(item)
 
 export function duration(ns) {
   const size = Math.abs(ns);
+  if (size < 0.5) return "0 us"; // sums of floats, and no time at all
   const [unit, per] = size >= 1e9 ? ["s", 1e9] : size >= 1e6 ? ["ms", 1e6] : ["us", 1e3];
   return `${short(ns / per)} ${unit}`;
 }
@@ -621,7 +622,8 @@ class Drawing {
     const all = Math.max(480, this.plot.clientWidth || this.root.clientWidth || 900);
     this.all = all;
     this.width = all - LEFT - BARS - 12;
-    this.pitch = this.ranks.length <= 18 ? 24 : Math.max(10, Math.floor(420 / this.ranks.length));
+    const fitting = this.ranks.length <= 12 ? 32 : this.ranks.length <= 18 ? 24 : 420 / this.ranks.length;
+    this.pitch = Math.max(10, Math.floor(fitting));
     const height = LANE + this.ranks.length * this.pitch + AXIS;
     const clip = svg("clipPath", { id: `${this.id}-clip` }, svg("rect", { x: LEFT, y: 0, width: this.width, height }));
     this.marksIn();
