@@ -3,7 +3,8 @@
 # Made by tools/make_stub.py from the functions themselves.
 
 import builtins
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
@@ -114,11 +115,12 @@ from distnb.client.array.array_api import finfo as finfo
 from distnb.client.array.distarray import DistArray as DistArray
 from distnb.client.array.stand_ins import ndarray as ndarray
 from distnb.client.array.stand_ins import ufunc as ufunc
+from distnb.client.files.numpys import Archive, File
+from distnb.client.files.opening import Opened
 from distnb.client.handle.arguments import Axes, Dist, Grid, Nested, NoValue, Number, Order, Shape
 from distnb.client.linalg.contractions import SummedAxes
 from distnb.client.math.mapping import vectorize as vectorize
 from distnb.client.record.eager import Out
-from distnb.client.record.files import Archive, File
 from distnb.client.record.placement import Placement as Placement
 from distnb.client.reports.profiling import Profile
 from distnb.client.session.session import Session as Session
@@ -127,6 +129,7 @@ from distnb.client.shape.grids import Grids
 from distnb.client.shape.reshaping import Flat
 from distnb.client.shape.walking import broadcast as broadcast
 from distnb.client.shape.walking import ndenumerate as ndenumerate
+from distnb.client.sparse.compressed import Compressed
 from distnb.client.stats.histograms import Bins, Range
 from distnb.client.stats.sets import UniqueAll, UniqueCounts, UniqueInverse
 from distnb.common.config import Config as Config
@@ -324,7 +327,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None)
 
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any
-) -> DistArray:
+) -> Any:
     """Call a function for each 1-D slice, as ``numpy.apply_along_axis``."""
 
 def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: ArrayLike) -> DistArray:
@@ -937,6 +940,11 @@ fmin: _Binary
 fmod: _Binary
 """Returns the element-wise remainder of division."""
 
+def foreach(
+    function: Callable[..., Any], /, *args: Any, update: int | Sequence[int] = (), **constants: Any
+) -> Any:
+    """Call a function for each part of arrays, as tasks on the engines."""
+
 frexp: _UnaryPair
 """Decompose the elements of x into mantissa and twos exponent."""
 
@@ -960,13 +968,18 @@ def frombuffer(
     """Make an array as ``numpy.frombuffer`` does, and send each engine its part."""
 
 def fromfile(
-    *args: object,
+    file: File,
+    dtype: DTypeLike = ...,
+    count: int = -1,
+    sep: str = "",
+    offset: int = 0,
+    *,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
-    **options: object,
+    like: object = None,
 ) -> DistArray:
-    """Make an array as ``numpy.fromfile`` does, and send each engine its part."""
+    """Read raw elements, as ``numpy.fromfile``: each engine its own part of a named file."""
 
 def fromfunction(
     function: Callable[..., Any],
@@ -1031,13 +1044,21 @@ gcd: _Binary
 """Returns the greatest common divisor of ``|x1|`` and ``|x2|``"""
 
 def genfromtxt(
+    fname: File,
+    dtype: DTypeLike | None = ...,
+    comments: str = "#",
+    delimiter: str | None = None,
+    skip_header: int = 0,
     *args: object,
+    unpack: builtins.bool = False,
+    ndmin: int = 0,
+    encoding: str | None = None,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
     **options: object,
-) -> DistArray:
-    """Make an array as ``numpy.genfromtxt`` does, and send each engine its part."""
+) -> Any:
+    """Read numbers from text where some are missing, as ``numpy.genfromtxt``."""
 
 def geomspace(
     start: ArrayLike,
@@ -1285,13 +1306,25 @@ def load_ipython_extension(shell: Any) -> None:
     """Register the magics (``%load_ext distnb``); starts nothing."""
 
 def loadtxt(
-    *args: object,
+    fname: File,
+    dtype: DTypeLike = ...,
+    comments: str | Sequence[str] | None = "#",
+    delimiter: str | None = None,
+    converters: object = None,
+    skiprows: int = 0,
+    usecols: int | Sequence[int] | None = None,
+    unpack: builtins.bool = False,
+    ndmin: int = 0,
+    encoding: str | None = None,
+    max_rows: int | None = None,
+    *,
+    quotechar: str | None = None,
+    like: object = None,
     dist: Dist = None,
     grid: Grid = None,
     session: Session | None = None,
-    **options: object,
-) -> DistArray:
-    """Make an array as ``numpy.loadtxt`` does, and send each engine its part."""
+) -> Any:
+    """Read numbers from text, as ``numpy.loadtxt``: each engine parses a share of the lines."""
 
 log: _Unary
 """Natural logarithm, element-wise."""
@@ -1343,6 +1376,17 @@ def map(
     **constants: Any,
 ) -> Any:
     """Apply a function of NumPy arrays, element by element, on the engines."""
+
+def map_blocks(
+    function: Callable[..., Any],
+    /,
+    *arrays: ArrayLike,
+    halo: int | Sequence[int] = 0,
+    boundary: str | float = "nearest",
+    dtype: DTypeLike | tuple[DTypeLike, ...] | None = None,
+    **constants: object,
+) -> Any:
+    """Apply a function of blocks of arrays, each with its halo, on the engines."""
 
 def mask_indices(n: int, mask_func: Callable[..., Any], k: object = 0) -> tuple[DistArray, ...]:
     """Return the indices of what a function such as ``triu`` keeps, as ``numpy.mask_indices``."""
@@ -1633,6 +1677,15 @@ def ones_like(
 ) -> DistArray:
     """Make an array of ones that lies like another."""
 
+def open(
+    path: str | os.PathLike[str],
+    name: str | None = None,
+    *,
+    format: str | None = None,
+    session: Session | None = None,
+) -> Opened:
+    """Open an array in a file, of which nothing is read but what it is."""
+
 def outer(a: ArrayLike, b: ArrayLike, out: DistArray | None = None) -> DistArray:
     """Multiply each element of one array with each of another, as ``numpy.outer``."""
 
@@ -1784,6 +1837,46 @@ def ravel_multi_index(
 ) -> Any:
     """Return the positions of indices along each axis, as ``numpy.ravel_multi_index``."""
 
+def read_csv(
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    dtype: DTypeLike | Mapping[str, DTypeLike] | None = None,
+    names: Sequence[str] | None = None,
+    delimiter: str = ",",
+    skiprows: int = 0,
+    comment: str | None = None,
+    missing: Sequence[str] = (
+        "",
+        "#N/A",
+        "N/A",
+        "NA",
+        "NULL",
+        "NaN",
+        "None",
+        "n/a",
+        "nan",
+        "null",
+        "<NA>",
+    ),
+    decimal: str = ".",
+    quote: str | None = '"',
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+) -> dict[str, Any]:
+    """Read columns of numbers from text; each engine parses a share of the lines."""
+
+def read_parquet(
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+) -> dict[str, Any]:
+    """Read columns of a Parquet file, or of a folder of them; engines read groups of rows."""
+
 def real(val: ArrayLike) -> DistArray:
     """Return the real part."""
 
@@ -1795,6 +1888,9 @@ reciprocal: _Unary
 
 remainder: _Binary
 """Returns the element-wise remainder of division."""
+
+def repartition(x: DistArray | Compressed, by: str | ArrayLike = "nnz", axis: int = 0) -> Any:
+    """Cut an array anew so that engines have as much each; its partners go along, in place."""
 
 def repeat(a: ArrayLike, repeats: Any, axis: SupportsIndex | None = None) -> DistArray:
     """Return each element several times, as ``numpy.repeat``."""
@@ -1848,21 +1944,38 @@ def row_stack(
 ) -> DistArray:
     """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
 
-def save(file: File, arr: ArrayLike, allow_pickle: builtins.bool = False) -> None:
-    """Write an array to a file in NumPy's format, as ``numpy.save``."""
+def save(
+    file: File,
+    arr: ArrayLike,
+    allow_pickle: builtins.bool = False,
+    *,
+    name: str | None = None,
+    **options: object,
+) -> None:
+    """Write an array to a file: each engine writes its own part."""
 
-def savetxt(fname: File, X: ArrayLike, *args: object, **options: object) -> None:
-    """Write an array as text, as ``numpy.savetxt``; obeys the gather budget."""
+def savetxt(
+    fname: File,
+    X: ArrayLike,
+    fmt: str | Sequence[str] = "%.18e",
+    delimiter: str = " ",
+    newline: str = "\n",
+    header: str = "",
+    footer: str = "",
+    comments: str = "# ",
+    encoding: str | None = None,
+) -> None:
+    """Write an array as text, as ``numpy.savetxt``: each engine makes the lines of its rows."""
 
 def savez(
     file: File, *args: ArrayLike, allow_pickle: builtins.bool = True, **arrays: ArrayLike
 ) -> None:
-    """Write several arrays to an archive, as ``numpy.savez``; each obeys the gather budget."""
+    """Write several arrays to an archive, as ``numpy.savez``: each engine writes its own parts."""
 
 def savez_compressed(
     file: File, *args: ArrayLike, allow_pickle: builtins.bool = True, **arrays: ArrayLike
 ) -> None:
-    """Write several arrays to a compressed archive; each obeys the gather budget."""
+    """Write several arrays to a compressed archive: each engine deflates its own parts."""
 
 def searchsorted(
     a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None
@@ -1925,7 +2038,7 @@ spacing: _Unary
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[DistArray]:
     """Return views of equal parts along an axis, or of parts that begin at given indices."""
 
-def spmd() -> Session:
+def spmd(comm: object = None) -> Session:
     """Make every rank of ``mpiexec -n P python script.py`` an engine of one session (collective)."""
 
 sqrt: _Unary
@@ -1948,7 +2061,7 @@ def stack(
 ) -> DistArray:
     """Join arrays of one shape along a new axis, which is not split, as ``numpy.stack``."""
 
-def start(n: int | None = None) -> Session:
+def start(n: int | None = None, *, beside: builtins.bool = False) -> Session:
     """Start ``n`` local MPI engines and make them the current session."""
 
 def std(
@@ -2010,6 +2123,14 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: SummedAxes = 2) -> DistArray:
 
 def tile(A: ArrayLike, reps: Any) -> DistArray:
     """Return an array again and again along its axes, as ``numpy.tile``; what is sent, once."""
+
+def to_parquet(
+    path: str | os.PathLike[str], columns: Mapping[str, ArrayLike], **options: object
+) -> None:
+    """Write columns as a folder of Parquet files, one of each engine's rows."""
+
+def together(*arrays: DistArray | Compressed, axis: int = 0) -> None:
+    """Cut arrays alike along an axis, and keep them so: where one is moved, the others go along."""
 
 def topk(
     x: ArrayLike, k: int, axis: int = -1, *, largest: builtins.bool = True

@@ -158,7 +158,8 @@ def load(
     >>> with dnb.inprocess(2):
     ...     dnb.save("x.npy", dnb.arange(3))
     ...     dnb.load("x.npy", dist="block")
-    <DistArray (3,) int64, block on 2 engines, 0.0 MiB>
+    [0 1 2]
+    (3,) int64, 24 B, elements in blocks on 2 engines
     """
     if mmap_mode not in (None, "r", "c"):
         raise ValueError(
