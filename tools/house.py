@@ -30,8 +30,6 @@ FUNCTION_LONG, MODULE_LONG = 50, 500
 ISLAND = 60
 #: Why such a module is one of its own nevertheless.
 ISLANDS: dict[str, str] = {
-    "distnb.client.array.migration": "what a method of the one class does, kept out of the class",
-    "distnb.client.math.pickling": "the only module that imports cloudpickle",
     "distnb.client.batching.user_functions": "which functions engines have: a state of its own",
     "distnb.client.sparse.files": "the only module of its room that reads and writes",
     "distnb.client.transport.spmd": "each transport is a module of its own",
