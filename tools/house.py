@@ -32,7 +32,6 @@ ISLAND = 60
 ISLANDS: dict[str, str] = {
     "distnb.client.batching.user_functions": "which functions engines have: a state of its own",
     "distnb.client.sparse.files": "the only module of its room that reads and writes",
-    "distnb.client.transport.spmd": "each transport is a module of its own",
     "distnb.engines.parts.tickets": "what the system does at once, apart from what is drawn for",
     "distnb.engines.runtime.user_functions": "the end of what client.batching.user_functions sends",
     "distnb.engines.worker.survey": "the answer to %distmem, and no part of running batches",
