@@ -183,6 +183,21 @@ def test_ctrl_c_ends_a_long_function(session, gate):
     check(dnb.map(lambda v: v - 1, keep), N)
 
 
+def test_ctrl_c_ends_tasks(session, gate):
+    x, y = dnb.array(N, session=session), dnb.array(N, session=session, dist="block")
+
+    def slow(part, other, stand=gate.stand):
+        part[...] = 0
+        exec(stand, {"os": os, "time": time})
+
+    with CtrlC(0.2, after=gate.come):
+        dnb.foreach(slow, y.splits(8), x.splits(8), update=0)
+    with pytest.raises(dnb.LostArrayError):
+        y.to_numpy()
+    check(x, N)
+    check(dnb.foreach(lambda part: part + 1, x.splits(8)), N + 1)
+
+
 def test_what_engines_are_at_names_the_function(session, gate):
     if session.transport.kind != "direct sockets":
         pytest.skip("engines answer on the monitor channel only")

@@ -50,6 +50,8 @@ class Blocks:
         ranks = list(self.ins[0].layout.grid.ranks()) if any(self.halo) else [self.rank]
         boxes = {r: self._boxes(r) for r in ranks}
         self.boxes = boxes.get(self.rank, ())
+        #: Number of an array -> its boxes with their elements, once others have sent them.
+        self.parts: dict[int, list[tuple[Box, np.ndarray]]] = {}
         #: Peer -> the boxes that it sends here, and that it gets from here.
         self.takes = _by(self.boxes, self.rank)
         self.gives = {
@@ -66,30 +68,32 @@ class Blocks:
         return halo_of(rank, first.shape, first.layout, self.halo, word)
 
     def run(self, exchange: Exchange, clock: Clock) -> None:
-        """Send what others need, take in what this rank needs, and call the function."""
+        """Send what others need, and call the function, first where nothing of others is needed."""
         before = clock.switch(COMPUTE)
         for j, base in enumerate(self.ins):
             for peer, boxes in self.gives.items():
                 exchange.send(peer, j, _packed(base.block, boxes))
-        parts = [self._parts(exchange, j, base) for j, base in enumerate(self.ins)]
-        if self.boxes:
-            for region in self._regions():
-                blocks = tuple([self._block(j, of, region) for j, of in enumerate(parts)])
-                targets = tuple([_seen(_target(base), region) for base in self.outs])
-                run_block(self.function, blocks, self.halo, targets)
+        for region in self._regions() if self.boxes else ():
+            blocks = tuple([self._block(exchange, j, region) for j in range(len(self.ins))])
+            targets = tuple([_seen(_target(base), region) for base in self.outs])
+            run_block(self.function, blocks, self.halo, targets)
         clock.switch(before)
 
-    def _parts(self, exchange: Exchange, j: int, base: LocalBase) -> list[tuple[Box, np.ndarray]]:
+    def _parts(self, exchange: Exchange, j: int) -> list[tuple[Box, np.ndarray]]:
         """Return the boxes of this rank with their elements, as others sent them, or from here."""
+        if j in self.parts:
+            return self.parts[j]
+        base = self.ins[j]
         came: dict[int, Iterator[np.ndarray]] = {}
         for peer, boxes in self.takes.items():
             message = np.empty(sum(prod(box.shape) for box in boxes), base.dtype)
             exchange.receive(peer, j, message)
             came[peer] = _unpacked(message, boxes)
-        return [
+        found = self.parts[j] = [
             (box, next(came[box.rank]) if box.rank in came else _seen(_target(base), box.source))
             for box in self.boxes
         ]
+        return found
 
     def _regions(self) -> Iterator[Region]:
         """Go through regions that cover this rank's block: its inside, and what is around that.
@@ -120,8 +124,8 @@ class Blocks:
         for i in range(rows.start, rows.stop, step):
             yield (slice(i, min(rows.stop, i + step)), *others)
 
-    def _block(self, j: int, parts: list[tuple[Box, np.ndarray]], region: Region) -> np.ndarray:
-        """Return a region of this rank's block with all of its halo."""
+    def _block(self, exchange: Exchange, j: int, region: Region) -> np.ndarray:
+        """Return a region of this rank's block with all of its halo, for which it may wait."""
         own = _target(self.ins[j])
         pairs = list(zip(region, self.halo, own.shape, strict=True))
         if all(of.start >= h and of.stop + h <= n for of, h, n in pairs):
@@ -130,7 +134,7 @@ class Blocks:
         block: np.ndarray = self.store.memory.allocate(shape, own.dtype)
         if self.boundary not in BOUNDARIES:
             block[...] = self.boundary
-        for box, elements in parts:
+        for box, elements in self._parts(exchange, j):
             _place(block, region, box, elements)
         return block
 
