@@ -30,7 +30,6 @@ FUNCTION_LONG, MODULE_LONG = 50, 500
 ISLAND = 60
 #: Why such a module is one of its own nevertheless.
 ISLANDS: dict[str, str] = {
-    "distnb.client.batching.user_functions": "which functions engines have: a state of its own",
     "distnb.engines.parts.tickets": "what the system does at once, apart from what is drawn for",
     "distnb.engines.files.parsing": "each command of files is a module of its own",
     "distnb.engines.files.reading": "each command of files is a module of its own",
