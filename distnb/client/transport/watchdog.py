@@ -47,10 +47,11 @@ def load_json(path: Path) -> dict[str, Any]:
 
 
 def _watch(owner: int, folder: Path, commands: dict[str, list[str]]) -> None:
-    """Run the commands until told to stop, or until the owner or one of them is gone; then end all.
+    """Run the commands until told to stop, or until the owner or the controller is gone; end all.
 
-    What they wrote stays until told, or until the owner is gone.
+    With the launcher the engines end. What all wrote stays until told, or until the owner is gone.
     """
+    engine = " ".join(commands["mpiexec"][3:])
     wait, told = _signals()
     _prctl(CHILD_SUBREAPER, 1)  # orphans below become children, so that none is lost
     pids: dict[str, int] = {}
@@ -63,14 +64,17 @@ def _watch(owner: int, folder: Path, commands: dict[str, list[str]]) -> None:
         except OSError as error:
             (folder / "ended").write_text(str(error))
         # A process whose parent dies gets another parent at once.
-        while os.getppid() == owner and not told and len(pids) == len(commands):
+        while os.getppid() == owner and not told and "controller" in pids:
             _reap(codes)
             for name in [name for name, pid in pids.items() if pid in codes]:
                 (folder / "ended").write_text(f"{name} ended with code {codes[pids.pop(name)]}")
+                for process in _descendants() if name == "mpiexec" else ():
+                    if process.command == engine:
+                        _kill(process.pid, signal.SIGKILL)
             published = published or _publish(folder)
             wait(0.25 if published else 0.02)
     finally:
-        _end_all(wait, pids, " ".join(commands["mpiexec"][3:]))
+        _end_all(wait, pids, engine)
     while os.getppid() == owner and not told:
         wait(0.25)
     shutil.rmtree(folder, ignore_errors=True)

@@ -111,6 +111,8 @@ class Worker:
         self.now: _Run | None = None
         self.latest = 0
         self._last: _Run | None = None
+        #: The epoch in which batches run, -1 if none do because a rank gave up.
+        self._entered = 0
         #: How many communicators were made since the first one; each epoch has one.
         self._generation = 0
         self._abandoned: list[Comm] = []
@@ -124,13 +126,12 @@ class Worker:
             self.latest = batch.number
             self._last = run if self.together else None
             try:
-                if self.together:  # Ctrl-C comes to each rank, and nothing else tells it
-                    interruptible(lambda: self._begin(run))
-                else:
-                    self._begin(run)
+                # deletions need nobody, and under SPMD they may come on one rank only
+                if run.commands and (batch.epoch != self._entered or batch.number <= self.stopped):
+                    self._enter(batch)
                 interruptible(lambda: self._run(run))
             except KeyboardInterrupt:
-                self._gave_up = True
+                self._gave_up, self._entered = True, -1
                 run.abort()
             finally:
                 self.store.memory.pool.collect()
@@ -138,20 +139,21 @@ class Worker:
                 self.now = None
             return run.reply()
 
-    def _begin(self, run: _Run) -> None:
-        """Take part in the batch, and in its epoch."""
-        if not run.commands:  # deletions need nobody, and under SPMD they may come on one rank only
-            return
-        if run.batch.epoch != self.epoch:
-            self.epoch, self.batches, self._gave_up = run.batch.epoch, 0, False
+    def _enter(self, batch: Packed) -> None:
+        """Take part in a batch's epoch, if nobody gave up what it has."""
+        if batch.epoch != self.epoch:
+            self.epoch, self.batches, self._gave_up = batch.epoch, 0, False
         elif self._gave_up:  # other ranks will not take part in what is left of the epoch
             raise KeyboardInterrupt
-        if self._generation != self.epoch:
+        if self.together:  # Ctrl-C comes to each rank, and nothing else tells it
+            interruptible(self._enter_epoch)
+        else:
             self._enter_epoch()
         self.check_stop()
-        self.batches += 1
+        self._entered = self.epoch
 
     def _run(self, run: _Run) -> None:
+        self.batches += bool(run.commands)
         with np.errstate(all="call", call=self._on_warning):
             run.all()
 
@@ -172,7 +174,7 @@ class Worker:
 
     def give_up(self) -> None:
         """Give up the batch that was just run, because another rank did."""
-        self._gave_up = True
+        self._gave_up, self._entered = True, -1
         if self._last is not None:
             self._last.abort()
 
