@@ -104,6 +104,8 @@ from numpy import void as void
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb import fft as fft
+from distnb import graph as graph
+from distnb import learn as learn
 from distnb import lib as lib
 from distnb import linalg as linalg
 from distnb import random as random
