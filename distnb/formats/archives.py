@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import zipfile
 import zlib
 from collections.abc import Iterator
 from typing import IO, Any
@@ -36,6 +35,8 @@ _LONG = 0xFFFFFFFF
 
 def describe(path: str, member: str | None) -> tuple[Stored, View]:
     """Return what is in a member, and its axes: in Fortran order they are reversed there."""
+    import zipfile
+
     stamp = stamp_of(path)
     try:
         return _described(path, _named(path, member), stamp)
@@ -45,6 +46,8 @@ def describe(path: str, member: str | None) -> tuple[Stored, View]:
 
 def members_of(path: str) -> dict[str, str]:
     """Return the members of an archive: name, as NumPy has it -> whole name."""
+    import zipfile
+
     try:
         with zipfile.ZipFile(path) as archive:
             return {name.removesuffix(".npy"): name for name in archive.namelist()}
@@ -64,6 +67,8 @@ def _named(path: str, member: str | None) -> str:
 
 
 def _described(path: str, member: str, stamp: Ints) -> tuple[Stored, View]:
+    import zipfile
+
     name = f"{path}, member {member}"
     with zipfile.ZipFile(path) as archive:
         info = archive.getinfo(member)
@@ -95,6 +100,8 @@ class ArchiveReader(PlainReader):
     """Reads boxes of a deflated member: from the first byte on, whatever is wanted."""
 
     def __init__(self, stored: Stored) -> None:
+        import zipfile
+
         super().__init__(stored)
         self._archive = zipfile.ZipFile(stored.path)
         self._member = stored.details[1]
@@ -107,6 +114,8 @@ class ArchiveReader(PlainReader):
         super().close()
 
     def _fill(self, at: int, into: Any) -> None:
+        import zipfile
+
         if self._stream is None or at < self._at:
             self._stream, self._at = self._archive.open(self._member), 0
         try:

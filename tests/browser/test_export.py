@@ -51,6 +51,7 @@ def test_an_exported_notebook_shows_layouts_and_reports_offline(browser, tmp_pat
     page = browser.new_page()
     try:
         page.goto(file.as_uri(), wait_until="load")
+        page.evaluate("document.querySelectorAll('details').forEach(d => (d.open = true))")
         pictures = page.locator("svg[role=img]")
         titles = [t.split(":")[0] for t in pictures.locator("> title").all_text_contents()]
         assert titles.count("Who owns what") == 3  # the last is the chooser's

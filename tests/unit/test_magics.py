@@ -565,7 +565,16 @@ def test_what_timeit_times_is_said_once(shell, session, capsys):
 def test_only_names_for_users_complete(session):
     a = dnb.ones(3, dist="block")
     ours = {n for n in dir(a) if not n.startswith("_") and not hasattr(np.ndarray, n)}
-    assert ours == {"layout", "move", "redistribute", "session", "to_numpy"}
+    local = {
+        "get_data",
+        "set_data",
+        "get_full_data",
+        "set_full_data",
+        "global_slices",
+        "local_keys",
+    }
+    local |= {"get_local_data", "set_local_data", "local", "splits"}
+    assert ours == {"layout", "move", "redistribute", "session", "to_numpy", *local}
     assert {"sum", "T", "__add__"} <= set(dir(a))
     assert [n for n in dir(session) if not n.startswith("_")] == [
         *("close", "closed", "end_window", "flush", "live", "size", "start_window")

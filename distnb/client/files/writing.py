@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import shutil
 import stat
 import zlib
 from collections.abc import Iterator
@@ -127,6 +126,8 @@ def _end(name: str, path: str) -> None:
 
 def _remove(path: str) -> None:
     if Path(path).is_dir():
+        import shutil  # a while to import, and rare
+
         shutil.rmtree(path)
     else:
         os.unlink(path)

@@ -50,4 +50,6 @@ class Splits:
         return self.parts
 
     def __repr__(self) -> str:
-        return f"<{self.parts} parts along axis {self.axis} of {self.array!r}>"
+        x = self.array
+        of = f"<{type(x).__name__} {x.shape} {x.dtype}>"
+        return f"<{self.parts} parts along axis {self.axis} of {of}>"

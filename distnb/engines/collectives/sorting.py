@@ -47,6 +47,11 @@ class Sort:
         self.n = int(self.line.held.sum())
         self.splitters = Splitters(self.line, self.n)
         self.others = [r for r in self.line.members if r != store.rank]
+        if self.others:
+            self.cuts = self.start + _cuts(self.outs[0], self.axis)
+            self.inner = (self.cuts > 0) & (self.cuts < self.n)
+            if not self.inner.any():
+                self.splitters.rounds = 0  # no border is searched for
 
     def _leave_out(self) -> None:
         """Let each rank keep only as many of its smallest, or largest, as the result may take."""
@@ -107,9 +112,7 @@ class Sort:
 
         In the end comes where the last part ends.
         """
-        held, n = self.line.held, self.n
-        cuts = self.start + _cuts(self.outs[0], self.axis)
-        inner = (cuts > 0) & (cuts < n)
+        held, n, cuts, inner = self.line.held, self.n, self.cuts, self.inner
         wanted = np.repeat(cuts[inner, None], len(rows), axis=1)
         full = np.where(cuts[:, None] < n, 0, held[:, None, None])
         full = np.repeat(full, len(rows), axis=2)

@@ -166,14 +166,6 @@ class Exchange:
                 yield key, good
             arrived.clear()
 
-    def check_complete(self) -> None:
-        """Raise if this rank leaves the command while others wait for it."""
-        if self._owed or self._expected:
-            raise RuntimeError(
-                f"messages: got {len(self._owed)} not sent and {len(self._expected)} not taken in, "
-                "expected none at the end of a command; report this as a bug"
-            )
-
     def finish(self) -> None:
         """Wait until everything sent has left."""
         for peer, request in self._posted:
@@ -209,7 +201,10 @@ class Exchange:
         self._comm.pending.discard(request)
 
     def fail(self) -> None:
-        """Complete the communication without data: empty messages for those still owed."""
+        """Complete the communication without data: empty messages for those still owed.
+
+        No partner ever waits for a rank that has left the command.
+        """
         for peer, tag in sorted(self._owed):
             self.refuse(peer, tag)
         for peer, tag in sorted(self._expected):

@@ -406,11 +406,10 @@ class Executor:
 
 
 def _completing(exchange: Exchange, work: Callable[[Exchange], None]) -> None:
-    """Run ``work``; if it fails, complete the communication without data."""
+    """Run ``work``; what it leaves open, because it fails or had nothing to send, is completed."""
     try:
         work(exchange)
-        exchange.check_complete()
-        exchange.finish()
+        exchange.fail()
     except KeyboardInterrupt:
         raise
     except BaseException:  # whatever it is, the others must not wait
