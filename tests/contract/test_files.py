@@ -97,6 +97,7 @@ def test_archives_both_ways(here, save, shape):
                 same(found[name], want)
         getattr(np, save)("n.npz", x, b=x.T)
         with dnb.load("n.npz", dist=dist) as found:
+            assert repr(found) == "Archive with keys: b, arr_0"
             assert sorted(found.files) == ["arr_0", "b"]
             same(found["arr_0"], x)
             same(found["b.npy"], x.T)

@@ -127,6 +127,9 @@ class Archive(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self.files)
 
+    def __repr__(self) -> str:
+        return f"Archive with keys: {', '.join(self.files)}"
+
     def __enter__(self) -> Archive:
         return self
 
