@@ -1,6 +1,7 @@
 """The table of docs/libraries.md: what calls of other libraries do with a distributed array."""
 
 import re
+import sys
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -53,6 +54,8 @@ def arrays(tmp_path, monkeypatch):
             "dnb": dnb,
             "np": np,
         }
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
     for name in {*vars(np)} - before:  # Numexpr adds functions
         if not isinstance(getattr(np, name), ModuleType):
             delattr(np, name)
