@@ -12,7 +12,6 @@ import os
 import shutil
 import statistics
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -23,19 +22,14 @@ import pyarrow.parquet
 import zarr
 
 import distnb as dnb
+from benchmarks.turns import turns
 
 Case = tuple[str, Callable[[], object], Callable[[], object]]
 
 
 def medians(rounds: int, *steps: Callable[[], object]) -> list[float]:
     """Return the median times of some steps, which take turns."""
-    times: list[list[float]] = [[] for _ in steps]
-    for _ in range(rounds):
-        for step, found in zip(steps, times, strict=True):
-            start = time.perf_counter()
-            step()
-            found.append(time.perf_counter() - start)
-    return [statistics.median(found) for found in times]
+    return [statistics.median(found) for found in turns(rounds, *steps)]
 
 
 def synced(step: Callable[[], object], name: str, sync: bool) -> Callable[[], object]:

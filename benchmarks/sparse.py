@@ -7,7 +7,6 @@ take turns, and the best times are compared: other processes of the machine take
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import distnb as dnb
+from benchmarks.turns import turns
 
 #: The shares of the quarters of an R-MAT graph's matrix.
 QUARTERS = (0.57, 0.19, 0.19, 0.05)
@@ -42,13 +42,7 @@ def poisson(n: int) -> Any:
 
 def best(rounds: int, *steps: Callable[[], object]) -> list[float]:
     """Return the shortest times of some steps, which take turns."""
-    times: list[list[float]] = [[] for _ in steps]
-    for _ in range(rounds):
-        for step, found in zip(steps, times, strict=True):
-            start = time.perf_counter()
-            step()
-            found.append(time.perf_counter() - start)
-    return [min(found) for found in times]
+    return [min(found) for found in turns(rounds, *steps)]
 
 
 def rows(a: Any, session: Any, rounds: int) -> Iterator[tuple[str, float, float]]:

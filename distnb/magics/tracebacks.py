@@ -13,10 +13,12 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
+from numpy.lib import mixins
+
 __all__ = ["Tracebacks", "shortened"]
 
-#: Where distnb's code is, and where code is that is nobody's own.
-_OURS = str(Path(__file__).resolve().parents[1])
+#: Where distnb's code is, with that of its operators, and where code is that is nobody's own.
+_OURS = (str(Path(__file__).resolve().parents[1]), mixins.__file__)
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 
 
@@ -88,7 +90,7 @@ def shortened(tb: TracebackType | None) -> TracebackType | None:
     frames, within = [], False
     each = tb
     while each is not None:
-        ours = _is_in(each.tb_frame, (_OURS,))
+        ours = _is_in(each.tb_frame, _OURS)
         within = ours or (within and _is_in(each.tb_frame, _LIBRARIES))
         if not within:
             frames.append(each)

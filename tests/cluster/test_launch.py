@@ -26,11 +26,11 @@ from distnb.client.transport.mpiexec import (
 )
 from distnb.common.errors import EngineError
 from tests.interrupting import CtrlC
+from tests.marking import MARK, marked
 from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-MARK = "DISTNB_TEST_MARK"
 
 
 @pytest.fixture(autouse=True)
@@ -61,17 +61,6 @@ def scratch(monkeypatch, tmp_path):
 @pytest.fixture
 def client(engines):
     return engines.transport.client
-
-
-def marked(name):
-    """Return command lines of running processes with a mark, by pid."""
-    found = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if f"{MARK}={name}".encode() in (folder / "environ").read_bytes():
-                found[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
-    found.pop(os.getpid(), None)
-    return found
 
 
 def script(body, *before):

@@ -409,6 +409,23 @@ def test_columns_of_text(here, session, blocks):
         dnb.read_csv("t.csv", columns=["z"])
 
 
+def test_names_of_columns_in_quotes(here, session, blocks):
+    pytest.importorskip("pyarrow")
+    write_text("t.csv", '"length, m",b,"the ""c"""\n' + "1,2,3\n" * 20)
+    found = dnb.read_csv("t.csv")
+    assert list(found) == ["length, m", "b", 'the "c"']
+    same(found["length, m"], np.ones(20, int))
+    write_text("t.csv", "a,b,a\n" + "1,2,3\n" * 20)
+    with pytest.raises(ValueError, match="t.csv: got several columns 'a', expected one"):
+        dnb.read_csv("t.csv")
+    same(
+        dnb.read_csv("t.csv", columns=["b", "b"], skiprows=1, names=["a", "b", "c"])["b"],
+        np.full(20, 2),
+    )
+    write_text("t.csv", '"a",b\n' + "1,2\n" * 20)
+    assert list(dnb.read_csv("t.csv", quote=None)) == ['"a"', "b"]
+
+
 def test_missing_numbers_and_late_fractions(here, session, blocks, monkeypatch):
     pytest.importorskip("pyarrow")
     from distnb.client.files import tables

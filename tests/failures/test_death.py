@@ -4,8 +4,6 @@ import contextlib
 import os
 import signal
 import time
-import uuid
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,38 +11,20 @@ import pytest
 import distnb as dnb
 from tests.failures import support
 from tests.failures.support import plant, reading
+from tests.marking import own_engines
 from tests.stopping import stopped
 from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("interruptible")
 
-MARK = "DISTNB_TEST_MARK"
 GONE = r"^engines: got \d alive, expected 3; close the session and call dnb.start\(\)"
 
 
 @pytest.fixture
 def doomed(monkeypatch):
     """A session with three engines of its own; no process of it may be left."""
-    name = uuid.uuid4().hex
-    monkeypatch.setenv(MARK, name)
-    monkeypatch.setenv("DISTNB_ALLOW_ROOT", "1")
-    monkeypatch.setenv("PYTHONPATH", str(support.ROOT))
-    session = dnb.start(3, beside=True)
-    yield session
-    session.close()
-    session.close()
-    until(lambda: not marked(name))
-
-
-def marked(name):
-    """Return command lines of running processes with a mark, by pid."""
-    found = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if f"{MARK}={name}".encode() in (folder / "environ").read_bytes():
-                found[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
-    found.pop(os.getpid(), None)
-    return found
+    with own_engines(3, monkeypatch) as session:
+        yield session
 
 
 def kill(session, rank):

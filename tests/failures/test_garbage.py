@@ -17,7 +17,7 @@ import distnb as dnb
 from distnb.client.session import current
 from tests.failures import support
 from tests.failures.support import planted, reading
-from tests.failures.test_death import MARK, marked
+from tests.marking import MARK, marked
 from tests.waiting import until
 
 ADD = "name == 'Apply' and op == 'add'"

@@ -160,13 +160,20 @@ def test_pressed_again_and_again(cluster, gate):
 def test_engines_of_this_process(n, gate):
     with dnb.inprocess(n) as session:
         w = World(session)
+        late = session.transport.workers[n - 1]
+
+        def go_on():
+            """Let the engine go on when it was told to stop: before, it might get done."""
+            until(lambda: late.stopping or late.now is None)
+            gate.open()
+
         for k in range(2):
             with setting(flush_idle=60):  # or the idle timer's thread runs the batch if n is 1
                 gate.shut()
                 plant(session, n - 1, REDUCE, gate.stand)
                 total = w.dist.b.sum()
                 w.dist.c += 1
-                with CtrlC(0.2, after=gate.come, then=gate.open):
+                with CtrlC(0.2, after=gate.come, then=go_on):
                     total.item()
                 support.heal(session)
             assert reading(total) is dnb.LostArrayError

@@ -4,8 +4,6 @@ import contextlib
 import os
 from pathlib import Path
 
-MARK = "DISTNB_TEST_MARK"
-
 
 def below(pid=None):
     """Return pid -> command line of all processes below one."""
@@ -32,13 +30,3 @@ def watchdog_of(session):
 def controllers_of(session):
     """Return the pids of a session's controller, the hub first, and its schedulers."""
     return sorted(p for p, c in below(watchdog_of(session)).items() if "controller" in c)
-
-
-def marked(name):
-    """Return the pids of running processes with a mark."""
-    found = set()
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if f"{MARK}={name}".encode() in (folder / "environ").read_bytes():
-                found.add(int(folder.name))
-    return found

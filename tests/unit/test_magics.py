@@ -510,6 +510,14 @@ def test_errors_of_engines_show_the_line_and_not_the_engines_own(shell, session,
     assert "traceback of rank" in whole
 
 
+def test_operators_of_numpys_mixin_are_hidden_too(shell, session, capsys):
+    shell.run_cell("import distnb as dnb")
+    text = shown_error(shell, capsys, "dnb.ones((4, 5)) @ dnb.ones((4, 5))")
+    assert "mixins" not in text
+    assert "/distnb/" not in text
+    assert "dnb.ones((4, 5)) @ dnb.ones((4, 5))" in text
+
+
 def test_what_the_user_gave_to_distnb_stays_in_a_traceback(shell, session, capsys):
     shell.run_cell("import distnb as dnb\ndef bad(i, j):\n    return undefined_name")
     text = shown_error(shell, capsys, "dnb.fromfunction(bad, (3, 3))")

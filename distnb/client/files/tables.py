@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -111,7 +112,8 @@ def read_csv(
         lines = lines[skipped:]
     else:
         titles = list(names)
-    wanted = titles if columns is None else [_known(whole, name, titles) for name in columns]
+    asked = titles if columns is None else list(dict.fromkeys(columns))
+    wanted = [_known(whole, name, titles) for name in asked]
     kinds, free = _kinds(whole, lines, titles, wanted, dtype, options)
     given = (tuple(titles), tuple(wanted), kinds, free, options)
     found = parsed(at, whole, start, "table", given, (0,) * len(wanted))
@@ -128,14 +130,19 @@ def _titles(path: str, lines: list[bytes], options: dict[str, Any]) -> tuple[lis
         if options["comment"]:
             text = text.split(options["comment"], 1)[0]
         if text.strip():
-            quote = options["quote"] or ""
-            return [t.strip().strip(quote) for t in text.split(options["delimiter"])], k + 1
+            how: Any = {"quotechar": options["quote"]} if options["quote"] else {"quoting": 3}
+            (names,) = csv.reader([text], delimiter=options["delimiter"], **how)
+            return [name.strip() for name in names], k + 1
     raise ValueError(explain(f"file {path}", "no line", "names of columns", "give names="))
 
 
 def _known(path: str, name: str, titles: list[str]) -> str:
     if name not in titles:
         raise KeyError(explain(f"file {path}", f"column {name!r}", f"one of {titles}", "check it"))
+    if titles.count(name) > 1:
+        raise ValueError(
+            explain(f"file {path}", f"several columns {name!r}", "one", "give names= and skiprows=")
+        )
     return name
 
 

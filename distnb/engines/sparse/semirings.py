@@ -153,31 +153,25 @@ class Ring:
     def rows(self, part: Arrays, x: np.ndarray, out: np.ndarray) -> None:
         """Fill ``out`` with the product of a part (elements, indices, pointers) and ``x``."""
         if self.semiring.plain:
-            return multiply(*part, x, out)
-        if self._looped((_ROWS, _ROWS_COLUMNS), part, x, out):
-            return None
+            multiply(*part, x, out)
+        elif not self._looped((_ROWS, _ROWS_COLUMNS), part, x, out):
+            self._at_once(part, x, out)
+
+    def columns(self, part: Arrays, x: np.ndarray, out: np.ndarray) -> None:
+        """Fill ``out`` with the product of the transposed part and ``x``."""
+        if self.semiring.plain:
+            multiply_turned(*part, x, out)
+        elif not self._looped((_COLUMNS, _COLUMNS_COLUMNS), part, x, out):
+            self._at_once(_turned(part, len(out)), x, out)
+
+    def _at_once(self, part: Arrays, x: np.ndarray, out: np.ndarray) -> None:
+        """Make all products, and add up those of each row."""
         data, indices, indptr = part
         out[...] = self.semiring.identity
         full = np.diff(indptr) > 0
         if full.any():
             by = data.reshape(-1, *[1] * (x.ndim - 1))
             out[full] = self._reduced(self.semiring.products(by, x[indices]), indptr[:-1][full])
-
-    def columns(self, part: Arrays, x: np.ndarray, out: np.ndarray) -> None:
-        """Fill ``out`` with the product of the transposed part and ``x``."""
-        if self.semiring.plain:
-            return multiply_turned(*part, x, out)
-        if self._looped((_COLUMNS, _COLUMNS_COLUMNS), part, x, out):
-            return None
-        data, indices, indptr = part
-        out[...] = self.semiring.identity
-        rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-        by = data.reshape(-1, *[1] * (x.ndim - 1))
-        order = np.argsort(indices, kind="stable")
-        places, starts = np.unique(indices[order], return_index=True)
-        if len(places):
-            products = self.semiring.products(by[order], x[rows[order]])
-            out[places] = self._reduced(products, starts)
 
     def _looped(self, loops: tuple[str, str], part: Arrays, x: np.ndarray, out: np.ndarray) -> bool:
         """Let a compiled loop (for a vector, for columns) fill ``out``, if there is one."""
@@ -313,6 +307,15 @@ def _open(x: np.ndarray) -> np.ndarray:
     except ValueError:
         x = x.copy()
     return x
+
+
+def _turned(part: Arrays, n: int) -> Arrays:
+    """Return the transposed part, of ``n`` rows; each has its elements in the order of the rows."""
+    data, indices, indptr = part
+    order = np.argsort(indices, kind="stable")
+    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    pointers = np.concatenate([[0], np.cumsum(np.bincount(indices, minlength=n))])
+    return data[order], rows[order], pointers
 
 
 def _nothing(like: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
