@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 import distnb as dnb
 from distnb import testing
+from distnb.client.handle import whole_functions
+from distnb.client.record import counts
 from distnb.client.record.operation_cache import OperationCache
 from tests.contract.support import agree, numbered, on_engines, same, setting, take
 from tests.tiers import examples
@@ -61,6 +63,34 @@ def test_small_arrays_cost_no_command(session):
             assert x.layout.elements() == (0,) * session.size
 
     assert commands(session, step) == 0
+
+
+@pytest.mark.parametrize(
+    ("numpys", "args"),
+    [
+        (np.fft.fft, (10**12,)),
+        (np.histogram, (10**12,)),
+        (np.histogramdd, ((10**7, 10**6),)),
+        (np.cov, ()),
+        (np.zeros, (10**13,)),
+        (np.arange, (1e15,)),
+        (np.eye, (10**7,)),
+    ],
+)
+def test_a_small_array_makes_no_large_one_in_the_notebook(session, numpys, args):
+    """What asks for much is for the engines: NumPy is not called."""
+    x = dnb.zeros((1000, 1) if numpys is np.cov else (9, 2), np.int8)
+    assert x.at_home or numpys is np.cov
+    with setting(cutoff=1 << 16):
+        if numpys in (np.zeros, np.arange, np.eye):
+            found = whole_functions._made(numpys, MADE[numpys], args, {})
+        else:
+            kind = "wide" if numpys is np.cov else "home"
+            found = whole_functions._step(numpys, numpys, kind, (x, *args), {})
+    assert found is None
+
+
+MADE = {np.zeros: counts.in_shape, np.arange: counts.in_range, np.eye: counts.in_matrix}
 
 
 @pytest.mark.ways("spmd")

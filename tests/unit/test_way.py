@@ -113,3 +113,23 @@ def test_nothing_is_asked_of_what_does_not_travel(few):
     calls = calls_of_reading(lambda: (x + y).sum(), 18)
     assert not {c for c in calls if c.split(".")[0] in ("zero_copy", "replicas")}
     assert len(calls) <= 205
+
+
+@pytest.mark.parametrize(
+    ("step", "most"),
+    [
+        (lambda x: -x, 6),
+        (lambda x: x.T, 8),
+        (lambda x: dnb.zeros(5), 10),
+        (lambda x: dnb.mean(x), 12),
+        (lambda x: dnb.concatenate([x, x]), 16),
+        (lambda x: dnb.linalg.eigh(x), 26),
+    ],
+    ids=["minus", "T", "zeros", "mean", "concatenate", "eigh"],
+)
+def test_small_arrays_take_few_calls(step, most, monkeypatch):
+    monkeypatch.setattr(dnb.config, "cutoff", 1 << 16)
+    with dnb.inprocess(1):
+        x = dnb.array([[2.0, 1.0], [1.0, 3.0]])
+        kept = [step(x)]
+        assert len(calls_of(lambda: kept.append(step(x)))) <= most

@@ -38,7 +38,7 @@ from distnb.client.handle.arguments import (
 from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.conversion import copied
 from distnb.client.handle.indexing import index_view, one_axis, some_axes
-from distnb.client.handle.small_steps import indexed, like, product, quick, store
+from distnb.client.handle.small_steps import indexed, like, product, quick, store, turned
 from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.products import dot
 from distnb.client.math.mapping import foreign
@@ -56,7 +56,7 @@ from distnb.client.record.advanced_indexing import get_advanced, is_advanced, pu
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
 from distnb.client.record.operations import assign, elementwise, understood
-from distnb.client.record.operators import arithmetic, power_arithmetic
+from distnb.client.record.operators import arithmetic, power_arithmetic, unary
 from distnb.client.record.placement import Placement, layout_for, stay
 from distnb.client.record.reducing import reduce, reduce_options
 from distnb.client.select.ordering import argpartition, argsort, partition
@@ -326,20 +326,24 @@ class DistArray(Array):
         if len(axes) == 1 and isinstance(axes[0], tuple | list | Array | np.ndarray):
             order = tuple(axes[0]) if np.ndim(axes[0]) else axes
         if not len(order) or order[0] is None:
-            return self.alias(self.dview.transpose(range(self.ndim)[::-1]))
+            return self._turned(tuple(range(self.ndim)[::-1]))
         fixed = tuple(one_axis(a, self.ndim) for a in order)
         if sorted(fixed) != list(range(self.ndim)):
             raise ValueError(
                 explain("axes", tuple(order), f"each of 0..{self.ndim - 1} once", "list all axes")
             )
-        return self.alias(self.dview.transpose(fixed))
+        return self._turned(fixed)
+
+    def _turned(self, axes: Ints) -> DistArray:
+        found = turned(self, axes)
+        return self.alias(self.dview.transpose(axes)) if found is None else found
 
     def swapaxes(self, axis1: int, axis2: int) -> DistArray:
         """Return a view with two axes exchanged."""
         order = list(range(self.ndim))
         i, j = one_axis(axis1, self.ndim), one_axis(axis2, self.ndim)
         order[i], order[j] = order[j], order[i]
-        return self.alias(self.dview.transpose(order))
+        return self._turned(tuple(order))
 
     def squeeze(self, axis: Axes = None) -> DistArray:
         """Return a view without axes of length 1."""
@@ -1009,6 +1013,10 @@ class DistArray(Array):
         __xor__, __rxor__, __ixor__ = arithmetic(np.bitwise_xor, operator.xor)
         __lshift__, __rlshift__, __ilshift__ = arithmetic(np.left_shift, operator.lshift)
         __rshift__, __rrshift__, __irshift__ = arithmetic(np.right_shift, operator.rshift)
+        __neg__ = unary(np.negative, operator.neg)
+        __pos__ = unary(np.positive, operator.pos)
+        __abs__ = unary(np.absolute, operator.abs)
+        __invert__ = unary(np.invert, operator.invert)
         __lt__ = arithmetic(np.less, operator.lt).forward
         __le__ = arithmetic(np.less_equal, operator.le).forward
         __eq__ = arithmetic(np.equal, operator.eq).forward

@@ -15,7 +15,7 @@ from distnb.client.batching.budget import need
 from distnb.client.batching.failures import lost_error
 from distnb.client.handle.arguments import Axes, Dist, Grid, Number, Order, Subscript
 from distnb.client.handle.host_parts import fill, filled, parts_of
-from distnb.client.handle.indexing import index_view
+from distnb.client.handle.indexing import Turn, view_by
 from distnb.client.session.bases import Base, Promised
 from distnb.client.session.session import Session
 from distnb.common.config import config
@@ -79,8 +79,8 @@ class Array(NDArrayOperatorsMixin):
     _whole: np.ndarray | None
     #: Of an array without a base its layout, or what promises it; None: that of a new array.
     promise: Layout | Promised | None
-    #: Of an array without a view, that of another one and the index that takes it from there.
-    _key: tuple[View, Subscript] | None
+    #: Of an array without a view, that of another one and what takes it from there.
+    _key: tuple[View, Subscript | Turn] | None
     _placed: Placed | None
 
     def __init_subclass__(cls) -> None:
@@ -332,7 +332,7 @@ def _make_base(x: Array) -> Base:
 def _make_view(x: Array) -> View:
     """Find the view of an array of which only the index is known, or that is all of its base."""
     base = x.dbase
-    x.dview = View.whole(base.shape) if x._key is None else index_view(*x._key)[0]
+    x.dview = View.whole(base.shape) if x._key is None else view_by(*x._key)
     return x.dview
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,13 @@ from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
-__all__ = ["BASIC", "index_view", "is_plain", "lengths", "one_axis", "some_axes"]
+__all__ = ["BASIC", "Turn", "index_view", "is_plain", "lengths", "one_axis", "some_axes", "view_by"]
+
+
+class Turn(NamedTuple):
+    """The order in which a view has the axes of another one; no index is equal to it."""
+
+    axes: Ints
 
 
 def one_axis(axis: Any, ndim: int) -> int:
@@ -45,6 +51,11 @@ def index_view(view: View, key: Subscript) -> tuple[View, bool]:
     """
     plain = _plain(key)
     return _index(view, key) if plain is None else _known(view, plain)
+
+
+def view_by(view: View, key: Subscript | Turn) -> View:
+    """Return the view that an index takes, or that has the axes in another order."""
+    return view.transpose(key.axes) if type(key) is Turn else index_view(view, key)[0]
 
 
 #: Types of an index that has no arrays in it.

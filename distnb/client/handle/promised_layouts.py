@@ -17,7 +17,7 @@ import numpy as np
 from distnb.client.handle.arguments import Axes
 from distnb.client.handle.array import Array
 from distnb.client.handle.host_arrays import fits
-from distnb.client.handle.indexing import index_view, some_axes
+from distnb.client.handle.indexing import some_axes, view_by
 from distnb.client.session.bases import Promised
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout, default_layout
@@ -141,7 +141,7 @@ def view_of(seen: Any, shape: Ints) -> View:
     """Return the view that :func:`_told` told of."""
     if seen is None:
         return View.whole(shape)
-    return seen if isinstance(seen, View) else index_view(*seen)[0]
+    return seen if isinstance(seen, View) else view_by(*seen)
 
 
 @lru_cache(maxsize=1024)

@@ -16,13 +16,13 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.arguments import Subscript
 from distnb.client.handle.array import Array, fresh
 from distnb.client.handle.host_arrays import FLAGS, in_context, left, tell
-from distnb.client.handle.indexing import is_plain
+from distnb.client.handle.indexing import Turn, is_plain
 from distnb.client.handle.promised_layouts import promised
 from distnb.client.handle.reach import admitted
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.config import config
-from distnb.geometry.layout import Layout
+from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import View
 from distnb.ops.scalars import SCALARS
 
@@ -35,8 +35,10 @@ __all__ = [
     "product",
     "quick",
     "quick_into",
+    "quick_one",
     "quick_pair",
     "store",
+    "turned",
 ]
 
 _new: Any = object.__new__
@@ -106,6 +108,22 @@ def quick_pair(  # noqa: PLR0912 - in two functions it takes a tenth longer
         found = found.copy()
     home = not away and found.nbytes <= config.cutoff
     return fresh(session, found, None if home else promised(session, away, found))
+
+
+def quick_one(run: Callable[[Any], Any], x: Array) -> Any:
+    """Do an operation on one array, as :func:`quick` does."""
+    near: Any = x._near
+    if near is None or (x._whole is not None and x._whole is not x.dbase.near):
+        near = x.near
+    if near is None or near.nbytes > QUICK or x.session.closed:
+        return None
+    away = (x.promise is not None) if x._whole is None else (x.dbase.host is None)
+    if away and config.place == "engines":
+        return None
+    found = done(run, (near,))
+    if type(found) is not np.ndarray:
+        return found
+    return fresh(x.session, found, promised(x.session, (x,) if away else (), found))
 
 
 def _taken(inputs: Sequence[Any]) -> tuple[Session, list[Any], list[Array]] | None:
@@ -209,8 +227,17 @@ def indexed(x: Array, key: Subscript) -> Any:
         taken = near[key]
     except IndexError:
         return None  # the long way says what is wrong
-    if type(taken) is not np.ndarray:
-        return taken
+    return _view(x, taken, key) if type(taken) is np.ndarray else taken
+
+
+def turned(x: Array, axes: Ints) -> Any:
+    """Return an array in reach with its axes in another order, a view; None if it is not."""
+    near: Any = x.near
+    return None if near is None else _view(x, near.transpose(axes), Turn(axes))
+
+
+def _view(x: Array, taken: np.ndarray, key: Subscript | Turn) -> Any:
+    """Return the array of a view that NumPy took of one in reach."""
     found = _new(Array.made)
     found.dbase = base = x.dbase
     found.session = x.session

@@ -1,9 +1,10 @@
-"""NumPy's functions on small arrays in reach: called as they are, whatever they do."""
+"""NumPy's functions on small arrays: called as they are, where nobody can tell who computed."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -16,42 +17,109 @@ from distnb.client.handle.host_arrays import FLAGS, fits, in_context, left, tell
 from distnb.client.handle.reach import admitted
 from distnb.client.handle.rehearsal import part, promise
 from distnb.client.handle.small_steps import QUICK
+from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.geometry.layout import default_layout
 from distnb.ops.scalars import SCALARS
 
-__all__ = ["Kind", "in_reach", "put_in_reach"]
+__all__ = ["Kind", "Makes", "in_reach", "makes_at_home", "put_in_reach"]
 
 #: What matters of a function: "exact", its result is the same wherever it is computed; "sums", that
-#: of floats depends on the order; "grows", its result may be much larger than the operands;
-#: "picks", it takes some of the elements of the first one, by the others.
-Kind: TypeAlias = Literal["exact", "sums", "grows", "picks"]
+#: of floats depends on the order; "home", engines have a way of their own, so it is NumPy's where
+#: all arrays are at home; "wide", likewise, and its result may have the longest axes of its
+#: operands as its shape; "grows", its result may be much larger than the operands; "picks", it
+#: takes some of the elements of the first one, by the others.
+Kind: TypeAlias = Literal["exact", "sums", "home", "wide", "grows", "picks"]
+#: Returns how many elements an array has at most that a function makes of such arguments.
+Makes: TypeAlias = Callable[..., Any]
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 #: Types of arguments that are handed on; with what is none of these the long way deals.
 _PLAIN = SCALARS | {type(None), str, slice, range, type, type(np.dtype("d")), type(Ellipsis)}
 #: Options that NumPy does not have, or that it must not write into.
 _OURS = frozenset(("out", "dist", "grid", "session", "device"))
+#: Options of what makes arrays that are the same to NumPy and here.
+_SAME = frozenset(("dtype", "num", "endpoint", "base", "retstep", "N", "M", "k", "start", "stop"))
 
 
 def in_reach(numpys: Callable[..., Any], kind: Kind) -> Callable[[_F], _F]:
     """Let a function be done by NumPy's if all its arrays are small and in reach."""
 
     def decorate(f: _F) -> _F:
-        names = list(inspect.signature(f).parameters)
-        most = names.index("out") if "out" in names else len(names)
+        most = _before_out(f)
 
         @functools.wraps(f)
         def function(*args: Any, **options: Any) -> Any:
             found = None
-            if len(args) <= most:
+            if len(args) <= most or args[most] is None:
                 found = _step(numpys, function, kind, args, options)
             return f(*args, **options) if found is None else found
 
         return function  # type: ignore[return-value]
 
     return decorate
+
+
+def _before_out(f: Callable[..., Any]) -> int:
+    """Return how many arguments a function takes by position before its output."""
+    names = list(inspect.signature(f).parameters.items())
+    for i, (name, parameter) in enumerate(names):
+        if name == "out" and parameter.kind is not parameter.KEYWORD_ONLY:
+            return i
+    return sys.maxsize
+
+
+def makes_at_home(numpys: Callable[..., Any], most: Makes) -> Callable[[_F], _F]:
+    """Let a function that makes an array be NumPy's if that array is to live in the notebook."""
+
+    def decorate(f: _F) -> _F:
+        @functools.wraps(f)
+        def function(*args: Any, **options: Any) -> Any:
+            found = _made(numpys, most, args, options)
+            return f(*args, **options) if found is None else found
+
+        return function  # type: ignore[return-value]
+
+    return decorate
+
+
+def _made(
+    numpys: Callable[..., Any], most: Makes, args: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    """Return the array that NumPy's function makes; None if it is not to make it, or raises."""
+    if options and not _SAME.issuperset(options):
+        return None
+    for x in args:
+        if type(x) not in _PLAIN and not _is_shape(x):
+            return None
+    for x in options.values():
+        if type(x) not in _PLAIN:
+            return None
+    try:
+        if not fits(int(16 * most(*args, **options))):
+            return None
+        found = in_context().run(numpys, *args, **options)
+    except BaseException as error:
+        return left(error)
+    if not _is_result(found):
+        return None
+    if FLAGS:
+        tell(numpys.__name__)
+    session = need(None)
+    if type(found) is tuple:
+        return (fresh(session, found[0], None), *found[1:])
+    return fresh(session, found, None)
+
+
+def _is_shape(x: Any) -> bool:
+    """Tell whether something is a tuple, or a list, of Python's integers."""
+    if type(x) not in (tuple, list):
+        return False
+    for n in x:  # noqa: SIM110 - half the time of all()
+        if type(n) is not int:
+            return False
+    return True
 
 
 def _step(
@@ -63,24 +131,30 @@ def _step(
 ) -> Any:
     """Return what NumPy's function returns; None if it is not to do it, or raises."""
     arrays: list[Any] = []
-    if not _OURS.isdisjoint(options):
-        return None
+    if options and not _OURS.isdisjoint(options):
+        if [k for k in options if k in _OURS and options[k] is not None]:
+            return None
+        options = {k: v for k, v in options.items() if k not in _OURS}
     try:
         nears = [_near(x, arrays, kind) for x in args]
         named = {k: _near(x, arrays, kind) for k, x in options.items()} if options else options
     except _RefusedError:
         return None
-    if not arrays or not _allowed(kind, arrays, args):
+    if not arrays:
+        return None
+    home = _all_at_home(arrays)
+    if home is None or not _allowed(kind, arrays, home, args, options):
         return None
     try:
         found = in_context().run(numpys, *nears, **named)
     except BaseException as error:
         return left(error)
-    if not _is_result(found):
+    if not _is_result(found) or _shows(found, [*nears, *named.values()]):
         return None
     if FLAGS:
         tell(numpys.__name__)
-    return _results(arrays, found, functools.partial(_promised, function, args, options))
+    promised = None if home else functools.partial(_promised, function, args, options)
+    return _results(arrays[0].session, found, promised)
 
 
 def put_in_reach(x: Array, key: Subscript, value: ArrayLike) -> bool:
@@ -90,7 +164,8 @@ def put_in_reach(x: Array, key: Subscript, value: ArrayLike) -> bool:
         near, index, given = [_near(y, arrays, "picks") for y in (x, key, value)]
     except _RefusedError:
         return False
-    if not x.writeable or not _allowed("picks", arrays, (x, key)):
+    home = _all_at_home(arrays)
+    if not x.writeable or home is None or not _allowed("picks", arrays, home, (x, key), {}):
         return False
     x.dbase.about_to_be_written()
     try:
@@ -111,7 +186,9 @@ def _near(x: Any, arrays: list[Any], what: Kind) -> Any:
     """Return an argument as NumPy gets it; add the arrays in it to a list."""
     kind = type(x)
     if kind is Array.made:
-        near = x.near
+        near = x._near
+        if near is None or (x._whole is not None and x._whole is not x.dbase.near):
+            near = x.near
         if near is None:
             few = what == "picks" and not arrays
             if not admitted(x.session, (x,), 0 if few else x.nbytes):
@@ -130,22 +207,59 @@ def _near(x: Any, arrays: list[Any], what: Kind) -> Any:
     raise _RefusedError
 
 
-def _allowed(kind: Kind, arrays: Sequence[Any], args: tuple[Any, ...]) -> bool:
-    """Tell whether the notebook is to do a step on arrays in reach."""
-    session, nbytes, home, floats = arrays[0].session, 0, True, False
+def _all_at_home(arrays: Sequence[Any]) -> bool | None:
+    """Tell whether all arrays live in the notebook; None if they are not of one open session."""
+    session, home = arrays[0].session, True
     for x in arrays:
         if x.session is not session:
-            return False
-        home = home and x.at_home
-        nbytes += x.nbytes
-        floats = floats or x.dtype.kind in "fc"
-    if config.place == "engines" and not home:
+            return None
+        if (x.promise is not None) if x._whole is None else (x.dbase.host is None):
+            home = False
+    return None if session.closed else home
+
+
+def _allowed(
+    kind: Kind, arrays: Sequence[Any], home: bool, args: tuple[Any, ...], options: dict[str, Any]
+) -> bool:
+    """Tell whether the notebook is to do a step on arrays in reach."""
+    if not home and (config.place == "engines" or kind in ("home", "wide")):
         return False
+    nbytes = 0
+    for x in arrays:
+        nbytes += x._near.nbytes
     if nbytes > QUICK:
         return kind == "picks" and _picked(*args) <= QUICK
+    if kind in ("exact", "picks"):
+        return True
+    if kind == "sums":
+        return home or not any(x.dtype.kind in "fc" for x in arrays)
     if kind == "grows":
         return 8 * _factor(args) <= QUICK
-    return home or kind != "sums" or not floats
+    if kind == "wide" and 16 * _widest(arrays) > QUICK:
+        return False
+    if len(args) == 1 and not options:
+        return True
+    return 16 * max(_asked(args), _asked([*options.values()])) <= QUICK
+
+
+def _widest(arrays: Sequence[Any]) -> int:
+    """Return how many elements a matrix cannot exceed that has axes of its operands."""
+    found = 1
+    for x in arrays:
+        found *= max(x.shape, default=1)
+    return found if len(arrays) > 1 else found * found
+
+
+def _asked(x: Any) -> int:
+    """Return the largest length, or the product of several, that arguments may ask for."""
+    if type(x) is int:
+        return abs(x)
+    if type(x) is not tuple and type(x) is not list:
+        return 0
+    found = 1
+    for item in x:
+        found *= max(_asked(item), 1)
+    return found
 
 
 def _picked(x: Any, *keys: Any) -> int:
@@ -175,34 +289,46 @@ def _factor(x: Any) -> int:
 
 def _is_result(found: Any) -> bool:
     """Tell whether something is what functions return: arrays that can be held, and scalars."""
-    if type(found) in (tuple, list):
-        return all(_is_result(f) for f in found)
     if isinstance(found, np.ndarray | np.generic):
-        return storable(found.dtype)
+        return storable(found.dtype) and found.dtype.isnative
+    if isinstance(found, tuple | list):
+        return all(_is_result(f) for f in found)
     return type(found) in SCALARS
 
 
-def _results(arrays: Sequence[Any], found: Any, promised: Callable[..., Any]) -> Any:
-    if type(found) in (tuple, list):
-        return type(found)(
-            [_result(arrays, f, functools.partial(promised, i)) for i, f in enumerate(found)]
-        )
-    return _result(arrays, found, functools.partial(promised, 0))
+def _shows(found: Any, nears: Sequence[Any]) -> bool:
+    """Tell whether a result is NumPy's view of an operand: then the long way makes ours."""
+    if isinstance(found, tuple | list):
+        return any(_shows(f, nears) for f in found)
+    if type(found) is not np.ndarray or found.flags.owndata:
+        return False
+    return any(
+        np.may_share_memory(found, x) if type(x) is np.ndarray else _shows(found, x)
+        for x in nears
+        if type(x) in (np.ndarray, tuple, list)
+    )
 
 
-def _result(arrays: Sequence[Any], found: Any, promised: Callable[..., Any]) -> Any:
+def _results(session: Session, found: Any, promised: Callable[..., Any] | None) -> Any:
+    """Return what NumPy returned, with arrays in place of ndarrays."""
+    if isinstance(found, tuple | list):
+        made = [_result(session, f, promised, i) for i, f in enumerate(found)]
+        return type(found)(*made) if hasattr(found, "_fields") else type(found)(made)
+    return _result(session, found, promised, 0)
+
+
+def _result(session: Session, found: Any, promised: Callable[..., Any] | None, index: int) -> Any:
     """Return what NumPy returned, with an array in place of an ndarray."""
     if not isinstance(found, np.ndarray):
         return found
-    session: Session = arrays[0].session
     near = found
     if not (near.flags.owndata and near.flags.c_contiguous):
         near = near.copy()
-    if all(x.at_home for x in arrays):
-        layout = None if fits(near.nbytes) else default_layout(near.shape, session.size)
-    else:
-        layout = promised(session, near)
-    return fresh(session, near, layout)
+    if promised is not None:
+        return fresh(session, near, promised(index, session, near))
+    return fresh(
+        session, near, None if fits(near.nbytes) else default_layout(near.shape, session.size)
+    )
 
 
 def _promised(

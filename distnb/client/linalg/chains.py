@@ -41,7 +41,7 @@ __all__ = [
 # -- chains of matrices --------------------------------------------------------------------------
 
 
-@stands_for(np.linalg.multi_dot)
+@stands_for(np.linalg.multi_dot, small="home")
 def multi_dot(arrays: Sequence[Any], *, out: Array | None = None) -> Array:
     """Multiply several matrices in the order that needs the fewest multiplications.
 
@@ -88,7 +88,7 @@ def _multiply(arrays: Sequence[Array], best: dict[tuple[int, int], int], i: int,
 # -- equations of more axes ----------------------------------------------------------------------
 
 
-@stands_for(np.linalg.tensorinv)
+@stands_for(np.linalg.tensorinv, small="home")
 def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     """Return the inverse with respect to ``tensordot`` over ``ind`` axes."""
     (x,) = operands(a)
@@ -99,7 +99,7 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     return reshape(found, shape)
 
 
-@stands_for(np.linalg.tensorsolve)
+@stands_for(np.linalg.tensorsolve, small="home")
 def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """Solve ``tensordot(a, x, x.ndim) == b``; ``axes`` of ``a`` are moved to its end first."""
     x, y = operands(a, b)
@@ -180,7 +180,7 @@ def _stacked(parts: Sequence[Array], axis: int) -> Array:
 # -- the names of numpy.linalg -------------------------------------------------------------------
 
 
-@stands_for(np.linalg.cross)
+@stands_for(np.linalg.cross, small="home")
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """Return the cross product of vectors of three numbers along an axis."""
     x, y = operands(x1, x2)
@@ -198,19 +198,19 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
     return contractions.diagonal(x, offset, -2, -1)
 
 
-@stands_for(np.linalg.trace)
+@stands_for(np.linalg.trace, small="home")
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:
     """Sum the diagonals of the matrices in the last two axes."""
     return contractions.trace(x, offset, -2, -1, dtype)
 
 
-@stands_for(np.linalg.matmul)
+@stands_for(np.linalg.matmul, small="wide")
 def matmul(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Multiply matrices, as :func:`distnb.matmul`."""
     return products.matmul(x1, x2)
 
 
-@stands_for(np.linalg.outer)
+@stands_for(np.linalg.outer, small="grows")
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Multiply each element of one vector with each of another."""
     x, y = operands(x1, x2)
@@ -222,13 +222,13 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return contractions.outer(x, y)
 
 
-@stands_for(np.linalg.tensordot)
+@stands_for(np.linalg.tensordot, small="wide")
 def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: contractions.SummedAxes = 2) -> Array:
     """Sum products over axes of two arrays, as :func:`distnb.tensordot`."""
     return contractions.tensordot(x1, x2, axes)
 
 
-@stands_for(np.linalg.vecdot)
+@stands_for(np.linalg.vecdot, small="home")
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """Sum the products of (the conjugate of) vectors along an axis."""
     return products.vecdot(x1, x2, axis=axis)

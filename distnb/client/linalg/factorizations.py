@@ -61,7 +61,7 @@ _SLOGDET: Any = type(np.linalg.slogdet(_ONE))
 # -- factorizations ----------------------------------------------------------------------------
 
 
-@stands_for(np.linalg.cholesky)
+@stands_for(np.linalg.cholesky, small="home")
 def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
     """Return the Cholesky factor of a positive definite matrix, as ``numpy.linalg.cholesky``.
 
@@ -93,7 +93,7 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
     return factored("cholesky", operands(a), (bool(upper),), None, in_panels)[0]
 
 
-@stands_for(np.linalg.qr)
+@stands_for(np.linalg.qr, small="wide")
 def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     """Factor matrices into Q with orthonormal columns and R, as ``numpy.linalg.qr``.
 
@@ -177,7 +177,7 @@ def svdvals(x: ArrayLike, /) -> Array:
     return factored("svdvals", (flat,), (), in_rows, qdwh.svdvals, SPECTRAL)[0]
 
 
-@stands_for(np.linalg.eigh)
+@stands_for(np.linalg.eigh, small="home")
 def eigh(a: ArrayLike, UPLO: str = "L") -> Any:
     """Return eigenvalues, in ascending order, and eigenvectors of Hermitian matrices."""
     return _EIGH(
@@ -185,7 +185,7 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> Any:
     )
 
 
-@stands_for(np.linalg.eigvalsh)
+@stands_for(np.linalg.eigvalsh, small="home")
 def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
     """Return the eigenvalues of Hermitian matrices, in ascending order."""
 
@@ -195,7 +195,7 @@ def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
     return factored("eigvalsh", operands(a), (UPLO,), None, large, SPECTRAL)[0]
 
 
-@stands_for(np.linalg.eig)
+@stands_for(np.linalg.eig, small="home")
 def eig(a: ArrayLike) -> Any:
     """Return eigenvalues and right eigenvectors of square matrices, as ``numpy.linalg.eig``.
 
@@ -206,7 +206,7 @@ def eig(a: ArrayLike) -> Any:
     return _EIG(w, v) if x.dtype.kind == "c" or not _real(w) else _EIG(w.real, v.real)
 
 
-@stands_for(np.linalg.eigvals)
+@stands_for(np.linalg.eigvals, small="home")
 def eigvals(a: ArrayLike) -> Array:
     """Return the eigenvalues of square matrices; real if all are, so it waits for the engines."""
     (x,) = operands(a)
@@ -222,7 +222,7 @@ def _real(w: Array) -> bool:
 # -- equations ---------------------------------------------------------------------------------
 
 
-@stands_for(np.linalg.solve)
+@stands_for(np.linalg.solve, small="home")
 def solve(a: ArrayLike, b: ArrayLike) -> Array:
     """Solve systems of linear equations, as ``numpy.linalg.solve``.
 
@@ -255,7 +255,7 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
     return found.alias(found.dview.fix(found.ndim - 1, 0))
 
 
-@stands_for(np.linalg.inv)
+@stands_for(np.linalg.inv, small="home")
 def inv(a: ArrayLike) -> Array:
     """Return the inverse of square matrices; LinAlgError comes from the engines."""
     return factored("inv", operands(a), (), None, panel_commands.inv, on_node=ON_NODE)[0]
@@ -266,13 +266,13 @@ def inv_or_nan(a: ArrayLike) -> Array:
     return factored("inv_or_nan", operands(a), (), None, panel_commands.inv, on_node=ON_NODE)[0]
 
 
-@stands_for(np.linalg.det)
+@stands_for(np.linalg.det, small="home")
 def det(a: ArrayLike) -> Array:
     """Return the determinant of square matrices."""
     return factored("det", operands(a), (), None, panel_commands.det, on_node=ON_NODE)[0]
 
 
-@stands_for(np.linalg.slogdet)
+@stands_for(np.linalg.slogdet, small="home")
 def slogdet(a: ArrayLike) -> Any:
     """Return sign and logarithm of the absolute value of the determinant."""
     return _SLOGDET(
@@ -374,7 +374,7 @@ def matrix_rank(
     return (s > cut).sum(axis=-1)
 
 
-@stands_for(np.linalg.matrix_power)
+@stands_for(np.linalg.matrix_power, small="home")
 def matrix_power(a: ArrayLike, n: SupportsIndex) -> Array:
     """Raise square matrices to an integer power, by repeated squaring."""
     (x,) = operands(a)

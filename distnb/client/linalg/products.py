@@ -43,7 +43,7 @@ from distnb.geometry.views import View
 __all__ = ["dot", "matmul", "matvec", "vecdot", "vecmat"]
 
 
-@stands_for(np.matmul)
+@stands_for(np.matmul, small="wide")
 def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Array:
     """Multiply matrices, as ``numpy.matmul``.
 
@@ -79,7 +79,7 @@ def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
     return delivered(found, out)
 
 
-@stands_for(np.dot)
+@stands_for(np.dot, small="wide")
 def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Array:
     """Multiply along the last axis of ``a`` and the last but one of ``b``, as ``numpy.dot``."""
     x, y = operands(a, b)
@@ -99,7 +99,7 @@ def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Array:
     return matmul(x, y, out=out)
 
 
-@stands_for(np.vecdot)
+@stands_for(np.vecdot, small="home")
 def vecdot(
     x1: ArrayLike, x2: ArrayLike, out: Out = None, *, axis: int = -1, **options: Any
 ) -> Array:
@@ -120,7 +120,7 @@ def vecdot(
     )
 
 
-@stands_for(np.matvec)
+@stands_for(np.matvec, small="wide")
 def matvec(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Array:
     """Multiply matrices with vectors, as ``numpy.matvec``."""
     if options:
@@ -131,7 +131,7 @@ def matvec(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
     return delivered(found.alias(found.dview.fix(found.ndim - 1, 0)), out)
 
 
-@stands_for(np.vecmat)
+@stands_for(np.vecmat, small="wide")
 def vecmat(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Array:
     """Multiply (conjugated) vectors with matrices, as ``numpy.vecmat``."""
     if options:

@@ -35,7 +35,7 @@ def _shifts(bitorder: str) -> np.ndarray:
     return up if bitorder == "little" else up[::-1].copy()
 
 
-@stands_for(np.packbits)
+@stands_for(np.packbits, small="exact")
 def packbits(a: ArrayLike, /, axis: int | None = None, bitorder: str = "big") -> Array:
     """Pack truth values into the bits of bytes, as ``numpy.packbits``.
 

@@ -23,13 +23,13 @@ from distnb.client.shape.viewing import expand_dims
 __all__: list[str] = []
 
 
-@stands_for(np.fix)
+@stands_for(np.fix, small="exact")
 def fix(x: ArrayLike, out: Array | None = None) -> Array:
     """Round towards zero."""
     return elementwise("trunc", asarray(x), out=out)
 
 
-@stands_for(np.angle)
+@stands_for(np.angle, small="exact")
 def angle(z: ArrayLike, deg: bool = False) -> Array:
     """Return the angle of complex numbers."""
     x = asarray(z)
@@ -38,27 +38,27 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
     return found * (180 / np.pi) if deg else found
 
 
-@stands_for(np.iscomplex)
+@stands_for(np.iscomplex, small="exact")
 def iscomplex(x: ArrayLike) -> Array:
     """Tell which elements have an imaginary part."""
     a = asarray(x)
     return elementwise("not_equal", a.imag, 0) if a.dtype.kind == "c" else zeros_like(a, bool)
 
 
-@stands_for(np.isreal)
+@stands_for(np.isreal, small="exact")
 def isreal(x: ArrayLike) -> Array:
     """Tell which elements have no imaginary part."""
     return elementwise("equal", asarray(x).imag, 0)
 
 
-@stands_for(np.isposinf)
+@stands_for(np.isposinf, small="exact")
 def isposinf(x: ArrayLike, out: Array | None = None) -> Array:
     """Tell which elements are positive infinity."""
     sign = elementwise("signbit", asarray(x))
     return elementwise("logical_and", elementwise("isinf", asarray(x)), ~sign, out=out)
 
 
-@stands_for(np.isneginf)
+@stands_for(np.isneginf, small="exact")
 def isneginf(x: ArrayLike, out: Array | None = None) -> Array:
     """Tell which elements are negative infinity."""
     sign = elementwise("signbit", asarray(x))
@@ -119,7 +119,7 @@ def real_if_close(a: ArrayLike, tol: float = 100) -> Array:
     return x.real if bool((abs(x.imag) < most).all()) else x
 
 
-@stands_for(np.sinc)
+@stands_for(np.sinc, small="exact")
 def sinc(x: ArrayLike) -> Array:
     """Return sin(pi x) / (pi x)."""
     y = np.pi * asarray(x)
@@ -128,7 +128,7 @@ def sinc(x: ArrayLike) -> Array:
     return elementwise("sin", y) / y
 
 
-@stands_for(np.i0)
+@stands_for(np.i0, small="exact")
 def i0(x: ArrayLike) -> Array:
     """Return the modified Bessel function of the first kind, order 0."""
     a = asarray(x)
@@ -153,7 +153,7 @@ def _chebyshev(x: Array, coefficients: Sequence[float]) -> Array:
     return 0.5 * (b0 - b2)
 
 
-@stands_for(np.sort_complex)
+@stands_for(np.sort_complex, small="exact")
 def sort_complex(a: ArrayLike) -> Array:
     """Sort along the last axis, as complex numbers."""
     found = sort(asarray(a))
@@ -162,7 +162,7 @@ def sort_complex(a: ArrayLike) -> Array:
     return found.astype("F" if found.dtype.char in "bhBH" else "D")
 
 
-@stands_for(np.unwrap)
+@stands_for(np.unwrap, small="home")
 def unwrap(
     p: ArrayLike, discont: float | None = None, axis: int = -1, *, period: float = 2 * np.pi
 ) -> Array:
@@ -231,7 +231,7 @@ def allclose(
     return bool(reduce("all", isclose(a, b, rtol, atol, equal_nan)))
 
 
-@stands_for(np.array_equiv)
+@stands_for(np.array_equiv, small="exact")
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> bool:
     """Tell whether all elements are equal where they meet by broadcasting (reads one value)."""
     session = session_of(a1, a2)

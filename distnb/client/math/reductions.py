@@ -21,7 +21,7 @@ from distnb.client.record.reducing import reduce
 __all__: list[str] = []
 
 
-@stands_for(np.sum)
+@stands_for(np.sum, small="sums")
 def sum_(
     a: ArrayLike,
     axis: Axes = None,
@@ -63,7 +63,7 @@ def sum_(
     return reduce("sum", asarray(a), axis, dtype, out, keepdims, initial, where)
 
 
-@stands_for(np.prod)
+@stands_for(np.prod, small="sums")
 def prod(
     a: ArrayLike,
     axis: Axes = None,
@@ -77,7 +77,7 @@ def prod(
     return reduce("prod", asarray(a), axis, dtype, out, keepdims, initial, where)
 
 
-@stands_for(np.min, np.amin)
+@stands_for(np.min, np.amin, small="sums")
 def min_(
     a: ArrayLike,
     axis: Axes = None,
@@ -90,7 +90,7 @@ def min_(
     return reduce("min", asarray(a), axis, None, out, keepdims, initial, where)
 
 
-@stands_for(np.max, np.amax)
+@stands_for(np.max, np.amax, small="sums")
 def max_(
     a: ArrayLike,
     axis: Axes = None,
@@ -103,7 +103,7 @@ def max_(
     return reduce("max", asarray(a), axis, None, out, keepdims, initial, where)
 
 
-@stands_for(np.any)
+@stands_for(np.any, small="exact")
 def any_(
     a: ArrayLike,
     axis: Axes = None,
@@ -116,7 +116,7 @@ def any_(
     return reduce("any", asarray(a), axis, None, out, keepdims, np._NoValue, where)
 
 
-@stands_for(np.all)
+@stands_for(np.all, small="exact")
 def all_(
     a: ArrayLike,
     axis: Axes = None,
@@ -129,7 +129,7 @@ def all_(
     return reduce("all", asarray(a), axis, None, out, keepdims, np._NoValue, where)
 
 
-@stands_for(np.argmin)
+@stands_for(np.argmin, small="home")
 def argmin(
     a: ArrayLike, axis: Axes = None, out: Array | None = None, *, keepdims: bool | NoValue = False
 ) -> Array:
@@ -137,7 +137,7 @@ def argmin(
     return reduce("argmin", asarray(a), axis, None, out, keepdims)
 
 
-@stands_for(np.argmax)
+@stands_for(np.argmax, small="home")
 def argmax(
     a: ArrayLike, axis: Axes = None, out: Array | None = None, *, keepdims: bool | NoValue = False
 ) -> Array:
@@ -180,7 +180,7 @@ def _finish(found: Array, dtype: np.dtype, out: Array | None) -> Array:
     return delivered(found if out is not None else found.astype(dtype, copy=False), out)
 
 
-@stands_for(np.mean)
+@stands_for(np.mean, small="home")
 def mean(
     a: ArrayLike,
     axis: Axes = None,
@@ -208,7 +208,7 @@ def free_of(ddof: float, correction: float | NoValue) -> Any:
     return correction
 
 
-@stands_for(np.var)
+@stands_for(np.var, small="home")
 def var(
     a: ArrayLike,
     axis: Axes = None,
@@ -242,7 +242,7 @@ def var(
     return _finish(elementwise("divide", squares, free), _result_dtype(np.var, x, dtype), out)
 
 
-@stands_for(np.std)
+@stands_for(np.std, small="home")
 def std(
     a: ArrayLike,
     axis: Axes = None,
@@ -264,7 +264,7 @@ def std(
     return elementwise("sqrt", found, out=out)
 
 
-@stands_for(np.ptp)
+@stands_for(np.ptp, small="sums")
 def ptp(
     a: ArrayLike, axis: Axes = None, out: Array | None = None, keepdims: bool | NoValue = False
 ) -> Array:

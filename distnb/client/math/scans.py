@@ -138,7 +138,7 @@ def cumprod(
     return _running(np.multiply, a, axis, dtype, out)
 
 
-@stands_for(np.nancumsum)
+@stands_for(np.nancumsum, small="sums")
 def nancumsum(
     a: ArrayLike,
     axis: SupportsIndex | None = None,
@@ -149,7 +149,7 @@ def nancumsum(
     return _running(np.add, _without_nan(a, 0), axis, dtype, out)
 
 
-@stands_for(np.nancumprod)
+@stands_for(np.nancumprod, small="sums")
 def nancumprod(
     a: ArrayLike,
     axis: SupportsIndex | None = None,
@@ -160,7 +160,7 @@ def nancumprod(
     return _running(np.multiply, _without_nan(a, 1), axis, dtype, out)
 
 
-@stands_for(np.cumulative_sum)
+@stands_for(np.cumulative_sum, small="sums")
 def cumulative_sum(
     x: ArrayLike,
     /,
@@ -177,7 +177,7 @@ def cumulative_sum(
     return _cumulative(np.add, 0, asarray(x), axis, dtype, out, include_initial)
 
 
-@stands_for(np.cumulative_prod)
+@stands_for(np.cumulative_prod, small="sums")
 def cumulative_prod(
     x: ArrayLike,
     /,

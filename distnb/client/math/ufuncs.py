@@ -238,7 +238,7 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
     return elementwise("where", *_first_array(condition, x, y)) if found is None else found
 
 
-@stands_for(np.clip)
+@stands_for(np.clip, small="exact")
 def clip(
     a: ArrayLike,
     min: ArrayLike | None = None,
@@ -272,7 +272,7 @@ def _within(low: object, high: object, limits: np.iinfo) -> tuple[Any, Any]:
     return low, None if isinstance(high, int) and high >= limits.max else high
 
 
-@stands_for(np.round, np.around)
+@stands_for(np.round, np.around, small="exact")
 def round_(a: ArrayLike, decimals: int = 0, out: Array | None = None) -> Array:
     """Round to a number of decimals."""
     x, places = asarray(a), operator.index(decimals)

@@ -13,6 +13,7 @@ from distnb.client.handle.arguments import Dist, Grid, Order, Shape, order_of
 from distnb.client.handle.array import Array, create, hosted, numeric
 from distnb.client.handle.conversion import Readable, from_host
 from distnb.client.handle.indexing import lengths, one_axis
+from distnb.client.record.counts import in_range, in_shape, in_spaces
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.operations import elementwise
 from distnb.client.record.placement import layout_of_new, stay
@@ -198,7 +199,7 @@ def made(
     return create(at, extents, kind, layout_of_new(extents, kind, at, dist, grid), how, stays=True)
 
 
-@stands_for(np.empty)
+@stands_for(np.empty, makes=in_shape)
 def empty(
     shape: Shape,
     dtype: DTypeLike | None = None,
@@ -215,7 +216,7 @@ def empty(
     return made(shape, dtype, dist, grid, session, ("empty",), order, like)
 
 
-@stands_for(np.zeros)
+@stands_for(np.zeros, makes=in_shape)
 def zeros(
     shape: Shape,
     dtype: DTypeLike | None = None,
@@ -232,7 +233,7 @@ def zeros(
     return made(shape, dtype, dist, grid, session, ("fill", 0), order, like)
 
 
-@stands_for(np.ones)
+@stands_for(np.ones, makes=in_shape)
 def ones(
     shape: Shape,
     dtype: DTypeLike | None = None,
@@ -249,7 +250,7 @@ def ones(
     return made(shape, dtype, dist, grid, session, ("fill", 1), order, like)
 
 
-@stands_for(np.full)
+@stands_for(np.full, makes=in_shape)
 def full(
     shape: Shape,
     fill_value: ArrayLike,
@@ -376,7 +377,7 @@ def full_like(
     return _filled_from(found, fill_value)
 
 
-@stands_for(np.arange)
+@stands_for(np.arange, makes=in_range)
 def arange(
     start: Any = None,
     stop: Any = None,
@@ -435,7 +436,7 @@ def _short(start: complex, stop: complex, step: complex) -> bool:
     return float(abs(stop - start)) <= 1000 * float(abs(step))
 
 
-@stands_for(np.linspace)
+@stands_for(np.linspace, makes=in_spaces)
 def linspace(
     start: Any,
     stop: Any,

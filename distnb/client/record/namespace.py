@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from distnb.client.handle.whole_functions import Kind, in_reach
+from distnb.client.handle.whole_functions import Kind, Makes, in_reach, makes_at_home
 from distnb.common.errors import explain
 
 __all__ = ["DEVICE", "FUNCTIONS", "check_device", "stands_for"]
@@ -23,11 +23,14 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 DEVICE = "cpu"
 
 
-def stands_for(*numpys: Callable[..., Any], small: Kind | None = None) -> Callable[[_F], _F]:
+def stands_for(
+    *numpys: Callable[..., Any], small: Kind | None = None, makes: Makes | None = None
+) -> Callable[[_F], _F]:
     """Put a function in place of NumPy's for distributed arrays.
 
     A function whose name would hide one of Python's ends in ``_``; users see it without. ``small``
-    is what kind of function it is if NumPy's own may do it on small arrays in reach.
+    is what kind of function it is if NumPy's own may do it on small arrays in reach; ``makes``, of
+    one that makes arrays out of nothing, returns how many elements there are at most.
     """
 
     def register(f: _F) -> _F:
@@ -36,6 +39,8 @@ def stands_for(*numpys: Callable[..., Any], small: Kind | None = None) -> Callab
             f.__name__ = f.__qualname__ = name
         if small is not None:
             f = in_reach(numpys[0], small)(f)
+        if makes is not None:
+            f = makes_at_home(numpys[0], makes)(f)
         for numpys_own in numpys:
             FUNCTIONS[numpys_own] = f
         return f

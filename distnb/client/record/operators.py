@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array
-from distnb.client.handle.small_steps import quick, quick_into, quick_pair
+from distnb.client.handle.small_steps import quick, quick_into, quick_one, quick_pair
 from distnb.client.record import operation_cache
 from distnb.client.record.operation_cache import OperationCache
 from distnb.client.record.operations import done, elementwise, simple
 from distnb.common.config import config
 from distnb.ops.scalars import NUMBERS
 
-__all__ = ["arithmetic", "power_arithmetic"]
+__all__ = ["arithmetic", "power_arithmetic", "unary"]
 
 
 class Arithmetic(NamedTuple):
@@ -87,6 +87,16 @@ def power_arithmetic() -> Arithmetic:
         return elementwise(ufunc.__name__, self, out=self)
 
     return Arithmetic(forward, power.reflected, in_place)
+
+
+def unary(ufunc: np.ufunc, run: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return the method of an operator on one array; ``run`` is Python's operator."""
+
+    def method(self: Array) -> Any:
+        found = quick_one(run, self)
+        return ufunc(self) if found is None else found
+
+    return method
 
 
 #: Type and value of exponents -> what NumPy computes for these, and of which kinds of dtype.

@@ -221,7 +221,7 @@ def _column(x: Elements) -> Any:
 row_stack = vstack
 
 
-@stands_for(np.block)
+@stands_for(np.block, small="exact")
 def block(arrays: Nested) -> Array:
     """Join nested lists of arrays, the innermost along the last axis, as ``numpy.block``."""
     depth = _depth(arrays)

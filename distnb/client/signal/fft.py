@@ -51,7 +51,7 @@ __all__ = [
 # -- along one axis ----------------------------------------------------------------------------
 
 
-@stands_for(np.fft.fft)
+@stands_for(np.fft.fft, small="home")
 def fft(
     a: ArrayLike,
     n: int | None = None,
@@ -94,7 +94,7 @@ def fft(
     return _one("fft", np.fft.fft, a, n, axis, norm, out)
 
 
-@stands_for(np.fft.ifft)
+@stands_for(np.fft.ifft, small="home")
 def ifft(
     a: ArrayLike,
     n: int | None = None,
@@ -106,7 +106,7 @@ def ifft(
     return _one("ifft", np.fft.ifft, a, n, axis, norm, out)
 
 
-@stands_for(np.fft.rfft)
+@stands_for(np.fft.rfft, small="home")
 def rfft(
     a: ArrayLike,
     n: int | None = None,
@@ -118,7 +118,7 @@ def rfft(
     return _one("rfft", np.fft.rfft, a, n, axis, norm, out)
 
 
-@stands_for(np.fft.irfft)
+@stands_for(np.fft.irfft, small="home")
 def irfft(
     a: ArrayLike,
     n: int | None = None,
@@ -130,7 +130,7 @@ def irfft(
     return _one("irfft", np.fft.irfft, a, n, axis, norm, out)
 
 
-@stands_for(np.fft.hfft)
+@stands_for(np.fft.hfft, small="home")
 def hfft(
     a: ArrayLike,
     n: int | None = None,
@@ -142,7 +142,7 @@ def hfft(
     return _one("hfft", np.fft.hfft, a, n, axis, norm, out)
 
 
-@stands_for(np.fft.ihfft)
+@stands_for(np.fft.ihfft, small="home")
 def ihfft(
     a: ArrayLike,
     n: int | None = None,
@@ -208,7 +208,7 @@ def _delivered(found: Array, out: Array | None) -> Array:
 # -- along several axes ------------------------------------------------------------------------
 
 
-@stands_for(np.fft.fftn)
+@stands_for(np.fft.fftn, small="home")
 def fftn(
     a: ArrayLike,
     s: Sequence[int] | None = None,
@@ -236,7 +236,7 @@ def fftn(
     return _several("fft", np.fft.fftn, a, s, axes, norm, out)
 
 
-@stands_for(np.fft.ifftn)
+@stands_for(np.fft.ifftn, small="home")
 def ifftn(
     a: ArrayLike,
     s: Sequence[int] | None = None,
@@ -248,7 +248,7 @@ def ifftn(
     return _several("ifft", np.fft.ifftn, a, s, axes, norm, out)
 
 
-@stands_for(np.fft.rfftn)
+@stands_for(np.fft.rfftn, small="home")
 def rfftn(
     a: ArrayLike,
     s: Sequence[int] | None = None,
@@ -260,7 +260,7 @@ def rfftn(
     return _several("rfft", np.fft.rfftn, a, s, axes, norm, out)
 
 
-@stands_for(np.fft.irfftn)
+@stands_for(np.fft.irfftn, small="home")
 def irfftn(
     a: ArrayLike,
     s: Sequence[int] | None = None,
@@ -272,7 +272,7 @@ def irfftn(
     return _several("irfft", np.fft.irfftn, a, s, axes, norm, out)
 
 
-@stands_for(np.fft.fft2)
+@stands_for(np.fft.fft2, small="home")
 def fft2(
     a: ArrayLike,
     s: Sequence[int] | None = None,
@@ -284,7 +284,7 @@ def fft2(
     return _several("fft", np.fft.fft2, a, s, axes, norm, out)
 
 
-@stands_for(np.fft.ifft2)
+@stands_for(np.fft.ifft2, small="home")
 def ifft2(
     a: ArrayLike,
     s: Sequence[int] | None = None,
@@ -296,7 +296,7 @@ def ifft2(
     return _several("ifft", np.fft.ifft2, a, s, axes, norm, out)
 
 
-@stands_for(np.fft.rfft2)
+@stands_for(np.fft.rfft2, small="home")
 def rfft2(
     a: ArrayLike,
     s: Sequence[int] | None = None,
@@ -308,7 +308,7 @@ def rfft2(
     return _several("rfft", np.fft.rfft2, a, s, axes, norm, out)
 
 
-@stands_for(np.fft.irfft2)
+@stands_for(np.fft.irfft2, small="home")
 def irfft2(
     a: ArrayLike,
     s: Sequence[int] | None = None,
@@ -410,13 +410,13 @@ def rfftfreq(
     return found if dtype is None else found.astype(dtype)
 
 
-@stands_for(np.fft.fftshift)
+@stands_for(np.fft.fftshift, small="exact")
 def fftshift(x: ArrayLike, axes: Axes = None) -> Array:
     """Move frequency zero to the middle, as ``numpy.fft.fftshift``; the result lies as ``x``."""
     return _shifted(np.fft.fftshift, x, axes, 1)
 
 
-@stands_for(np.fft.ifftshift)
+@stands_for(np.fft.ifftshift, small="exact")
 def ifftshift(x: ArrayLike, axes: Axes = None) -> Array:
     """Undo :func:`fftshift`, as ``numpy.fft.ifftshift``."""
     return _shifted(np.fft.ifftshift, x, axes, -1)

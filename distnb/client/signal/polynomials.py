@@ -55,13 +55,13 @@ def _summed(op: str, a1: ArrayLike, a2: ArrayLike) -> Array:
     return elementwise(op, _longer(x, n), _longer(y, n))
 
 
-@stands_for(np.polyadd)
+@stands_for(np.polyadd, small="home")
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Add polynomials term by term, as ``numpy.polyadd``."""
     return _summed("add", a1, a2)
 
 
-@stands_for(np.polysub)
+@stands_for(np.polysub, small="home")
 def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Subtract polynomials term by term, as ``numpy.polysub``."""
     return _summed("subtract", a1, a2)
@@ -73,7 +73,7 @@ def _longer(x: Array, n: int) -> Array:
     return concatenate((zeros(missing, x.dtype, session=x.session), x)) if missing else x
 
 
-@stands_for(np.polymul)
+@stands_for(np.polymul, small="home")
 def polymul(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Multiply polynomials, as ``numpy.polymul``: a convolution."""
     x, y = _coefficients(a1, a2)
@@ -91,7 +91,7 @@ def _read(numpys: Callable[..., Any], *args: ArrayLike) -> Any:
     return made if several else made[0]
 
 
-@stands_for(np.poly)
+@stands_for(np.poly, small="home")
 def poly(seq_of_zeros: ArrayLike) -> Any:
     """Return the polynomial with given roots, as ``numpy.poly``.
 
@@ -100,7 +100,7 @@ def poly(seq_of_zeros: ArrayLike) -> Any:
     return _read(np.poly, seq_of_zeros)
 
 
-@stands_for(np.polydiv)
+@stands_for(np.polydiv, small="home")
 def polydiv(u: ArrayLike, v: ArrayLike) -> Any:
     """Divide polynomials, as ``numpy.polydiv``.
 
@@ -109,7 +109,7 @@ def polydiv(u: ArrayLike, v: ArrayLike) -> Any:
     return _read(np.polydiv, u, v)
 
 
-@stands_for(np.roots)
+@stands_for(np.roots, small="home")
 def roots(p: ArrayLike) -> Any:
     """Return the roots of a polynomial, as ``numpy.roots``.
 
@@ -118,7 +118,7 @@ def roots(p: ArrayLike) -> Any:
     return _read(np.roots, p)
 
 
-@stands_for(np.polyder)
+@stands_for(np.polyder, small="home")
 def polyder(p: ArrayLike, m: int = 1) -> Array:
     """Differentiate a polynomial, as ``numpy.polyder``."""
     times = operator.index(m)
@@ -131,7 +131,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
     return found
 
 
-@stands_for(np.polyint)
+@stands_for(np.polyint, small="home")
 def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
     """Integrate a polynomial, as ``numpy.polyint``; ``k`` are constants of integration."""
     times = operator.index(m)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.array import Array
 from distnb.client.math.composed import i0
+from distnb.client.record.counts import in_spaces
 from distnb.client.record.creation import arange, linspace, ones
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
@@ -18,7 +19,7 @@ from distnb.client.shape.viewing import moveaxis
 __all__ = ["bartlett", "blackman", "geomspace", "hamming", "hanning", "kaiser", "logspace"]
 
 
-@stands_for(np.logspace)
+@stands_for(np.logspace, makes=in_spaces)
 def logspace(
     start: ArrayLike,
     stop: ArrayLike,
@@ -45,7 +46,7 @@ def logspace(
     return y if dtype is None else y.astype(dtype)
 
 
-@stands_for(np.geomspace)
+@stands_for(np.geomspace, makes=in_spaces)
 def geomspace(
     start: ArrayLike,
     stop: ArrayLike,

@@ -177,7 +177,7 @@ def here(range: Range) -> Range:
     return tuple(np.asarray(range)) if isinstance(range, Array | np.ndarray) else range
 
 
-@stands_for(np.histogram)
+@stands_for(np.histogram, small="home")
 def histogram(
     a: ArrayLike,
     bins: ArrayLike | str = 10,
@@ -221,7 +221,7 @@ def histogram(
     return counts, array_of(session, edges)
 
 
-@stands_for(np.histogram_bin_edges)
+@stands_for(np.histogram_bin_edges, small="home")
 def histogram_bin_edges(
     a: ArrayLike,
     bins: ArrayLike | str = 10,
@@ -237,7 +237,7 @@ def histogram_bin_edges(
     return array_of(x.session, _bins_of(x, bins, range, weights)[0])
 
 
-@stands_for(np.histogramdd)
+@stands_for(np.histogramdd, small="home")
 def histogramdd(
     sample: Array | np.ndarray | Sequence[ArrayLike],
     bins: Bins = 10,
@@ -301,7 +301,7 @@ def _all_edges(x: Array, bins: Bins, limits: Sequence[Range] | None) -> list[np.
     return [np.asarray(e) for e in np.histogramdd(few, known, asked)[1]]  # type: ignore[arg-type]
 
 
-@stands_for(np.histogram2d)
+@stands_for(np.histogram2d, small="home")
 def histogram2d(
     x: ArrayLike,
     y: ArrayLike,

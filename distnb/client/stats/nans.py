@@ -77,7 +77,7 @@ def nansum(
     return _reduced(np.nansum, "sum", 0, a, axis, dtype, out, options)
 
 
-@stands_for(np.nanprod)
+@stands_for(np.nanprod, small="sums")
 def nanprod(
     a: ArrayLike,
     axis: Axes = None,
@@ -92,7 +92,7 @@ def nanprod(
     return _reduced(np.nanprod, "prod", 1, a, axis, dtype, out, options)
 
 
-@stands_for(np.nanmin)
+@stands_for(np.nanmin, small="sums")
 def nanmin(
     a: ArrayLike,
     axis: Axes = None,
@@ -106,7 +106,7 @@ def nanmin(
     return _reduced(np.nanmin, "fmin.reduce", None, a, axis, None, out, options)
 
 
-@stands_for(np.nanmax)
+@stands_for(np.nanmax, small="sums")
 def nanmax(
     a: ArrayLike,
     axis: Axes = None,
@@ -139,7 +139,7 @@ def _position(
     return delivered(found, out)
 
 
-@stands_for(np.nanargmin)
+@stands_for(np.nanargmin, small="home")
 def nanargmin(
     a: ArrayLike, axis: Axes = None, out: Array | None = None, *, keepdims: bool | NoValue = _NONE
 ) -> Array:
@@ -150,7 +150,7 @@ def nanargmin(
     return _position(np.nanargmin, "argmin", np.inf, a, axis, out, keepdims)
 
 
-@stands_for(np.nanargmax)
+@stands_for(np.nanargmax, small="home")
 def nanargmax(
     a: ArrayLike, axis: Axes = None, out: Array | None = None, *, keepdims: bool | NoValue = _NONE
 ) -> Array:
@@ -203,7 +203,7 @@ def nanmean(
     return delivered(found, out)
 
 
-@stands_for(np.nanvar)
+@stands_for(np.nanvar, small="home")
 def nanvar(
     a: ArrayLike,
     axis: Axes = None,
@@ -258,7 +258,7 @@ def _or_nan(n: Array, bad: Array) -> Array:
     return elementwise("where", bad, np.nan, n)
 
 
-@stands_for(np.nanstd)
+@stands_for(np.nanstd, small="home")
 def nanstd(
     a: ArrayLike,
     axis: Axes = None,

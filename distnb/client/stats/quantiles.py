@@ -229,7 +229,7 @@ def _shaped(found: Array, asked: Ints, axes: Ints, keep: bool) -> Array:
     return made
 
 
-@stands_for(np.quantile)
+@stands_for(np.quantile, small="home")
 def quantile(
     a: ArrayLike,
     q: ArrayLike,
@@ -278,7 +278,7 @@ def quantile(
     return _quantile("quantile", a, q, axis, out, method, keepdims, weights, False, False)
 
 
-@stands_for(np.percentile)
+@stands_for(np.percentile, small="home")
 def percentile(
     a: ArrayLike,
     q: ArrayLike,
@@ -294,7 +294,7 @@ def percentile(
     return _quantile("percentile", a, q, axis, out, method, keepdims, weights, True, False)
 
 
-@stands_for(np.nanquantile)
+@stands_for(np.nanquantile, small="home")
 def nanquantile(
     a: ArrayLike,
     q: ArrayLike,
@@ -310,7 +310,7 @@ def nanquantile(
     return _quantile("nanquantile", a, q, axis, out, method, keepdims, weights, False, True)
 
 
-@stands_for(np.nanpercentile)
+@stands_for(np.nanpercentile, small="home")
 def nanpercentile(
     a: ArrayLike,
     q: ArrayLike,
@@ -379,7 +379,7 @@ def median(
     return _median("median", a, axis, out, keepdims)
 
 
-@stands_for(np.nanmedian)
+@stands_for(np.nanmedian, small="home")
 def nanmedian(
     a: ArrayLike,
     axis: Axes = None,

@@ -41,7 +41,7 @@ def _flat(x: ArrayLike, session: Session) -> Array:
 # -- each once ---------------------------------------------------------------------------------
 
 
-@stands_for(np.unique)
+@stands_for(np.unique, small="home")
 def unique(
     ar: ArrayLike,
     return_index: bool = False,
@@ -186,25 +186,25 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Any
 
 
-@stands_for(np.unique_all)
+@stands_for(np.unique_all, small="home")
 def unique_all(x: ArrayLike, /) -> UniqueAll:
     """Return distinct elements, first positions, inverse and counts; each NaN is distinct."""
     return UniqueAll(*unique(x, True, True, True, equal_nan=False))
 
 
-@stands_for(np.unique_counts)
+@stands_for(np.unique_counts, small="home")
 def unique_counts(x: ArrayLike, /) -> UniqueCounts:
     """Return distinct elements and how many there are of each; each NaN is distinct."""
     return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
 
 
-@stands_for(np.unique_inverse)
+@stands_for(np.unique_inverse, small="home")
 def unique_inverse(x: ArrayLike, /) -> UniqueInverse:
     """Return distinct elements, and which one each element is; each NaN is distinct."""
     return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
 
 
-@stands_for(np.unique_values)
+@stands_for(np.unique_values, small="home")
 def unique_values(x: ArrayLike, /) -> Array:
     """Return distinct elements, in order; each NaN is distinct."""
     return unique(x, equal_nan=False)

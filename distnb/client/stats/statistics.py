@@ -71,7 +71,7 @@ def beside(weights: Array, x: Array, axis: Axes, axes: Ints) -> Array:
     return np.broadcast_to(view, x.shape)  # type: ignore[return-value]
 
 
-@stands_for(np.cov)
+@stands_for(np.cov, small="wide")
 def cov(
     m: ArrayLike,
     y: ArrayLike | None = None,
@@ -181,7 +181,7 @@ def _checked(kind: str, given: ArrayLike, x: Array) -> Array:
     return w
 
 
-@stands_for(np.corrcoef)
+@stands_for(np.corrcoef, small="wide")
 def corrcoef(
     x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *, dtype: DTypeLike | None = None
 ) -> Array:
