@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -63,11 +62,8 @@ def in_reach(numpys: Callable[..., Any], kind: Kind) -> Callable[[_F], _F]:
 
 def _before_out(f: Callable[..., Any]) -> int:
     """Return how many arguments a function takes by position before its output."""
-    names = list(inspect.signature(f).parameters.items())
-    for i, (name, parameter) in enumerate(names):
-        if name == "out" and parameter.kind is not parameter.KEYWORD_ONLY:
-            return i
-    return sys.maxsize
+    names = f.__code__.co_varnames[: f.__code__.co_argcount]
+    return names.index("out") if "out" in names else sys.maxsize
 
 
 def makes_at_home(numpys: Callable[..., Any], most: Makes) -> Callable[[_F], _F]:
