@@ -37,6 +37,7 @@ from distnb.left_out import refusal, unknown
 from distnb.lib import scimath as emath
 from distnb.namespace import *  # noqa: F403
 from distnb.numpys import *  # noqa: F403
+from distnb.pictures.hook import when_imported
 
 __version__ = "0.1.0.dev0"
 __array_api_version__ = VERSION
@@ -67,6 +68,7 @@ __all__ = [  # noqa: PLE0604 - the functions
     "inprocess",
     "learn",  # noqa: F405
     "linalg",
+    "plot",  # noqa: F405
     "profile",
     "random",
     "session",
@@ -87,7 +89,7 @@ _unknown = unknown(__name__)
 
 def _later(name: str) -> Any:
     """Import what few use when it is asked for."""
-    if name in ("graph", "learn", "testing"):
+    if name in ("graph", "learn", "plot", "testing"):
         return importlib.import_module(f"{__name__}.{name}")
     return importlib.import_module("numpy.polynomial") if name == "polynomial" else _unknown(name)
 
@@ -109,6 +111,7 @@ class _Views:
 
 
 Placement.views = _Views()
+when_imported("matplotlib.projections", lambda: importlib.import_module(f"{__name__}.plot"))
 Profile.shown = staticmethod(
     lambda report: importlib.import_module("distnb.widgets.times.timing").TimeReport(report)
 )

@@ -108,6 +108,7 @@ from distnb import graph as graph
 from distnb import learn as learn
 from distnb import lib as lib
 from distnb import linalg as linalg
+from distnb import plot as plot
 from distnb import random as random
 from distnb import sparse as sparse
 from distnb import testing as testing

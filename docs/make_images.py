@@ -42,6 +42,31 @@ LAYOUTS: dict[str, dict[str, dict[str, Any]]] = {
         "dist='block', grid=2": {"dist": "block", "grid": 2},
     },
 }
+#: Rows and columns of the matrix, and points of the line and the cloud, on the page of pictures.
+SIDE, POINTS = 2000, 2_000_000
+
+
+def pictures() -> Any:
+    """Draw large arrays as matplotlib does: a matrix, a corner of it, a line, and a cloud."""
+    i, j = dnb.arange(float(SIDE)).reshape(-1, 1), dnb.arange(float(SIDE))
+    waves = np.sin(i * i / 90_000) * np.cos(j / 120) + np.sin(i * 3) * np.sin(j * 2) / 4
+    rng = dnb.random.default_rng(1)
+    walk = np.cumsum(rng.standard_normal(POINTS))
+    walk[POINTS // 3] += 900
+    x = rng.standard_normal(POINTS)
+    figure, panels = pyplot.subplots(1, 4, figsize=(11, 2.6), layout="constrained")
+    panels[0].imshow(waves)
+    panels[1].imshow(waves)
+    panels[1].set(xlim=(1000, 1020), ylim=(520, 500))
+    panels[2].plot(walk, linewidth=0.7)
+    panels[3].scatter(x, x * x / 4 + rng.standard_normal(POINTS), s=1, alpha=0.01)
+    titles = "imshow", "after zooming in", "plot", "scatter"
+    for panel, title in zip(panels, titles, strict=True):
+        panel.set_title(title, fontsize=10)
+        panel.tick_params(labelsize=7)
+    return figure
+
+
 #: Title -> view of a 16 x 16 array A.
 VIEWS: dict[str, Callable[[Any], Any]] = {
     "A[1:-1, 1:-1]": lambda a: a[1:-1, 1:-1],
@@ -67,6 +92,7 @@ def main(arguments: list[str]) -> None:
         draw("views", {title: view(base) for title, view in VIEWS.items()})
         draw("overview", overview())
         shifted = [base[1:-1, 1:-1].layout, base[:-2, 1:-1].layout]
+        save("pictures", pictures())
         save("halo", Several(shifted, ["A[1:-1, 1:-1]", "A[:-2, 1:-1]"]).plot())
     if "--layouts" not in arguments:
         draw_time()

@@ -23,12 +23,13 @@ ORDER: dict[str, str] = {
     "distnb": """
         common geometry ops measure wire plans formats engines client widgets magics
         numpys left_out lib fft linalg random sparse namespace strategies testing
-        applications graph learn
+        applications graph learn pictures plot
     """,
     "distnb.applications": """
         adjacency pagerank paths components triangles betweenness kmeans recommender decomposition
         solvers
     """,
+    "distnb.pictures": "hook binning reducing live axes",
     "distnb.common": """
         errors config machine leftovers insistence interrupts lazy calling
         shared_segments memory_pool
@@ -158,6 +159,8 @@ OTHERS: dict[str, str] = {
     "distnb.client.transport.socket_transport": "ipyparallel zmq",
     "distnb.magics": "IPython",
     "distnb.widgets": "ipywidgets matplotlib [IPython]",
+    "distnb.pictures": "numpy matplotlib",
+    "distnb.plot": "matplotlib",
     "distnb.widgets.times.timeline": "anywidget traitlets",
     "distnb.strategies": "*",
 }

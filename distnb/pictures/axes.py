@@ -1,0 +1,254 @@
+"""matplotlib's axes, which draw large distributed arrays from what engines reduce to their pixels.
+
+matplotlib makes these wherever it makes axes (``register_projection``), so ``plt.imshow`` and all
+other ways to draw lead here. What is not large goes to matplotlib as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.projections import register_projection
+
+from distnb.client.array.distarray import DistArray
+from distnb.client.stats.histograms import histogram
+from distnb.common.errors import DistnbError, explain
+from distnb.pictures.binning import Window, block_means
+from distnb.pictures.live import Cells, Picture, Scattered, Trace, pixels_of
+from distnb.pictures.reducing import image
+
+__all__ = ["LARGE", "PixelAxes"]
+
+#: Elements from which a picture is made of what engines reduce; of fewer it is matplotlib's own.
+LARGE = 1 << 20
+#: What was told.
+_TOLD: set[str] = set()
+
+
+def _is_large(*arrays: Any) -> bool:
+    return any(isinstance(x, DistArray) and x.size >= LARGE for x in arrays)
+
+
+def _tell(what: str) -> None:
+    """Say once of what pictures of a kind are made."""
+    if what not in _TOLD:
+        _TOLD.add(what)
+        print(f"distnb: large arrays are drawn as {what}; zooming in shows more")
+
+
+class PixelAxes(Axes):
+    """Rectilinear axes that draw distributed arrays of any size."""
+
+    name = "rectilinear"
+
+    def clear(self) -> None:
+        """Remove everything, what is kept up to date as well."""
+        self._live: list[Any] = []
+        super().clear()
+
+    def draw(self, renderer: Any) -> None:
+        """Draw, with what is to be seen now."""
+        self._live = [one for one in self._live if one.artist in self.get_children()]
+        for one in list(self._live):
+            try:
+                one.update()
+            except DistnbError as error:
+                self._live.remove(one)  # it stays as it is: the array is not there any more
+                print(f"distnb: a picture shows what it showed before: {error}")
+        super().draw(renderer)
+
+    def imshow(self, X: Any, *args: Any, **options: Any) -> Any:  # noqa: N803
+        """As matplotlib's; pixels are the means of the elements that they show."""
+        if not _is_large(X) or X.ndim not in (2, 3) or X.dtype.kind == "c" or X.shape[2:] > (4,):
+            return super().imshow(_shape_alone(X), *args, **options)
+        from matplotlib import rcParams
+
+        _tell("means of the elements of a pixel")
+        origin = options.get("origin") or rcParams["image.origin"]
+        live = Picture(X, options.get("extent"), origin, self)
+        pixels, low, high = live.read()
+        norm = options.get("norm", args[1] if len(args) > 1 else None)
+        if norm is None and X.ndim == 2:
+            for name, value in (("vmin", low), ("vmax", high)):
+                if options.get(name) is None and np.isfinite(value):
+                    options[name] = value
+        elif type(norm) is Normalize:
+            norm.vmin, norm.vmax = (
+                given if given is not None else value
+                for given, value in ((norm.vmin, low), (norm.vmax, high))
+            )
+        live.artist = super().imshow(pixels, *args, **{**options, "extent": live.place})
+        left, right, bottom, top = live.extent
+        self.set_xlim(left, right, auto=None)
+        self.set_ylim(bottom, top, auto=None)
+        self._live.append(live)
+        return live.artist
+
+    def plot(self, *args: Any, **options: Any) -> Any:
+        """As matplotlib's; of the points of a pixel the first, the last and the extremes."""
+        if not _is_large(*args) or options.get("data") is not None:
+            return super().plot(*args, **options)
+        _tell("the extremes of each pixel's points")
+        found = []
+        for x, y, style in _curves(args):
+            if not _is_large(x, y):
+                found += super().plot(*[a for a in (x, y, style) if a is not None], **options)
+                continue
+            live = Trace(x, y, self)
+            styles = () if style is None else (style,)
+            (live.artist,) = super().plot(*live.points(), *styles, **options)
+            self._live.append(live)
+            found.append(live.artist)
+        return found
+
+    def hist(self, x: Any, bins: Any = None, **options: Any) -> Any:
+        """As matplotlib's; engines count."""
+        several = list(x) if isinstance(x, list | tuple) else [x]
+        if not _is_large(*several):
+            return super().hist(x, bins, **options)
+        from matplotlib import rcParams
+
+        weights, limits = options.pop("weights", None), options.pop("range", None)
+        weighted = [None] * len(several) if weights is None else weights
+        weighted = [weights] if weights is not None and len(several) == 1 else weighted
+        edges = rcParams["hist.bins"] if bins is None else bins
+        if len(several) > 1 and np.ndim(edges) == 0 and limits is None:
+            ends = [(float(a.min()), float(a.max())) for a in several]
+            limits = min(low for low, _ in ends), max(high for _, high in ends)
+        counts = []
+        for one, w in zip(several, weighted, strict=True):
+            count, edges = histogram(one, edges, limits, weights=w)
+            counts.append(np.asarray(count))
+        edges = np.asarray(edges).tolist()
+        if len(several) == 1:
+            return super().hist(edges[:-1], edges, weights=counts[0], **options)
+        return super().hist([edges[:-1]] * len(counts), edges, weights=counts, **options)
+
+    def scatter(self, x: Any, y: Any, s: Any = None, c: Any = None, **options: Any) -> Any:
+        """As matplotlib's; one marker stands for all points of a cell smaller than itself."""
+        if not _is_large(x, y, c) or options.get("data") is not None:
+            return super().scatter(x, y, s, c, **options)
+        if np.ndim(s):
+            raise ValueError(
+                explain("s", f"sizes of shape {np.shape(s)}", "one size", "pass a number")
+            )
+        x, y = _arrays(x, y)
+        if x.size != y.size:
+            raise ValueError("x and y must be the same size")
+        from matplotlib import rcParams
+
+        _tell("one marker for all points that lie in a third of it")
+        size = rcParams["lines.markersize"] ** 2 if s is None else s
+        valued = isinstance(c, DistArray | np.ndarray) and c.size == x.size
+        live = Scattered(x.ravel(), y.ravel(), c.ravel() if valued else None, size, self)
+        cells = live.read()
+        alpha = options.pop("alpha", None)
+        xs, ys = cells.offsets.T
+        options |= {"s": size, "c": cells.colors if valued else c}
+        live.artist = super().scatter(xs, ys, **options)
+        live.dress = _dressing(alpha, valued)
+        live.dress(live.artist, cells)
+        self._live.append(live)
+        return live.artist
+
+    def contour(self, *args: Any, **options: Any) -> Any:
+        """As matplotlib's, of means of the elements of a pixel."""
+        return super().contour(*self._reduced(args), **options)
+
+    def contourf(self, *args: Any, **options: Any) -> Any:
+        """As matplotlib's, of means of the elements of a pixel."""
+        return super().contourf(*self._reduced(args), **options)
+
+    def pcolormesh(self, *args: Any, **options: Any) -> Any:
+        """As matplotlib's; cells are means of the elements of a pixel."""
+        if _is_large(*args):
+            options.setdefault("shading", "nearest")
+        return super().pcolormesh(*self._reduced(args), **options)
+
+    def _reduced(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return a grid and the values on it with about as many elements as there are pixels."""
+        grids = 3 if len(args) > 2 else 1
+        values = args[grids - 1]
+        if not _is_large(values) or values.ndim != 2:
+            return args
+        _tell("means of the elements of a pixel")
+        rows, columns = values.shape
+        high, wide = pixels_of(self)
+        height, width = max(1, rows // high), max(1, columns // wide)
+        numbers = np.arange(columns, dtype=float), np.arange(rows, dtype=float)
+        x, y = args[:2] if grids == 3 else numbers
+        x = _means(x, height, width) if np.ndim(x) == 2 else _along(x, columns, width)
+        y = _means(y, height, width) if np.ndim(y) == 2 else _along(y, rows, height)
+        return x, y, _means(values, height, width), *args[grids:]
+
+
+def _shape_alone(x: Any) -> Any:
+    """Return what matplotlib is to refuse, without its elements."""
+    return np.empty((1,) * x.ndim, x.dtype) if _is_large(x) else x
+
+
+def _arrays(*several: Any) -> list[Any]:
+    return [x if x is None or isinstance(x, DistArray) else np.asarray(x) for x in several]
+
+
+def _means(x: Any, height: int, width: int) -> np.ndarray:
+    if not isinstance(x, DistArray):
+        return block_means(np.asarray(x), height, width)
+    return image(x, Window(0, x.shape[0], 0, x.shape[1], height, width))[0]
+
+
+def _along(x: Any, n: int, step: int) -> np.ndarray:
+    """Return the coordinates of the pixels' middles along an axis."""
+    given = np.asarray(x, float)
+    if given.ndim != 1 or len(given) not in (n, n + 1):
+        raise TypeError(
+            explain("coordinates", f"shape {given.shape}", f"({n},)", "one for each row or column")
+        )
+    if len(given) == n + 1:  # edges
+        given = (given[1:] + given[:-1]) / 2
+    return block_means(given[None], 1, step)[0]
+
+
+def _curves(args: tuple[Any, ...]) -> list[tuple[Any, Any, str | None]]:
+    """Return x, y and style of each line that ``plot`` is asked for; columns are lines."""
+    found, rest = [], list(args)
+    while rest:
+        x, y, style = None, rest.pop(0), None
+        if rest and not isinstance(rest[0], str):
+            x, y = y, rest.pop(0)
+        if rest and isinstance(rest[0], str):
+            style = rest.pop(0)
+        if not _is_large(x, y):
+            found.append((x, y, style))
+            continue
+        x, y = _arrays(x, y)
+        if x is not None and x.shape[0] != y.shape[0]:
+            raise ValueError(
+                f"x and y must have same first dimension, but have shapes {x.shape} and {y.shape}"
+            )
+        if max(x.ndim if x is not None else 1, y.ndim) > 2:
+            raise ValueError(f"x and y can be no greater than 2D, but have shape {y.shape}")
+        many = max(a.shape[1] if a is not None and a.ndim > 1 else 1 for a in (x, y))
+        for j in range(many):
+            column = [a if a is None or a.ndim == 1 else a[:, j % a.shape[1]] for a in (x, y)]
+            found.append((*column, style))
+    return found
+
+
+def _dressing(alpha: float | None, valued: bool) -> Callable[[Any, Cells], None]:
+    """Return what gives markers colours, and the opacity of as many as they stand for."""
+
+    def dress(artist: Any, cells: Cells) -> None:
+        if valued:
+            artist.set_array(cells.colors)
+        if alpha is not None:
+            artist.set_alpha(1 - (1 - alpha) ** np.minimum(cells.counts, 1000))
+
+    return dress
+
+
+register_projection(PixelAxes)  # so matplotlib makes these from now on
