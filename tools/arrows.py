@@ -23,7 +23,7 @@ ORDER: dict[str, str] = {
     "distnb": """
         common geometry ops measure wire plans formats engines client widgets magics
         numpys left_out lib fft linalg random sparse namespace strategies testing
-        applications graph learn pictures plot
+        pictures plot applications graph learn
     """,
     "distnb.applications": """
         adjacency pagerank paths components triangles betweenness kmeans recommender decomposition
