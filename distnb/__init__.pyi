@@ -551,7 +551,7 @@ def average(
     """Return the weighted mean, as ``numpy.average``; layout as in ``sum``."""
 
 def bartlett(M: float, **where: Any) -> DistArray:
-    """Make a window of ``M`` numbers, as ``numpy.bartlett``."""
+    """Make Bartlett's window: a triangle that ends at zero."""
 
 def bincount(
     x: ArrayLike, /, weights: ArrayLike | None = None, minlength: SupportsIndex = 0
@@ -583,7 +583,7 @@ bitwise_xor: _Binary
 """Compute the bit-wise XOR of two arrays element-wise."""
 
 def blackman(M: float, **where: Any) -> DistArray:
-    """Make a window of ``M`` numbers, as ``numpy.blackman``."""
+    """Make Blackman's window: a constant and two cosines, almost zero at its ends."""
 
 def block(arrays: Nested) -> DistArray:
     """Join nested lists of arrays, the innermost along the last axis, as ``numpy.block``."""
@@ -669,7 +669,7 @@ def connect(
     """Use engines that were started with ``ipcluster start --engines=MPI``."""
 
 def convolve(a: ArrayLike, v: ArrayLike, mode: str | int = "full") -> DistArray:
-    """Return the discrete convolution of two sequences, as ``numpy.convolve``."""
+    """Return the discrete convolution of two sequences."""
 
 def copy(a: ArrayLike, order: Order = "K", subok: builtins.bool = False) -> DistArray:
     """Return a copy; the elements of a distributed array stay where they are."""
@@ -692,7 +692,7 @@ def corrcoef(
     """Return correlation coefficients, as ``numpy.corrcoef``: covariances, scaled; see ``cov``."""
 
 def correlate(a: ArrayLike, v: ArrayLike, mode: str | int = "valid") -> DistArray:
-    """Return the cross-correlation of two sequences, as ``numpy.correlate``; see ``convolve``."""
+    """Return the cross-correlation of two sequences: a convolution with the second one backwards."""
 
 cos: _Unary
 """Cosine element-wise."""
@@ -724,7 +724,7 @@ def cross(
     axisc: int = -1,
     axis: int | None = None,
 ) -> DistArray:
-    """Return the cross product of vectors of three numbers, as ``numpy.cross``."""
+    """Return the cross product of vectors of two or three numbers."""
 
 def cumprod(
     a: ArrayLike,
@@ -777,19 +777,19 @@ def delete(arr: ArrayLike, obj: Any, axis: SupportsIndex | None = None) -> DistA
     """Return a copy without some indices along an axis, as ``numpy.delete``."""
 
 def diag(v: ArrayLike, k: int = 0) -> DistArray:
-    """Return a diagonal of a matrix (a copy), or a matrix with a diagonal, as ``numpy.diag``."""
+    """Return a diagonal of a matrix, or a matrix with a diagonal."""
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[DistArray, ...]:
-    """Return the indices of the diagonal of an array of equal lengths, as NumPy's."""
+    """Return the indices of the diagonal of an array of equal lengths."""
 
 def diag_indices_from(arr: ArrayLike) -> tuple[DistArray, ...]:
-    """Return the indices of the diagonal of an array, as NumPy's."""
+    """Return the indices of the diagonal of an array."""
 
 def diagflat(v: ArrayLike, k: int = 0) -> DistArray:
-    """Return a matrix with all elements of an array on a diagonal, as ``numpy.diagflat``."""
+    """Return a matrix with all elements of an array on a diagonal."""
 
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DistArray:
-    """Return diagonals, read-only, as ``numpy.diagonal``: each element lies where its row does."""
+    """Return diagonals, as a read-only view: what is written into the array later is seen."""
 
 def diff(
     a: ArrayLike,
@@ -810,7 +810,7 @@ divmod: _BinaryPair
 """Return element-wise quotient and remainder simultaneously."""
 
 def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> DistArray:
-    """Multiply along the last axis of ``a`` and the last but one of ``b``, as ``numpy.dot``."""
+    """Sum products over the last axis of one array and the last but one of the other."""
 
 def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[DistArray]:
     """Return views of parts along the third axis, as ``numpy.dsplit``."""
@@ -836,12 +836,12 @@ def einsum(
     casting: str = "safe",
     optimize: builtins.bool | str | Sequence[Any] = True,
 ) -> DistArray:
-    """Sum products over axes that have letters, as ``numpy.einsum``."""
+    """Sum products of operands over axes that have letters."""
 
 def einsum_path(
     *operands_: Any, optimize: builtins.bool | str | Sequence[Any] = "greedy", **options: Any
 ) -> tuple[Any, str]:
-    """Return NumPy's order of contraction for shapes, and a text about it."""
+    """Return in which order :func:`einsum` takes its operands, and a text about it."""
 
 def empty(
     shape: Shape,
@@ -905,7 +905,7 @@ fabs: _Unary
 """Compute the absolute values element-wise."""
 
 def fill_diagonal(a: DistArray, val: ArrayLike, wrap: builtins.bool = False) -> None:
-    """Assign to the diagonal of an array in place, as ``numpy.fill_diagonal``."""
+    """Assign to the diagonal of an array, in place."""
 
 def fix(x: ArrayLike, out: DistArray | None = None) -> DistArray:
     """Round towards zero."""
@@ -1069,7 +1069,7 @@ def geomspace(
     axis: int = 0,
     **where: Any,
 ) -> DistArray:
-    """Make a geometric progression, as ``numpy.geomspace``; see :func:`distnb.logspace`."""
+    """Make a geometric progression."""
 
 def gradient(f: ArrayLike, *varargs: ArrayLike, axis: Axes = None, edge_order: int = 1) -> Any:
     """Return derivatives along axes by second-order differences, as ``numpy.gradient``."""
@@ -1081,10 +1081,10 @@ greater_equal: _Binary
 """Return the truth value of (x1 >= x2) element-wise."""
 
 def hamming(M: float, **where: Any) -> DistArray:
-    """Make a window of ``M`` numbers, as ``numpy.hamming``."""
+    """Make Hamming's window: a constant and a cosine, with the least of the nearest side lobe."""
 
 def hanning(M: float, **where: Any) -> DistArray:
-    """Make a window of ``M`` numbers, as ``numpy.hanning``."""
+    """Make the Hann window: a cosine that ends at zero."""
 
 heaviside: _Binary
 """Compute the Heaviside step function."""
@@ -1161,7 +1161,7 @@ def indices(
     """Return, for each axis, the global indices along it, as ``numpy.indices``."""
 
 def inner(a: ArrayLike, b: ArrayLike, /) -> DistArray:
-    """Sum products over the last axes of two arrays, as ``numpy.inner``."""
+    """Sum products over the last axes of two arrays."""
 
 def inprocess(n: int = 1) -> Session:
     """Make a session whose engines live in this process, without MPI."""
@@ -1179,7 +1179,7 @@ def interp(
     right: complex | None = None,
     period: float | None = None,
 ) -> DistArray:
-    """Interpolate linearly in a table, as ``numpy.interp``."""
+    """Interpolate linearly in a table."""
 
 def intersect1d(
     ar1: ArrayLike,
@@ -1251,10 +1251,10 @@ def ix_(*args: ArrayLike) -> tuple[Any, ...]:
     """Return arrays that index all combinations of indices along each axis, as ``numpy.ix_``."""
 
 def kaiser(M: float, beta: float, **where: Any) -> DistArray:
-    """Make a window of ``M`` numbers, as ``numpy.kaiser``; see :func:`distnb.hanning`."""
+    """Make Kaiser's window, a Bessel function of a half circle."""
 
 def kron(a: ArrayLike, b: ArrayLike) -> DistArray:
-    """Return the Kronecker product: blocks of the second operand scaled by the first."""
+    """Return the Kronecker product: blocks of the second operand scaled by elements of the first."""
 
 lcm: _Binary
 """Returns the lowest common multiple of ``|x1|`` and ``|x2|``"""
@@ -1366,7 +1366,7 @@ def logspace(
     axis: int = 0,
     **where: Any,
 ) -> DistArray:
-    """Make numbers whose logarithms are evenly spaced, as ``numpy.logspace``."""
+    """Make numbers whose logarithms are evenly spaced."""
 
 def map(
     function: Callable[..., Any],
@@ -1389,16 +1389,16 @@ def map_blocks(
     """Apply a function of blocks of arrays, each with its halo, on the engines."""
 
 def mask_indices(n: int, mask_func: Callable[..., Any], k: object = 0) -> tuple[DistArray, ...]:
-    """Return the indices of what a function such as ``triu`` keeps, as ``numpy.mask_indices``."""
+    """Return the indices of what a function such as :func:`triu` leaves of a matrix of ones."""
 
 def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> DistArray:
-    """Multiply matrices, as ``numpy.matmul``."""
+    """Multiply matrices."""
 
 def matrix_transpose(x: ArrayLike, /) -> DistArray:
-    """Return the view with the last two axes exchanged."""
+    """Return the view with the last two axes exchanged; nothing is sent."""
 
 def matvec(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> DistArray:
-    """Multiply matrices with vectors, as ``numpy.matvec``."""
+    """Multiply matrices with vectors."""
 
 def max(
     a: ArrayLike,
@@ -1687,7 +1687,7 @@ def open(
     """Open an array in a file, of which nothing is read but what it is."""
 
 def outer(a: ArrayLike, b: ArrayLike, out: DistArray | None = None) -> DistArray:
-    """Multiply each element of one array with each of another, as ``numpy.outer``."""
+    """Multiply each element of one array with each of another."""
 
 def packbits(a: ArrayLike, /, axis: int | None = None, bitorder: str = "big") -> DistArray:
     """Pack truth values into the bits of bytes, as ``numpy.packbits``."""
@@ -1731,16 +1731,16 @@ def place(arr: DistArray, mask: ArrayLike, vals: ArrayLike) -> None:
     """Assign values, one after the other, where a mask is true, as ``numpy.place``."""
 
 def poly(seq_of_zeros: ArrayLike) -> Any:
-    """Return the polynomial with given roots, as ``numpy.poly``."""
+    """Return the polynomial with given roots, or of the eigenvalues of a matrix."""
 
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> DistArray:
-    """Add polynomials term by term, as ``numpy.polyadd``."""
+    """Add polynomials term by term."""
 
 def polyder(p: ArrayLike, m: int = 1) -> DistArray:
-    """Differentiate a polynomial, as ``numpy.polyder``."""
+    """Differentiate a polynomial."""
 
 def polydiv(u: ArrayLike, v: ArrayLike) -> Any:
-    """Divide polynomials, as ``numpy.polydiv``."""
+    """Divide polynomials."""
 
 def polyfit(
     x: ArrayLike,
@@ -1751,19 +1751,19 @@ def polyfit(
     w: ArrayLike | None = None,
     cov: builtins.bool | str = False,
 ) -> Any:
-    """Fit a polynomial by least squares, as ``numpy.polyfit``; see ``linalg.lstsq``."""
+    """Fit a polynomial by least squares."""
 
 def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> DistArray:
-    """Integrate a polynomial, as ``numpy.polyint``; ``k`` are constants of integration."""
+    """Integrate a polynomial."""
 
 def polymul(a1: ArrayLike, a2: ArrayLike) -> DistArray:
-    """Multiply polynomials, as ``numpy.polymul``: a convolution."""
+    """Multiply polynomials: a convolution, with the layout and messages of :func:`distnb.convolve`."""
 
 def polysub(a1: ArrayLike, a2: ArrayLike) -> DistArray:
-    """Subtract polynomials term by term, as ``numpy.polysub``."""
+    """Subtract polynomials term by term."""
 
 def polyval(p: ArrayLike, x: ArrayLike) -> DistArray:
-    """Evaluate a polynomial, as ``numpy.polyval``: a product and a sum for each coefficient."""
+    """Evaluate a polynomial: a product and a sum for each coefficient."""
 
 positive: _Unary
 """Numerical positive, element-wise."""
@@ -1928,7 +1928,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> DistArray:
     """Return a view with an axis moved before another one, as ``numpy.rollaxis``."""
 
 def roots(p: ArrayLike) -> Any:
-    """Return the roots of a polynomial, as ``numpy.roots``."""
+    """Return the roots of a polynomial."""
 
 def rot90(m: ArrayLike, k: int = 1, axes: Any = (0, 1)) -> DistArray:
     """Return a view turned by 90 degrees, ``k`` times, from the first axis to the second."""
@@ -2119,7 +2119,7 @@ tanh: _Unary
 """Compute hyperbolic tangent element-wise."""
 
 def tensordot(a: ArrayLike, b: ArrayLike, axes: SummedAxes = 2) -> DistArray:
-    """Sum products over axes of two arrays, as ``numpy.tensordot``."""
+    """Sum products over axes of two arrays."""
 
 def tile(A: ArrayLike, reps: Any) -> DistArray:
     """Return an array again and again along its axes, as ``numpy.tile``; what is sent, once."""
@@ -2145,7 +2145,7 @@ def trace(
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Sum diagonals, as ``numpy.trace``."""
+    """Sum diagonals."""
 
 def transpose(a: ArrayLike, axes: Axes = None) -> DistArray:
     """Return a view with its axes in another order."""
@@ -2165,28 +2165,28 @@ def tri(
     grid: Grid = None,
     session: Session | None = None,
 ) -> DistArray:
-    """Make a matrix with ones on and below a diagonal, as ``numpy.tri``."""
+    """Make a matrix with ones on and below a diagonal, zeros above."""
 
 def tril(m: ArrayLike, k: int = 0) -> DistArray:
-    """Return a copy with zeros above a diagonal, as ``numpy.tril``; it lies as the array."""
+    """Return a copy of matrices with zeros above a diagonal."""
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DistArray, ...]:
-    """Return the indices of the lower triangle of a matrix, as ``numpy.tril_indices``."""
+    """Return the indices of the lower triangle of a matrix."""
 
 def tril_indices_from(arr: DistArray, k: int = 0) -> tuple[DistArray, ...]:
-    """Return the indices of the lower triangle of an array, as ``numpy.tril_indices_from``."""
+    """Return the indices of the lower triangle of a matrix, as :func:`tril_indices`."""
 
 def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> DistArray:
     """Return a view without zeros at the ends of axes, as ``numpy.trim_zeros``."""
 
 def triu(m: ArrayLike, k: int = 0) -> DistArray:
-    """Return a copy with zeros below a diagonal, as ``numpy.triu``; it lies as the array."""
+    """Return a copy of matrices with zeros below a diagonal."""
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DistArray, ...]:
-    """Return the indices of the upper triangle of a matrix, as ``numpy.triu_indices``."""
+    """Return the indices of the upper triangle of a matrix."""
 
 def triu_indices_from(arr: DistArray, k: int = 0) -> tuple[DistArray, ...]:
-    """Return the indices of the upper triangle of an array, as ``numpy.triu_indices_from``."""
+    """Return the indices of the upper triangle of a matrix, as :func:`triu_indices`."""
 
 true_divide: _Binary
 """Divide arguments element-wise."""
@@ -2241,7 +2241,7 @@ def unwrap(
     """Take out jumps of a period: the corrections are added up along the axis."""
 
 def vander(x: ArrayLike, N: int | None = None, increasing: builtins.bool = False) -> DistArray:
-    """Return the matrix of powers of numbers, as ``numpy.vander``; rows lie as the numbers do."""
+    """Return the matrix of powers of numbers: those of one number in a row."""
 
 def var(
     a: ArrayLike,
@@ -2258,15 +2258,15 @@ def var(
     """Variance in two passes, as NumPy: the mean, then the mean square of what is left."""
 
 def vdot(a: ArrayLike, b: ArrayLike, /) -> DistArray:
-    """Sum the products of the conjugate of all elements with those of another array."""
+    """Sum the products of all elements of two arrays, those of the first conjugated."""
 
 def vecdot(
     x1: ArrayLike, x2: ArrayLike, out: Out = None, *, axis: int = -1, **options: Any
 ) -> DistArray:
-    """Sum the products of (the conjugate of) vectors along an axis, as ``numpy.vecdot``."""
+    """Sum the products of (the conjugate of) vectors along an axis."""
 
 def vecmat(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> DistArray:
-    """Multiply (conjugated) vectors with matrices, as ``numpy.vecmat``."""
+    """Multiply (conjugated) vectors with matrices."""
 
 def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[DistArray]:
     """Return views of parts along the first axis, as ``numpy.vsplit``."""

@@ -55,12 +55,17 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _PARAMETERS = {
     "a": ("array_like", "What to transform."),
     "n": ("int, optional", "The length: 1-D slices are cut for it, or filled up with zeros."),
-    "s": ("sequence of int, optional", "The same for each axis; -1 leaves it as it is."),
+    "s": ("sequence of int, optional", "The lengths for ``axes``; -1 leaves one as it is."),
     "axis": ("int", "Along which axis."),
-    "axes": ("sequence of int, optional", "Along which axes; by default all, or as many as ``s``."),
+    "axes": (
+        "sequence of int, optional",
+        "Along which axes; None: all, or the last ones for ``s``.",
+    ),
     "norm": ("{'backward', 'ortho', 'forward'}, optional", "Which direction is scaled."),
     "out": ("DistArray, optional", "Where the result is put."),
 }
+#: What results are that are not real.
+_COMPLEX = "Complex; of float32 and complex64, complex64"
 
 
 def _described(example: str, found: str) -> Callable[[_F], _F]:
@@ -69,7 +74,8 @@ def _described(example: str, found: str) -> Callable[[_F], _F]:
     def complete(f: _F) -> _F:
         names = f.__code__.co_varnames[: f.__code__.co_argcount]
         like = "fft" if "n" in names else "fftn"
-        kind = "Real" if f.__name__.startswith(("irfft", "hfft")) else "Complex"
+        real = f.__name__.startswith(("irfft", "hfft"))
+        kind = "Real; of float32 and complex64, float32" if real else _COMPLEX
         parameters = "\n".join(
             [f"{name} : {_PARAMETERS[name][0]}\n    {_PARAMETERS[name][1]}" for name in names]
         )
@@ -84,7 +90,7 @@ Parameters
 Returns
 -------
 DistArray
-    {kind}: float64 or complex128, and of float32 and complex64 the same precision.
+    {kind}.
 
 Examples
 --------
