@@ -322,7 +322,25 @@ class Sparse:
 
 
 def issparse(x: object) -> bool:
-    """Tell whether something is a distributed sparse array."""
+    """Tell whether something is a distributed sparse array; nothing is sent.
+
+    Parameters
+    ----------
+    x : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        False for SciPy's and for dense arrays.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.sparse.issparse(dnb.sparse.eye_array(3)), dnb.sparse.issparse(dnb.eye(3))
+    (True, False)
+    """
     return isinstance(x, Sparse)
 
 

@@ -302,6 +302,10 @@ class Compressed(Reductions):
 class csr_array(Compressed):
     """A sparse array in rows: each engine has some of them, as SciPy's ``csr_array``.
 
+    SciPy's arrays are sent in parts, triplets to the engines that have their rows; of rows of a
+    dense array, which are brought together first, each engine takes what is not zero. Parts are
+    SciPy's own.
+
     Parameters
     ----------
     arg1
@@ -314,8 +318,8 @@ class csr_array(Compressed):
     copy : bool
         As SciPy's: elements that are on engines already are shared if False.
     dist : None, 'block', 'nnz' or ('irregular', cuts)
-        How rows (CSR) or columns (CSC) are cut: as many on each engine, or as many stored
-        elements, or at these places.
+        How rows (CSR) or columns (CSC) are cut: as many on each engine, or as many stored elements,
+        or at these places.
     session : Session, optional
         By default the current one.
 
@@ -336,7 +340,19 @@ class csr_array(Compressed):
 class csc_array(Compressed):
     """A sparse array in columns: each engine has some of them, as SciPy's ``csc_array``.
 
-    See :class:`csr_array` for what it takes.
+    What is sent is as for :class:`csr_array`, of columns in place of rows.
+
+    Parameters
+    ----------
+    arg1, shape, dtype, copy, dist, session
+        As for :class:`csr_array`.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.sparse.csc_array([[0, 2, 0], [1, 0, 3]])
+    <csc_array of shape (2, 3) and dtype 'int64', 3 stored elements: 2 + 1 on 2 engines>
     """
 
     format, axis = "csc", 1

@@ -34,7 +34,8 @@ __all__ = ["coo_array"]
 class coo_array(Arithmetic):
     """A sparse array as triplets, in the order in which they were given, as SciPy's ``coo_array``.
 
-    Coordinates and elements are dense arrays on the engines. It may have one axis only.
+    Coordinates and elements are dense arrays on the engines. They are sent to where rows are when
+    it becomes a :class:`csr_array`, as products need it. It may have one axis only.
 
     Parameters
     ----------
@@ -42,6 +43,14 @@ class coo_array(Arithmetic):
         A sparse array, a dense one, a shape, or ``(data, (rows, columns))``.
     shape, dtype, copy, session
         As for :class:`csr_array`.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     triplets = dnb.ones(2), (dnb.array([0, 2]), dnb.array([1, 1]))
+    ...     dnb.sparse.coo_array(triplets, shape=(3, 3)).tocsr()
+    <csr_array of shape (3, 3) and dtype 'float64', 2 stored elements: 1 + 1 on 2 engines>
     """
 
     format = "coo"
