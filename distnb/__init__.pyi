@@ -548,7 +548,7 @@ def average(
     *,
     keepdims: builtins.bool | NoValue = False,
 ) -> Any:
-    """Return the weighted mean, as ``numpy.average``; layout as in ``sum``."""
+    """Return the weighted mean."""
 
 def bartlett(M: float, **where: Any) -> DistArray:
     """Make Bartlett's window: a triangle that ends at zero."""
@@ -689,7 +689,7 @@ def corrcoef(
     *,
     dtype: DTypeLike | None = None,
 ) -> DistArray:
-    """Return correlation coefficients, as ``numpy.corrcoef``: covariances, scaled; see ``cov``."""
+    """Return correlation coefficients: covariances, scaled."""
 
 def correlate(a: ArrayLike, v: ArrayLike, mode: str | int = "valid") -> DistArray:
     """Return the cross-correlation of two sequences: a convolution with the second one backwards."""
@@ -714,7 +714,7 @@ def cov(
     *,
     dtype: DTypeLike | None = None,
 ) -> DistArray:
-    """Return the covariance matrix of variables, as ``numpy.cov``."""
+    """Return the covariance matrix of variables."""
 
 def cross(
     a: ArrayLike,
@@ -965,7 +965,7 @@ def frombuffer(
     session: Session | None = None,
     **options: object,
 ) -> DistArray:
-    """Make an array as ``numpy.frombuffer`` does, and send each engine its part."""
+    """Make an array as ``numpy.frombuffer`` does."""
 
 def fromfile(
     file: File,
@@ -979,7 +979,7 @@ def fromfile(
     session: Session | None = None,
     like: object = None,
 ) -> DistArray:
-    """Read raw elements, as ``numpy.fromfile``: each engine its own part of a named file."""
+    """Read raw elements of a file, of one axis."""
 
 def fromfunction(
     function: Callable[..., Any],
@@ -1002,7 +1002,7 @@ def fromiter(
     session: Session | None = None,
     **options: object,
 ) -> DistArray:
-    """Make an array as ``numpy.fromiter`` does, and send each engine its part."""
+    """Make an array as ``numpy.fromiter`` does."""
 
 def fromstring(
     *args: object,
@@ -1011,7 +1011,7 @@ def fromstring(
     session: Session | None = None,
     **options: object,
 ) -> DistArray:
-    """Make an array as ``numpy.fromstring`` does, and send each engine its part."""
+    """Make an array as ``numpy.fromstring`` does."""
 
 def full(
     shape: Shape,
@@ -1058,7 +1058,7 @@ def genfromtxt(
     session: Session | None = None,
     **options: object,
 ) -> Any:
-    """Read numbers from text where some are missing, as ``numpy.genfromtxt``."""
+    """Read numbers from text where some are missing."""
 
 def geomspace(
     start: ArrayLike,
@@ -1096,7 +1096,7 @@ def histogram(
     density: builtins.bool | None = None,
     weights: ArrayLike | None = None,
 ) -> tuple[DistArray, DistArray]:
-    """Count elements in bins, or add up their weights, as ``numpy.histogram``."""
+    """Count elements in bins, or add up their weights."""
 
 def histogram2d(
     x: ArrayLike,
@@ -1106,12 +1106,12 @@ def histogram2d(
     density: builtins.bool | None = None,
     weights: ArrayLike | None = None,
 ) -> tuple[DistArray, DistArray, DistArray]:
-    """Count points in the plane, as ``numpy.histogram2d``; see ``histogramdd``."""
+    """Count points in the plane, as :func:`histogramdd`, whose layout and messages it has."""
 
 def histogram_bin_edges(
     a: ArrayLike, bins: ArrayLike | str = 10, range: Range = None, weights: ArrayLike | None = None
 ) -> DistArray:
-    """Return the edges of the bins that ``histogram`` takes."""
+    """Return the edges of the bins that :func:`histogram` takes."""
 
 def histogramdd(
     sample: DistArray | np.ndarray | Sequence[ArrayLike],
@@ -1120,7 +1120,7 @@ def histogramdd(
     density: builtins.bool | None = None,
     weights: ArrayLike | None = None,
 ) -> tuple[DistArray, tuple[DistArray, ...]]:
-    """Count points in bins of several dimensions, as ``numpy.histogramdd``."""
+    """Count points in bins of several dimensions."""
 
 def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[DistArray]:
     """Return views of parts along the second axis (of a vector: the first), as NumPy's."""
@@ -1187,7 +1187,7 @@ def intersect1d(
     assume_unique: builtins.bool = False,
     return_indices: builtins.bool = False,
 ) -> Any:
-    """Return the elements that are in both arrays, in order, each once; see ``unique``."""
+    """Return the elements that are in both arrays, in order, each once."""
 
 invert: _Unary
 """Compute bit-wise inversion, or bit-wise NOT, element-wise."""
@@ -1224,7 +1224,7 @@ def isin(
     *,
     kind: str | None = None,
 ) -> DistArray:
-    """Tell which elements are in another array, as ``numpy.isin``."""
+    """Tell which elements are in another array."""
 
 isinf: _Unary
 """Test element-wise for positive or negative infinity."""
@@ -1300,7 +1300,7 @@ def load(
     session: Session | None = None,
     **options: object,
 ) -> DistArray | Archive:
-    """Return the array of a file, or a mapping of those of an archive, as ``numpy.load``."""
+    """Return the array of a file, or a mapping of those of an archive."""
 
 def load_ipython_extension(shell: Any) -> None:
     """Register the magics (``%load_ext distnb``); starts nothing."""
@@ -1324,7 +1324,7 @@ def loadtxt(
     grid: Grid = None,
     session: Session | None = None,
 ) -> Any:
-    """Read numbers from text, as ``numpy.loadtxt``: each engine parses a share of the lines."""
+    """Read numbers from text: each engine parses a share of the lines."""
 
 log: _Unary
 """Natural logarithm, element-wise."""
@@ -1434,7 +1434,7 @@ def median(
     overwrite_input: builtins.bool = False,
     keepdims: builtins.bool | NoValue = False,
 ) -> DistArray:
-    """Return the median along axes, as ``numpy.median``; layout and messages as in ``quantile``."""
+    """Return the median along axes; of a slice with NaN, NaN."""
 
 def meshgrid(
     *xi: ArrayLike, copy: builtins.bool = True, sparse: builtins.bool = False, indexing: str = "xy"
@@ -1485,7 +1485,7 @@ def nanargmax(
     *,
     keepdims: builtins.bool | NoValue = ...,
 ) -> DistArray:
-    """Return where the first maximum is, NaN left out, as ``numpy.nanargmax``."""
+    """Return where the first maximum of what is not NaN is."""
 
 def nanargmin(
     a: ArrayLike,
@@ -1494,7 +1494,7 @@ def nanargmin(
     *,
     keepdims: builtins.bool | NoValue = ...,
 ) -> DistArray:
-    """Return where the first minimum is, NaN left out, as ``numpy.nanargmin``."""
+    """Return where the first minimum of what is not NaN is."""
 
 def nancumprod(
     a: ArrayLike,
@@ -1520,7 +1520,7 @@ def nanmax(
     initial: Number | NoValue = ...,
     where: ArrayLike | NoValue = ...,
 ) -> DistArray:
-    """Return the maximum of what is not NaN, as ``numpy.nanmax``; see :func:`distnb.nansum`."""
+    """Return the maximum of what is not NaN."""
 
 def nanmean(
     a: ArrayLike,
@@ -1531,7 +1531,7 @@ def nanmean(
     *,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
-    """Return the mean of what is not NaN, as ``numpy.nanmean``; layout as in ``sum``."""
+    """Return the mean of what is not NaN."""
 
 def nanmedian(
     a: ArrayLike,
@@ -1540,7 +1540,7 @@ def nanmedian(
     overwrite_input: builtins.bool = False,
     keepdims: builtins.bool | NoValue = False,
 ) -> DistArray:
-    """Return the median of what is not NaN, as ``numpy.nanmedian``; see ``quantile``."""
+    """Return the median of what is not NaN."""
 
 def nanmin(
     a: ArrayLike,
@@ -1550,7 +1550,7 @@ def nanmin(
     initial: Number | NoValue = ...,
     where: ArrayLike | NoValue = ...,
 ) -> DistArray:
-    """Return the minimum of what is not NaN, as ``numpy.nanmin``; see :func:`distnb.nansum`."""
+    """Return the minimum of what is not NaN."""
 
 def nanpercentile(
     a: ArrayLike,
@@ -1563,7 +1563,7 @@ def nanpercentile(
     *,
     weights: ArrayLike | None = None,
 ) -> DistArray:
-    """Return percentiles of what is not NaN; see :func:`distnb.quantile`."""
+    """Return elements by their rank in percent among what is not NaN."""
 
 def nanprod(
     a: ArrayLike,
@@ -1574,7 +1574,7 @@ def nanprod(
     initial: Number | NoValue = ...,
     where: ArrayLike | NoValue = ...,
 ) -> DistArray:
-    """Multiply what is not NaN, as ``numpy.nanprod``; see :func:`distnb.nansum`."""
+    """Multiply what is not NaN."""
 
 def nanquantile(
     a: ArrayLike,
@@ -1587,7 +1587,7 @@ def nanquantile(
     *,
     weights: ArrayLike | None = None,
 ) -> DistArray:
-    """Return quantiles of what is not NaN; see :func:`distnb.quantile`."""
+    """Return elements by their rank among what is not NaN."""
 
 def nanstd(
     a: ArrayLike,
@@ -1601,7 +1601,7 @@ def nanstd(
     mean: ArrayLike | NoValue = ...,
     correction: float | NoValue = ...,
 ) -> DistArray:
-    """Return the standard deviation of what is not NaN, as ``numpy.nanstd``."""
+    """Return the standard deviation of what is not NaN."""
 
 def nansum(
     a: ArrayLike,
@@ -1612,7 +1612,7 @@ def nansum(
     initial: Number | NoValue = ...,
     where: ArrayLike | NoValue = ...,
 ) -> DistArray:
-    """Sum what is not NaN, as ``numpy.nansum``; layout and messages as in :func:`distnb.sum`."""
+    """Sum what is not NaN."""
 
 def nanvar(
     a: ArrayLike,
@@ -1626,7 +1626,7 @@ def nanvar(
     mean: ArrayLike | NoValue = ...,
     correction: float | NoValue = ...,
 ) -> DistArray:
-    """Return the variance of what is not NaN, as ``numpy.nanvar``; layout as in ``sum``."""
+    """Return the variance of what is not NaN."""
 
 def ndim(a: ArrayLike) -> int:
     """Return the number of axes."""
@@ -1717,7 +1717,7 @@ def percentile(
     *,
     weights: ArrayLike | None = None,
 ) -> DistArray:
-    """Return elements by their rank, as ``numpy.percentile``; see :func:`distnb.quantile`."""
+    """Return elements by their rank in percent; of a slice with NaN, NaN."""
 
 def permute_dims(a: ArrayLike, axes: Sequence[SupportsIndex]) -> DistArray:
     """Return a view with its axes in another order."""
@@ -1818,7 +1818,7 @@ def quantile(
     *,
     weights: ArrayLike | None = None,
 ) -> DistArray:
-    """Return elements by their rank, as ``numpy.quantile``; of a slice with NaN, NaN."""
+    """Return elements by their rank; of a slice with NaN, NaN."""
 
 rad2deg: _Unary
 """Convert angles from radians to degrees."""
@@ -1875,7 +1875,7 @@ def read_parquet(
     grid: Grid = None,
     session: Session | None = None,
 ) -> dict[str, Any]:
-    """Read columns of a Parquet file, or of a folder of them; engines read groups of rows."""
+    """Read columns of a Parquet file, or of a folder of them."""
 
 def real(val: ArrayLike) -> DistArray:
     """Return the real part."""
@@ -1965,17 +1965,17 @@ def savetxt(
     comments: str = "# ",
     encoding: str | None = None,
 ) -> None:
-    """Write an array as text, as ``numpy.savetxt``: each engine makes the lines of its rows."""
+    """Write an array as text: each engine makes the lines of its rows."""
 
 def savez(
     file: File, *args: ArrayLike, allow_pickle: builtins.bool = True, **arrays: ArrayLike
 ) -> None:
-    """Write several arrays to an archive, as ``numpy.savez``: each engine writes its own parts."""
+    """Write several arrays to an archive, ``.npz``: each engine writes its own parts."""
 
 def savez_compressed(
     file: File, *args: ArrayLike, allow_pickle: builtins.bool = True, **arrays: ArrayLike
 ) -> None:
-    """Write several arrays to a compressed archive: each engine deflates its own parts."""
+    """Write several arrays to a compressed archive, ``.npz``: each engine deflates its own parts."""
 
 def searchsorted(
     a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None
@@ -2195,7 +2195,7 @@ trunc: _Unary
 """Return the truncated value of the input, element-wise."""
 
 def union1d(ar1: ArrayLike, ar2: ArrayLike) -> DistArray:
-    """Return the elements of both arrays in order, each once; see ``unique``."""
+    """Return the elements of both arrays in order, each once."""
 
 def unique(
     ar: ArrayLike,
@@ -2207,7 +2207,7 @@ def unique(
     equal_nan: builtins.bool = True,
     sorted: builtins.bool = True,
 ) -> Any:
-    """Return the distinct elements in order, as ``numpy.unique``."""
+    """Return the distinct elements in order."""
 
 def unique_all(x: ArrayLike, /) -> UniqueAll:
     """Return distinct elements, first positions, inverse and counts; each NaN is distinct."""

@@ -97,9 +97,9 @@ def shortest_paths(G: Any, source: int, *, delta: float | None = None) -> Any:
 
     Notes
     -----
-    A round is one product in the semiring ``min_plus``, which sends entries of the distances that
-    engines need of each other's; whether any got less is read. U. Meyer, P. Sanders,
-    "Delta-stepping: a parallelizable shortest path algorithm", Journal of Algorithms 49, 2003.
+    A round is one product in the semiring ``min_plus``: sent are distances that engines have found
+    to the vertices of others; whether any got less is read. U. Meyer, P. Sanders, "Delta-stepping:
+    a parallelizable shortest path algorithm", Journal of Algorithms 49, 2003.
 
     Examples
     --------

@@ -52,6 +52,7 @@ def read_csv(
 ) -> dict[str, Any]:
     r"""Read columns of numbers from text; each engine parses a share of the lines.
 
+    Columns lie where their lines were parsed; how many lines each engine has is read: this waits.
     Arrow parses (``pip install "distnb[csv]"``). A file may be compressed by gzip or Zstandard.
 
     Parameters

@@ -19,21 +19,23 @@ NAME = "Philox4x32-10"
 class RandomState(Generator):
     """Makes arrays of random numbers, with the methods of ``numpy.random.RandomState``.
 
-    The numbers are those of :class:`distnb.random.Generator`, and not those of NumPy's streams: a
-    seed gives the same numbers on any number of engines, but others than NumPy gives.
+    The numbers, layouts and messages are those of :class:`distnb.random.Generator`, and the numbers
+    not those of NumPy's streams: a seed gives the same ones on any number of engines, but others
+    than NumPy gives.
 
     Parameters
     ----------
     seed : optional
-        A number, several, or a bit generator of NumPy's; without one, a fresh one is drawn.
+        A number, several, or what a generator of NumPy's is made of; by default a fresh one is
+        drawn.
     session : Session, optional
         By default the current one, whenever an array is drawn.
 
     Examples
     --------
     >>> import distnb as dnb
-    >>> state = dnb.random.RandomState(1)
     >>> with dnb.inprocess(2):
+    ...     state = dnb.random.RandomState(1)
     ...     state.rand(3, 2).shape, bool(state.randint(5, size=100).max() < 5)
     ((3, 2), True)
     """
@@ -47,7 +49,8 @@ class RandomState(Generator):
         Parameters
         ----------
         seed : optional
-            A number, several, or a bit generator of NumPy's; by default a fresh one is drawn.
+            A number, several, or what a generator of NumPy's is made of; by default a fresh one is
+            drawn.
 
         Examples
         --------

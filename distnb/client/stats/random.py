@@ -27,14 +27,22 @@ class Generator(Shuffler):
     """Makes arrays of random numbers, with the methods of ``numpy.random.Generator``.
 
     The number at a global index depends on the seed, on how many arrays the generator has made
-    before, and on the index: never on the number of engines, the layout or the timing. The
-    words are those of Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2,
-    3", 2011), so the numbers are not those of NumPy's generators.
+    before, and on the index: never on the number of engines, the layout or the timing. The words
+    are those of Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011),
+    so the numbers are not those of NumPy's generators.
 
     Nothing is sent. The layout is the default, or ``dist=`` and ``grid=``. Parameters may be
     arrays, which broadcast; then the result lies as that of an elementwise operation, to where the
     parameters are brought. What NumPy refuses raises at the call, or, in the elements of an array,
     when an engine finds it.
+
+    Parameters
+    ----------
+    seed : optional
+        A number, several, or what a generator of NumPy's is made of; by default a fresh one is
+        drawn.
+    session : Session, optional
+        By default the current one, whenever an array is drawn.
 
     Examples
     --------
