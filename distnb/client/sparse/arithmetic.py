@@ -173,7 +173,28 @@ class Arithmetic(Sparse):
         return found.T if y.ndim == 2 else found
 
     def dot(self, other: object) -> Any:
-        """Return the product, as ``@``, or with a number."""
+        """Return the product, as ``@``, or with a number.
+
+        Sent are entries of a vector, or rows of a matrix, that engines need of each other's; which
+        these are is found once for a structure.
+
+        Parameters
+        ----------
+        other : number, sparse array or dense array
+            By what it is multiplied.
+
+        Returns
+        -------
+        sparse array or DistArray
+            Sparse if both are; a dense result of CSR is cut as the rows.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2], [3, 0]]).dot(dnb.ones(2)).to_numpy()
+        array([2., 3.])
+        """
         return self * other if is_scalar(other) else self @ other
 
     def _compare(self, name: str, other: object) -> Any:
@@ -204,11 +225,53 @@ class Arithmetic(Sparse):
         return self._compare("greater_equal", other)
 
     def maximum(self, other: object) -> Any:
-        """Return the greater of elements, with another array or a number."""
+        """Return the greater of elements, with another array or a number.
+
+        A sparse array that is cut otherwise is brought along; else nothing is sent.
+
+        Parameters
+        ----------
+        other : number, sparse array or dense array
+            Of the same shape.
+
+        Returns
+        -------
+        sparse array or DistArray
+            Dense if ``other`` is.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, -2], [3, 0]]).maximum(0).toarray().to_numpy()
+        array([[0, 0],
+               [3, 0]])
+        """
         return self._compare("maximum", other)
 
     def minimum(self, other: object) -> Any:
-        """Return the lesser of elements, with another array or a number."""
+        """Return the lesser of elements, with another array or a number.
+
+        A sparse array that is cut otherwise is brought along; else nothing is sent.
+
+        Parameters
+        ----------
+        other : number, sparse array or dense array
+            Of the same shape.
+
+        Returns
+        -------
+        sparse array or DistArray
+            Dense if ``other`` is.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, -2], [3, 0]]).minimum(0).toarray().to_numpy()
+        array([[ 0, -2],
+               [ 0,  0]])
+        """
         return self._compare("minimum", other)
 
     # What each class says.

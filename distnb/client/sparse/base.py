@@ -64,7 +64,29 @@ class Sparse:
         raise NotImplementedError
 
     def asformat(self, format: str | None, copy: bool = False) -> Any:
-        """Return the array in a format: ``'csr'``, ``'csc'`` or ``'coo'``."""
+        """Return the array in a format.
+
+        Elements are sent as by ``tocsr`` and its like; nothing if it has the format.
+
+        Parameters
+        ----------
+        format : {'csr', 'csc', 'coo'}, optional
+            By default that which it has.
+        copy : bool
+            Whether elements are copied if it has the format.
+
+        Returns
+        -------
+        csr_array, csc_array or coo_array
+            Of the same shape.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.eye_array(3).asformat("csc").format
+        'csc'
+        """
         if format in ("bsr", "dia", "dok", "lil"):
             raise NotImplementedError(
                 explain("format", repr(format), "'csr', 'csc', 'coo'", "use .to_scipy() for others")
@@ -137,7 +159,29 @@ class Sparse:
     # -- elements ----------------------------------------------------------------------------
 
     def astype(self, dtype: DTypeLike, casting: str = "unsafe", copy: bool = True) -> Any:
-        """Return the array in another dtype, as SciPy's."""
+        """Return the array in another dtype, as SciPy's; nothing is sent.
+
+        Parameters
+        ----------
+        dtype : dtype
+            Element type.
+        casting : str
+            Which casts are allowed.
+        copy : bool
+            Whether elements are copied if they have the dtype.
+
+        Returns
+        -------
+        sparse array
+            Of the same format, cut alike.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.eye_array(3).astype(int).dtype
+        dtype('int64')
+        """
         kind = supported(np.dtype(dtype))
         if kind == self.dtype:
             return self.copy() if copy else self
@@ -184,7 +228,28 @@ class Sparse:
         return self._with_data(self.data.round(ndigits))
 
     def power(self, n: object, dtype: DTypeLike | None = None) -> Any:
-        """Return the elements to a power that is not 0, as SciPy's."""
+        """Return the elements to a power that is not 0, as SciPy's; nothing is sent.
+
+        Parameters
+        ----------
+        n : number
+            The power.
+        dtype : dtype, optional
+            In which it is computed; by default that of the elements.
+
+        Returns
+        -------
+        sparse array
+            Of the same format, cut alike.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2], [3, 0]]).power(2).toarray().to_numpy()
+        array([[0, 4],
+               [9, 0]])
+        """
         if not is_scalar(n):
             raise NotImplementedError("input is not scalar")
         if not n:
