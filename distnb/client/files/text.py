@@ -333,10 +333,11 @@ def savetxt(
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> import distnb as dnb
     >>> with dnb.inprocess(2):
     ...     dnb.savetxt("x.txt", dnb.array([[1, 2], [3, 4]], dist="block"), "%d", header="a b")
-    ...     print(open("x.txt").read().splitlines())
+    ...     Path("x.txt").read_text().splitlines()
     ['# a b', '1 2', '3 4']
     """
     path = path_of(fname)

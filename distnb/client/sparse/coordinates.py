@@ -180,7 +180,7 @@ class coo_array(Arithmetic):
         return self._kind(("csr", "csc")[axis]).of(routed(major, minor, self.data, cuts, across))
 
     def tocsr(self, copy: bool = False) -> Any:
-        """Return the array in rows: elements are sent where they belong, those of equal places summed.
+        """Return the array in rows: elements are sent where they belong; equal places are summed.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class coo_array(Arithmetic):
         return self._along(0)
 
     def tocsc(self, copy: bool = False) -> Any:
-        """Return the array in columns: elements are sent where they belong, those of equal places summed.
+        """Return the array in columns: elements go where they belong; equal places are summed.
 
         Parameters
         ----------
@@ -292,7 +292,7 @@ class coo_array(Arithmetic):
         return scipy_sparse().coo_array((self.data.to_numpy(), coords), shape=self.shape)
 
     def multiply(self, other: object) -> Any:
-        """Return the product element by element; of arrays it is that of :meth:`tocsr`, which sends.
+        """Return the product element by element; with an array it is that of :meth:`tocsr`.
 
         Parameters
         ----------
