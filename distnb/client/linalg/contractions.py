@@ -188,7 +188,7 @@ def outer(a: ArrayLike, b: ArrayLike, out: Array | None = None) -> Array:
     """Multiply each element of one array with each of another.
 
     The result is in blocks of rows or of columns: one operand is split along them, and the other,
-    with fewer elements, goes to every engine.
+    of which less travels, goes to every engine.
 
     Parameters
     ----------

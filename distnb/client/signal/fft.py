@@ -312,8 +312,8 @@ def fftn(
 
     Axes that are not split come first. Then each split axis is made whole in turn, and an axis that
     is done (or not asked for) is split in its place; on a grid of engines, each stays on its
-    dimension. All elements travel once for each split axis, and once is all that they are written
-    and read between two transforms.
+    dimension. All elements travel once for each split axis: the transforms before and after write
+    and read what travels.
 
     Of real elements half of the result is computed, by ``rfft`` along the last axis that is not
     split; the rest are conjugates. (Not if the result is dealt in turns or held by several engines,
