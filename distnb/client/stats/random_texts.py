@@ -28,6 +28,8 @@ class Text(NamedTuple):
     source: str = ""
 
 
+#: What own parameters are, if not numbers or arrays of them.
+_KINDS = {"dtype": "dtype", "endpoint": "bool"}
 #: Parameters of all distributions.
 _SHARED = {
     "size": (
@@ -235,11 +237,11 @@ def described(cls: _Class) -> _Class:
 
 def _docstring(name: str, summary: str, text: Text, method: Callable[..., Any]) -> str:
     """Return a docstring that begins with a summary."""
-    known = {parameter: ("array_like", words) for parameter, words in text.parameters.items()}
-    names = [p for p in inspect.signature(method).parameters if p not in ("self", "dist", "grid")]
+    known = {p: (_KINDS.get(p, "array_like"), words) for p, words in text.parameters.items()}
+    names = method.__code__.co_varnames[1 : method.__code__.co_argcount]  # all but dist and grid
     told = {p: known.get(p) or _SHARED[p] for p in [*names, "dist, grid"]}
     rows = [f"{p} : {kind}\n    {words}" for p, (kind, words) in told.items()]
-    given = ", ".join([*filter(None, [text.arguments]), 'size=4, dist="block"'])
+    given = ", ".join(filter(None, (text.arguments, 'size=4, dist="block"')))
     rounded = "" if "." not in text.found else ".round(2)"
     parts = [
         summary,
