@@ -55,10 +55,13 @@ def _reader(numpys: Callable[..., Any], example: str, shown: str) -> Callable[..
     ----------
     *args, **options
         As in ``numpy.{name}``.
-    dist, grid : optional
-        The layout, and engines along each split axis, as in :func:`distnb.array`.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
     session : Session, optional
-        By default the current one.
+        Where it is made; by default the current one.
 
     Returns
     -------
@@ -110,10 +113,13 @@ def fromfile(
         What is between the elements of a text; without it the file is binary.
     offset : int
         Bytes before the first element.
-    dist, grid : optional
-        The layout, and engines along each split axis, as in :func:`distnb.array`.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
     session : Session, optional
-        By default the current one.
+        Where it is made; by default the current one.
     like : optional
         Changes nothing.
 
@@ -215,10 +221,13 @@ def load(
         Changes nothing: :func:`distnb.open` reads what is asked for.
     allow_pickle : bool
         Changes nothing.
-    dist, grid : optional
-        The layout, and engines along each split axis, as in :func:`distnb.array`.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
     session : Session, optional
-        By default the current one.
+        Where it is made; by default the current one.
     **options
         Others of ``numpy.load``, for open files.
 

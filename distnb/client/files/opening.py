@@ -72,9 +72,11 @@ class Opened(NDArrayOperatorsMixin, Readable):
 
         Parameters
         ----------
-        dist, grid : optional
-            The layout, and engines along each split axis, as in :func:`distnb.array`; by default it
-            is cut where chunks end.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; by default it is cut where chunks end.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
         session : Session, optional
             By default that for which it was opened, or the current one.
 

@@ -171,10 +171,13 @@ def loadtxt(
         What is around fields.
     like : optional
         Changes nothing.
-    dist, grid : optional
-        The layout, and engines along each split axis, as in :func:`distnb.array`.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
     session : Session, optional
-        By default the current one.
+        Where it is made; by default the current one.
 
     Returns
     -------
@@ -263,10 +266,13 @@ def genfromtxt(
         The least number of axes.
     encoding : str, optional
         Of the text.
-    dist, grid : optional
-        The layout, and engines along each split axis, as in :func:`distnb.array`.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
     session : Session, optional
-        By default the current one.
+        Where it is made; by default the current one.
 
     Returns
     -------

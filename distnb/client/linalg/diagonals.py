@@ -143,10 +143,13 @@ def tri(
         Which diagonal; above the main one if positive.
     dtype : dtype
         Element type.
-    dist, grid : optional
-        The layout, and engines along each split axis, as in :func:`distnb.array`.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
     session : Session, optional
-        By default the current one.
+        Where it is made; by default the current one.
 
     Returns
     -------

@@ -86,7 +86,7 @@ def vector_norm(
     x : array_like
         The elements.
     axis : int or tuple of int, optional
-        The axes of a vector; by default all.
+        Along which axes; by default all.
     keepdims : bool
         Whether axes that are reduced are kept, with length 1.
     ord : number

@@ -541,10 +541,11 @@ def fftfreq(
         Element type; by default float64.
     device : {'cpu'}, optional
         There is no other.
-    dist : optional
-        The layout, as in :func:`distnb.array`.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     session : Session, optional
-        By default the current one.
+        Where it is made; by default the current one.
 
     Returns
     -------
@@ -588,10 +589,11 @@ def rfftfreq(
         Element type; by default float64.
     device : {'cpu'}, optional
         There is no other.
-    dist : optional
-        The layout, as in :func:`distnb.array`.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
     session : Session, optional
-        By default the current one.
+        Where it is made; by default the current one.
 
     Returns
     -------

@@ -497,7 +497,7 @@ class csr_array(Compressed):
         How rows (CSR) or columns (CSC) are cut: as many on each engine, or as many stored elements,
         or at these places.
     session : Session, optional
-        By default the current one.
+        Where it is made; by default the current one.
 
     Examples
     --------

@@ -71,7 +71,7 @@ def eye_array(
     format : {'csr', 'csc', 'coo'}, optional
         By default CSR (SciPy's is DIA).
     session : Session, optional
-        By default the current one.
+        Where it is made; by default the current one.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def diags_array(
     dtype : dtype, optional
         Element type.
     session : Session, optional
-        By default the current one.
+        Where it is made; by default the current one.
 
     Returns
     -------
@@ -227,7 +227,7 @@ def random_array(
     data_sampler : callable, optional
         Called with ``size=``, returns the elements.
     session : Session, optional
-        By default the current one.
+        Where it is made; by default the current one.
 
     Returns
     -------
@@ -570,7 +570,7 @@ def load_npz(file: File, *, session: Session | None = None) -> Any:
     file : str, path or open file
         The file, which the notebook sees.
     session : Session, optional
-        By default the current one.
+        Where it is made; by default the current one.
 
     Returns
     -------
@@ -622,7 +622,7 @@ def mmread(source: File, *, session: Session | None = None) -> Any:
     source : str, path or open file
         The file, which the notebook sees.
     session : Session, optional
-        By default the current one.
+        Where it is made; by default the current one.
 
     Returns
     -------

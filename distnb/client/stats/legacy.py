@@ -125,8 +125,11 @@ class RandomState(Generator):
         ----------
         *shape : int
             The lengths of axes; without, one number.
-        dist, grid : optional
-            The layout, and engines along each split axis, as in :func:`distnb.array`.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
 
         Returns
         -------
@@ -153,8 +156,11 @@ class RandomState(Generator):
         ----------
         *shape : int
             The lengths of axes; without, one number.
-        dist, grid : optional
-            The layout, and engines along each split axis, as in :func:`distnb.array`.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
 
         Returns
         -------
@@ -181,8 +187,11 @@ class RandomState(Generator):
         ----------
         size : int or tuple of int, optional
             The shape; by default that to which parameters broadcast, or one number.
-        dist, grid : optional
-            The layout, and engines along each split axis, as in :func:`distnb.array`.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
 
         Returns
         -------
@@ -223,8 +232,11 @@ class RandomState(Generator):
             The shape; by default that to which parameters broadcast, or one number.
         dtype : dtype
             An integer type, or bool.
-        dist, grid : optional
-            The layout, and engines along each split axis, as in :func:`distnb.array`.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
 
         Returns
         -------
@@ -262,8 +274,11 @@ class RandomState(Generator):
             The largest number.
         size : int or tuple of int, optional
             The shape; by default that to which parameters broadcast, or one number.
-        dist, grid : optional
-            The layout, and engines along each split axis, as in :func:`distnb.array`.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
 
         Returns
         -------
@@ -290,8 +305,11 @@ class RandomState(Generator):
         ----------
         size : int or tuple of int, optional
             The shape; by default that to which parameters broadcast, or one number.
-        dist, grid : optional
-            The layout, and engines along each split axis, as in :func:`distnb.array`.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
 
         Returns
         -------

@@ -81,7 +81,7 @@ def nansum(
     a : array_like
         The elements; those that are NaN do not count.
     axis : int or tuple of int, optional
-        The axes to reduce; by default all.
+        Along which axes; by default all.
     dtype : dtype, optional
         In which it is computed; by default as in NumPy.
     out : DistArray, optional
@@ -128,7 +128,7 @@ def nanprod(
     a : array_like
         The elements; those that are NaN do not count.
     axis : int or tuple of int, optional
-        The axes to reduce; by default all.
+        Along which axes; by default all.
     dtype : dtype, optional
         In which it is computed; by default as in NumPy.
     out : DistArray, optional
@@ -174,7 +174,7 @@ def nanmin(
     a : array_like
         The elements; those that are NaN do not count.
     axis : int or tuple of int, optional
-        The axes to reduce; by default all.
+        Along which axes; by default all.
     out : DistArray, optional
         Where the result is put.
     keepdims : bool
@@ -218,7 +218,7 @@ def nanmax(
     a : array_like
         The elements; those that are NaN do not count.
     axis : int or tuple of int, optional
-        The axes to reduce; by default all.
+        Along which axes; by default all.
     out : DistArray, optional
         Where the result is put.
     keepdims : bool
@@ -378,7 +378,7 @@ def nanmean(
     a : array_like
         The elements; those that are NaN do not count.
     axis : int or tuple of int, optional
-        The axes to reduce; by default all.
+        Along which axes; by default all.
     dtype : dtype, optional
         In which it is computed; by default as in NumPy.
     out : DistArray, optional
@@ -438,19 +438,19 @@ def nanvar(
     a : array_like
         The elements; those that are NaN do not count.
     axis : int or tuple of int, optional
-        The axes to reduce; by default all.
+        Along which axes; by default all.
     dtype : dtype, optional
         In which it is computed; by default as in NumPy.
     out : DistArray, optional
         Where the result is put.
     ddof : float
-        What is taken from the number of elements before it divides.
+        What is taken from the number of elements before it divides the sum of squares.
     keepdims : bool
         Whether axes that are reduced are kept, with length 1.
     where : array_like of bool, optional
         Which elements count.
     mean : array_like, optional
-        The mean, if it is known, with axes that are reduced kept.
+        The mean, where it is known, with axes of length 1 kept; it saves a pass.
     correction : float, optional
         Another name of ``ddof``.
 
@@ -530,19 +530,19 @@ def nanstd(
     a : array_like
         The elements; those that are NaN do not count.
     axis : int or tuple of int, optional
-        The axes to reduce; by default all.
+        Along which axes; by default all.
     dtype : dtype, optional
         In which it is computed; by default as in NumPy.
     out : DistArray, optional
         Where the result is put.
     ddof : float
-        What is taken from the number of elements before it divides.
+        What is taken from the number of elements before it divides the sum of squares.
     keepdims : bool
         Whether axes that are reduced are kept, with length 1.
     where : array_like of bool, optional
         Which elements count.
     mean : array_like, optional
-        The mean, if it is known, with axes that are reduced kept.
+        The mean, where it is known, with axes of length 1 kept; it saves a pass.
     correction : float, optional
         Another name of ``ddof``.
 

@@ -256,7 +256,7 @@ def quantile(
     q : array_like of float
         Which quantiles, from 0 to 1; known in the notebook, or read.
     axis : int or tuple of int, optional
-        The axes to reduce; by default all.
+        Along which axes; by default all.
     out : DistArray, optional
         Where the result is put.
     overwrite_input : bool
@@ -310,7 +310,7 @@ def percentile(
     q : array_like of float
         Which percentiles, from 0 to 100; known in the notebook, or read.
     axis : int or tuple of int, optional
-        The axes to reduce; by default all.
+        Along which axes; by default all.
     out : DistArray, optional
         Where the result is put.
     overwrite_input : bool
@@ -360,7 +360,7 @@ def nanquantile(
     q : array_like of float
         Which quantiles, from 0 to 1; known in the notebook, or read.
     axis : int or tuple of int, optional
-        The axes to reduce; by default all.
+        Along which axes; by default all.
     out : DistArray, optional
         Where the result is put.
     overwrite_input : bool
@@ -411,7 +411,7 @@ def nanpercentile(
     q : array_like of float
         Which percentiles, from 0 to 100; known in the notebook, or read.
     axis : int or tuple of int, optional
-        The axes to reduce; by default all.
+        Along which axes; by default all.
     out : DistArray, optional
         Where the result is put.
     overwrite_input : bool
@@ -497,7 +497,7 @@ def median(
     a : array_like
         The elements.
     axis : int or tuple of int, optional
-        The axes to reduce; by default all.
+        Along which axes; by default all.
     out : DistArray, optional
         Where the result is put.
     overwrite_input : bool
@@ -537,7 +537,7 @@ def nanmedian(
     a : array_like
         The elements; those that are NaN do not count.
     axis : int or tuple of int, optional
-        The axes to reduce; by default all.
+        Along which axes; by default all.
     out : DistArray, optional
         Where the result is put.
     overwrite_input : bool

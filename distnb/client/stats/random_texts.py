@@ -39,10 +39,12 @@ _SHARED = {
     "dtype": ("dtype", "float64 or float32."),
     "method": ("str", "Changes nothing."),
     "out": ("DistArray, optional", "Where the result is put."),
-    "dist, grid": (
-        "optional",
-        "The layout, and engines along each split axis, as in :func:`distnb.array`.",
+    "dist": (
+        "str, tuple, DistArray or layout, optional",
+        "How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as\n"
+        "    ``('*', 'block')``, or as another array; see :func:`distnb.array`.",
     ),
+    "grid": ("int or tuple of int, optional", "Engines along each split axis."),
 }
 
 _TEXTS: dict[str, Text] = {
@@ -238,8 +240,8 @@ def described(cls: _Class) -> _Class:
 def _docstring(name: str, summary: str, text: Text, method: Callable[..., Any]) -> str:
     """Return a docstring that begins with a summary."""
     known = {p: (_KINDS.get(p, "array_like"), words) for p, words in text.parameters.items()}
-    names = method.__code__.co_varnames[1 : method.__code__.co_argcount]  # all but dist and grid
-    told = {p: known.get(p) or _SHARED[p] for p in [*names, "dist, grid"]}
+    names = method.__code__.co_varnames[1 : method.__code__.co_argcount]
+    told = {p: known.get(p) or _SHARED[p] for p in [*names, "dist", "grid"]}
     rows = [f"{p} : {kind}\n    {words}" for p, (kind, words) in told.items()]
     given = ", ".join(filter(None, (text.arguments, 'size=4, dist="block"')))
     rounded = "" if "." not in text.found else ".round(2)"

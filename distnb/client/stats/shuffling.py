@@ -47,8 +47,11 @@ class Shuffler(Source):
             How many numbers; or an array, which is not changed.
         axis : int
             Along which axis slices are.
-        dist, grid : optional
-            The layout, and engines along each split axis, as in :func:`distnb.array`.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
 
         Returns
         -------
@@ -177,8 +180,11 @@ class Shuffler(Source):
             Along which axis slices are.
         shuffle : bool
             Changes nothing: the order is random.
-        dist, grid : optional
-            The layout, and engines along each split axis, as in :func:`distnb.array`.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
 
         Returns
         -------
@@ -278,8 +284,11 @@ class Shuffler(Source):
             The probabilities of categories, along the last axis.
         size : int or tuple of int, optional
             The shape without the last axis; by default that of ``n`` and ``pvals``.
-        dist, grid : optional
-            The layout, and engines along each split axis, as in :func:`distnb.array`.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
 
         Returns
         -------
@@ -332,8 +341,11 @@ class Shuffler(Source):
             The shape without the last axis.
         method : {'marginals', 'count'}
             Changes nothing.
-        dist, grid : optional
-            The layout, and engines along each split axis, as in :func:`distnb.array`.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
 
         Returns
         -------
@@ -397,8 +409,11 @@ class Shuffler(Source):
             The shapes, positive; they come to the notebook.
         size : int or tuple of int, optional
             The shape without the last axis.
-        dist, grid : optional
-            The layout, and engines along each split axis, as in :func:`distnb.array`.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
 
         Returns
         -------
@@ -452,8 +467,11 @@ class Shuffler(Source):
             How much it may be off.
         method : {'svd', 'eigh', 'cholesky'}
             How the root is found.
-        dist, grid : optional
-            The layout, and engines along each split axis, as in :func:`distnb.array`.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
 
         Returns
         -------

@@ -43,7 +43,7 @@ def average(
     a : array_like
         The elements.
     axis : int or tuple of int, optional
-        The axes to reduce; by default all.
+        Along which axes; by default all.
     weights : array_like, optional
         Of the shape of ``a``, or of those axes; by default all are as heavy.
     returned : bool
