@@ -176,7 +176,7 @@ class Arithmetic(Sparse):
         """Return the product, as ``@``, or with a number.
 
         Sent are entries of a vector, or rows of a matrix, that engines need of each other's; which
-        these are is found once for a structure.
+        these are is found once for a structure. COO is brought into rows first.
 
         Parameters
         ----------
@@ -227,7 +227,8 @@ class Arithmetic(Sparse):
     def maximum(self, other: object) -> Any:
         """Return the greater of elements, with another array or a number.
 
-        A sparse array that is cut otherwise is brought along; else nothing is sent.
+        A sparse array that is cut otherwise is brought along, and COO into rows; else nothing is
+        sent. How many elements are stored then is read: this waits.
 
         Parameters
         ----------
@@ -252,7 +253,8 @@ class Arithmetic(Sparse):
     def minimum(self, other: object) -> Any:
         """Return the lesser of elements, with another array or a number.
 
-        A sparse array that is cut otherwise is brought along; else nothing is sent.
+        A sparse array that is cut otherwise is brought along, and COO into rows; else nothing is
+        sent. How many elements are stored then is read: this waits.
 
         Parameters
         ----------
@@ -289,11 +291,52 @@ class Arithmetic(Sparse):
         return self.toarray()
 
     def matvec(self, x: ArrayLike) -> Any:
-        """Return ``A @ x``; so ``scipy.sparse.linalg`` takes the array for an operator."""
+        """Return ``A @ x``; so ``scipy.sparse.linalg`` takes the array for an operator.
+
+        What is sent is what :meth:`dot` sends.
+
+        Parameters
+        ----------
+        x : array_like
+            A vector.
+
+        Returns
+        -------
+        DistArray
+            The product, cut as the rows.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2], [3, 0]]).matvec([1.0, 10.0]).to_numpy()
+        array([20.,  3.])
+        """
         return self @ x
 
     def rmatvec(self, x: ArrayLike) -> Any:
-        """Return the product of the conjugate transposed."""
+        """Return the product of the conjugate transposed and a vector.
+
+        It is not transposed for that: each engine sends its sums to those that own them in the
+        result.
+
+        Parameters
+        ----------
+        x : array_like
+            A vector.
+
+        Returns
+        -------
+        DistArray
+            The product, as long as a row.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2], [3, 0]]).rmatvec([1.0, 10.0]).to_numpy()
+        array([30.,  2.])
+        """
         x = dense_of(x, self.session)
         if self.dtype.kind != "c":
             return self._compressed().T @ x

@@ -188,11 +188,44 @@ class Sparse:
         return self._with_data(self.data.astype(kind, casting=casting))
 
     def copy(self) -> Any:
-        """Return an array with elements of its own; places are never written, and so shared."""
+        """Return an array with elements of its own; places are never written, and so shared.
+
+        Nothing is sent.
+
+        Returns
+        -------
+        sparse array
+            Of the same format, cut alike.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.eye_array(3).copy().nnz
+        3
+        """
         return self._with_data(self.data.copy())
 
     def conj(self, copy: bool = True) -> Any:
-        """Return the complex conjugates."""
+        """Return the complex conjugates; nothing is sent.
+
+        Parameters
+        ----------
+        copy : bool
+            Whether real elements are copied.
+
+        Returns
+        -------
+        sparse array
+            Of the same format, cut alike.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2j]]).conj().toarray().to_numpy()
+        array([[0.+0.j, 0.-2.j]])
+        """
         if self.dtype.kind == "c":
             return self._with_data(np.conjugate(self.data))
         return self.copy() if copy else self
@@ -228,7 +261,7 @@ class Sparse:
         return self._with_data(self.data.round(ndigits))
 
     def power(self, n: object, dtype: DTypeLike | None = None) -> Any:
-        """Return the elements to a power that is not 0, as SciPy's; nothing is sent.
+        """Return the elements to a power that is not 0, as SciPy's; of CSR and CSC nothing is sent.
 
         Parameters
         ----------
@@ -314,75 +347,75 @@ class Sparse:
         return getattr(right, names[1])(left)
 
     def sqrt(self) -> Any:
-        """Return the square roots of the elements."""
+        """Return the square roots of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.sqrt)
 
     def sin(self) -> Any:
-        """Return the sines of the elements."""
+        """Return the sines of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.sin)
 
     def tan(self) -> Any:
-        """Return the tangents of the elements."""
+        """Return the tangents of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.tan)
 
     def arcsin(self) -> Any:
-        """Return the inverse sines of the elements."""
+        """Return the inverse sines of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.arcsin)
 
     def arctan(self) -> Any:
-        """Return the inverse tangents of the elements."""
+        """Return the inverse tangents of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.arctan)
 
     def sinh(self) -> Any:
-        """Return the hyperbolic sines of the elements."""
+        """Return the hyperbolic sines of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.sinh)
 
     def tanh(self) -> Any:
-        """Return the hyperbolic tangents of the elements."""
+        """Return the hyperbolic tangents of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.tanh)
 
     def arcsinh(self) -> Any:
-        """Return the inverse hyperbolic sines of the elements."""
+        """Return inverse hyperbolic sines of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.arcsinh)
 
     def arctanh(self) -> Any:
-        """Return the inverse hyperbolic tangents of the elements."""
+        """Return inverse hyperbolic tangents of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.arctanh)
 
     def rint(self) -> Any:
-        """Return the elements rounded to whole numbers."""
+        """Return the elements rounded to whole numbers; of CSR and CSC nothing is sent."""
         return self._each(np.rint)
 
     def sign(self) -> Any:
-        """Return the signs of the elements."""
+        """Return the signs of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.sign)
 
     def expm1(self) -> Any:
-        """Return ``exp(x) - 1`` of the elements."""
+        """Return ``exp(x) - 1`` of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.expm1)
 
     def log1p(self) -> Any:
-        """Return ``log(1 + x)`` of the elements."""
+        """Return ``log(1 + x)`` of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.log1p)
 
     def deg2rad(self) -> Any:
-        """Return the elements, which are degrees, as radians."""
+        """Return the elements, which are degrees, as radians; of CSR and CSC nothing is sent."""
         return self._each(np.deg2rad)
 
     def rad2deg(self) -> Any:
-        """Return the elements, which are radians, as degrees."""
+        """Return the elements, which are radians, as degrees; of CSR and CSC nothing is sent."""
         return self._each(np.rad2deg)
 
     def floor(self) -> Any:
-        """Return the elements rounded down."""
+        """Return the elements rounded down; of CSR and CSC nothing is sent."""
         return self._each(np.floor)
 
     def ceil(self) -> Any:
-        """Return the elements rounded up."""
+        """Return the elements rounded up; of CSR and CSC nothing is sent."""
         return self._each(np.ceil)
 
     def trunc(self) -> Any:
-        """Return the elements without what is after the point."""
+        """Return the elements without what is after the point; of CSR and CSC nothing is sent."""
         return self._each(np.trunc)
 
 

@@ -291,17 +291,27 @@ class Compressed(Reductions):
         self._become(each(name, (self.stored,), self.dtype, canonical=canonical))
 
     def sum_duplicates(self) -> None:
-        """Sum elements of equal places, and sort; in place, as SciPy's."""
+        """Sum elements of equal places, and sort; in place, as SciPy's: each engine its own.
+
+        How many are left is read: this waits, if it is not known that there is nothing to do.
+        """
         if not self.structure.canonical:
             self._made("sum_duplicates", True)
 
     def sort_indices(self) -> None:
-        """Sort the elements of each row or column by their indices; in place, as SciPy's."""
+        """Sort the elements of each row or column by their indices; in place, as SciPy's.
+
+        Each engine sorts its own, and is waited for, if it is not known that there is nothing to
+        do.
+        """
         if not self.structure.canonical:
             self._made("sort_indices", False)
 
     def eliminate_zeros(self) -> None:
-        """Remove stored elements that are zero; in place, as SciPy's."""
+        """Remove stored elements that are zero; in place, as SciPy's: each engine its own.
+
+        How many are left is read: this waits.
+        """
         self._made("eliminate_zeros", self.structure.canonical)
 
     # -- operators -----------------------------------------------------------------------------
@@ -471,7 +481,24 @@ class Compressed(Reductions):
         return self.diagonal(offset).sum()
 
     def nonzero(self) -> tuple[Any, Any]:
-        """Return rows and columns of the elements that are not zero."""
+        """Return rows and columns of the elements that are not zero.
+
+        They lie where the elements are; CSC is brought into rows first. How many there are is read:
+        this waits.
+
+        Returns
+        -------
+        tuple of DistArray
+            Rows and columns, in C order.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     rows, columns = dnb.sparse.csr_array([[0, 2], [3, 0]]).nonzero()
+        ...     rows.to_numpy(), columns.to_numpy()
+        (array([0, 1], dtype=int32), array([1, 0], dtype=int32))
+        """
         return self.tocsr().tocoo(copy=False).nonzero()  # in C order
 
 

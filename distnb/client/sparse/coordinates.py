@@ -156,7 +156,10 @@ class coo_array(Arithmetic):
         return self if self.ndim == 1 else self._kind("coo").standing_for(self.tocsr()._summed())
 
     def sum_duplicates(self) -> None:
-        """Sum elements of equal places, and sort by them; in place, as SciPy's."""
+        """Sum elements of equal places, and sort by them; in place, as SciPy's.
+
+        What is sent is what :meth:`tocsr` sends.
+        """
         x = self._summed()
         self._origin, self._coords, self.data = x._origin, x._coords, x.data
 
@@ -279,7 +282,7 @@ class coo_array(Arithmetic):
         return self.T.copy() if copy else self.T
 
     def toarray(self) -> Any:
-        """Return a dense array."""
+        """Return a dense array; what is sent is what :meth:`tocsr` sends."""
         if self.ndim == 2:
             return self.tocsr().toarray()
         found = zeros(self.shape, self.dtype, session=self.session)
@@ -292,7 +295,7 @@ class coo_array(Arithmetic):
         return scipy_sparse().coo_array((self.data.to_numpy(), coords), shape=self.shape)
 
     def multiply(self, other: object) -> Any:
-        """Return the product element by element; with an array it is that of :meth:`tocsr`.
+        """Return the product element by element; with an array, :meth:`tocsr` sends first.
 
         Parameters
         ----------
@@ -317,12 +320,31 @@ class coo_array(Arithmetic):
         return self.tocsr().multiply(other)
 
     def nonzero(self) -> tuple[Any, ...]:
-        """Return the coordinates of the elements that are not zero."""
+        """Return the coordinates of the elements that are not zero.
+
+        They lie where the elements are. How many there are is read: this waits.
+
+        Returns
+        -------
+        tuple of DistArray
+            An array for each axis, in the order of the elements.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     rows, columns = dnb.sparse.coo_array([[0, 2], [3, 0]]).nonzero()
+        ...     rows.to_numpy(), columns.to_numpy()
+        (array([0, 1], dtype=int32), array([1, 0], dtype=int32))
+        """
         keep = self.data != 0
         return tuple(c[keep] for c in self.coords)
 
     def eliminate_zeros(self) -> None:
-        """Remove stored elements that are zero; in place, as SciPy's."""
+        """Remove stored elements that are zero; in place, as SciPy's: each engine its own.
+
+        How many are left is read: this waits.
+        """
         keep = self.data != 0
         self._coords = tuple(c[keep] for c in self.coords)
         self.data, self._origin = self.data[keep], None
