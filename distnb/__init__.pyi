@@ -549,10 +549,10 @@ def average(
     *,
     keepdims: builtins.bool | NoValue = False,
 ) -> Any:
-    """Return the weighted mean, as ``numpy.average``; layout as in ``sum``."""
+    """Return the weighted mean."""
 
 def bartlett(M: float, **where: Any) -> DistArray:
-    """Make a window of ``M`` numbers, as ``numpy.bartlett``."""
+    """Make Bartlett's window: a triangle that ends at zero."""
 
 def bincount(
     x: ArrayLike, /, weights: ArrayLike | None = None, minlength: SupportsIndex = 0
@@ -584,7 +584,7 @@ bitwise_xor: _Binary
 """Compute the bit-wise XOR of two arrays element-wise."""
 
 def blackman(M: float, **where: Any) -> DistArray:
-    """Make a window of ``M`` numbers, as ``numpy.blackman``."""
+    """Make Blackman's window: a constant and two cosines, almost zero at its ends."""
 
 def block(arrays: Nested) -> DistArray:
     """Join nested lists of arrays, the innermost along the last axis, as ``numpy.block``."""
@@ -670,7 +670,7 @@ def connect(
     """Use engines that were started with ``ipcluster start --engines=MPI``."""
 
 def convolve(a: ArrayLike, v: ArrayLike, mode: str | int = "full") -> DistArray:
-    """Return the discrete convolution of two sequences, as ``numpy.convolve``."""
+    """Return the discrete convolution of two sequences."""
 
 def copy(a: ArrayLike, order: Order = "K", subok: builtins.bool = False) -> DistArray:
     """Return a copy; the elements of a distributed array stay where they are."""
@@ -690,10 +690,10 @@ def corrcoef(
     *,
     dtype: DTypeLike | None = None,
 ) -> DistArray:
-    """Return correlation coefficients, as ``numpy.corrcoef``: covariances, scaled; see ``cov``."""
+    """Return correlation coefficients: covariances, scaled."""
 
 def correlate(a: ArrayLike, v: ArrayLike, mode: str | int = "valid") -> DistArray:
-    """Return the cross-correlation of two sequences, as ``numpy.correlate``; see ``convolve``."""
+    """Return the cross-correlation of two sequences: a convolution with the second one backwards."""
 
 cos: _Unary
 """Cosine element-wise."""
@@ -715,7 +715,7 @@ def cov(
     *,
     dtype: DTypeLike | None = None,
 ) -> DistArray:
-    """Return the covariance matrix of variables, as ``numpy.cov``."""
+    """Return the covariance matrix of variables."""
 
 def cross(
     a: ArrayLike,
@@ -725,7 +725,7 @@ def cross(
     axisc: int = -1,
     axis: int | None = None,
 ) -> DistArray:
-    """Return the cross product of vectors of three numbers, as ``numpy.cross``."""
+    """Return the cross product of vectors of two or three numbers."""
 
 def cumprod(
     a: ArrayLike,
@@ -778,19 +778,19 @@ def delete(arr: ArrayLike, obj: Any, axis: SupportsIndex | None = None) -> DistA
     """Return a copy without some indices along an axis, as ``numpy.delete``."""
 
 def diag(v: ArrayLike, k: int = 0) -> DistArray:
-    """Return a diagonal of a matrix (a copy), or a matrix with a diagonal, as ``numpy.diag``."""
+    """Return a diagonal of a matrix, or a matrix with a diagonal."""
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[DistArray, ...]:
-    """Return the indices of the diagonal of an array of equal lengths, as NumPy's."""
+    """Return the indices of the diagonal of an array of equal lengths."""
 
 def diag_indices_from(arr: ArrayLike) -> tuple[DistArray, ...]:
-    """Return the indices of the diagonal of an array, as NumPy's."""
+    """Return the indices of the diagonal of an array."""
 
 def diagflat(v: ArrayLike, k: int = 0) -> DistArray:
-    """Return a matrix with all elements of an array on a diagonal, as ``numpy.diagflat``."""
+    """Return a matrix with all elements of an array on a diagonal."""
 
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DistArray:
-    """Return diagonals, read-only, as ``numpy.diagonal``: each element lies where its row does."""
+    """Return diagonals, as a read-only view: what is written into the array later is seen."""
 
 def diff(
     a: ArrayLike,
@@ -811,7 +811,7 @@ divmod: _BinaryPair
 """Return element-wise quotient and remainder simultaneously."""
 
 def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> DistArray:
-    """Multiply along the last axis of ``a`` and the last but one of ``b``, as ``numpy.dot``."""
+    """Sum products over the last axis of one array and the last but one of the other."""
 
 def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[DistArray]:
     """Return views of parts along the third axis, as ``numpy.dsplit``."""
@@ -837,12 +837,12 @@ def einsum(
     casting: str = "safe",
     optimize: builtins.bool | str | Sequence[Any] = True,
 ) -> DistArray:
-    """Sum products over axes that have letters, as ``numpy.einsum``."""
+    """Sum products of operands over axes that have letters."""
 
 def einsum_path(
     *operands_: Any, optimize: builtins.bool | str | Sequence[Any] = "greedy", **options: Any
 ) -> tuple[Any, str]:
-    """Return NumPy's order of contraction for shapes, and a text about it."""
+    """Return in which order :func:`einsum` takes its operands, and a text about it."""
 
 def empty(
     shape: Shape,
@@ -906,7 +906,7 @@ fabs: _Unary
 """Compute the absolute values element-wise."""
 
 def fill_diagonal(a: DistArray, val: ArrayLike, wrap: builtins.bool = False) -> None:
-    """Assign to the diagonal of an array in place, as ``numpy.fill_diagonal``."""
+    """Assign to the diagonal of an array, in place."""
 
 def fix(x: ArrayLike, out: DistArray | None = None) -> DistArray:
     """Round towards zero."""
@@ -966,7 +966,7 @@ def frombuffer(
     session: Session | None = None,
     **options: object,
 ) -> DistArray:
-    """Make an array as ``numpy.frombuffer`` does, and send each engine its part."""
+    """Make an array as ``numpy.frombuffer`` does."""
 
 def fromfile(
     file: File,
@@ -980,7 +980,7 @@ def fromfile(
     session: Session | None = None,
     like: object = None,
 ) -> DistArray:
-    """Read raw elements, as ``numpy.fromfile``: each engine its own part of a named file."""
+    """Read raw elements of a file, of one axis."""
 
 def fromfunction(
     function: Callable[..., Any],
@@ -1003,7 +1003,7 @@ def fromiter(
     session: Session | None = None,
     **options: object,
 ) -> DistArray:
-    """Make an array as ``numpy.fromiter`` does, and send each engine its part."""
+    """Make an array as ``numpy.fromiter`` does."""
 
 def fromstring(
     *args: object,
@@ -1012,7 +1012,7 @@ def fromstring(
     session: Session | None = None,
     **options: object,
 ) -> DistArray:
-    """Make an array as ``numpy.fromstring`` does, and send each engine its part."""
+    """Make an array as ``numpy.fromstring`` does."""
 
 def full(
     shape: Shape,
@@ -1059,7 +1059,7 @@ def genfromtxt(
     session: Session | None = None,
     **options: object,
 ) -> Any:
-    """Read numbers from text where some are missing, as ``numpy.genfromtxt``."""
+    """Read numbers from text where some are missing."""
 
 def geomspace(
     start: ArrayLike,
@@ -1070,7 +1070,7 @@ def geomspace(
     axis: int = 0,
     **where: Any,
 ) -> DistArray:
-    """Make a geometric progression, as ``numpy.geomspace``; see :func:`distnb.logspace`."""
+    """Make a geometric progression."""
 
 def gradient(f: ArrayLike, *varargs: ArrayLike, axis: Axes = None, edge_order: int = 1) -> Any:
     """Return derivatives along axes by second-order differences, as ``numpy.gradient``."""
@@ -1082,10 +1082,10 @@ greater_equal: _Binary
 """Return the truth value of (x1 >= x2) element-wise."""
 
 def hamming(M: float, **where: Any) -> DistArray:
-    """Make a window of ``M`` numbers, as ``numpy.hamming``."""
+    """Make Hamming's window: a constant and a cosine, with the least of the nearest side lobe."""
 
 def hanning(M: float, **where: Any) -> DistArray:
-    """Make a window of ``M`` numbers, as ``numpy.hanning``."""
+    """Make the Hann window: a cosine that ends at zero."""
 
 heaviside: _Binary
 """Compute the Heaviside step function."""
@@ -1097,7 +1097,7 @@ def histogram(
     density: builtins.bool | None = None,
     weights: ArrayLike | None = None,
 ) -> tuple[DistArray, DistArray]:
-    """Count elements in bins, or add up their weights, as ``numpy.histogram``."""
+    """Count elements in bins, or add up their weights."""
 
 def histogram2d(
     x: ArrayLike,
@@ -1107,12 +1107,12 @@ def histogram2d(
     density: builtins.bool | None = None,
     weights: ArrayLike | None = None,
 ) -> tuple[DistArray, DistArray, DistArray]:
-    """Count points in the plane, as ``numpy.histogram2d``; see ``histogramdd``."""
+    """Count points in the plane, as :func:`histogramdd`, whose layout and messages it has."""
 
 def histogram_bin_edges(
     a: ArrayLike, bins: ArrayLike | str = 10, range: Range = None, weights: ArrayLike | None = None
 ) -> DistArray:
-    """Return the edges of the bins that ``histogram`` takes."""
+    """Return the edges of the bins that :func:`histogram` takes."""
 
 def histogramdd(
     sample: DistArray | np.ndarray | Sequence[ArrayLike],
@@ -1121,7 +1121,7 @@ def histogramdd(
     density: builtins.bool | None = None,
     weights: ArrayLike | None = None,
 ) -> tuple[DistArray, tuple[DistArray, ...]]:
-    """Count points in bins of several dimensions, as ``numpy.histogramdd``."""
+    """Count points in bins of several dimensions."""
 
 def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[DistArray]:
     """Return views of parts along the second axis (of a vector: the first), as NumPy's."""
@@ -1162,7 +1162,7 @@ def indices(
     """Return, for each axis, the global indices along it, as ``numpy.indices``."""
 
 def inner(a: ArrayLike, b: ArrayLike, /) -> DistArray:
-    """Sum products over the last axes of two arrays, as ``numpy.inner``."""
+    """Sum products over the last axes of two arrays."""
 
 def inprocess(n: int = 1) -> Session:
     """Make a session whose engines live in this process, without MPI."""
@@ -1180,7 +1180,7 @@ def interp(
     right: complex | None = None,
     period: float | None = None,
 ) -> DistArray:
-    """Interpolate linearly in a table, as ``numpy.interp``."""
+    """Interpolate linearly in a table."""
 
 def intersect1d(
     ar1: ArrayLike,
@@ -1188,7 +1188,7 @@ def intersect1d(
     assume_unique: builtins.bool = False,
     return_indices: builtins.bool = False,
 ) -> Any:
-    """Return the elements that are in both arrays, in order, each once; see ``unique``."""
+    """Return the elements that are in both arrays, in order, each once."""
 
 invert: _Unary
 """Compute bit-wise inversion, or bit-wise NOT, element-wise."""
@@ -1225,7 +1225,7 @@ def isin(
     *,
     kind: str | None = None,
 ) -> DistArray:
-    """Tell which elements are in another array, as ``numpy.isin``."""
+    """Tell which elements are in another array."""
 
 isinf: _Unary
 """Test element-wise for positive or negative infinity."""
@@ -1252,10 +1252,10 @@ def ix_(*args: ArrayLike) -> tuple[Any, ...]:
     """Return arrays that index all combinations of indices along each axis, as ``numpy.ix_``."""
 
 def kaiser(M: float, beta: float, **where: Any) -> DistArray:
-    """Make a window of ``M`` numbers, as ``numpy.kaiser``; see :func:`distnb.hanning`."""
+    """Make Kaiser's window, a Bessel function of a half circle."""
 
 def kron(a: ArrayLike, b: ArrayLike) -> DistArray:
-    """Return the Kronecker product: blocks of the second operand scaled by the first."""
+    """Return the Kronecker product: blocks of the second operand scaled by elements of the first."""
 
 lcm: _Binary
 """Returns the lowest common multiple of ``|x1|`` and ``|x2|``"""
@@ -1301,7 +1301,7 @@ def load(
     session: Session | None = None,
     **options: object,
 ) -> DistArray | Archive:
-    """Return the array of a file, or a mapping of those of an archive, as ``numpy.load``."""
+    """Return the array of a file, or a mapping of those of an archive."""
 
 def load_ipython_extension(shell: Any) -> None:
     """Register the magics (``%load_ext distnb``); starts nothing."""
@@ -1325,7 +1325,7 @@ def loadtxt(
     grid: Grid = None,
     session: Session | None = None,
 ) -> Any:
-    """Read numbers from text, as ``numpy.loadtxt``: each engine parses a share of the lines."""
+    """Read numbers from text: each engine parses a share of the lines."""
 
 log: _Unary
 """Natural logarithm, element-wise."""
@@ -1367,7 +1367,7 @@ def logspace(
     axis: int = 0,
     **where: Any,
 ) -> DistArray:
-    """Make numbers whose logarithms are evenly spaced, as ``numpy.logspace``."""
+    """Make numbers whose logarithms are evenly spaced."""
 
 def map(
     function: Callable[..., Any],
@@ -1390,16 +1390,16 @@ def map_blocks(
     """Apply a function of blocks of arrays, each with its halo, on the engines."""
 
 def mask_indices(n: int, mask_func: Callable[..., Any], k: object = 0) -> tuple[DistArray, ...]:
-    """Return the indices of what a function such as ``triu`` keeps, as ``numpy.mask_indices``."""
+    """Return the indices of what a function such as :func:`triu` leaves of a matrix of ones."""
 
 def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> DistArray:
-    """Multiply matrices, as ``numpy.matmul``."""
+    """Multiply matrices."""
 
 def matrix_transpose(x: ArrayLike, /) -> DistArray:
-    """Return the view with the last two axes exchanged."""
+    """Return the view with the last two axes exchanged; nothing is sent."""
 
 def matvec(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> DistArray:
-    """Multiply matrices with vectors, as ``numpy.matvec``."""
+    """Multiply matrices with vectors."""
 
 def max(
     a: ArrayLike,
@@ -1435,7 +1435,7 @@ def median(
     overwrite_input: builtins.bool = False,
     keepdims: builtins.bool | NoValue = False,
 ) -> DistArray:
-    """Return the median along axes, as ``numpy.median``; layout and messages as in ``quantile``."""
+    """Return the median along axes; of a slice with NaN, NaN."""
 
 def meshgrid(
     *xi: ArrayLike, copy: builtins.bool = True, sparse: builtins.bool = False, indexing: str = "xy"
@@ -1486,7 +1486,7 @@ def nanargmax(
     *,
     keepdims: builtins.bool | NoValue = ...,
 ) -> DistArray:
-    """Return where the first maximum is, NaN left out, as ``numpy.nanargmax``."""
+    """Return where the first maximum of what is not NaN is."""
 
 def nanargmin(
     a: ArrayLike,
@@ -1495,7 +1495,7 @@ def nanargmin(
     *,
     keepdims: builtins.bool | NoValue = ...,
 ) -> DistArray:
-    """Return where the first minimum is, NaN left out, as ``numpy.nanargmin``."""
+    """Return where the first minimum of what is not NaN is."""
 
 def nancumprod(
     a: ArrayLike,
@@ -1521,7 +1521,7 @@ def nanmax(
     initial: Number | NoValue = ...,
     where: ArrayLike | NoValue = ...,
 ) -> DistArray:
-    """Return the maximum of what is not NaN, as ``numpy.nanmax``; see :func:`distnb.nansum`."""
+    """Return the maximum of what is not NaN."""
 
 def nanmean(
     a: ArrayLike,
@@ -1532,7 +1532,7 @@ def nanmean(
     *,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
-    """Return the mean of what is not NaN, as ``numpy.nanmean``; layout as in ``sum``."""
+    """Return the mean of what is not NaN."""
 
 def nanmedian(
     a: ArrayLike,
@@ -1541,7 +1541,7 @@ def nanmedian(
     overwrite_input: builtins.bool = False,
     keepdims: builtins.bool | NoValue = False,
 ) -> DistArray:
-    """Return the median of what is not NaN, as ``numpy.nanmedian``; see ``quantile``."""
+    """Return the median of what is not NaN."""
 
 def nanmin(
     a: ArrayLike,
@@ -1551,7 +1551,7 @@ def nanmin(
     initial: Number | NoValue = ...,
     where: ArrayLike | NoValue = ...,
 ) -> DistArray:
-    """Return the minimum of what is not NaN, as ``numpy.nanmin``; see :func:`distnb.nansum`."""
+    """Return the minimum of what is not NaN."""
 
 def nanpercentile(
     a: ArrayLike,
@@ -1564,7 +1564,7 @@ def nanpercentile(
     *,
     weights: ArrayLike | None = None,
 ) -> DistArray:
-    """Return percentiles of what is not NaN; see :func:`distnb.quantile`."""
+    """Return elements by their rank in percent among what is not NaN."""
 
 def nanprod(
     a: ArrayLike,
@@ -1575,7 +1575,7 @@ def nanprod(
     initial: Number | NoValue = ...,
     where: ArrayLike | NoValue = ...,
 ) -> DistArray:
-    """Multiply what is not NaN, as ``numpy.nanprod``; see :func:`distnb.nansum`."""
+    """Multiply what is not NaN."""
 
 def nanquantile(
     a: ArrayLike,
@@ -1588,7 +1588,7 @@ def nanquantile(
     *,
     weights: ArrayLike | None = None,
 ) -> DistArray:
-    """Return quantiles of what is not NaN; see :func:`distnb.quantile`."""
+    """Return elements by their rank among what is not NaN."""
 
 def nanstd(
     a: ArrayLike,
@@ -1602,7 +1602,7 @@ def nanstd(
     mean: ArrayLike | NoValue = ...,
     correction: float | NoValue = ...,
 ) -> DistArray:
-    """Return the standard deviation of what is not NaN, as ``numpy.nanstd``."""
+    """Return the standard deviation of what is not NaN."""
 
 def nansum(
     a: ArrayLike,
@@ -1613,7 +1613,7 @@ def nansum(
     initial: Number | NoValue = ...,
     where: ArrayLike | NoValue = ...,
 ) -> DistArray:
-    """Sum what is not NaN, as ``numpy.nansum``; layout and messages as in :func:`distnb.sum`."""
+    """Sum what is not NaN."""
 
 def nanvar(
     a: ArrayLike,
@@ -1627,7 +1627,7 @@ def nanvar(
     mean: ArrayLike | NoValue = ...,
     correction: float | NoValue = ...,
 ) -> DistArray:
-    """Return the variance of what is not NaN, as ``numpy.nanvar``; layout as in ``sum``."""
+    """Return the variance of what is not NaN."""
 
 def ndim(a: ArrayLike) -> int:
     """Return the number of axes."""
@@ -1688,7 +1688,7 @@ def open(
     """Open an array in a file, of which nothing is read but what it is."""
 
 def outer(a: ArrayLike, b: ArrayLike, out: DistArray | None = None) -> DistArray:
-    """Multiply each element of one array with each of another, as ``numpy.outer``."""
+    """Multiply each element of one array with each of another."""
 
 def packbits(a: ArrayLike, /, axis: int | None = None, bitorder: str = "big") -> DistArray:
     """Pack truth values into the bits of bytes, as ``numpy.packbits``."""
@@ -1718,7 +1718,7 @@ def percentile(
     *,
     weights: ArrayLike | None = None,
 ) -> DistArray:
-    """Return elements by their rank, as ``numpy.percentile``; see :func:`distnb.quantile`."""
+    """Return elements by their rank in percent; of a slice with NaN, NaN."""
 
 def permute_dims(a: ArrayLike, axes: Sequence[SupportsIndex]) -> DistArray:
     """Return a view with its axes in another order."""
@@ -1732,16 +1732,16 @@ def place(arr: DistArray, mask: ArrayLike, vals: ArrayLike) -> None:
     """Assign values, one after the other, where a mask is true, as ``numpy.place``."""
 
 def poly(seq_of_zeros: ArrayLike) -> Any:
-    """Return the polynomial with given roots, as ``numpy.poly``."""
+    """Return the polynomial with given roots, or of the eigenvalues of a matrix."""
 
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> DistArray:
-    """Add polynomials term by term, as ``numpy.polyadd``."""
+    """Add polynomials term by term."""
 
 def polyder(p: ArrayLike, m: int = 1) -> DistArray:
-    """Differentiate a polynomial, as ``numpy.polyder``."""
+    """Differentiate a polynomial."""
 
 def polydiv(u: ArrayLike, v: ArrayLike) -> Any:
-    """Divide polynomials, as ``numpy.polydiv``."""
+    """Divide polynomials."""
 
 def polyfit(
     x: ArrayLike,
@@ -1752,19 +1752,19 @@ def polyfit(
     w: ArrayLike | None = None,
     cov: builtins.bool | str = False,
 ) -> Any:
-    """Fit a polynomial by least squares, as ``numpy.polyfit``; see ``linalg.lstsq``."""
+    """Fit a polynomial by least squares."""
 
 def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> DistArray:
-    """Integrate a polynomial, as ``numpy.polyint``; ``k`` are constants of integration."""
+    """Integrate a polynomial."""
 
 def polymul(a1: ArrayLike, a2: ArrayLike) -> DistArray:
-    """Multiply polynomials, as ``numpy.polymul``: a convolution."""
+    """Multiply polynomials: a convolution, with the layout and messages of :func:`distnb.convolve`."""
 
 def polysub(a1: ArrayLike, a2: ArrayLike) -> DistArray:
-    """Subtract polynomials term by term, as ``numpy.polysub``."""
+    """Subtract polynomials term by term."""
 
 def polyval(p: ArrayLike, x: ArrayLike) -> DistArray:
-    """Evaluate a polynomial, as ``numpy.polyval``: a product and a sum for each coefficient."""
+    """Evaluate a polynomial: a product and a sum for each coefficient."""
 
 positive: _Unary
 """Numerical positive, element-wise."""
@@ -1819,7 +1819,7 @@ def quantile(
     *,
     weights: ArrayLike | None = None,
 ) -> DistArray:
-    """Return elements by their rank, as ``numpy.quantile``; of a slice with NaN, NaN."""
+    """Return elements by their rank; of a slice with NaN, NaN."""
 
 rad2deg: _Unary
 """Convert angles from radians to degrees."""
@@ -1876,7 +1876,7 @@ def read_parquet(
     grid: Grid = None,
     session: Session | None = None,
 ) -> dict[str, Any]:
-    """Read columns of a Parquet file, or of a folder of them; engines read groups of rows."""
+    """Read columns of a Parquet file, or of a folder of them."""
 
 def real(val: ArrayLike) -> DistArray:
     """Return the real part."""
@@ -1929,7 +1929,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> DistArray:
     """Return a view with an axis moved before another one, as ``numpy.rollaxis``."""
 
 def roots(p: ArrayLike) -> Any:
-    """Return the roots of a polynomial, as ``numpy.roots``."""
+    """Return the roots of a polynomial."""
 
 def rot90(m: ArrayLike, k: int = 1, axes: Any = (0, 1)) -> DistArray:
     """Return a view turned by 90 degrees, ``k`` times, from the first axis to the second."""
@@ -1966,17 +1966,17 @@ def savetxt(
     comments: str = "# ",
     encoding: str | None = None,
 ) -> None:
-    """Write an array as text, as ``numpy.savetxt``: each engine makes the lines of its rows."""
+    """Write an array as text: each engine makes the lines of its rows."""
 
 def savez(
     file: File, *args: ArrayLike, allow_pickle: builtins.bool = True, **arrays: ArrayLike
 ) -> None:
-    """Write several arrays to an archive, as ``numpy.savez``: each engine writes its own parts."""
+    """Write several arrays to an archive, ``.npz``: each engine writes its own parts."""
 
 def savez_compressed(
     file: File, *args: ArrayLike, allow_pickle: builtins.bool = True, **arrays: ArrayLike
 ) -> None:
-    """Write several arrays to a compressed archive: each engine deflates its own parts."""
+    """Write several arrays to a compressed archive, ``.npz``: each engine deflates its own parts."""
 
 def searchsorted(
     a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None
@@ -2120,7 +2120,7 @@ tanh: _Unary
 """Compute hyperbolic tangent element-wise."""
 
 def tensordot(a: ArrayLike, b: ArrayLike, axes: SummedAxes = 2) -> DistArray:
-    """Sum products over axes of two arrays, as ``numpy.tensordot``."""
+    """Sum products over axes of two arrays."""
 
 def tile(A: ArrayLike, reps: Any) -> DistArray:
     """Return an array again and again along its axes, as ``numpy.tile``; what is sent, once."""
@@ -2146,7 +2146,7 @@ def trace(
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Sum diagonals, as ``numpy.trace``."""
+    """Sum diagonals."""
 
 def transpose(a: ArrayLike, axes: Axes = None) -> DistArray:
     """Return a view with its axes in another order."""
@@ -2166,28 +2166,28 @@ def tri(
     grid: Grid = None,
     session: Session | None = None,
 ) -> DistArray:
-    """Make a matrix with ones on and below a diagonal, as ``numpy.tri``."""
+    """Make a matrix with ones on and below a diagonal, zeros above."""
 
 def tril(m: ArrayLike, k: int = 0) -> DistArray:
-    """Return a copy with zeros above a diagonal, as ``numpy.tril``; it lies as the array."""
+    """Return a copy of matrices with zeros above a diagonal."""
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DistArray, ...]:
-    """Return the indices of the lower triangle of a matrix, as ``numpy.tril_indices``."""
+    """Return the indices of the lower triangle of a matrix."""
 
 def tril_indices_from(arr: DistArray, k: int = 0) -> tuple[DistArray, ...]:
-    """Return the indices of the lower triangle of an array, as ``numpy.tril_indices_from``."""
+    """Return the indices of the lower triangle of a matrix, as :func:`tril_indices`."""
 
 def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> DistArray:
     """Return a view without zeros at the ends of axes, as ``numpy.trim_zeros``."""
 
 def triu(m: ArrayLike, k: int = 0) -> DistArray:
-    """Return a copy with zeros below a diagonal, as ``numpy.triu``; it lies as the array."""
+    """Return a copy of matrices with zeros below a diagonal."""
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DistArray, ...]:
-    """Return the indices of the upper triangle of a matrix, as ``numpy.triu_indices``."""
+    """Return the indices of the upper triangle of a matrix."""
 
 def triu_indices_from(arr: DistArray, k: int = 0) -> tuple[DistArray, ...]:
-    """Return the indices of the upper triangle of an array, as ``numpy.triu_indices_from``."""
+    """Return the indices of the upper triangle of a matrix, as :func:`triu_indices`."""
 
 true_divide: _Binary
 """Divide arguments element-wise."""
@@ -2196,7 +2196,7 @@ trunc: _Unary
 """Return the truncated value of the input, element-wise."""
 
 def union1d(ar1: ArrayLike, ar2: ArrayLike) -> DistArray:
-    """Return the elements of both arrays in order, each once; see ``unique``."""
+    """Return the elements of both arrays in order, each once."""
 
 def unique(
     ar: ArrayLike,
@@ -2208,7 +2208,7 @@ def unique(
     equal_nan: builtins.bool = True,
     sorted: builtins.bool = True,
 ) -> Any:
-    """Return the distinct elements in order, as ``numpy.unique``."""
+    """Return the distinct elements in order."""
 
 def unique_all(x: ArrayLike, /) -> UniqueAll:
     """Return distinct elements, first positions, inverse and counts; each NaN is distinct."""
@@ -2242,7 +2242,7 @@ def unwrap(
     """Take out jumps of a period: the corrections are added up along the axis."""
 
 def vander(x: ArrayLike, N: int | None = None, increasing: builtins.bool = False) -> DistArray:
-    """Return the matrix of powers of numbers, as ``numpy.vander``; rows lie as the numbers do."""
+    """Return the matrix of powers of numbers: those of one number in a row."""
 
 def var(
     a: ArrayLike,
@@ -2259,15 +2259,15 @@ def var(
     """Variance in two passes, as NumPy: the mean, then the mean square of what is left."""
 
 def vdot(a: ArrayLike, b: ArrayLike, /) -> DistArray:
-    """Sum the products of the conjugate of all elements with those of another array."""
+    """Sum the products of all elements of two arrays, those of the first conjugated."""
 
 def vecdot(
     x1: ArrayLike, x2: ArrayLike, out: Out = None, *, axis: int = -1, **options: Any
 ) -> DistArray:
-    """Sum the products of (the conjugate of) vectors along an axis, as ``numpy.vecdot``."""
+    """Sum the products of (the conjugate of) vectors along an axis."""
 
 def vecmat(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> DistArray:
-    """Multiply (conjugated) vectors with matrices, as ``numpy.vecmat``."""
+    """Multiply (conjugated) vectors with matrices."""
 
 def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[DistArray]:
     """Return views of parts along the first axis, as ``numpy.vsplit``."""

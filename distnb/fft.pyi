@@ -17,7 +17,7 @@ def fft(
     norm: str | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Return the discrete Fourier transform along an axis, as ``numpy.fft.fft``."""
+    """Return the discrete Fourier transform along an axis."""
 
 def fft2(
     a: ArrayLike,
@@ -26,7 +26,7 @@ def fft2(
     norm: str | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Return the transform along two axes, as ``numpy.fft.fft2``; see :func:`fftn`."""
+    """Return the discrete Fourier transform along two axes."""
 
 def fftfreq(
     n: int,
@@ -37,7 +37,7 @@ def fftfreq(
     dist: Dist = None,
     session: Session | None = None,
 ) -> DistArray:
-    """Return the frequencies of the elements of a transform, as ``numpy.fft.fftfreq``."""
+    """Return the frequencies of the elements of a transform."""
 
 def fftn(
     a: ArrayLike,
@@ -46,10 +46,10 @@ def fftn(
     norm: str | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Return the transform along several axes, as ``numpy.fft.fftn``."""
+    """Return the discrete Fourier transform along several axes."""
 
 def fftshift(x: ArrayLike, axes: Axes = None) -> DistArray:
-    """Move frequency zero to the middle, as ``numpy.fft.fftshift``; the result lies as ``x``."""
+    """Move frequency zero to the middle of axes."""
 
 def hfft(
     a: ArrayLike,
@@ -58,7 +58,7 @@ def hfft(
     norm: str | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Return the real transform of 1-D slices that are Hermitian, as ``numpy.fft.hfft``."""
+    """Return the real transform of 1-D slices that are Hermitian, of which ``a`` is the first half."""
 
 def ifft(
     a: ArrayLike,
@@ -67,7 +67,7 @@ def ifft(
     norm: str | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Return the inverse transform along an axis, as ``numpy.fft.ifft``; see :func:`fft`."""
+    """Return the inverse discrete Fourier transform along an axis."""
 
 def ifft2(
     a: ArrayLike,
@@ -76,7 +76,7 @@ def ifft2(
     norm: str | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Return the inverse transform along two axes, as ``numpy.fft.ifft2``."""
+    """Return the inverse discrete Fourier transform along two axes."""
 
 def ifftn(
     a: ArrayLike,
@@ -85,10 +85,10 @@ def ifftn(
     norm: str | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Return the inverse transform along several axes, as ``numpy.fft.ifftn``."""
+    """Return the inverse discrete Fourier transform along several axes."""
 
 def ifftshift(x: ArrayLike, axes: Axes = None) -> DistArray:
-    """Undo :func:`fftshift`, as ``numpy.fft.ifftshift``."""
+    """Move frequency zero from the middle of axes to their beginning: undo :func:`fftshift`."""
 
 def ihfft(
     a: ArrayLike,
@@ -97,7 +97,7 @@ def ihfft(
     norm: str | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Return the inverse of :func:`hfft`, as ``numpy.fft.ihfft``."""
+    """Return the first half of the inverse transform of real 1-D slices: undo :func:`hfft`."""
 
 def irfft(
     a: ArrayLike,
@@ -106,7 +106,7 @@ def irfft(
     norm: str | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Return the real 1-D slices whose transforms begin with ``a``, as ``numpy.fft.irfft``."""
+    """Return the real 1-D slices of whose transforms ``a`` is the first half: undo :func:`rfft`."""
 
 def irfft2(
     a: ArrayLike,
@@ -115,7 +115,7 @@ def irfft2(
     norm: str | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Return the inverse of :func:`rfft2`, as ``numpy.fft.irfft2``."""
+    """Return the real elements of which ``a`` is half of the transform: undo :func:`rfft2`."""
 
 def irfftn(
     a: ArrayLike,
@@ -124,7 +124,7 @@ def irfftn(
     norm: str | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Return the inverse of :func:`rfftn`, as ``numpy.fft.irfftn``."""
+    """Return the real elements of which ``a`` is half of the transform: undo :func:`rfftn`."""
 
 def rfft(
     a: ArrayLike,
@@ -133,7 +133,7 @@ def rfft(
     norm: str | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Return the first half of the transform of real 1-D slices, as ``numpy.fft.rfft``."""
+    """Return the first half of the transform of real 1-D slices along an axis."""
 
 def rfft2(
     a: ArrayLike,
@@ -142,7 +142,7 @@ def rfft2(
     norm: str | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Transform real elements along two axes, as ``numpy.fft.rfft2``."""
+    """Return half of the transform of real elements along two axes."""
 
 def rfftfreq(
     n: int,
@@ -153,7 +153,7 @@ def rfftfreq(
     dist: Dist = None,
     session: Session | None = None,
 ) -> DistArray:
-    """Return the frequencies of the elements of a real transform, as ``numpy.fft.rfftfreq``."""
+    """Return the frequencies of the elements of a real transform."""
 
 def rfftn(
     a: ArrayLike,
@@ -162,4 +162,4 @@ def rfftn(
     norm: str | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Transform real elements along several axes, as ``numpy.fft.rfftn``; the last comes first."""
+    """Return half of the transform of real elements along several axes."""

@@ -204,7 +204,7 @@ class Generator:
         dist: Dist = None,
         grid: Grid = None,
     ) -> DistArray:
-        """Draw normal vectors: standard ones times a root of the covariance (of the notebook)."""
+        """Draw normal vectors: standard ones times a root of the covariance."""
 
     def negative_binomial(
         self, n: ArrayLike, p: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
@@ -290,7 +290,7 @@ class Generator:
         """Bring an array's slices along an axis, or a list, into random order, in place."""
 
     def spawn(self, n_children: int) -> list[Generator]:
-        """Return generators whose numbers have nothing to do with each other's."""
+        """Return generators whose numbers have nothing to do with each other's; nothing is sent."""
 
     def standard_cauchy(
         self, size: Size = None, *, dist: Dist = None, grid: Grid = None
@@ -399,7 +399,7 @@ class RandomState(Generator):
         """Initialize self.  See help(type(self)) for accurate signature."""
 
     def get_state(self, legacy: bool = True) -> tuple[str, int, int]:
-        """Return what the next numbers follow from: a name, the seed, the number of draws."""
+        """Return what the next numbers follow from; nothing is sent."""
 
     def rand(self, *shape: int, dist: Dist = None, grid: Grid = None) -> DistArray:
         """Draw floats uniformly from [0, 1)."""
@@ -436,10 +436,10 @@ class RandomState(Generator):
         """Draw floats uniformly from [0, 1)."""
 
     def seed(self, seed: Seed = None) -> None:
-        """Begin again, with a seed."""
+        """Begin again, with a seed; nothing is sent."""
 
     def set_state(self, state: tuple[str, int, int]) -> None:
-        """Go on where a state was taken."""
+        """Go on where a state was taken; nothing is sent."""
 
     def tomaxint(self, size: Size = None, *, dist: Dist = None, grid: Grid = None) -> DistArray:
         """Draw integers that are not negative."""
@@ -476,7 +476,7 @@ def choice(
     """Choose among the numbers below ``a``, or among an array's slices along an axis."""
 
 def default_rng(seed: Generator | Seed = None, *, session: Session | None = None) -> Generator:
-    """Return a generator; without a seed, a fresh one is drawn."""
+    """Return a generator of random numbers, which lie on engines."""
 
 def dirichlet(
     alpha: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
@@ -509,7 +509,7 @@ def geometric(
     """Draw numbers of trials up to the first success."""
 
 def get_state(legacy: bool = True) -> tuple[str, int, int]:
-    """Return what the next numbers follow from: a name, the seed, the number of draws."""
+    """Return what the next numbers follow from; nothing is sent."""
 
 def gumbel(
     loc: ArrayLike = 0.0,
@@ -583,7 +583,7 @@ def multivariate_normal(
     dist: Dist = None,
     grid: Grid = None,
 ) -> DistArray:
-    """Draw normal vectors: standard ones times a root of the covariance (of the notebook)."""
+    """Draw normal vectors: standard ones times a root of the covariance."""
 
 def negative_binomial(
     n: ArrayLike, p: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
@@ -682,10 +682,10 @@ def sample(size: Size = None, *, dist: Dist = None, grid: Grid = None) -> DistAr
     """Draw floats uniformly from [0, 1)."""
 
 def seed(seed: Seed = None) -> None:
-    """Begin again, with a seed."""
+    """Begin again, with a seed; nothing is sent."""
 
 def set_state(state: tuple[str, int, int]) -> None:
-    """Go on where a state was taken."""
+    """Go on where a state was taken; nothing is sent."""
 
 def shuffle(x: DistArray | np.ndarray | list[Any], axis: int = 0) -> None:
     """Bring an array's slices along an axis, or a list, into random order, in place."""

@@ -102,7 +102,8 @@ ORDER: dict[str, str] = {
         diagonals
     """,
     "distnb.client.stats": """
-        sets statistics nans weighted quantiles histograms drawing shuffling random legacy
+        sets statistics nans weighted quantiles histograms drawing shuffling random_texts random
+        legacy
     """,
     "distnb.client.signal": "fft_commands fft convolution polynomials spacing",
     "distnb.client.sparse": """

@@ -67,8 +67,8 @@ def rmat(
 
     Notes
     -----
-    Each edge chooses a quarter ``scale`` times: D. Chakrabarti, Y. Zhan, C. Faloutsos, "R-MAT: a
-    recursive model for graph mining", SDM 2004.
+    Each edge chooses a quarter ``scale`` times, and is sent to the engine that has its row: D.
+    Chakrabarti, Y. Zhan, C. Faloutsos, "R-MAT: a recursive model for graph mining", SDM 2004.
 
     Examples
     --------

@@ -51,8 +51,9 @@ def betweenness(
 
     Notes
     -----
-    Some vertices at a time: products of the links and a dense array with a column for each.
-    U. Brandes, "A faster algorithm for betweenness centrality", J. Math. Sociology 25, 2001.
+    Some vertices at a time: products of the links and a dense array with a column for each. What is
+    sent is what these send, two for each step; whether there are more is read. U. Brandes, "A
+    faster algorithm for betweenness centrality", J. Math. Sociology 25, 2001.
 
     Examples
     --------
@@ -87,6 +88,10 @@ def edge_betweenness(
     -------
     csr_array, (n, n)
         The shares, at the places of the links.
+
+    Notes
+    -----
+    What is sent is what :func:`betweenness` sends, and the rows of both ends of links to these.
 
     Examples
     --------

@@ -30,8 +30,10 @@ def connected_components(G: Any) -> tuple[int, Any]:
     Notes
     -----
     Every vertex knows one that is in its component, and takes over what its neighbours know, and
-    what that one knows: after few rounds all know the least. Y. Zhang, A. Azad, Z. Hu, "FastSV: a
-    distributed-memory connected component algorithm with fast convergence", SIAM PP 2020.
+    what that one knows: after few rounds all know the least. Sent in a round is what two products,
+    a gather and a scatter of ``n`` numbers send; whether any changed is read. Y. Zhang, A. Azad, Z.
+    Hu, "FastSV: a distributed-memory connected component algorithm with fast convergence", SIAM PP
+    2020.
 
     Examples
     --------

@@ -15,6 +15,8 @@ __all__ = ["Groups", "kmeans"]
 class Groups(NamedTuple):
     """What :func:`kmeans` found.
 
+    Centers are held by every engine, labels lie as the points.
+
     Attributes
     ----------
     centers : DistArray, (k, d)
@@ -25,6 +27,14 @@ class Groups(NamedTuple):
         The sum of squared distances to the means.
     iterations : int
         How many rounds it took.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     found = dnb.learn.kmeans(dnb.array([[0.0], [1.0], [9.0]]), 2, seed=1)
+    ...     sorted(found.centers.to_numpy().ravel().tolist()), found.inertia
+    ([0.5, 9.0], 0.5)
     """
 
     centers: Any

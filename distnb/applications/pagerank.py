@@ -49,7 +49,8 @@ def pagerank(
     Notes
     -----
     An iteration is one product, ``G.T @ rank``, in which no transposition is made, and one group of
-    elementwise operations. L. Page et al., "The PageRank citation ranking", 1999.
+    elementwise operations. Sent are parts of the product that belong to others' rows, and two sums,
+    of which one is read. L. Page et al., "The PageRank citation ranking", 1999.
 
     Examples
     --------

@@ -41,7 +41,8 @@ def bfs(G: Any, source: int) -> tuple[Any, Any]:
     Notes
     -----
     Breadth first: each level is one product in the semiring ``min_first`` of the numbers of those
-    that were reached last.
+    that were reached last. What is sent is what that product sends, and whether anything is new,
+    which the notebook reads.
 
     Examples
     --------
@@ -96,8 +97,9 @@ def shortest_paths(G: Any, source: int, *, delta: float | None = None) -> Any:
 
     Notes
     -----
-    A round is one product in the semiring ``min_plus``. U. Meyer, P. Sanders, "Delta-stepping: a
-    parallelizable shortest path algorithm", Journal of Algorithms 49, 2003.
+    A round is one product in the semiring ``min_plus``: sent are distances that engines have found
+    to the vertices of others; whether any got less is read. U. Meyer, P. Sanders, "Delta-stepping:
+    a parallelizable shortest path algorithm", Journal of Algorithms 49, 2003.
 
     Examples
     --------

@@ -41,8 +41,9 @@ def als(
     Notes
     -----
     Alternating least squares: all users' normal equations are a product of the pattern of ``R`` and
-    the outer products of the things' factors, solved as one stack. Y. Zhou et al., "Large-scale
-    parallel collaborative filtering for the Netflix prize", AAIM 2008.
+    the outer products of the things' factors, solved as one stack. What is sent is what products of
+    ``R`` and ``R.T`` with ``rank + rank**2`` columns send, two of each in an iteration. Y. Zhou et
+    al., "Large-scale parallel collaborative filtering for the Netflix prize", AAIM 2008.
 
     Examples
     --------

@@ -21,6 +21,8 @@ __all__ = ["bicgstab", "cg", "norm"]
 def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
     """Return a norm of a sparse array, as ``scipy.sparse.linalg.norm``.
 
+    Sent are sums, or extremes, of rows or columns; a single norm is read: then this waits.
+
     Parameters
     ----------
     x : sparse array
@@ -110,7 +112,8 @@ def cg(
 
     Notes
     -----
-    A step is a product, and two numbers that come to the notebook. M. Hestenes, E. Stiefel, 1952.
+    A step is a product, which sends what ``A @ x`` sends, and numbers that come to the notebook:
+    this waits. M. Hestenes, E. Stiefel, 1952.
 
     Examples
     --------
@@ -165,7 +168,8 @@ def bicgstab(
 
     Notes
     -----
-    A step is two products. H. van der Vorst, SIAM J. Sci. Stat. Comput. 13, 1992.
+    A step is two products, which send what ``A @ x`` sends, and numbers that come to the notebook:
+    this waits. H. van der Vorst, SIAM J. Sci. Stat. Comput. 13, 1992.
 
     Examples
     --------

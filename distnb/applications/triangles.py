@@ -35,9 +35,9 @@ def triangles(G: Any, *, by_vertex: bool = False, eigenvalues: int | None = None
     -----
     Counted is a product with a mask in the semiring ``plus_pair``: ``(L @ L) * L`` of the lower
     triangle, of which only the places of ``L`` are computed. Vertices are renumbered by their
-    degrees first, so that few have many before them. The estimate is the sum of the third powers of
-    eigenvalues, over 6: C. Tsourakakis, "Fast counting of triangles in large real networks", ICDM
-    2008.
+    degrees first, so that few have many before them. Sent are rows of ``L`` that engines need of
+    each other's. The estimate is the sum of the third powers of eigenvalues, over 6: C.
+    Tsourakakis, "Fast counting of triangles in large real networks", ICDM 2008.
 
     Examples
     --------

@@ -32,11 +32,29 @@ def sliding_window_view(
     subok: bool = False,
     writeable: bool = False,
 ) -> Array:
-    """Return the windows of an array, as ``numpy.lib.stride_tricks.sliding_window_view``.
+    """Return the windows of an array, as a read-only copy.
 
-    It is a read-only copy, not a view: an element of a view has one place in it. It is made of
-    slices, so only borders are sent, and lies as the array does; it needs the memory of all
-    windows. To sum or compare neighbours, sum or compare slices instead.
+    It is not a view: an element of a view has one place in it. It is made of slices, so only
+    borders are sent, and lies as the array does; it needs the memory of all windows. To sum or
+    compare neighbours, sum or compare slices instead.
+
+    Parameters
+    ----------
+    x : array_like
+        The elements.
+    window_shape : int or tuple of int
+        How long windows are along ``axis``.
+    axis : int or tuple of int, optional
+        Along which axes windows slide; by default all.
+    subok : bool
+        Changes nothing.
+    writeable : bool
+        False: the result is a copy.
+
+    Returns
+    -------
+    DistArray
+        A window for each place, its elements along the last axes.
 
     Raises
     ------

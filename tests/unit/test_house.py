@@ -101,6 +101,14 @@ def test_functions_are_measured_without_docstrings_comments_and_blank_lines(tmp_
     assert value(package, "longest function") == value(package, "median function") == 3
 
 
+def test_docstrings_do_not_make_a_module_long(tmp_path):
+    words = '"""Do.\n' + "\n" * 600 + '"""\n'
+    source = f"def f():\n    {words}class A:\n    {words}    def g(self):\n        {words}"
+    package = built(tmp_path, common__errors=source, common__config="\n" * 501)
+    (place,) = figures(package)["long modules"].places
+    assert place.endswith("config.py: 501 lines")
+
+
 def test_the_share_of_any_is_of_the_clients_annotated_parameters(tmp_path):
     source = "def f(a, b: int, c: Any, *d: Any | None, e: list[Any]): ...\n"
     package = built(tmp_path, client__math__a=source, engines__worker__a="def g(a: Any): ...\n")

@@ -33,7 +33,7 @@ __all__: list[str] = []
 File: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 
 
-def _reader(numpys: Callable[..., Any]) -> Callable[..., Array]:
+def _reader(numpys: Callable[..., Any], example: str, shown: str) -> Callable[..., Array]:
     """Return a function that makes a distributed array of what NumPy's function makes."""
 
     def read(
@@ -47,17 +47,40 @@ def _reader(numpys: Callable[..., Any]) -> Callable[..., Array]:
 
     name = numpys.__name__
     read.__name__ = read.__qualname__ = name
-    read.__doc__ = f"""Make an array as ``numpy.{name}`` does, and send each engine its part.
+    read.__doc__ = f"""Make an array as ``numpy.{name}`` does.
 
-    Arguments are NumPy's, and ``dist=``, ``grid=`` and ``session=`` those of
-    :func:`distnb.array`.
+    It is made in the notebook, and each engine is sent its part.
+
+    Parameters
+    ----------
+    *args, **options
+        As in ``numpy.{name}``.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
+    session : Session, optional
+        Where it is made; by default the current one.
+
+    Returns
+    -------
+    DistArray
+        Of one axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.{name}({example}, dist="block").to_numpy()
+    {shown}
     """
     return stands_for(numpys)(read)
 
 
-frombuffer = _reader(np.frombuffer)
-fromiter = _reader(np.fromiter)
-fromstring = _reader(np.fromstring)
+frombuffer = _reader(np.frombuffer, 'b"abc", "u1"', "array([97, 98, 99], dtype=uint8)")
+fromiter = _reader(np.fromiter, "(i * i for i in range(3)), int", "array([0, 1, 4])")
+fromstring = _reader(np.fromstring, '"1 2 3", sep=" "', "array([1., 2., 3.])")
 
 
 @stands_for(np.fromfile)
@@ -73,9 +96,45 @@ def fromfile(
     session: Session | None = None,
     like: object = None,
 ) -> Array:
-    """Read raw elements, as ``numpy.fromfile``: each engine its own part of a named file.
+    """Read raw elements of a file, of one axis.
 
-    Of an open file, and of text (``sep``), the notebook reads all.
+    Each engine reads its own part of a file that is named. Of an open file, and of text, the
+    notebook reads all and sends each engine its part.
+
+    Parameters
+    ----------
+    file : str, path or open file
+        The file, which all engines see.
+    dtype : dtype
+        Element type in the file.
+    count : int
+        How many elements; -1 for all.
+    sep : str
+        What is between the elements of a text; without it the file is binary.
+    offset : int
+        Bytes before the first element.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
+    session : Session, optional
+        Where it is made; by default the current one.
+    like : optional
+        Changes nothing.
+
+    Returns
+    -------
+    DistArray
+        Of one axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.arange(4, dist="block").tofile("x.raw")
+    ...     dnb.fromfile("x.raw", int, dist="block").to_numpy()
+    array([0, 1, 2, 3])
     """
     path = path_of(file)
     if path is None or sep or is_stream(path):
@@ -150,10 +209,32 @@ def load(
     session: Session | None = None,
     **options: object,
 ) -> Array | Archive:
-    """Return the array of a file, or a mapping of those of an archive, as ``numpy.load``.
+    """Return the array of a file, or a mapping of those of an archive.
 
-    Each engine reads its own part; of an open file the notebook reads all. ``mmap_mode`` may be
-    "r" or "c", and changes nothing: :func:`distnb.open` reads what is asked for. No pickle is read.
+    Each engine reads its own part; of an open file the notebook reads all. No pickle is read.
+
+    Parameters
+    ----------
+    file : str, path or open file
+        A ``.npy`` or ``.npz`` file, which all engines see.
+    mmap_mode : {'r', 'c'}, optional
+        Changes nothing: :func:`distnb.open` reads what is asked for.
+    allow_pickle : bool
+        Changes nothing.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
+    session : Session, optional
+        Where it is made; by default the current one.
+    **options
+        Others of ``numpy.load``, for open files.
+
+    Returns
+    -------
+    DistArray, or mapping of names to them
+        Members of an archive are read when they are asked for.
 
     Examples
     --------
@@ -294,7 +375,30 @@ def _named(args: tuple[ArrayLike, ...], arrays: dict[str, ArrayLike]) -> dict[st
 
 @stands_for(np.savez)
 def savez(file: File, *args: ArrayLike, allow_pickle: bool = True, **arrays: ArrayLike) -> None:
-    """Write several arrays to an archive, as ``numpy.savez``: each engine writes its own parts."""
+    """Write several arrays to an archive, ``.npz``: each engine writes its own parts.
+
+    The file appears whole, or not at all. To an open file the notebook writes, within the gather
+    budget.
+
+    Parameters
+    ----------
+    file : str, path or open file
+        Which is written; ``.npz`` is appended to a name without it.
+    *args : array_like
+        Arrays that are named ``arr_0``, ``arr_1``, ...
+    allow_pickle : bool
+        Changes nothing: no pickle is written.
+    **arrays : array_like
+        Arrays by their names.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.savez("all.npz", x=dnb.arange(3, dist="block"), y=dnb.ones(2))
+    ...     dnb.load("all.npz")["x"].to_numpy()
+    array([0, 1, 2])
+    """
     _save_archive(file, _named(args, arrays), False)
 
 
@@ -302,7 +406,30 @@ def savez(file: File, *args: ArrayLike, allow_pickle: bool = True, **arrays: Arr
 def savez_compressed(
     file: File, *args: ArrayLike, allow_pickle: bool = True, **arrays: ArrayLike
 ) -> None:
-    """Write several arrays to a compressed archive: each engine deflates its own parts."""
+    """Write several arrays to a compressed archive, ``.npz``: each engine deflates its own parts.
+
+    The file appears whole, or not at all. To an open file the notebook writes, within the gather
+    budget.
+
+    Parameters
+    ----------
+    file : str, path or open file
+        Which is written; ``.npz`` is appended to a name without it.
+    *args : array_like
+        Arrays that are named ``arr_0``, ``arr_1``, ...
+    allow_pickle : bool
+        Changes nothing: no pickle is written.
+    **arrays : array_like
+        Arrays by their names.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.savez_compressed("all.npz", x=dnb.arange(3, dist="block"))
+    ...     dnb.load("all.npz")["x"].to_numpy()
+    array([0, 1, 2])
+    """
     _save_archive(file, _named(args, arrays), True)
 
 

@@ -66,7 +66,33 @@ class Opened(NDArrayOperatorsMixin, Readable):
         return self._stored.chunks
 
     def read(self, dist: Dist = None, grid: Grid = None, session: Session | None = None) -> Any:
-        """Return an array of all of it; without ``dist=`` it is cut where chunks end."""
+        """Return an array of all of it.
+
+        Each engine reads its own part: nothing is sent.
+
+        Parameters
+        ----------
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; by default it is cut where chunks end.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
+        session : Session, optional
+            By default that for which it was opened, or the current one.
+
+        Returns
+        -------
+        DistArray
+            Of the shape and dtype of the file.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.save("x.npy", dnb.arange(3))
+        ...     dnb.open("x.npy").read(dist="block").to_numpy()
+        array([0, 1, 2])
+        """
         return read_view(self._stored, self._view, dist, grid, session or self._session)
 
     def __getitem__(self, key: Subscript) -> Any:

@@ -52,6 +52,7 @@ def read_csv(
 ) -> dict[str, Any]:
     r"""Read columns of numbers from text; each engine parses a share of the lines.
 
+    Columns lie where their lines were parsed; how many lines each engine has is read: this waits.
     Arrow parses (``pip install "distnb[csv]"``). A file may be compressed by gzip or Zstandard.
 
     Parameters
@@ -184,15 +185,38 @@ def read_parquet(
     grid: Grid = None,
     session: Session | None = None,
 ) -> dict[str, Any]:
-    """Read columns of a Parquet file, or of a folder of them; engines read groups of rows.
+    """Read columns of a Parquet file, or of a folder of them.
 
-    Elements that are missing are NaN; a column of integers with such is float64. Needs pyarrow
-    (``pip install "distnb[parquet]"``). ``dnb.open(path, column)`` reads less.
+    Engines read groups of rows, each what it is to hold: nothing else is sent. Needs pyarrow (``pip
+    install "distnb[parquet]"``). ``dnb.open(path, column)`` reads less.
+
+    Parameters
+    ----------
+    path : str or path
+        The file or the folder, which all engines see.
+    columns : sequence of str, optional
+        Which columns; by default all, which have to be numbers then.
+    dist, grid, session : optional
+        As in :func:`distnb.array`; by default columns are cut where groups of rows end.
+
+    Returns
+    -------
+    dict
+        Name -> array of one axis, in the order of ``columns``. Elements that are missing are NaN; a
+        column of integers with such is float64.
 
     Raises
     ------
     TypeError
         For columns of text and the like; they are named.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.to_parquet("t", {"x": dnb.arange(3, dist="block"), "y": dnb.ones(3)})
+    ...     {name: c.to_numpy() for name, c in dnb.read_parquet("t").items()}
+    {'x': array([0, 1, 2]), 'y': array([1., 1., 1.])}
     """
     whole = os.path.abspath(os.fspath(path))
     known = columns_of(whole)
@@ -215,7 +239,8 @@ def to_parquet(
     """Write columns as a folder of Parquet files, one of each engine's rows.
 
     Others read the folder as one table: ``pandas.read_parquet(path)``. It appears whole, or not at
-    all, in place of one that was there.
+    all, in place of one that was there. Columns are brought into blocks first: nothing else is
+    sent. Needs pyarrow.
 
     Parameters
     ----------
@@ -225,6 +250,14 @@ def to_parquet(
         Of one axis, all as long.
     **options
         Of ``pyarrow.parquet.write_table``, as ``compression=``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.to_parquet("t", {"x": dnb.arange(3, dist="block")})
+    ...     dnb.open("t", "x")[1:].to_numpy()
+    array([1, 2])
     """
     found = {name: asarray(x) for name, x in columns.items()}
     shapes = {x.shape for x in found.values()}

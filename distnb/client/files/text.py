@@ -137,15 +137,66 @@ def loadtxt(
     grid: Grid = None,
     session: Session | None = None,
 ) -> Any:
-    """Read numbers from text, as ``numpy.loadtxt``: each engine parses a share of the lines.
+    """Read numbers from text: each engine parses a share of the lines.
 
-    A file may be compressed by gzip or Zstandard. With ``converters``, ``max_rows`` or
-    ``quotechar``, and of what is no file or a small one, NumPy reads in the notebook.
+    Rows lie where their lines were parsed, in irregular blocks; how many each engine has is read:
+    this waits. With ``converters``, ``max_rows`` or ``quotechar``, and of what is no file or a
+    small one, NumPy reads in the notebook. A file may be compressed by gzip or Zstandard.
+
+    Parameters
+    ----------
+    fname : str, path, open file or sequence of lines
+        The file, which all engines see.
+    dtype : dtype
+        Element type.
+    comments : str or sequence of str, optional
+        What begins a comment, up to the end of the line.
+    delimiter : str, optional
+        Between numbers; by default blanks.
+    converters : callable or dict, optional
+        What makes numbers of texts.
+    skiprows : int
+        Lines before the first that counts.
+    usecols : int or sequence of int, optional
+        Which columns; by default all.
+    unpack : bool
+        Whether to return the transpose, to be taken apart by columns.
+    ndmin : {0, 1, 2}
+        The least number of axes.
+    encoding : str, optional
+        Of the text.
+    max_rows : int, optional
+        How many rows; by default all.
+    quotechar : str, optional
+        What is around fields.
+    like : optional
+        Changes nothing.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
+    session : Session, optional
+        Where it is made; by default the current one.
+
+    Returns
+    -------
+    DistArray
+        A row for each line; of one axis for one line or one column.
 
     Raises
     ------
     ValueError
         For a line that is no row of numbers; it is named.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.savetxt("x.txt", dnb.array([[1, 2], [3, 4]], dist="block"), "%d")
+    ...     dnb.loadtxt("x.txt", int).to_numpy()
+    array([[1, 2],
+           [3, 4]])
     """
     text = {"comments": comments, "delimiter": delimiter, "encoding": encoding}
     others = {"converters": converters, "max_rows": max_rows, "quotechar": quotechar}
@@ -189,10 +240,52 @@ def genfromtxt(
     session: Session | None = None,
     **options: object,
 ) -> Any:
-    """Read numbers from text where some are missing, as ``numpy.genfromtxt``.
+    """Read numbers from text where some are missing.
 
     Each engine parses a share of the lines if no more is asked for than ``delimiter``,
-    ``missing_values``, ``filling_values`` and ``usecols``; else NumPy reads in the notebook.
+    ``missing_values``, ``filling_values`` and ``usecols``: rows lie, and this waits, as by
+    :func:`loadtxt`. Else NumPy reads in the notebook.
+
+    Parameters
+    ----------
+    fname : str, path, open file or sequence of lines
+        The file, which all engines see.
+    dtype : dtype, optional
+        Element type; None finds it out.
+    comments : str
+        What begins a comment, up to the end of the line.
+    delimiter : str, optional
+        Between numbers; by default blanks.
+    skip_header : int
+        Lines before the first that counts.
+    *args, **options
+        Others of ``numpy.genfromtxt``.
+    unpack : bool
+        Whether to return the transpose, to be taken apart by columns.
+    ndmin : {0, 1, 2}
+        The least number of axes.
+    encoding : str, optional
+        Of the text.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
+    session : Session, optional
+        Where it is made; by default the current one.
+
+    Returns
+    -------
+    DistArray
+        A row for each line; NaN, or what ``filling_values`` says, where a number is missing.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.genfromtxt(["1,2", "3,"], delimiter=",").to_numpy()
+    array([[ 1.,  2.],
+           [ 3., nan]])
     """
     found = None
     options |= {"comments": comments, "delimiter": delimiter, "encoding": encoding}
@@ -220,9 +313,38 @@ def savetxt(
     comments: str = "# ",
     encoding: str | None = None,
 ) -> None:
-    """Write an array as text, as ``numpy.savetxt``: each engine makes the lines of its rows.
+    """Write an array as text: each engine makes the lines of its rows.
 
-    To an open or a compressed file the notebook writes, within the gather budget.
+    The file appears whole, or not at all. To an open or a compressed file the notebook writes,
+    within the gather budget.
+
+    Parameters
+    ----------
+    fname : str, path or open file
+        Which is written.
+    X : array_like
+        Of one or two axes.
+    fmt : str or sequence of str
+        How a number, each of a row, or a row is written.
+    delimiter : str
+        Between the numbers of a row.
+    newline : str
+        After a row.
+    header, footer : str
+        What is written before and after all rows, as comments.
+    comments : str
+        What begins these.
+    encoding : str, optional
+        Of the text; by default Latin-1.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.savetxt("x.txt", dnb.array([[1, 2], [3, 4]], dist="block"), "%d", header="a b")
+    ...     Path("x.txt").read_text().splitlines()
+    ['# a b', '1 2', '3 4']
     """
     path = path_of(fname)
     text = (delimiter, newline, header, footer, comments, encoding)

@@ -45,7 +45,27 @@ __all__ = [
 def multi_dot(arrays: Sequence[Any], *, out: Array | None = None) -> Array:
     """Multiply several matrices in the order that needs the fewest multiplications.
 
-    The first and the last may be vectors.
+    The order follows from the shapes alone. Each product lies, and sends, as :func:`distnb.matmul`.
+
+    Parameters
+    ----------
+    arrays : sequence of array_like
+        Matrices whose lengths fit; the first and the last may be vectors.
+    out : DistArray, optional
+        Where the result is put.
+
+    Returns
+    -------
+    DistArray
+        The product; a number if both ends are vectors.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     a, b = dnb.ones((9, 2), dist="block"), dnb.ones((2, 9), dist="block")
+    ...     dnb.linalg.multi_dot([a, b, a]).to_numpy()[0]
+    array([18., 18.])
     """
     if len(arrays) < 2:
         raise ValueError("Expecting at least two arrays.")
@@ -90,7 +110,36 @@ def _multiply(arrays: Sequence[Array], best: dict[tuple[int, int], int], i: int,
 
 @stands_for(np.linalg.tensorinv, small="home")
 def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
-    """Return the inverse with respect to ``tensordot`` over ``ind`` axes."""
+    """Return the inverse of an array with respect to :func:`distnb.tensordot` over some axes.
+
+    It is the inverse of a matrix, reshaped: what is sent is what two reshapes and
+    :func:`distnb.linalg.inv` send.
+
+    Parameters
+    ----------
+    a : array_like
+        Its first ``ind`` axes have as many indices together as the others.
+    ind : int
+        How many of the first axes are the rows of the matrix.
+
+    Returns
+    -------
+    DistArray
+        Of shape ``a.shape[ind:] + a.shape[:ind]``.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrix is singular: from the engines, when a value is read.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     a = dnb.reshape(2 * dnb.eye(6), (6, 2, 3))
+    ...     dnb.linalg.tensorinv(a, ind=1).shape
+    (2, 3, 6)
+    """
     (x,) = operands(a)
     if ind <= 0:
         raise ValueError("Invalid ind argument.")
@@ -101,7 +150,34 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
 
 @stands_for(np.linalg.tensorsolve, small="home")
 def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -> Array:
-    """Solve ``tensordot(a, x, x.ndim) == b``; ``axes`` of ``a`` are moved to its end first."""
+    """Solve ``tensordot(a, x, x.ndim) == b`` for ``x``.
+
+    It is a system of linear equations, reshaped: what is sent is what two reshapes and
+    :func:`distnb.linalg.solve` send.
+
+    Parameters
+    ----------
+    a : array_like
+        The coefficients, of shape ``b.shape`` and that of the solution.
+    b : array_like
+        The right hand side.
+    axes : sequence of int, optional
+        Axes of ``a`` that are moved to its end first.
+
+    Returns
+    -------
+    DistArray
+        The solution, of the shape that ``a`` has after that of ``b``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     a = dnb.reshape(2 * dnb.eye(6), (6, 2, 3))
+    ...     dnb.linalg.tensorsolve(a, dnb.ones(6)).to_numpy()
+    array([[0.5, 0.5, 0.5],
+           [0.5, 0.5, 0.5]])
+    """
     x, y = operands(a, b)
     moved = [one_axis(d, x.ndim) for d in axes or ()]
     x = x.transpose([*(d for d in range(x.ndim) if d not in moved), *moved])
@@ -126,7 +202,33 @@ def cross_(
     axisc: int = -1,
     axis: int | None = None,
 ) -> Array:
-    """Return the cross product of vectors of three numbers, as ``numpy.cross``."""
+    """Return the cross product of vectors of two or three numbers.
+
+    It is computed from views of the components: the result lies as these, and its vectors are not
+    split. Nothing is sent if both operands lie alike and their vectors are not split.
+
+    Parameters
+    ----------
+    a, b : array_like
+        The vectors; their other axes broadcast.
+    axisa, axisb, axisc : int
+        Along which axis of the operands and of the result vectors lie.
+    axis : int, optional
+        The same axis for all three.
+
+    Returns
+    -------
+    DistArray
+        Vectors, or the third components of those of two numbers.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.cross(dnb.array([[1, 0, 0], [0, 1, 0]], dist="block"), [0, 0, 1]).to_numpy()
+    array([[ 0, -1,  0],
+           [ 1,  0,  0]])
+    """
     if axis is not None:
         axisa = axisb = axisc = axis
     x, y = operands(a, b)
@@ -182,7 +284,30 @@ def _stacked(parts: Sequence[Array], axis: int) -> Array:
 
 @stands_for(np.linalg.cross, small="home")
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
-    """Return the cross product of vectors of three numbers along an axis."""
+    """Return the cross product of vectors of three numbers along an axis.
+
+    Layout and messages are those of :func:`distnb.cross`.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        The vectors; their other axes broadcast.
+    axis : int
+        Along which axis vectors lie, in the operands and in the result.
+
+    Returns
+    -------
+    DistArray
+        The vectors.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.linalg.cross(dnb.array([[1, 0, 0], [0, 1, 0]], dist="block"), [0, 0, 1]).to_numpy()
+    array([[ 0, -1,  0],
+           [ 1,  0,  0]])
+    """
     x, y = operands(x1, x2)
     if x.shape[axis] != 3 or y.shape[axis] != 3:
         raise ValueError(
@@ -194,25 +319,117 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
 
 @stands_for(np.linalg.diagonal)
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
-    """Return a copy of the diagonals of the matrices in the last two axes."""
+    """Return the diagonals of the matrices in the last two axes, as a read-only view.
+
+    Layout and messages are those of :func:`distnb.diagonal`.
+
+    Parameters
+    ----------
+    x : array_like
+        A matrix, or a stack.
+    offset : int
+        Which diagonal; above the main one if positive.
+
+    Returns
+    -------
+    DistArray
+        The diagonals, along the last axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.linalg.diagonal(dnb.array([[1, 2], [3, 4]], dist="block")).to_numpy()
+    array([1, 4])
+    """
     return contractions.diagonal(x, offset, -2, -1)
 
 
 @stands_for(np.linalg.trace, small="home")
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Sum the diagonals of the matrices in the last two axes."""
+    """Sum the diagonals of the matrices in the last two axes.
+
+    Layout and messages are those of :func:`distnb.sum` over the diagonals.
+
+    Parameters
+    ----------
+    x : array_like
+        A matrix, or a stack.
+    offset : int
+        Which diagonal; above the main one if positive.
+    dtype : dtype, optional
+        In which it is computed; by default as in NumPy.
+
+    Returns
+    -------
+    DistArray
+        The sums, of the shape of the stack.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     float(dnb.linalg.trace(dnb.eye(5, dist="block")))
+    5.0
+    """
     return contractions.trace(x, offset, -2, -1, dtype)
 
 
 @stands_for(np.linalg.matmul, small="wide")
 def matmul(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Multiply matrices, as :func:`distnb.matmul`."""
+    """Multiply matrices, as :func:`distnb.matmul`, whose layout and messages it has.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Matrices, stacks of them, or vectors.
+
+    Returns
+    -------
+    DistArray
+        The product.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     a = dnb.ones((4, 3), dist="block")
+    ...     dnb.linalg.matmul(a, [[1], [2], [3]]).to_numpy()[:, 0]
+    array([6., 6., 6., 6.])
+    """
     return products.matmul(x1, x2)
 
 
 @stands_for(np.linalg.outer, small="grows")
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Multiply each element of one vector with each of another."""
+    """Multiply each element of one vector with each of another.
+
+    Layout and messages are those of :func:`distnb.outer`.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Of one axis.
+
+    Returns
+    -------
+    DistArray
+        Of shape ``(len(x1), len(x2))``.
+
+    Raises
+    ------
+    ValueError
+        If one has more or fewer axes, unlike :func:`distnb.outer`, which flattens.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.linalg.outer(dnb.arange(3, dist="block"), [1, 2]).to_numpy()
+    array([[0, 0],
+           [1, 2],
+           [2, 4]])
+    """
     x, y = operands(x1, x2)
     if x.ndim != 1 or y.ndim != 1:
         raise ValueError(
@@ -224,19 +441,81 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @stands_for(np.linalg.tensordot, small="wide")
 def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: contractions.SummedAxes = 2) -> Array:
-    """Sum products over axes of two arrays, as :func:`distnb.tensordot`."""
+    """Sum products over axes of two arrays, as :func:`distnb.tensordot`, which sends the same.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        The operands.
+    axes : int, or two sequences of int
+        The last so many axes of ``x1`` and the first of ``x2``; or those of each.
+
+    Returns
+    -------
+    DistArray
+        Of the axes that are left, those of ``x1`` first.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     a = dnb.ones((4, 3), dist="block")
+    ...     dnb.linalg.tensordot(a, a, axes=2).to_numpy()
+    array(12.)
+    """
     return contractions.tensordot(x1, x2, axes)
 
 
 @stands_for(np.linalg.vecdot, small="home")
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
-    """Sum the products of (the conjugate of) vectors along an axis."""
+    """Sum the products of (the conjugate of) vectors along an axis.
+
+    Layout and messages are those of :func:`distnb.vecdot`.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        The vectors; the first are conjugated. Other axes broadcast.
+    axis : int
+        Along which axis vectors lie.
+
+    Returns
+    -------
+    DistArray
+        A number for each pair of vectors.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.linalg.vecdot(dnb.ones((3, 2), dist="block"), [1, 2]).to_numpy()
+    array([3., 3., 3.])
+    """
     return products.vecdot(x1, x2, axis=axis)
 
 
 @stands_for(np.matrix_transpose)
 @stands_for(np.linalg.matrix_transpose)
 def matrix_transpose(x: ArrayLike, /) -> Array:
-    """Return the view with the last two axes exchanged."""
+    """Return the view with the last two axes exchanged; nothing is sent.
+
+    Parameters
+    ----------
+    x : array_like
+        A matrix, or a stack.
+
+    Returns
+    -------
+    DistArray
+        A view: each element stays where it is, so rows that were split are columns that are.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.matrix_transpose(dnb.array([[1, 2], [3, 4]], dist="block")).to_numpy()
+    array([[1, 3],
+           [2, 4]])
+    """
     (found,) = operands(x)
     return found.mT

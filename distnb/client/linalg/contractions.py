@@ -51,7 +51,23 @@ __all__ = ["diagonal", "inner", "kron", "outer", "tensordot", "trace", "vdot"]
 
 @stands_for(np.tensordot, small="sums")
 def tensordot(a: ArrayLike, b: ArrayLike, axes: SummedAxes = 2) -> Array:
-    """Sum products over axes of two arrays, as ``numpy.tensordot``.
+    """Sum products over axes of two arrays.
+
+    One axis is split over all engines, that for which the least travels. Operands that have it are
+    brought into blocks along it, the other goes to every engine. The result lies in blocks along
+    it; if it is one that is summed, engines' partial results are added up, and all get the result.
+
+    Parameters
+    ----------
+    a, b : array_like
+        The operands.
+    axes : int, or two sequences of int
+        The last so many axes of ``a`` and the first of ``b``; or those of each.
+
+    Returns
+    -------
+    DistArray
+        Of the axes that are left, those of ``a`` first.
 
     Examples
     --------
@@ -105,7 +121,28 @@ def _contract(x: Array, ia: Ints, y: Array, ib: Ints, io: Ints) -> Array:
 
 @stands_for(np.inner, small="sums")
 def inner(a: ArrayLike, b: ArrayLike, /) -> Array:
-    """Sum products over the last axes of two arrays, as ``numpy.inner``."""
+    """Sum products over the last axes of two arrays.
+
+    Layout and messages are those of :func:`tensordot` over the last axes; with a number it is an
+    elementwise product.
+
+    Parameters
+    ----------
+    a, b : array_like
+        The operands, whose last axes are as long.
+
+    Returns
+    -------
+    DistArray
+        Of the axes that are left, those of ``a`` first.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.inner(dnb.ones((3, 2), dist="block"), [1, 2]).to_numpy()
+    array([3., 3., 3.])
+    """
     x, y = operands(a, b)
     if 0 in (x.ndim, y.ndim):
         return elementwise("multiply", x, y)
@@ -114,7 +151,28 @@ def inner(a: ArrayLike, b: ArrayLike, /) -> Array:
 
 @stands_for(np.vdot, small="sums")
 def vdot(a: ArrayLike, b: ArrayLike, /) -> Array:
-    """Sum the products of the conjugate of all elements with those of another array."""
+    """Sum the products of all elements of two arrays, those of the first conjugated.
+
+    Each engine sums its part, and gets the result. What is sent is a number up and down a tree, and
+    elements of operands that do not lie in the same blocks.
+
+    Parameters
+    ----------
+    a, b : array_like
+        As many elements in both; they are taken in C order if shapes differ.
+
+    Returns
+    -------
+    DistArray
+        A number, without axes.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     complex(dnb.vdot(dnb.array([1j, 2.0], dist="block"), [1j, 3.0]))
+    (7+0j)
+    """
     x, y = operands(a, b)
     if x.size != y.size:
         raise ValueError("cannot reshape array: operands of vdot must have as many elements")
@@ -127,9 +185,31 @@ def vdot(a: ArrayLike, b: ArrayLike, /) -> Array:
 
 @stands_for(np.outer, small="grows")
 def outer(a: ArrayLike, b: ArrayLike, out: Array | None = None) -> Array:
-    """Multiply each element of one array with each of another, as ``numpy.outer``.
+    """Multiply each element of one array with each of another.
 
-    The result is split as the first operand, in rows; every engine gets the second.
+    The result is in blocks of rows or of columns: one operand is split along them, and the other,
+    of which less travels, goes to every engine.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Flattened in C order if they have more axes.
+    out : DistArray, optional
+        Where the result is put.
+
+    Returns
+    -------
+    DistArray
+        Of shape ``(a.size, b.size)``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.outer(dnb.arange(3, dist="block"), [1, 2]).to_numpy()
+    array([[0, 0],
+           [1, 2],
+           [2, 4]])
     """
     x, y = (z if z.ndim == 1 else reshape(z, -1) for z in operands(a, b))
     found = contract(x, (0,), y, (1,), (0, 1))
@@ -138,9 +218,27 @@ def outer(a: ArrayLike, b: ArrayLike, out: Array | None = None) -> Array:
 
 @stands_for(np.kron, small="grows")
 def kron(a: ArrayLike, b: ArrayLike) -> Array:
-    """Return the Kronecker product: blocks of the second operand scaled by the first.
+    """Return the Kronecker product: blocks of the second operand scaled by elements of the first.
 
-    It is split as the first operand, along its first axis; every engine gets the second.
+    It is split along one axis, where the first operand is then cut; every engine gets the second.
+
+    Parameters
+    ----------
+    a, b : array_like
+        The operands; one with fewer axes gets others of length 1 in front.
+
+    Returns
+    -------
+    DistArray
+        Along each axis as long as the lengths of both, multiplied.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.kron(dnb.eye(2, dtype=int, dist="block"), [[1, 2]]).to_numpy()
+    array([[1, 2, 0, 0],
+           [0, 0, 1, 2]])
     """
     x, y = operands(a, b)
     if 0 in (x.ndim, y.ndim):
@@ -177,10 +275,31 @@ def _along(d: int, n: int, axis: Axis, size: int) -> Layout:
 
 @stands_for(np.diagonal)
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-    """Return diagonals, read-only, as ``numpy.diagonal``: each element lies where its row does.
+    """Return diagonals, as a read-only view: what is written into the array later is seen.
 
-    A matrix of which both axes are split is brought into blocks of rows first. What is written into
-    the matrix later is seen.
+    Each element lies where its row does, or its column if rows are not split: then nothing is sent.
+    A matrix of which both axes are split is brought into blocks of rows first.
+
+    Parameters
+    ----------
+    a : array_like
+        With at least two axes.
+    offset : int
+        Which diagonal; above the main one if positive.
+    axis1, axis2 : int
+        The rows and the columns.
+
+    Returns
+    -------
+    DistArray
+        The other axes, and the diagonals along the last one.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.diagonal(dnb.array([[1, 2], [3, 4]], dist="block")).to_numpy()
+    array([1, 4])
     """
     (x,) = operands(a)
     if x.ndim < 2:
@@ -252,6 +371,35 @@ def trace(
     dtype: DTypeLike | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Sum diagonals, as ``numpy.trace``."""
+    """Sum diagonals.
+
+    Each engine sums what it has of :func:`diagonal`; layout and messages are those of
+    :func:`distnb.sum` over them.
+
+    Parameters
+    ----------
+    a : array_like
+        With at least two axes.
+    offset : int
+        Which diagonal; above the main one if positive.
+    axis1, axis2 : int
+        The rows and the columns.
+    dtype : dtype, optional
+        In which it is computed; by default as in NumPy.
+    out : DistArray, optional
+        Where the result is put.
+
+    Returns
+    -------
+    DistArray
+        A number, or one for each matrix.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     int(dnb.trace(dnb.array([[1, 2], [3, 4]], dist="block")))
+    5
+    """
     found: Array = sum_(diagonal(a, offset, axis1, axis2), -1, dtype, out)
     return found

@@ -60,13 +60,61 @@ def _triangle(m: ArrayLike, k: int, upper: bool) -> Array:
 
 @stands_for(np.tril, small="exact")
 def tril(m: ArrayLike, k: int = 0) -> Array:
-    """Return a copy with zeros above a diagonal, as ``numpy.tril``; it lies as the array."""
+    """Return a copy of matrices with zeros above a diagonal.
+
+    The result lies as the array. Nothing is sent, and no mask is stored.
+
+    Parameters
+    ----------
+    m : array_like
+        A matrix, or a stack.
+    k : int
+        The last diagonal that is kept; above the main one if positive.
+
+    Returns
+    -------
+    DistArray
+        Of the same shape and dtype.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.tril(dnb.ones((3, 3), int, dist="block")).to_numpy()
+    array([[1, 0, 0],
+           [1, 1, 0],
+           [1, 1, 1]])
+    """
     return _triangle(m, k, False)
 
 
 @stands_for(np.triu, small="exact")
 def triu(m: ArrayLike, k: int = 0) -> Array:
-    """Return a copy with zeros below a diagonal, as ``numpy.triu``; it lies as the array."""
+    """Return a copy of matrices with zeros below a diagonal.
+
+    The result lies as the array. Nothing is sent, and no mask is stored.
+
+    Parameters
+    ----------
+    m : array_like
+        A matrix, or a stack.
+    k : int
+        The first diagonal that is kept; above the main one if positive.
+
+    Returns
+    -------
+    DistArray
+        Of the same shape and dtype.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.triu(dnb.ones((3, 3), int, dist="block"), 1).to_numpy()
+    array([[0, 1, 1],
+           [0, 0, 1],
+           [0, 0, 0]])
+    """
     return _triangle(m, k, True)
 
 
@@ -81,7 +129,41 @@ def tri(
     grid: Grid = None,
     session: Session | None = None,
 ) -> Array:
-    """Make a matrix with ones on and below a diagonal, as ``numpy.tri``."""
+    """Make a matrix with ones on and below a diagonal, zeros above.
+
+    Each engine makes its own part: nothing is sent.
+
+    Parameters
+    ----------
+    N : int
+        How many rows.
+    M : int, optional
+        How many columns; by default as many as rows.
+    k : int
+        Which diagonal; above the main one if positive.
+    dtype : dtype
+        Element type.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
+    session : Session, optional
+        Where it is made; by default the current one.
+
+    Returns
+    -------
+    DistArray
+        Of shape ``(N, M)``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.tri(2, 3, dtype=int, dist="block").to_numpy()
+    array([[1, 0, 0],
+           [1, 1, 0]])
+    """
     shape = (max(0, N), max(0, N if M is None else M))
     mask = empty(shape, bool, dist=dist, grid=grid, session=session)
     if mask.here is not None:
@@ -94,7 +176,31 @@ def tri(
 
 @stands_for(np.diag)
 def diag(v: ArrayLike, k: int = 0) -> Array:
-    """Return a diagonal of a matrix (a copy), or a matrix with a diagonal, as ``numpy.diag``."""
+    """Return a diagonal of a matrix, or a matrix with a diagonal.
+
+    A diagonal is a view, and lies as that of :func:`distnb.diagonal`. A matrix is new, in the
+    default layout: each element is sent to where its row is.
+
+    Parameters
+    ----------
+    v : array_like
+        A matrix, or one axis of elements.
+    k : int
+        Which diagonal; above the main one if positive.
+
+    Returns
+    -------
+    DistArray
+        Of one axis, read-only; or a square matrix.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.diag(dnb.arange(1, 3, dist="block")).to_numpy()
+    array([[1, 0],
+           [0, 2]])
+    """
     x = asarray(v)
     if x.ndim == 2:
         return diagonal(x, k)
@@ -119,15 +225,59 @@ def _with_diagonal(x: Array, k: int) -> Array:
 
 @stands_for(np.diagflat)
 def diagflat(v: ArrayLike, k: int = 0) -> Array:
-    """Return a matrix with all elements of an array on a diagonal, as ``numpy.diagflat``."""
+    """Return a matrix with all elements of an array on a diagonal.
+
+    It is new, in the default layout: each element is sent to where its row is.
+
+    Parameters
+    ----------
+    v : array_like
+        Its elements are taken in C order.
+    k : int
+        Which diagonal; above the main one if positive.
+
+    Returns
+    -------
+    DistArray
+        A square matrix.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.diagflat(dnb.array([[1, 2]], dist="block"), 1).to_numpy()
+    array([[0, 1, 0],
+           [0, 0, 2],
+           [0, 0, 0]])
+    """
     return _with_diagonal(ravel(asarray(v)), operator.index(k))
 
 
 @stands_for(np.fill_diagonal)
 def fill_diagonal(a: Array, val: ArrayLike, wrap: bool = False) -> None:
-    """Assign to the diagonal of an array in place, as ``numpy.fill_diagonal``.
+    """Assign to the diagonal of an array, in place.
 
-    A mask tells where it is, which is never stored; a diagonal of values meets the rows it is for.
+    Each engine writes what it has of the diagonal. For a number nothing is sent; of several values,
+    each goes to where its row is.
+
+    Parameters
+    ----------
+    a : DistArray
+        With at least two axes, of one length if there are more.
+    val : array_like
+        A number; or values, which are repeated.
+    wrap : bool
+        Whether the diagonal begins again in a tall matrix, after a row that is left out.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     a = dnb.zeros((2, 2), dist="block")
+    ...     dnb.fill_diagonal(a, 5)
+    ...     a.to_numpy()
+    array([[5., 0.],
+           [0., 5.]])
     """
     if written_plain(np.fill_diagonal, a, val, wrap=wrap):
         return
@@ -168,13 +318,59 @@ def _fill(x: Array, values: Any) -> None:
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
-    """Return the indices of the diagonal of an array of equal lengths, as NumPy's."""
+    """Return the indices of the diagonal of an array of equal lengths.
+
+    They are in the default layout, made by each engine: nothing is sent.
+
+    Parameters
+    ----------
+    n : int
+        The length of each axis.
+    ndim : int
+        How many axes.
+
+    Returns
+    -------
+    tuple of DistArray
+        The numbers from 0 to ``n - 1``, for each axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     a = dnb.zeros((2, 2), dist="block")
+    ...     a[dnb.diag_indices(2)] = 7
+    ...     a.to_numpy()
+    array([[7., 0.],
+           [0., 7.]])
+    """
     return (arange(n),) * ndim
 
 
 @stands_for(np.diag_indices_from)
 def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
-    """Return the indices of the diagonal of an array, as NumPy's."""
+    """Return the indices of the diagonal of an array.
+
+    They are in the default layout, made by each engine: nothing is sent.
+
+    Parameters
+    ----------
+    arr : array_like
+        With at least two axes, all of one length; only its shape matters.
+
+    Returns
+    -------
+    tuple of DistArray
+        The numbers below that length, for each axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     rows, columns = dnb.diag_indices_from(dnb.ones((3, 3), dist="block"))
+    ...     rows.to_numpy()
+    array([0, 1, 2])
+    """
     x = asarray(arr)
     if x.ndim < 2:
         raise ValueError("input array must be at least 2-d")
@@ -191,29 +387,152 @@ def _matrix(arr: Array) -> Array:
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
-    """Return the indices of the lower triangle of a matrix, as ``numpy.tril_indices``."""
+    """Return the indices of the lower triangle of a matrix.
+
+    Each engine finds those of its part of a mask, which is in the default layout. How many these
+    are is read: this waits.
+
+    Parameters
+    ----------
+    n : int
+        How many rows.
+    k : int
+        The last diagonal that counts; above the main one if positive.
+    m : int, optional
+        How many columns; by default as many as rows.
+
+    Returns
+    -------
+    tuple of DistArray
+        Rows and columns, in C order.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     rows, columns = dnb.tril_indices(2)
+    ...     rows.to_numpy(), columns.to_numpy()
+    (array([0, 1, 1]), array([0, 0, 1]))
+    """
     return nonzero(tri(n, m, k, bool))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
-    """Return the indices of the upper triangle of a matrix, as ``numpy.triu_indices``."""
+    """Return the indices of the upper triangle of a matrix.
+
+    Each engine finds those of its part of a mask, which is in the default layout. How many these
+    are is read: this waits.
+
+    Parameters
+    ----------
+    n : int
+        How many rows.
+    k : int
+        The first diagonal that counts; above the main one if positive.
+    m : int, optional
+        How many columns; by default as many as rows.
+
+    Returns
+    -------
+    tuple of DistArray
+        Rows and columns, in C order.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     rows, columns = dnb.triu_indices(2)
+    ...     rows.to_numpy(), columns.to_numpy()
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
     return nonzero(elementwise("logical_not", tri(n, m, k - 1, bool)))
 
 
 def mask_indices(n: int, mask_func: Callable[..., Any], k: object = 0) -> tuple[Array, ...]:
-    """Return the indices of what a function such as ``triu`` keeps, as ``numpy.mask_indices``."""
+    """Return the indices of what a function such as :func:`triu` leaves of a matrix of ones.
+
+    Each engine finds those of its part. How many these are is read: this waits.
+
+    Parameters
+    ----------
+    n : int
+        How many rows and columns.
+    mask_func : callable
+        Gets a matrix and ``k``; what it leaves is not zero.
+    k : optional
+        What it gets besides.
+
+    Returns
+    -------
+    tuple of DistArray
+        Rows and columns, in C order.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     rows, columns = dnb.mask_indices(3, dnb.triu, 1)
+    ...     rows.to_numpy(), columns.to_numpy()
+    (array([0, 0, 1]), array([1, 2, 2]))
+    """
     return nonzero(elementwise("not_equal", mask_func(ones((n, n), int), k), 0))
 
 
 @stands_for(np.tril_indices_from)
 def tril_indices_from(arr: Array, k: int = 0) -> tuple[Array, ...]:
-    """Return the indices of the lower triangle of an array, as ``numpy.tril_indices_from``."""
+    """Return the indices of the lower triangle of a matrix, as :func:`tril_indices`.
+
+    Nothing of the matrix is sent. How many there are is read: this waits.
+
+    Parameters
+    ----------
+    arr : DistArray
+        A matrix; only its shape matters.
+    k : int
+        The last diagonal that counts; above the main one if positive.
+
+    Returns
+    -------
+    tuple of DistArray
+        Rows and columns, in C order.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     rows, columns = dnb.tril_indices_from(dnb.ones((2, 2), dist="block"))
+    ...     rows.to_numpy(), columns.to_numpy()
+    (array([0, 1, 1]), array([0, 0, 1]))
+    """
     return tril_indices(_matrix(arr).shape[-2], k, arr.shape[-1])
 
 
 @stands_for(np.triu_indices_from)
 def triu_indices_from(arr: Array, k: int = 0) -> tuple[Array, ...]:
-    """Return the indices of the upper triangle of an array, as ``numpy.triu_indices_from``."""
+    """Return the indices of the upper triangle of a matrix, as :func:`triu_indices`.
+
+    Nothing of the matrix is sent. How many there are is read: this waits.
+
+    Parameters
+    ----------
+    arr : DistArray
+        A matrix; only its shape matters.
+    k : int
+        The first diagonal that counts; above the main one if positive.
+
+    Returns
+    -------
+    tuple of DistArray
+        Rows and columns, in C order.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     rows, columns = dnb.triu_indices_from(dnb.ones((2, 2), dist="block"))
+    ...     rows.to_numpy(), columns.to_numpy()
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
     return triu_indices(_matrix(arr).shape[-2], k, arr.shape[-1])
 
 
@@ -222,7 +541,33 @@ def triu_indices_from(arr: Array, k: int = 0) -> tuple[Array, ...]:
 
 @stands_for(np.vander)
 def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:  # noqa: N803
-    """Return the matrix of powers of numbers, as ``numpy.vander``; rows lie as the numbers do."""
+    """Return the matrix of powers of numbers: those of one number in a row.
+
+    Rows lie as the numbers do, and nothing is sent.
+
+    Parameters
+    ----------
+    x : array_like
+        The numbers, of one axis.
+    N : int, optional
+        How many powers; by default as many as numbers.
+    increasing : bool
+        Whether power 0 comes first; by default it is last.
+
+    Returns
+    -------
+    DistArray
+        Of shape ``(len(x), N)``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.vander(dnb.arange(1, 4, dist="block"), 3).to_numpy()
+    array([[1, 1, 1],
+           [4, 2, 1],
+           [9, 3, 1]])
+    """
     numbers = asarray(x)
     if numbers.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")

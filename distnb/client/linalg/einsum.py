@@ -34,10 +34,31 @@ def einsum(
     casting: str = "safe",
     optimize: bool | str | Sequence[Any] = True,
 ) -> Array:
-    """Sum products over axes that have letters, as ``numpy.einsum``.
+    """Sum products of operands over axes that have letters.
 
-    NumPy finds in which order to take the operands. Two of them are multiplied as in ``tensordot``,
-    so the result lies as there. ``order`` changes nothing.
+    NumPy finds in which order to take the operands. Two of them are multiplied as by
+    :func:`distnb.tensordot`, so the result lies, and elements travel, as there. A transposed
+    operand, or a diagonal, is a view.
+
+    Parameters
+    ----------
+    *operands_
+        Subscripts as a text and arrays; or arrays, each before a list of the numbers of its axes.
+    out : DistArray, optional
+        Where the result is put.
+    dtype : dtype, optional
+        In which it is computed; by default as in NumPy.
+    order : str
+        Changes nothing: elements lie as the layout says.
+    casting : str
+        Which casts to ``dtype`` are allowed.
+    optimize : bool, str or sequence
+        How the order is found, or which it is, as :func:`einsum_path` returns it.
+
+    Returns
+    -------
+    DistArray
+        With the axes that come after ``->``; without it, letters that come once, in their order.
 
     Examples
     --------
@@ -105,7 +126,34 @@ class Diagonals(NamedTuple):
 def einsum_path(
     *operands_: Any, optimize: bool | str | Sequence[Any] = "greedy", **options: Any
 ) -> tuple[Any, str]:
-    """Return NumPy's order of contraction for shapes, and a text about it."""
+    """Return in which order :func:`einsum` takes its operands, and a text about it.
+
+    It follows from the shapes: nothing is computed or sent.
+
+    Parameters
+    ----------
+    *operands_
+        As of :func:`einsum`.
+    optimize : bool, str or sequence
+        How the order is found: as in NumPy.
+    **options
+        Others of ``numpy.einsum_path``.
+
+    Returns
+    -------
+    path : list
+        Which operands are multiplied, step by step.
+    text : str
+        What that costs.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     a, b = dnb.ones((9, 2), dist="block"), dnb.ones((2, 9), dist="block")
+    ...     dnb.einsum_path("ij,jk,kl->il", a, b, a)[0]
+    ['einsum_path', (1, 2), (0, 1)]
+    """
     text, arrays = _given(operands_)
     return np.einsum_path(text, *map(_stand_in, arrays), optimize=optimize, **options)
 

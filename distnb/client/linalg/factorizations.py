@@ -63,7 +63,11 @@ _SLOGDET: Any = type(np.linalg.slogdet(_ONE))
 
 @stands_for(np.linalg.cholesky, small="home")
 def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
-    """Return the Cholesky factor of a positive definite matrix, as ``numpy.linalg.cholesky``.
+    """Return the Cholesky factor of a positive definite matrix.
+
+    Stacks are factored where they lie. A matrix that is split goes to one engine, and the factor
+    comes back in the default layout; one larger than ``config.alone`` is dealt in panels of
+    columns, and each panel is sent to all engines while these update theirs.
 
     Parameters
     ----------
@@ -71,6 +75,11 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
         A Hermitian matrix, or a stack; only one triangle is read.
     upper : bool
         Return the upper factor, and read the upper triangle.
+
+    Returns
+    -------
+    DistArray
+        L of ``L @ L.conj().T``, or U of ``U.conj().T @ U``; zeros in the other triangle.
 
     Raises
     ------
@@ -95,17 +104,28 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
 
 @stands_for(np.linalg.qr, small="wide")
 def qr(a: ArrayLike, mode: str = "reduced") -> Any:
-    """Factor matrices into Q with orthonormal columns and R, as ``numpy.linalg.qr``.
+    """Factor matrices into Q with orthonormal columns and R, an upper triangle.
 
     A tall matrix stays in blocks of rows, and so does Q; every engine gets R. Sent are triangles of
-    the size of R up and down a binomial tree (TSQR). Signs can differ from NumPy's.
+    the size of R up and down a binomial tree (TSQR). Others are factored as by :func:`cholesky`: by
+    one engine, or in panels. Signs can differ from NumPy's.
 
     Parameters
     ----------
     a : array_like
         A matrix, or a stack.
     mode : {'reduced', 'complete', 'r', 'raw'}
-        As in NumPy.
+        Whether Q has as many columns as R has rows, or is square; or R alone; or LAPACK's own.
+
+    Returns
+    -------
+    Q, R : DistArray
+        The factors, as a named tuple; R alone for mode 'r', ``h`` and ``tau`` for 'raw'.
+
+    References
+    ----------
+    J. Demmel, L. Grigori, M. Hoemmen, J. Langou, "Communication-optimal parallel and sequential QR
+    and LU factorizations", SIAM J. Sci. Comput. 34, 2012.
 
     Examples
     --------
@@ -133,10 +153,34 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
 def svd(
     a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
-    """Return singular vectors and values, as ``numpy.linalg.svd``.
+    """Return singular vectors and singular values of matrices.
 
-    A tall matrix is factored in blocks of rows first; its left vectors stay in rows. A wide one is
-    transposed. ``hermitian`` changes nothing.
+    A tall matrix is factored in blocks of rows first, as by :func:`qr`: its left vectors stay in
+    rows, and all engines get the others. A wide one is transposed. Else one engine computes, and
+    sends vectors back in the default layout; matrices larger than 16 times ``config.alone`` are
+    divided by all engines, which read sizes on the way: then this waits.
+
+    Parameters
+    ----------
+    a : array_like
+        A matrix, or a stack.
+    full_matrices : bool
+        Return square matrices of vectors, not only as many vectors as singular values.
+    compute_uv : bool
+        False returns the singular values alone, as :func:`svdvals`.
+    hermitian : bool
+        Changes nothing.
+
+    Returns
+    -------
+    U, S, Vh : DistArray
+        A named tuple with ``a == U * S @ Vh``, the largest singular value first; every engine gets
+        those of a matrix.
+
+    References
+    ----------
+    Y. Nakatsukasa, N. Higham, "Stable and efficient spectral divide and conquer algorithms for the
+    symmetric eigenvalue decomposition and the SVD", SIAM J. Sci. Comput. 35, 2013.
 
     Examples
     --------
@@ -167,7 +211,28 @@ def _tall_svd(x: Array) -> list[Array]:
 
 @stands_for(np.linalg.svdvals)
 def svdvals(x: ArrayLike, /) -> Array:
-    """Return the singular values, the largest first; every engine gets those of a matrix."""
+    """Return the singular values of matrices, the largest first.
+
+    Found as by :func:`svd`, without vectors: of a tall matrix, triangles are sent up and down a
+    tree.
+
+    Parameters
+    ----------
+    x : array_like
+        A matrix, or a stack.
+
+    Returns
+    -------
+    DistArray
+        Along the last axis; every engine gets those of a matrix.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.linalg.svdvals(3 * dnb.eye(7, 2, dist="block")).to_numpy()
+    array([3., 3.])
+    """
     (x,) = operands(x)
     flat = x.mT if x.ndim >= 2 and x.shape[-2] < x.shape[-1] else x
 
@@ -179,7 +244,33 @@ def svdvals(x: ArrayLike, /) -> Array:
 
 @stands_for(np.linalg.eigh, small="home")
 def eigh(a: ArrayLike, UPLO: str = "L") -> Any:
-    """Return eigenvalues, in ascending order, and eigenvectors of Hermitian matrices."""
+    """Return eigenvalues and eigenvectors of Hermitian matrices.
+
+    Stacks are solved where they lie. A matrix that is split goes to one engine, and vectors come
+    back in the default layout; one larger than 16 times ``config.alone`` is divided by all engines,
+    as by :func:`svd`: then this waits.
+
+    Parameters
+    ----------
+    a : array_like
+        A Hermitian matrix, or a stack.
+    UPLO : {'L', 'U'}
+        Which triangle is read.
+
+    Returns
+    -------
+    eigenvalues, eigenvectors : DistArray
+        A named tuple. Eigenvalues are in ascending order, and every engine gets those of a matrix;
+        columns are vectors.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     a = dnb.array([[2.0, 1.0], [1.0, 2.0]], dist="block")
+    ...     dnb.linalg.eigh(a).eigenvalues.to_numpy()
+    array([1., 3.])
+    """
     return _EIGH(
         *factored("eigh", operands(a), (UPLO,), None, lambda x: qdwh.eigh(x, UPLO), SPECTRAL)
     )
@@ -187,7 +278,29 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> Any:
 
 @stands_for(np.linalg.eigvalsh, small="home")
 def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
-    """Return the eigenvalues of Hermitian matrices, in ascending order."""
+    """Return the eigenvalues of Hermitian matrices, in ascending order.
+
+    Found as by :func:`eigh`, which sends the same but for vectors.
+
+    Parameters
+    ----------
+    a : array_like
+        A Hermitian matrix, or a stack.
+    UPLO : {'L', 'U'}
+        Which triangle is read.
+
+    Returns
+    -------
+    DistArray
+        Along the last axis; every engine gets those of a matrix.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.linalg.eigvalsh(dnb.array([[2.0, 1.0], [1.0, 2.0]], dist="block")).to_numpy()
+    array([1., 3.])
+    """
 
     def large(x: Array) -> list[Array]:
         return qdwh.eigh(x, UPLO)[:1]
@@ -197,9 +310,30 @@ def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
 
 @stands_for(np.linalg.eig, small="home")
 def eig(a: ArrayLike) -> Any:
-    """Return eigenvalues and right eigenvectors of square matrices, as ``numpy.linalg.eig``.
+    """Return eigenvalues and right eigenvectors of square matrices.
 
-    They are real if all are, as in NumPy: so this function waits for the engines.
+    Stacks are solved where they lie. A matrix that is split goes to one engine, however large it
+    is, and vectors come back in the default layout. Whether all eigenvalues are real is read: this
+    waits.
+
+    Parameters
+    ----------
+    a : array_like
+        A square matrix, or a stack.
+
+    Returns
+    -------
+    eigenvalues, eigenvectors : DistArray
+        A named tuple; real if all eigenvalues are. Every engine gets those of a matrix; columns are
+        vectors.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     a = dnb.array([[2.0, 1.0], [0.0, 3.0]], dist="block")
+    ...     dnb.linalg.eig(a).eigenvalues.to_numpy()
+    array([2., 3.])
     """
     (x,) = operands(a)
     w, v = factored("eig", (x,))
@@ -208,7 +342,27 @@ def eig(a: ArrayLike) -> Any:
 
 @stands_for(np.linalg.eigvals, small="home")
 def eigvals(a: ArrayLike) -> Array:
-    """Return the eigenvalues of square matrices; real if all are, so it waits for the engines."""
+    """Return the eigenvalues of square matrices.
+
+    Found as by :func:`eig`, without vectors: this waits, too.
+
+    Parameters
+    ----------
+    a : array_like
+        A square matrix, or a stack.
+
+    Returns
+    -------
+    DistArray
+        Along the last axis, real if all are; every engine gets those of a matrix.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.linalg.eigvals(dnb.array([[0.0, -1.0], [1.0, 0.0]], dist="block")).to_numpy()
+    array([0.+1.j, 0.-1.j])
+    """
     (x,) = operands(a)
     w = factored("eigvals", (x,))[0]
     return w if x.dtype.kind == "c" or not _real(w) else w.real
@@ -224,7 +378,13 @@ def _real(w: Array) -> bool:
 
 @stands_for(np.linalg.solve, small="home")
 def solve(a: ArrayLike, b: ArrayLike) -> Array:
-    """Solve systems of linear equations, as ``numpy.linalg.solve``.
+    """Solve systems of linear equations.
+
+    Stacks are solved where they lie. A matrix that is split goes to one engine with the right hand
+    sides, and solutions come back in the default layout. One larger than ``config.alone`` (16
+    times, if all engines share a node that has the memory) is dealt in panels of columns with
+    partial pivoting: each panel is sent to all engines, while these update theirs and the right
+    hand sides.
 
     Parameters
     ----------
@@ -232,6 +392,11 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
         A square matrix, or a stack.
     b : array_like
         Of one axis: a right hand side; else matrices of them.
+
+    Returns
+    -------
+    DistArray
+        The solutions, of the shape of ``b``.
 
     Raises
     ------
@@ -257,7 +422,33 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
 
 @stands_for(np.linalg.inv, small="home")
 def inv(a: ArrayLike) -> Array:
-    """Return the inverse of square matrices; LinAlgError comes from the engines."""
+    """Return the inverse of square matrices.
+
+    Layout and messages are those of :func:`solve` for the columns of the identity.
+
+    Parameters
+    ----------
+    a : array_like
+        A square matrix, or a stack.
+
+    Returns
+    -------
+    DistArray
+        Of the same shape.
+
+    Raises
+    ------
+    LinAlgError
+        If a matrix is singular: from the engines, when a value is read.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.linalg.inv(dnb.array([[2.0, 0.0], [0.0, 4.0]], dist="block")).to_numpy()
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
+    """
     return factored("inv", operands(a), (), None, panel_commands.inv, on_node=ON_NODE)[0]
 
 
@@ -268,13 +459,55 @@ def inv_or_nan(a: ArrayLike) -> Array:
 
 @stands_for(np.linalg.det, small="home")
 def det(a: ArrayLike) -> Array:
-    """Return the determinant of square matrices."""
+    """Return the determinant of square matrices.
+
+    The matrix is factored as by :func:`solve`, which sends the same but for right hand sides.
+
+    Parameters
+    ----------
+    a : array_like
+        A square matrix, or a stack.
+
+    Returns
+    -------
+    DistArray
+        A number that every engine gets, or one for each matrix of a stack.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     round(float(dnb.linalg.det(2 * dnb.eye(3, dist="block"))), 6)
+    8.0
+    """
     return factored("det", operands(a), (), None, panel_commands.det, on_node=ON_NODE)[0]
 
 
 @stands_for(np.linalg.slogdet, small="home")
 def slogdet(a: ArrayLike) -> Any:
-    """Return sign and logarithm of the absolute value of the determinant."""
+    """Return sign and logarithm of the absolute value of the determinant.
+
+    The matrix is factored as by :func:`solve`, which sends the same but for right hand sides.
+
+    Parameters
+    ----------
+    a : array_like
+        A square matrix, or a stack.
+
+    Returns
+    -------
+    sign, logabsdet : DistArray
+        A named tuple of numbers that every engine gets, or of one for each matrix of a stack; 0 and
+        -inf for a singular one.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     sign, size = dnb.linalg.slogdet(1e200 * dnb.eye(4, dist="block"))
+    ...     float(sign), round(float(size), 3)
+    (1.0, 1842.068)
+    """
     return _SLOGDET(
         *factored("slogdet", operands(a), (), None, panel_commands.slogdet, on_node=ON_NODE)
     )
@@ -282,10 +515,42 @@ def slogdet(a: ArrayLike) -> Any:
 
 @stands_for(np.linalg.lstsq)
 def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> tuple[Any, ...]:
-    """Return solution, residuals, rank and singular values, as ``numpy.linalg.lstsq``.
+    """Return the solution of least squares, residuals, rank and singular values.
 
-    A tall matrix is factored in blocks of rows first. The rank is a number, and the shape of the
-    residuals depends on it, so this function waits for the engines.
+    A tall matrix is factored in blocks of rows first, as by :func:`qr`, and every engine gets the
+    solution; else one engine computes. The rank is a number, and the shape of the residuals depends
+    on it: this waits.
+
+    Parameters
+    ----------
+    a : array_like
+        A matrix.
+    b : array_like
+        Of one axis: a right hand side; of two: one in each column.
+    rcond : float, optional
+        Singular values below this share of the largest count as zero; by default the precision
+        times the larger length of ``a``.
+
+    Returns
+    -------
+    x : DistArray
+        The solutions, of shape ``(a.shape[1],)`` or ``(a.shape[1], b.shape[1])``.
+    residuals : DistArray
+        Sums of squares of ``b - a @ x``; without elements if the rank is less than the columns, or
+        there are no more rows.
+    rank : int
+        How many singular values count.
+    s : DistArray
+        The singular values.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     a = dnb.stack([dnb.arange(6.0, dist="block"), dnb.ones(6, dist="block")], 1)
+    ...     x, _, rank, _ = dnb.linalg.lstsq(a, a[:, 0] * 2 + 1)
+    ...     x.to_numpy().round(6), rank
+    (array([2., 1.]), 2)
     """
     x, y = operands(a, b)
     if x.ndim != 2 or y.ndim not in (1, 2):  # NumPy raises
@@ -323,7 +588,34 @@ def pinv(
     *,
     rtol: ArrayLike | NoValue | None = np._NoValue,
 ) -> Array:
-    """Return the Moore-Penrose pseudo-inverse, as ``numpy.linalg.pinv``: from singular vectors."""
+    """Return the Moore-Penrose pseudo-inverse, from singular vectors.
+
+    What is sent is what :func:`svd` and a product of its factors send.
+
+    Parameters
+    ----------
+    a : array_like
+        A matrix, or a stack.
+    rcond : array_like, optional
+        Singular values below this share of the largest count as zero.
+    hermitian : bool
+        Changes nothing.
+    rtol : array_like, optional
+        The same as ``rcond``; one of both may be given.
+
+    Returns
+    -------
+    DistArray
+        With the lengths of the last two axes exchanged; it lies as products do.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.linalg.pinv(2 * dnb.eye(3, 2, dist="block")).to_numpy().round(6)
+    array([[0.5, 0. , 0. ],
+           [0. , 0.5, 0. ]])
+    """
     (x,) = operands(a)
     numpys: Any = np.linalg.pinv  # does not know our arrays
     numpys(np.empty((0,) * x.ndim, x.dtype), rcond, hermitian, rtol=rtol)  # checks
@@ -357,7 +649,34 @@ def matrix_rank(
     *,
     rtol: ArrayLike | None = None,
 ) -> Array:
-    """Return the number of singular values above a tolerance, as ``numpy.linalg.matrix_rank``."""
+    """Return the number of singular values above a tolerance.
+
+    What is sent is what :func:`svdvals` sends.
+
+    Parameters
+    ----------
+    A : array_like
+        A matrix, or a stack; of one axis: whether it has an element that is not zero.
+    tol : array_like, optional
+        The tolerance.
+    hermitian : bool
+        Changes nothing.
+    rtol : array_like, optional
+        The tolerance as a share of the largest singular value; by default the precision times the
+        larger length.
+
+    Returns
+    -------
+    DistArray
+        A number, or one for each matrix.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     int(dnb.linalg.matrix_rank(dnb.ones((6, 2), dist="block")))
+    1
+    """
     (x,) = operands(A)
     if rtol is not None and tol is not None:
         raise ValueError("`tol` and `rtol` can't be both set.")
@@ -376,7 +695,30 @@ def matrix_rank(
 
 @stands_for(np.linalg.matrix_power, small="home")
 def matrix_power(a: ArrayLike, n: SupportsIndex) -> Array:
-    """Raise square matrices to an integer power, by repeated squaring."""
+    """Raise square matrices to an integer power, by repeated squaring.
+
+    Each product lies, and sends, as :func:`distnb.matmul`.
+
+    Parameters
+    ----------
+    a : array_like
+        A square matrix, or a stack.
+    n : int
+        The power; if negative, of the inverse.
+
+    Returns
+    -------
+    DistArray
+        Of the same shape.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.linalg.matrix_power(dnb.array([[1, 1], [0, 1]], dist="block"), 5).to_numpy()
+    array([[1, 5],
+           [0, 1]])
+    """
     (x,) = operands(a)
     np.linalg.matrix_power(np.empty((0, *x.shape[-2:]) if x.ndim > 1 else x.shape, x.dtype), n)
     power = operator.index(n)

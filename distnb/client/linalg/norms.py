@@ -27,10 +27,27 @@ __all__ = ["cond", "matrix_norm", "norm", "vector_norm"]
 def norm(
     x: ArrayLike, ord: float | str | None = None, axis: Axes = None, keepdims: bool = False
 ) -> Array:
-    """Return a norm of matrices or vectors, as ``numpy.linalg.norm``.
+    """Return a norm of matrices or vectors.
 
-    Layouts are those of a reduction over the axes; the norms 2, -2 and 'nuc' of matrices are found
-    from singular values.
+    Layout and messages are those of :func:`distnb.sum` over the axes; for the norms 2, -2 and 'nuc'
+    of matrices those of :func:`svdvals`.
+
+    Parameters
+    ----------
+    x : array_like
+        The elements.
+    ord : {None, 'fro', 'nuc'} or number, optional
+        Which norm; by default the root of the sum of squares.
+    axis : int or tuple of int, optional
+        One axis: of vectors; two: of matrices. By default all, of which there are one or two unless
+        ``ord`` is None.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+
+    Returns
+    -------
+    DistArray
+        Real numbers, of the axes that are left.
 
     Examples
     --------
@@ -60,7 +77,33 @@ def norm(
 def vector_norm(
     x: ArrayLike, /, *, axis: Axes = None, keepdims: bool = False, ord: float | str | None = 2
 ) -> Array:
-    """Return a norm of vectors along axes (None: of all elements)."""
+    """Return a norm of vectors along axes.
+
+    Layout and messages are those of :func:`distnb.sum` over the axes.
+
+    Parameters
+    ----------
+    x : array_like
+        The elements.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+    ord : number
+        Which norm; 2 is the root of the sum of squares.
+
+    Returns
+    -------
+    DistArray
+        Real numbers, of the axes that are left.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     float(dnb.linalg.vector_norm(dnb.array([3.0, 4.0], dist="block")))
+    5.0
+    """
     (a,) = operands(x)
     if a.here is not None:
         options = {"axis": axis, "keepdims": keepdims, "ord": ord}
@@ -73,7 +116,29 @@ def vector_norm(
 def matrix_norm(
     x: ArrayLike, /, *, keepdims: bool = False, ord: float | str | None = "fro"
 ) -> Array:
-    """Return a norm of the matrices in the last two axes."""
+    """Return a norm of the matrices in the last two axes, as :func:`norm`, which sends the same.
+
+    Parameters
+    ----------
+    x : array_like
+        A matrix, or a stack.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+    ord : {'fro', 'nuc'} or number
+        Which norm; 'fro' is the root of the sum of squares.
+
+    Returns
+    -------
+    DistArray
+        Real numbers, of the shape of the stack.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     float(dnb.linalg.matrix_norm(dnb.array([[3.0, 0.0], [4.0, 0.0]], dist="block"), ord=1))
+    7.0
+    """
     return norm(x, ord, (-2, -1), keepdims)
 
 
@@ -147,7 +212,29 @@ def _matrix(a: Array, ord: float | str | None, axes: tuple[Any, ...], keepdims: 
 
 @stands_for(np.linalg.cond)
 def cond(x: ArrayLike, p: float | str | None = None) -> Array:
-    """Return the condition number, as ``numpy.linalg.cond``; infinite where it cannot be known."""
+    """Return the condition number of matrices; infinite where it cannot be known.
+
+    What is sent is what :func:`svdvals` sends; for other norms what two norms and :func:`inv` send.
+
+    Parameters
+    ----------
+    x : array_like
+        A matrix, or a stack.
+    p : {'fro', 'nuc'} or number, optional
+        In which norm; by default 2: the largest singular value over the smallest.
+
+    Returns
+    -------
+    DistArray
+        Real numbers, of the shape of the stack.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     round(float(dnb.linalg.cond(dnb.array([[4.0, 0.0], [0.0, 2.0]], dist="block"))), 6)
+    2.0
+    """
     (a,) = operands(x)
     if a.here is not None:
         numpys: Callable[..., Any] = np.linalg.cond

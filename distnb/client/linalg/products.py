@@ -45,12 +45,40 @@ __all__ = ["dot", "matmul", "matvec", "vecdot", "vecmat"]
 
 @stands_for(np.matmul, small="wide")
 def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Array:
-    """Multiply matrices, as ``numpy.matmul``.
+    """Multiply matrices.
 
-    The result is split as the operand that stays (rows or columns), or held by every engine when
-    both were split along the summed axis. If both axes of an operand are split, the result is in
-    blocks on the same grid, or a row or column of it has copies. Stacks of matrices are split along
-    the first axis.
+    The operand that is large stays: if split by rows, every engine gets the other one, and the
+    result is split by rows; likewise for columns. Or both are split along the summed axis: then
+    partial products are added up, and every engine gets the result. Taken is the way in which the
+    least travels. If both axes of an operand are split, the result is in blocks on the same grid,
+    or a row or column of it has copies. Stacks are split as by :func:`distnb.tensordot`.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Matrices, stacks of them that broadcast, or vectors.
+    out : DistArray, optional
+        Where the result is put.
+    **options
+        ``axes``, ``dtype``, ``casting`` of NumPy's generalized ufuncs.
+
+    Returns
+    -------
+    DistArray
+        The product; a vector gives no axis.
+
+    Raises
+    ------
+    ValueError
+        If lengths do not fit, or one operand is a number.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     a = dnb.ones((4, 3), dist="block")
+    ...     (a @ dnb.arange(3)).to_numpy()
+    array([3., 3., 3., 3.])
     """
     if options:
         return _with_options(np.matmul, matmul, (x1, x2), out, options)
@@ -81,7 +109,30 @@ def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
 
 @stands_for(np.dot, small="wide")
 def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Array:
-    """Multiply along the last axis of ``a`` and the last but one of ``b``, as ``numpy.dot``."""
+    """Sum products over the last axis of one array and the last but one of the other.
+
+    Layout and messages are those of :func:`matmul`; with more than two axes, those of
+    :func:`distnb.tensordot`. With a number it is an elementwise product.
+
+    Parameters
+    ----------
+    a, b : array_like
+        The operands.
+    out : DistArray, optional
+        Where the result is put.
+
+    Returns
+    -------
+    DistArray
+        Of the axes that are left, those of ``a`` first.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     float(dnb.dot(dnb.arange(4.0, dist="block"), dnb.ones(4, dist="block")))
+    6.0
+    """
     x, y = operands(a, b)
     if out is None and min(x.ndim, y.ndim) > 0 and max(x.ndim, y.ndim) < 3:
         found = product(x, y)
@@ -103,7 +154,34 @@ def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Array:
 def vecdot(
     x1: ArrayLike, x2: ArrayLike, out: Out = None, *, axis: int = -1, **options: Any
 ) -> Array:
-    """Sum the products of (the conjugate of) vectors along an axis, as ``numpy.vecdot``."""
+    """Sum the products of (the conjugate of) vectors along an axis.
+
+    An elementwise product, which is summed: it lies, and sends, as :func:`distnb.sum` along the
+    axis.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        The vectors; the first are conjugated. Other axes broadcast.
+    out : DistArray, optional
+        Where the result is put.
+    axis : int
+        Along which axis vectors lie.
+    **options
+        ``axes``, ``keepdims``, ``dtype``, ``casting`` of NumPy's generalized ufuncs.
+
+    Returns
+    -------
+    DistArray
+        A number for each pair of vectors.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.vecdot(dnb.ones((3, 2), dist="block"), [1, 2]).to_numpy()
+    array([3., 3., 3.])
+    """
     if axis != -1:
         options["axis"] = axis
     if options:
@@ -122,7 +200,34 @@ def vecdot(
 
 @stands_for(np.matvec, small="wide")
 def matvec(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Array:
-    """Multiply matrices with vectors, as ``numpy.matvec``."""
+    """Multiply matrices with vectors.
+
+    Layout and messages are those of :func:`matmul`: of a matrix that is split by rows every engine
+    gets the vector, and the result is split as the rows.
+
+    Parameters
+    ----------
+    x1 : array_like
+        A matrix, or a stack.
+    x2 : array_like
+        A vector, or a stack; the axes of stacks broadcast.
+    out : DistArray, optional
+        Where the result is put.
+    **options
+        ``axes``, ``dtype``, ``casting`` of NumPy's generalized ufuncs.
+
+    Returns
+    -------
+    DistArray
+        Vectors, along the last axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.matvec(dnb.ones((4, 3), dist="block"), [1, 2, 3]).to_numpy()
+    array([6., 6., 6., 6.])
+    """
     if options:
         return _with_options(np.matvec, matvec, (x1, x2), out, options)
     a, x = operands(x1, x2)
@@ -133,7 +238,33 @@ def matvec(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
 
 @stands_for(np.vecmat, small="wide")
 def vecmat(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Array:
-    """Multiply (conjugated) vectors with matrices, as ``numpy.vecmat``."""
+    """Multiply (conjugated) vectors with matrices.
+
+    Layout and messages are those of :func:`matmul`.
+
+    Parameters
+    ----------
+    x1 : array_like
+        A vector, or a stack.
+    x2 : array_like
+        A matrix, or a stack; the axes of stacks broadcast.
+    out : DistArray, optional
+        Where the result is put.
+    **options
+        ``axes``, ``dtype``, ``casting`` of NumPy's generalized ufuncs.
+
+    Returns
+    -------
+    DistArray
+        Vectors, along the last axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.vecmat([1, 2, 3, 4], dnb.ones((4, 2), dist="block")).to_numpy()
+    array([10., 10.])
+    """
     if options:
         return _with_options(np.vecmat, vecmat, (x1, x2), out, options)
     x, a = operands(x1, x2)

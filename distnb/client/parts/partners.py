@@ -168,6 +168,9 @@ def _there(base: Base, axis: int, bounds: Ints) -> Layout:
 def repartition(x: Array | Compressed, by: str | ArrayLike = "nnz", axis: int = 0) -> Any:
     """Cut an array anew so that engines have as much each; its partners go along, in place.
 
+    Sent are the elements that get another owner; how much there is at each index is counted, and
+    read, first: this waits.
+
     Parameters
     ----------
     x : DistArray or sparse array

@@ -33,10 +33,30 @@ _INTERP: Any = np.interp  # it has many signatures
 
 @stands_for(np.convolve, small="sums")
 def convolve(a: ArrayLike, v: ArrayLike, mode: str | int = "full") -> Array:
-    """Return the discrete convolution of two sequences, as ``numpy.convolve``.
+    """Return the discrete convolution of two sequences.
 
-    The shorter one goes to every engine. The result lies in blocks; each engine gets as many
-    elements of its neighbour as the shorter one has, less one.
+    The shorter one goes to every engine, and each gets as many elements of its neighbour as the
+    shorter one has, less one. The result lies in blocks.
+
+    Parameters
+    ----------
+    a, v : array_like
+        Of one axis, with at least one element.
+    mode : {'full', 'same', 'valid'}
+        Whether to return all of ``len(a) + len(v) - 1`` elements, as many in the middle as the
+        longer one has, or those for which the shorter one lies within the longer one.
+
+    Returns
+    -------
+    DistArray
+        Of one axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.convolve(dnb.arange(4, dist="block"), [1, 1]).to_numpy()
+    array([0, 1, 3, 5, 3])
     """
     x, w = _sequences(a, v, np.convolve, mode)
     if x.here is not None and w.here is not None:
@@ -47,7 +67,29 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str | int = "full") -> Array:
 
 @stands_for(np.correlate, small="sums")
 def correlate(a: ArrayLike, v: ArrayLike, mode: str | int = "valid") -> Array:
-    """Return the cross-correlation of two sequences, as ``numpy.correlate``; see ``convolve``."""
+    """Return the cross-correlation of two sequences: a convolution with the second one backwards.
+
+    Layout and messages are those of :func:`convolve`.
+
+    Parameters
+    ----------
+    a, v : array_like
+        Of one axis, with at least one element; ``v`` is conjugated.
+    mode : {'valid', 'same', 'full'}
+        As of :func:`convolve`, but 'valid' if it is not given.
+
+    Returns
+    -------
+    DistArray
+        Of one axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.correlate(dnb.arange(4, dist="block"), [1, -1]).to_numpy()
+    array([-1, -1, -1])
+    """
     x, w = _sequences(a, v, np.correlate, mode)
     if x.here is not None and w.here is not None:
         return array_of(x.session, watched("correlate", np.correlate, x.here, w.here, mode))
@@ -126,10 +168,33 @@ def interp(
     right: complex | None = None,
     period: float | None = None,
 ) -> Array:
-    """Interpolate linearly in a table, as ``numpy.interp``.
+    """Interpolate linearly in a table.
 
-    The result lies as ``x``, and the table goes to every engine. With a period, the table is
-    sorted in the notebook.
+    The result lies as ``x``, and the table goes to every engine. With a period, it comes to the
+    notebook first, where it is sorted.
+
+    Parameters
+    ----------
+    x : array_like
+        Where to interpolate.
+    xp, fp : array_like
+        The table: places in ascending order, and values there, which may be complex.
+    left, right : optional
+        The values before and after the table; by default its first and last ones.
+    period : float, optional
+        After which places, and values, come again; then ``left`` and ``right`` do not matter.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``x``, float64 or complex128.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.interp(dnb.array([0.5, 2.0, 9.0], dist="block"), [0, 1, 3], [0, 10, 30]).to_numpy()
+    array([ 5., 20., 30.])
     """
     given = [y for y in (x, xp, fp) if isinstance(y, Array)]
     at = given[0] if given else asarray(x)

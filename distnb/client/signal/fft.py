@@ -9,9 +9,10 @@ blocks.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -48,6 +49,61 @@ __all__ = [
     "rfftn",
 ]
 
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+#: What the parameters of transforms are, by their names.
+_PARAMETERS = {
+    "a": ("array_like", "What to transform."),
+    "n": ("int, optional", "The length: 1-D slices are cut for it, or filled up with zeros."),
+    "s": ("sequence of int, optional", "The lengths for ``axes``; -1 leaves one as it is."),
+    "axis": ("int", "Along which axis."),
+    "axes": (
+        "sequence of int, optional",
+        "Along which axes; None: all, or the last ones for ``s``.",
+    ),
+    "norm": ("{'backward', 'ortho', 'forward'}, optional", "Which direction is scaled."),
+    "out": ("DistArray, optional", "Where the result is put."),
+}
+#: What results are that are not real.
+_COMPLEX = "Complex; of float32 and complex64, complex64"
+
+
+def _described(example: str, found: str) -> Callable[[_F], _F]:
+    """Complete the docstring of a transform: what is sent, parameters, result, and an example."""
+
+    def complete(f: _F) -> _F:
+        names = f.__code__.co_varnames[: f.__code__.co_argcount]
+        like = "fft" if "n" in names else "fftn"
+        real = f.__name__.startswith(("irfft", "hfft"))
+        kind = "Real; of float32 and complex64, float32" if real else _COMPLEX
+        parameters = "\n".join(
+            [f"{name} : {_PARAMETERS[name][0]}\n    {_PARAMETERS[name][1]}" for name in names]
+        )
+        f.__doc__ = f"""{inspect.cleandoc(f.__doc__ or "")}
+
+Layout and messages are those of :func:`{like}`.
+
+Parameters
+----------
+{parameters}
+
+Returns
+-------
+DistArray
+    {kind}.
+
+Examples
+--------
+>>> import distnb as dnb
+>>> with dnb.inprocess(2):
+...     {example}
+{found}
+"""
+        return f
+
+    return complete
+
+
 # -- along one axis ----------------------------------------------------------------------------
 
 
@@ -59,21 +115,28 @@ def fft(
     norm: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Return the discrete Fourier transform along an axis, as ``numpy.fft.fft``.
+    """Return the discrete Fourier transform along an axis.
+
+    Nothing is sent for an axis that is not split. Where it is, another axis is split instead:
+    elements travel once, and the result stays like that.
 
     Parameters
     ----------
     a : array_like
-        What to transform; float32 gives complex64.
+        What to transform.
     n : int, optional
         The length to which 1-D slices are cut, or filled up with zeros.
     axis : int
-        Along which axis. Where it is split, another axis is split instead, and nothing travels
-        twice; the result stays like that.
+        Along which axis.
     norm : {'backward', 'ortho', 'forward'}, optional
         Which direction is scaled.
     out : DistArray, optional
-        Where the result is copied to.
+        Where the result is put.
+
+    Returns
+    -------
+    DistArray
+        Complex; of float32 and complex64, complex64.
 
     Notes
     -----
@@ -95,6 +158,10 @@ def fft(
 
 
 @stands_for(np.fft.ifft, small="home")
+@_described(
+    'abs(dnb.fft.ifft(dnb.array([4, 0, 0, 0], dist="block"))).to_numpy()',
+    "array([1., 1., 1., 1.])",
+)
 def ifft(
     a: ArrayLike,
     n: int | None = None,
@@ -102,11 +169,15 @@ def ifft(
     norm: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Return the inverse transform along an axis, as ``numpy.fft.ifft``; see :func:`fft`."""
+    """Return the inverse discrete Fourier transform along an axis."""
     return _one("ifft", np.fft.ifft, a, n, axis, norm, out)
 
 
 @stands_for(np.fft.rfft, small="home")
+@_described(
+    'dnb.fft.rfft(dnb.array([1, 1, 1, 1], dist="block")).to_numpy()',
+    "array([4.+0.j, 0.+0.j, 0.+0.j])",
+)
 def rfft(
     a: ArrayLike,
     n: int | None = None,
@@ -114,11 +185,18 @@ def rfft(
     norm: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Return the first half of the transform of real 1-D slices, as ``numpy.fft.rfft``."""
+    """Return the first half of the transform of real 1-D slices along an axis.
+
+    The other half are conjugates: of length n there are ``n // 2 + 1`` elements.
+    """
     return _one("rfft", np.fft.rfft, a, n, axis, norm, out)
 
 
 @stands_for(np.fft.irfft, small="home")
+@_described(
+    'dnb.fft.irfft(dnb.array([4, 0, 0], dist="block")).to_numpy()',
+    "array([1., 1., 1., 1.])",
+)
 def irfft(
     a: ArrayLike,
     n: int | None = None,
@@ -126,11 +204,18 @@ def irfft(
     norm: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Return the real 1-D slices whose transforms begin with ``a``, as ``numpy.fft.irfft``."""
+    """Return the real 1-D slices of whose transforms ``a`` is the first half: undo :func:`rfft`.
+
+    ``n`` is the length of the result: by default it is even, ``2 * (a.shape[axis] - 1)``.
+    """
     return _one("irfft", np.fft.irfft, a, n, axis, norm, out)
 
 
 @stands_for(np.fft.hfft, small="home")
+@_described(
+    'dnb.fft.hfft(dnb.array([4, 1, 0], dist="block")).to_numpy()',
+    "array([6., 4., 2., 4.])",
+)
 def hfft(
     a: ArrayLike,
     n: int | None = None,
@@ -138,11 +223,18 @@ def hfft(
     norm: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Return the real transform of 1-D slices that are Hermitian, as ``numpy.fft.hfft``."""
+    """Return the real transform of 1-D slices that are Hermitian, of which ``a`` is the first half.
+
+    ``n`` is the length of the result: by default it is even, ``2 * (a.shape[axis] - 1)``.
+    """
     return _one("hfft", np.fft.hfft, a, n, axis, norm, out)
 
 
 @stands_for(np.fft.ihfft, small="home")
+@_described(
+    'dnb.fft.ihfft(dnb.array([6, 4, 2, 4], dist="block")).to_numpy()',
+    "array([4.-0.j, 1.-0.j, 0.-0.j])",
+)
 def ihfft(
     a: ArrayLike,
     n: int | None = None,
@@ -150,7 +242,7 @@ def ihfft(
     norm: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Return the inverse of :func:`hfft`, as ``numpy.fft.ihfft``."""
+    """Return the first half of the inverse transform of real 1-D slices: undo :func:`hfft`."""
     return _one("ihfft", np.fft.ihfft, a, n, axis, norm, out)
 
 
@@ -216,15 +308,34 @@ def fftn(
     norm: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Return the transform along several axes, as ``numpy.fft.fftn``.
+    """Return the discrete Fourier transform along several axes.
 
     Axes that are not split come first. Then each split axis is made whole in turn, and an axis that
     is done (or not asked for) is split in its place; on a grid of engines, each stays on its
-    dimension. The transforms before and after a redistribution write and read what travels.
+    dimension. All elements travel once for each split axis: the transforms before and after write
+    and read what travels.
 
     Of real elements half of the result is computed, by ``rfft`` along the last axis that is not
     split; the rest are conjugates. (Not if the result is dealt in turns or held by several engines,
     or if one 1-D slice is transformed by several.)
+
+    Parameters
+    ----------
+    a : array_like
+        What to transform.
+    s : sequence of int, optional
+        The lengths to which 1-D slices are cut, or filled up with zeros; -1 leaves one as it is.
+    axes : sequence of int, optional
+        Along which axes; by default all, or as many as ``s``.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        Which direction is scaled.
+    out : DistArray, optional
+        Where the result is put.
+
+    Returns
+    -------
+    DistArray
+        Complex; of float32 and complex64, complex64.
 
     Examples
     --------
@@ -237,6 +348,10 @@ def fftn(
 
 
 @stands_for(np.fft.ifftn, small="home")
+@_described(
+    'dnb.fft.ifftn(dnb.ones((6, 4, 4), dist="block")).layout.facts()',
+    "'(6, 4, 4) complex128, 1.5 kB, axis 1 in blocks on 2 engines'",
+)
 def ifftn(
     a: ArrayLike,
     s: Sequence[int] | None = None,
@@ -244,11 +359,15 @@ def ifftn(
     norm: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Return the inverse transform along several axes, as ``numpy.fft.ifftn``."""
+    """Return the inverse discrete Fourier transform along several axes."""
     return _several("ifft", np.fft.ifftn, a, s, axes, norm, out)
 
 
 @stands_for(np.fft.rfftn, small="home")
+@_described(
+    'dnb.fft.rfftn(dnb.ones((6, 4, 4), dist="block")).layout.facts()',
+    "'(6, 4, 3) complex128, 1.2 kB, axis 1 in blocks on 2 engines'",
+)
 def rfftn(
     a: ArrayLike,
     s: Sequence[int] | None = None,
@@ -256,11 +375,18 @@ def rfftn(
     norm: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Transform real elements along several axes, as ``numpy.fft.rfftn``; the last comes first."""
+    """Return half of the transform of real elements along several axes.
+
+    The last of them is transformed first, and has ``n // 2 + 1`` elements.
+    """
     return _several("rfft", np.fft.rfftn, a, s, axes, norm, out)
 
 
 @stands_for(np.fft.irfftn, small="home")
+@_described(
+    'dnb.fft.irfftn(dnb.ones((6, 4, 3), dist="block")).layout.facts()',
+    "'(6, 4, 4) float64, 768 B, axis 1 in blocks on 2 engines'",
+)
 def irfftn(
     a: ArrayLike,
     s: Sequence[int] | None = None,
@@ -268,11 +394,18 @@ def irfftn(
     norm: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Return the inverse of :func:`rfftn`, as ``numpy.fft.irfftn``."""
+    """Return the real elements of which ``a`` is half of the transform: undo :func:`rfftn`.
+
+    The last axis is transformed last; its length is even, unless ``s`` says another.
+    """
     return _several("irfft", np.fft.irfftn, a, s, axes, norm, out)
 
 
 @stands_for(np.fft.fft2, small="home")
+@_described(
+    'dnb.fft.fft2(dnb.ones((4, 4), dist="block")).layout.facts()',
+    "'(4, 4) complex128, 256 B, columns in blocks on 2 engines'",
+)
 def fft2(
     a: ArrayLike,
     s: Sequence[int] | None = None,
@@ -280,11 +413,15 @@ def fft2(
     norm: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Return the transform along two axes, as ``numpy.fft.fft2``; see :func:`fftn`."""
+    """Return the discrete Fourier transform along two axes."""
     return _several("fft", np.fft.fft2, a, s, axes, norm, out)
 
 
 @stands_for(np.fft.ifft2, small="home")
+@_described(
+    'dnb.fft.ifft2(dnb.fft.fft2(dnb.ones((4, 4), dist="block"))).layout.facts()',
+    "'(4, 4) complex128, 256 B, rows in blocks on 2 engines'",
+)
 def ifft2(
     a: ArrayLike,
     s: Sequence[int] | None = None,
@@ -292,11 +429,15 @@ def ifft2(
     norm: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Return the inverse transform along two axes, as ``numpy.fft.ifft2``."""
+    """Return the inverse discrete Fourier transform along two axes."""
     return _several("ifft", np.fft.ifft2, a, s, axes, norm, out)
 
 
 @stands_for(np.fft.rfft2, small="home")
+@_described(
+    'dnb.fft.rfft2(dnb.ones((4, 4), dist="block")).layout.facts()',
+    "'(4, 3) complex128, 192 B, columns in blocks on 2 engines'",
+)
 def rfft2(
     a: ArrayLike,
     s: Sequence[int] | None = None,
@@ -304,11 +445,18 @@ def rfft2(
     norm: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Transform real elements along two axes, as ``numpy.fft.rfft2``."""
+    """Return half of the transform of real elements along two axes.
+
+    The last of them is transformed first, and has ``n // 2 + 1`` elements.
+    """
     return _several("rfft", np.fft.rfft2, a, s, axes, norm, out)
 
 
 @stands_for(np.fft.irfft2, small="home")
+@_described(
+    'dnb.fft.irfft2(dnb.fft.rfft2(dnb.ones((4, 4), dist="block"))).layout.facts()',
+    "'(4, 4) float64, 128 B, rows in blocks on 2 engines'",
+)
 def irfft2(
     a: ArrayLike,
     s: Sequence[int] | None = None,
@@ -316,7 +464,10 @@ def irfft2(
     norm: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Return the inverse of :func:`rfft2`, as ``numpy.fft.irfft2``."""
+    """Return the real elements of which ``a`` is half of the transform: undo :func:`rfft2`.
+
+    The last axis is transformed last; its length is even, unless ``s`` says another.
+    """
     return _several("irfft", np.fft.irfft2, a, s, axes, norm, out)
 
 
@@ -376,9 +527,30 @@ def fftfreq(
     dist: Dist = None,
     session: Session | None = None,
 ) -> Array:
-    """Return the frequencies of the elements of a transform, as ``numpy.fft.fftfreq``.
+    """Return the frequencies of the elements of a transform.
 
-    The layout is the default, or ``dist=``.
+    Each engine computes those that it holds: nothing is sent.
+
+    Parameters
+    ----------
+    n : int
+        The length of the transform.
+    d : float
+        The distance of the samples.
+    dtype : dtype, optional
+        Element type; by default float64.
+    device : {'cpu'}, optional
+        There is no other.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    session : Session, optional
+        Where it is made; by default the current one.
+
+    Returns
+    -------
+    DistArray
+        Of one axis: zero, the positive frequencies, then the negative ones.
 
     Examples
     --------
@@ -403,7 +575,38 @@ def rfftfreq(
     dist: Dist = None,
     session: Session | None = None,
 ) -> Array:
-    """Return the frequencies of the elements of a real transform, as ``numpy.fft.rfftfreq``."""
+    """Return the frequencies of the elements of a real transform.
+
+    Each engine computes those that it holds: nothing is sent.
+
+    Parameters
+    ----------
+    n : int
+        The length of the transform.
+    d : float
+        The distance of the samples.
+    dtype : dtype, optional
+        Element type; by default float64.
+    device : {'cpu'}, optional
+        There is no other.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    session : Session, optional
+        Where it is made; by default the current one.
+
+    Returns
+    -------
+    DistArray
+        Of one axis, ``n // 2 + 1`` frequencies from zero on.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.fft.rfftfreq(5, 0.1).to_numpy()
+    array([0., 2., 4.])
+    """
     np.fft.rfftfreq(_least(n), d)  # raises what NumPy raises
     check_device(device)
     found = arange(n // 2 + 1, dist=dist, session=session) * (1.0 / (n * d))
@@ -412,13 +615,57 @@ def rfftfreq(
 
 @stands_for(np.fft.fftshift, small="exact")
 def fftshift(x: ArrayLike, axes: Axes = None) -> Array:
-    """Move frequency zero to the middle, as ``numpy.fft.fftshift``; the result lies as ``x``."""
+    """Move frequency zero to the middle of axes.
+
+    The result lies as ``x``: elements of a split axis are sent to the engines of the other half.
+
+    Parameters
+    ----------
+    x : array_like
+        Elements in the order of :func:`fftfreq`.
+    axes : int or tuple of int, optional
+        Which axes; by default all.
+
+    Returns
+    -------
+    DistArray
+        A copy, of the same shape.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.fft.fftshift(dnb.array([0, 1, 2, -2, -1], dist="block")).to_numpy()
+    array([-2, -1,  0,  1,  2])
+    """
     return _shifted(np.fft.fftshift, x, axes, 1)
 
 
 @stands_for(np.fft.ifftshift, small="exact")
 def ifftshift(x: ArrayLike, axes: Axes = None) -> Array:
-    """Undo :func:`fftshift`, as ``numpy.fft.ifftshift``."""
+    """Move frequency zero from the middle of axes to their beginning: undo :func:`fftshift`.
+
+    The result lies as ``x``: elements of a split axis are sent to the engines of the other half.
+
+    Parameters
+    ----------
+    x : array_like
+        Elements in ascending order of frequency.
+    axes : int or tuple of int, optional
+        Which axes; by default all.
+
+    Returns
+    -------
+    DistArray
+        A copy, of the same shape.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.fft.ifftshift(dnb.array([-2, -1, 0, 1, 2], dist="block")).to_numpy()
+    array([ 0,  1,  2, -2, -1])
+    """
     return _shifted(np.fft.ifftshift, x, axes, -1)
 
 

@@ -30,9 +30,28 @@ __all__: list[str] = []
 
 @stands_for(np.polyval, small="exact")
 def polyval(p: ArrayLike, x: ArrayLike) -> Array:
-    """Evaluate a polynomial, as ``numpy.polyval``: a product and a sum for each coefficient.
+    """Evaluate a polynomial: a product and a sum for each coefficient.
 
-    The result lies as ``x``; coefficients on the engines are sent one by one.
+    The result lies as ``x``. Coefficients on the engines are sent one by one; else nothing is sent.
+
+    Parameters
+    ----------
+    p : array_like
+        The coefficients, that of the highest power first.
+    x : array_like
+        Where to evaluate.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``x``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.polyval([1, 0, 2], dnb.arange(4, dist="block")).to_numpy()
+    array([ 2,  3,  6, 11])
     """
     session = session_of(x, p)
     at, coefficients = asarray(x, session=session), p if isinstance(p, Array) else np.asarray(p)
@@ -57,13 +76,55 @@ def _summed(op: str, a1: ArrayLike, a2: ArrayLike) -> Array:
 
 @stands_for(np.polyadd, small="home")
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """Add polynomials term by term, as ``numpy.polyadd``."""
+    """Add polynomials term by term.
+
+    The result lies as :func:`distnb.add` has it; the shorter one is sent to where the longer one
+    is.
+
+    Parameters
+    ----------
+    a1, a2 : array_like
+        The coefficients, that of the highest power first.
+
+    Returns
+    -------
+    DistArray
+        The coefficients of the sum, as many as the longer one has.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.polyadd([1, 2, 3], dnb.array([1, 1], dist="block")).to_numpy()
+    array([1, 3, 4])
+    """
     return _summed("add", a1, a2)
 
 
 @stands_for(np.polysub, small="home")
 def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """Subtract polynomials term by term, as ``numpy.polysub``."""
+    """Subtract polynomials term by term.
+
+    The result lies as :func:`distnb.subtract` has it; the shorter one is sent to where the longer
+    is.
+
+    Parameters
+    ----------
+    a1, a2 : array_like
+        The coefficients, that of the highest power first.
+
+    Returns
+    -------
+    DistArray
+        The coefficients of the difference, as many as the longer one has.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.polysub([1, 2, 3], dnb.array([1, 1], dist="block")).to_numpy()
+    array([1, 1, 2])
+    """
     return _summed("subtract", a1, a2)
 
 
@@ -75,7 +136,25 @@ def _longer(x: Array, n: int) -> Array:
 
 @stands_for(np.polymul, small="home")
 def polymul(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """Multiply polynomials, as ``numpy.polymul``: a convolution."""
+    """Multiply polynomials: a convolution, with the layout and messages of :func:`distnb.convolve`.
+
+    Parameters
+    ----------
+    a1, a2 : array_like
+        The coefficients, that of the highest power first.
+
+    Returns
+    -------
+    DistArray
+        The coefficients of the product.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.polymul(dnb.array([1, 1], dist="block"), [1, -1]).to_numpy()
+    array([ 1,  0, -1])
+    """
     x, y = _coefficients(a1, a2)
     found = at_once(np.polymul, x, y)
     return convolve(x, y) if found is None else found
@@ -93,34 +172,108 @@ def _read(numpys: Callable[..., Any], *args: ArrayLike) -> Any:
 
 @stands_for(np.poly, small="home")
 def poly(seq_of_zeros: ArrayLike) -> Any:
-    """Return the polynomial with given roots, as ``numpy.poly``.
+    """Return the polynomial with given roots, or of the eigenvalues of a matrix.
 
-    Coefficients are few: they are read, within the gather budget, and computed in the notebook.
+    These are few: they come to the notebook, within the gather budget, where NumPy computes.
+
+    Parameters
+    ----------
+    seq_of_zeros : array_like
+        The roots, or a square matrix.
+
+    Returns
+    -------
+    DistArray
+        The coefficients, that of the highest power first.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.poly(dnb.array([1.0, -1.0], dist="block")).to_numpy()
+    array([ 1.,  0., -1.])
     """
     return _read(np.poly, seq_of_zeros)
 
 
 @stands_for(np.polydiv, small="home")
 def polydiv(u: ArrayLike, v: ArrayLike) -> Any:
-    """Divide polynomials, as ``numpy.polydiv``.
+    """Divide polynomials.
 
-    Coefficients are few: they are read, within the gather budget, and computed in the notebook.
+    Coefficients are few: they come to the notebook, within the gather budget, where NumPy computes.
+
+    Parameters
+    ----------
+    u, v : array_like
+        The coefficients of what is divided, and by what, that of the highest power first.
+
+    Returns
+    -------
+    q, r : DistArray
+        The coefficients of quotient and remainder.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     q, r = dnb.polydiv(dnb.array([1.0, 0.0, -2.0], dist="block"), [1.0, 1.0])
+    ...     q.to_numpy(), r.to_numpy()
+    (array([ 1., -1.]), array([-1.]))
     """
     return _read(np.polydiv, u, v)
 
 
 @stands_for(np.roots, small="home")
 def roots(p: ArrayLike) -> Any:
-    """Return the roots of a polynomial, as ``numpy.roots``.
+    """Return the roots of a polynomial.
 
-    Coefficients are few: they are read, within the gather budget, and computed in the notebook.
+    Coefficients are few: they come to the notebook, within the gather budget, where NumPy computes.
+
+    Parameters
+    ----------
+    p : array_like
+        The coefficients, that of the highest power first.
+
+    Returns
+    -------
+    DistArray
+        The roots, complex if one is.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.roots(dnb.array([1.0, 0.0, -4.0], dist="block")).to_numpy().round(6)
+    array([-2.,  2.])
     """
     return _read(np.roots, p)
 
 
 @stands_for(np.polyder, small="home")
 def polyder(p: ArrayLike, m: int = 1) -> Array:
-    """Differentiate a polynomial, as ``numpy.polyder``."""
+    """Differentiate a polynomial.
+
+    The result lies as the coefficients; with them the engines that hold them get their powers.
+
+    Parameters
+    ----------
+    p : array_like
+        The coefficients, that of the highest power first.
+    m : int
+        How many times.
+
+    Returns
+    -------
+    DistArray
+        The coefficients, ``m`` fewer.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.polyder(dnb.array([1, 0, 5], dist="block")).to_numpy()
+    array([2, 0])
+    """
     times = operator.index(m)
     if times < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
@@ -133,7 +286,31 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
 
 @stands_for(np.polyint, small="home")
 def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
-    """Integrate a polynomial, as ``numpy.polyint``; ``k`` are constants of integration."""
+    """Integrate a polynomial.
+
+    Layout and messages are those of :func:`distnb.concatenate` with the constants.
+
+    Parameters
+    ----------
+    p : array_like
+        The coefficients, that of the highest power first.
+    m : int
+        How many times.
+    k : array_like, optional
+        The constants of integration, one for each time or one for all; by default 0.
+
+    Returns
+    -------
+    DistArray
+        The coefficients, ``m`` more.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.polyint(dnb.array([2, 0], dist="block"), k=5).to_numpy()
+    array([1., 0., 5.])
+    """
     times = operator.index(m)
     if times < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
@@ -160,10 +337,41 @@ def polyfit(
     w: ArrayLike | None = None,
     cov: bool | str = False,
 ) -> Any:
-    """Fit a polynomial by least squares, as ``numpy.polyfit``; see ``linalg.lstsq``.
+    """Fit a polynomial by least squares.
 
-    The powers of ``x`` are the columns of a matrix that is split as ``x``; what is returned is as
-    long as the polynomial.
+    The powers of ``x`` are the columns of a matrix in blocks of rows. Sent are triangles as long as
+    the polynomial, as by :func:`distnb.linalg.lstsq`; every engine gets the coefficients. This
+    waits.
+
+    Parameters
+    ----------
+    x : array_like
+        The places, of one axis.
+    y : array_like
+        The values there; of two axes, a polynomial for each column.
+    deg : int
+        The highest power.
+    rcond : float, optional
+        Singular values below this share of the largest count as zero.
+    full : bool
+        Whether to return residuals, rank, singular values and ``rcond`` as well.
+    w : array_like, optional
+        Weights: by what each difference is multiplied.
+    cov : bool or 'unscaled'
+        Whether to return the covariance of the coefficients as well.
+
+    Returns
+    -------
+    DistArray
+        The coefficients, that of the highest power first; a tuple with ``full`` or ``cov``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x = dnb.arange(20.0, dist="block")
+    ...     dnb.polyfit(x, 3 * x * x + 1, 2).to_numpy().round(6) + 0.0
+    array([3., 0., 1.])
     """
     session = session_of(x, y, w)
     at, values = asarray(x, session=session), asarray(y, session=session)

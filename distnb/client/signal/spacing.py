@@ -30,10 +30,39 @@ def logspace(
     axis: int = 0,
     **where: Any,
 ) -> Array:
-    """Make numbers whose logarithms are evenly spaced, as ``numpy.logspace``.
+    """Make numbers whose logarithms are evenly spaced.
 
-    Limits and bases that are distributed arrays are read. ``dist``, ``grid`` and ``session`` are as
-    in :func:`distnb.linspace`.
+    Each engine makes its part: nothing is sent. Limits and bases that are distributed arrays are
+    read.
+
+    Parameters
+    ----------
+    start, stop : array_like
+        The first and the last exponent.
+    num : int
+        How many numbers.
+    endpoint : bool
+        Whether ``stop`` is the last exponent.
+    base : array_like
+        Of which the powers are.
+    dtype : dtype, optional
+        Element type; by default float64.
+    axis : int
+        Along which axis numbers lie, if limits or bases are arrays.
+    **where
+        ``dist``, ``grid`` and ``session``, as in :func:`distnb.linspace`.
+
+    Returns
+    -------
+    DistArray
+        ``num`` numbers, or slices along ``axis``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.logspace(0, 3, 4, dist="block").to_numpy()
+    array([   1.,   10.,  100., 1000.])
     """
     bases = np.asarray(base)
     if bases.ndim:
@@ -56,7 +85,37 @@ def geomspace(
     axis: int = 0,
     **where: Any,
 ) -> Array:
-    """Make a geometric progression, as ``numpy.geomspace``; see :func:`distnb.logspace`."""
+    """Make a geometric progression.
+
+    Each engine makes its part: nothing is sent. Limits that are distributed arrays are read.
+
+    Parameters
+    ----------
+    start, stop : array_like
+        The first and the last number; none is zero.
+    num : int
+        How many numbers.
+    endpoint : bool
+        Whether ``stop`` is the last number.
+    dtype : dtype, optional
+        Element type; by default that of the limits, as floats.
+    axis : int
+        Along which axis numbers lie, if limits are arrays.
+    **where
+        ``dist``, ``grid`` and ``session``, as in :func:`distnb.linspace`.
+
+    Returns
+    -------
+    DistArray
+        ``num`` numbers, or slices along ``axis``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.geomspace(1, 8, 4, dist="block").to_numpy()
+    array([1., 2., 4., 8.])
+    """
     ends = np.asarray(start), np.asarray(stop)
     if np.any(ends[0] == 0) or np.any(ends[1] == 0):
         raise ValueError("Geometric sequence cannot include zero")
@@ -97,39 +156,139 @@ def _triangle(n: Array, m: float) -> Any:
 
 
 def bartlett(M: float, **where: Any) -> Array:  # noqa: N803
-    """Make a window of ``M`` numbers, as ``numpy.bartlett``.
+    """Make Bartlett's window: a triangle that ends at zero.
 
-    ``dist``, ``grid`` and ``session`` are as in :func:`distnb.ones`.
+    Each engine computes its part: nothing is sent. The layout is the default, or ``dist=``.
+
+    Parameters
+    ----------
+    M : int
+        How many numbers.
+    **where
+        ``dist``, ``grid`` and ``session``, as in :func:`distnb.ones`.
+
+    Returns
+    -------
+    DistArray
+        The window, float64; its largest number is 1 if ``M`` is odd.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.bartlett(5, dist="block").to_numpy()
+    array([0. , 0.5, 1. , 0.5, 0. ])
     """
     return _window(_triangle, M, where)
 
 
 def blackman(M: float, **where: Any) -> Array:  # noqa: N803
-    """Make a window of ``M`` numbers, as ``numpy.blackman``.
+    """Make Blackman's window: a constant and two cosines, almost zero at its ends.
 
-    ``dist``, ``grid`` and ``session`` are as in :func:`distnb.ones`.
+    Each engine computes its part: nothing is sent. The layout is the default, or ``dist=``.
+
+    Parameters
+    ----------
+    M : int
+        How many numbers.
+    **where
+        ``dist``, ``grid`` and ``session``, as in :func:`distnb.ones`.
+
+    Returns
+    -------
+    DistArray
+        The window, float64; its largest number is 1 if ``M`` is odd.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.blackman(5, dist="block").to_numpy().round(2) + 0.0
+    array([0.  , 0.34, 1.  , 0.34, 0.  ])
     """
     return _window(_cosines(0.42, 0.5, 0.08), M, where)
 
 
 def hamming(M: float, **where: Any) -> Array:  # noqa: N803
-    """Make a window of ``M`` numbers, as ``numpy.hamming``.
+    """Make Hamming's window: a constant and a cosine, with the least of the nearest side lobe.
 
-    ``dist``, ``grid`` and ``session`` are as in :func:`distnb.ones`.
+    Each engine computes its part: nothing is sent. The layout is the default, or ``dist=``.
+
+    Parameters
+    ----------
+    M : int
+        How many numbers.
+    **where
+        ``dist``, ``grid`` and ``session``, as in :func:`distnb.ones`.
+
+    Returns
+    -------
+    DistArray
+        The window, float64; its largest number is 1 if ``M`` is odd.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.hamming(5, dist="block").to_numpy()
+    array([0.08, 0.54, 1.  , 0.54, 0.08])
     """
     return _window(_cosines(0.54, 0.46), M, where)
 
 
 def hanning(M: float, **where: Any) -> Array:  # noqa: N803
-    """Make a window of ``M`` numbers, as ``numpy.hanning``.
+    """Make the Hann window: a cosine that ends at zero.
 
-    ``dist``, ``grid`` and ``session`` are as in :func:`distnb.ones`.
+    Each engine computes its part: nothing is sent. The layout is the default, or ``dist=``.
+
+    Parameters
+    ----------
+    M : int
+        How many numbers.
+    **where
+        ``dist``, ``grid`` and ``session``, as in :func:`distnb.ones`.
+
+    Returns
+    -------
+    DistArray
+        The window, float64; its largest number is 1 if ``M`` is odd.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.hanning(5, dist="block").to_numpy()
+    array([0. , 0.5, 1. , 0.5, 0. ])
     """
     return _window(_cosines(0.5, 0.5), M, where)
 
 
 def kaiser(M: float, beta: float, **where: Any) -> Array:  # noqa: N803
-    """Make a window of ``M`` numbers, as ``numpy.kaiser``; see :func:`distnb.hanning`."""
+    """Make Kaiser's window, a Bessel function of a half circle.
+
+    Each engine computes its part: nothing is sent. The layout is the default, or ``dist=``.
+
+    Parameters
+    ----------
+    M : int
+        How many numbers.
+    beta : float
+        The shape: 0 is a rectangle, 14 falls off steeply.
+    **where
+        ``dist``, ``grid`` and ``session``, as in :func:`distnb.ones`.
+
+    Returns
+    -------
+    DistArray
+        The window, float64; its largest number is 1.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.kaiser(5, 2.0, dist="block").to_numpy().round(2)
+    array([0.44, 0.83, 1.  , 0.83, 0.44])
+    """
     m = float(M)
     if m == 1:
         return ones(1, **where)

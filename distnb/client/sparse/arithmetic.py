@@ -173,7 +173,28 @@ class Arithmetic(Sparse):
         return found.T if y.ndim == 2 else found
 
     def dot(self, other: object) -> Any:
-        """Return the product, as ``@``, or with a number."""
+        """Return the product, as ``@``, or with a number.
+
+        Sent are entries of a vector, or rows of a matrix, that engines need of each other's; which
+        these are is found once for a structure. COO is brought into rows first.
+
+        Parameters
+        ----------
+        other : number, sparse array or dense array
+            By what it is multiplied.
+
+        Returns
+        -------
+        sparse array or DistArray
+            Sparse if both are; a dense result of CSR is cut as the rows.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2], [3, 0]]).dot(dnb.ones(2)).to_numpy()
+        array([2., 3.])
+        """
         return self * other if is_scalar(other) else self @ other
 
     def _compare(self, name: str, other: object) -> Any:
@@ -204,11 +225,55 @@ class Arithmetic(Sparse):
         return self._compare("greater_equal", other)
 
     def maximum(self, other: object) -> Any:
-        """Return the greater of elements, with another array or a number."""
+        """Return the greater of elements, with another array or a number.
+
+        A sparse array that is cut otherwise is brought along, and COO into rows; else nothing is
+        sent. How many elements are stored then is read: this waits.
+
+        Parameters
+        ----------
+        other : number, sparse array or dense array
+            Of the same shape.
+
+        Returns
+        -------
+        sparse array or DistArray
+            Dense if ``other`` is.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, -2], [3, 0]]).maximum(0).toarray().to_numpy()
+        array([[0, 0],
+               [3, 0]])
+        """
         return self._compare("maximum", other)
 
     def minimum(self, other: object) -> Any:
-        """Return the lesser of elements, with another array or a number."""
+        """Return the lesser of elements, with another array or a number.
+
+        A sparse array that is cut otherwise is brought along, and COO into rows; else nothing is
+        sent. How many elements are stored then is read: this waits.
+
+        Parameters
+        ----------
+        other : number, sparse array or dense array
+            Of the same shape.
+
+        Returns
+        -------
+        sparse array or DistArray
+            Dense if ``other`` is.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, -2], [3, 0]]).minimum(0).toarray().to_numpy()
+        array([[ 0, -2],
+               [ 0,  0]])
+        """
         return self._compare("minimum", other)
 
     # What each class says.
@@ -226,11 +291,52 @@ class Arithmetic(Sparse):
         return self.toarray()
 
     def matvec(self, x: ArrayLike) -> Any:
-        """Return ``A @ x``; so ``scipy.sparse.linalg`` takes the array for an operator."""
+        """Return ``A @ x``; so ``scipy.sparse.linalg`` takes the array for an operator.
+
+        What is sent is what :meth:`dot` sends.
+
+        Parameters
+        ----------
+        x : array_like
+            A vector.
+
+        Returns
+        -------
+        DistArray
+            The product, cut as the rows.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2], [3, 0]]).matvec([1.0, 10.0]).to_numpy()
+        array([20.,  3.])
+        """
         return self @ x
 
     def rmatvec(self, x: ArrayLike) -> Any:
-        """Return the product of the conjugate transposed."""
+        """Return the product of the conjugate transposed and a vector.
+
+        It is not transposed for that: each engine sends its sums to those that own them in the
+        result.
+
+        Parameters
+        ----------
+        x : array_like
+            A vector.
+
+        Returns
+        -------
+        DistArray
+            The product, as long as a row.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2], [3, 0]]).rmatvec([1.0, 10.0]).to_numpy()
+        array([30.,  2.])
+        """
         x = dense_of(x, self.session)
         if self.dtype.kind != "c":
             return self._compressed().T @ x

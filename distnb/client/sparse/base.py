@@ -64,7 +64,29 @@ class Sparse:
         raise NotImplementedError
 
     def asformat(self, format: str | None, copy: bool = False) -> Any:
-        """Return the array in a format: ``'csr'``, ``'csc'`` or ``'coo'``."""
+        """Return the array in a format.
+
+        Elements are sent as by ``tocsr`` and its like; nothing if it has the format.
+
+        Parameters
+        ----------
+        format : {'csr', 'csc', 'coo'}, optional
+            By default that which it has.
+        copy : bool
+            Whether elements are copied if it has the format.
+
+        Returns
+        -------
+        csr_array, csc_array or coo_array
+            Of the same shape.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.eye_array(3).asformat("csc").format
+        'csc'
+        """
         if format in ("bsr", "dia", "dok", "lil"):
             raise NotImplementedError(
                 explain("format", repr(format), "'csr', 'csc', 'coo'", "use .to_scipy() for others")
@@ -137,18 +159,73 @@ class Sparse:
     # -- elements ----------------------------------------------------------------------------
 
     def astype(self, dtype: DTypeLike, casting: str = "unsafe", copy: bool = True) -> Any:
-        """Return the array in another dtype, as SciPy's."""
+        """Return the array in another dtype, as SciPy's; nothing is sent.
+
+        Parameters
+        ----------
+        dtype : dtype
+            Element type.
+        casting : str
+            Which casts are allowed.
+        copy : bool
+            Whether elements are copied if they have the dtype.
+
+        Returns
+        -------
+        sparse array
+            Of the same format, cut alike.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.eye_array(3).astype(int).dtype
+        dtype('int64')
+        """
         kind = supported(np.dtype(dtype))
         if kind == self.dtype:
             return self.copy() if copy else self
         return self._with_data(self.data.astype(kind, casting=casting))
 
     def copy(self) -> Any:
-        """Return an array with elements of its own; places are never written, and so shared."""
+        """Return an array with elements of its own; places are never written, and so shared.
+
+        Nothing is sent.
+
+        Returns
+        -------
+        sparse array
+            Of the same format, cut alike.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.eye_array(3).copy().nnz
+        3
+        """
         return self._with_data(self.data.copy())
 
     def conj(self, copy: bool = True) -> Any:
-        """Return the complex conjugates."""
+        """Return the complex conjugates; nothing is sent.
+
+        Parameters
+        ----------
+        copy : bool
+            Whether real elements are copied.
+
+        Returns
+        -------
+        sparse array
+            Of the same format, cut alike.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2j]]).conj().toarray().to_numpy()
+        array([[0.+0.j, 0.-2.j]])
+        """
         if self.dtype.kind == "c":
             return self._with_data(np.conjugate(self.data))
         return self.copy() if copy else self
@@ -184,7 +261,28 @@ class Sparse:
         return self._with_data(self.data.round(ndigits))
 
     def power(self, n: object, dtype: DTypeLike | None = None) -> Any:
-        """Return the elements to a power that is not 0, as SciPy's."""
+        """Return the elements to a power that is not 0, as SciPy's; of CSR and CSC nothing is sent.
+
+        Parameters
+        ----------
+        n : number
+            The power.
+        dtype : dtype, optional
+            In which it is computed; by default that of the elements.
+
+        Returns
+        -------
+        sparse array
+            Of the same format, cut alike.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2], [3, 0]]).power(2).toarray().to_numpy()
+        array([[0, 4],
+               [9, 0]])
+        """
         if not is_scalar(n):
             raise NotImplementedError("input is not scalar")
         if not n:
@@ -249,80 +347,98 @@ class Sparse:
         return getattr(right, names[1])(left)
 
     def sqrt(self) -> Any:
-        """Return the square roots of the elements."""
+        """Return the square roots of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.sqrt)
 
     def sin(self) -> Any:
-        """Return the sines of the elements."""
+        """Return the sines of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.sin)
 
     def tan(self) -> Any:
-        """Return the tangents of the elements."""
+        """Return the tangents of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.tan)
 
     def arcsin(self) -> Any:
-        """Return the inverse sines of the elements."""
+        """Return the inverse sines of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.arcsin)
 
     def arctan(self) -> Any:
-        """Return the inverse tangents of the elements."""
+        """Return the inverse tangents of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.arctan)
 
     def sinh(self) -> Any:
-        """Return the hyperbolic sines of the elements."""
+        """Return the hyperbolic sines of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.sinh)
 
     def tanh(self) -> Any:
-        """Return the hyperbolic tangents of the elements."""
+        """Return the hyperbolic tangents of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.tanh)
 
     def arcsinh(self) -> Any:
-        """Return the inverse hyperbolic sines of the elements."""
+        """Return inverse hyperbolic sines of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.arcsinh)
 
     def arctanh(self) -> Any:
-        """Return the inverse hyperbolic tangents of the elements."""
+        """Return inverse hyperbolic tangents of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.arctanh)
 
     def rint(self) -> Any:
-        """Return the elements rounded to whole numbers."""
+        """Return the elements rounded to whole numbers; of CSR and CSC nothing is sent."""
         return self._each(np.rint)
 
     def sign(self) -> Any:
-        """Return the signs of the elements."""
+        """Return the signs of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.sign)
 
     def expm1(self) -> Any:
-        """Return ``exp(x) - 1`` of the elements."""
+        """Return ``exp(x) - 1`` of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.expm1)
 
     def log1p(self) -> Any:
-        """Return ``log(1 + x)`` of the elements."""
+        """Return ``log(1 + x)`` of the elements; of CSR and CSC nothing is sent."""
         return self._each(np.log1p)
 
     def deg2rad(self) -> Any:
-        """Return the elements, which are degrees, as radians."""
+        """Return the elements, which are degrees, as radians; of CSR and CSC nothing is sent."""
         return self._each(np.deg2rad)
 
     def rad2deg(self) -> Any:
-        """Return the elements, which are radians, as degrees."""
+        """Return the elements, which are radians, as degrees; of CSR and CSC nothing is sent."""
         return self._each(np.rad2deg)
 
     def floor(self) -> Any:
-        """Return the elements rounded down."""
+        """Return the elements rounded down; of CSR and CSC nothing is sent."""
         return self._each(np.floor)
 
     def ceil(self) -> Any:
-        """Return the elements rounded up."""
+        """Return the elements rounded up; of CSR and CSC nothing is sent."""
         return self._each(np.ceil)
 
     def trunc(self) -> Any:
-        """Return the elements without what is after the point."""
+        """Return the elements without what is after the point; of CSR and CSC nothing is sent."""
         return self._each(np.trunc)
 
 
 def issparse(x: object) -> bool:
-    """Tell whether something is a distributed sparse array."""
+    """Tell whether something is a distributed sparse array; nothing is sent.
+
+    Parameters
+    ----------
+    x : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        False for SciPy's and for dense arrays.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.sparse.issparse(dnb.sparse.eye_array(3)), dnb.sparse.issparse(dnb.eye(3))
+    (True, False)
+    """
     return isinstance(x, Sparse)
 
 

@@ -99,7 +99,29 @@ class Compressed(Reductions):
         return SparseLayout(("rows", "columns")[self.axis], s.cuts, s.per_engine)
 
     def redistribute(self, dist: Dist = None) -> Any:
-        """Return the array cut elsewhere; ``dist`` is as for the constructor."""
+        """Return the array cut elsewhere.
+
+        Sent are the elements that get another owner.
+
+        Parameters
+        ----------
+        dist : None, 'block', 'nnz' or ('irregular', cuts)
+            How rows (CSR) or columns (CSC) are cut: as many on each engine, or as many stored
+            elements, or at these places.
+
+        Returns
+        -------
+        csr_array or csc_array
+            Of the same format.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     A = dnb.sparse.csr_array([[1, 2, 3], [0, 0, 4], [0, 5, 0]])
+        ...     A.redistribute("nnz")
+        <csr_array of shape (3, 3) and dtype 'int64', 5 stored elements: 3 + 2 on 2 engines>
+        """
         s = self.structure
         if isinstance(dist, str) and dist == "nnz":
             cuts = balanced_cuts(self.stored)
@@ -110,7 +132,27 @@ class Compressed(Reductions):
     def splits(self, parts: int | None = None, axis: int = 0) -> Splits:
         """Cut the array into parts for the tasks of :func:`distnb.foreach`: SciPy's arrays.
 
-        As for dense arrays; rows of CSR and columns of CSC are cut where they lie.
+        Rows of CSR and columns of CSC are cut where they lie: then nothing is sent.
+
+        Parameters
+        ----------
+        parts : int, optional
+            How many; by default as many as engines.
+        axis : int
+            What is cut.
+
+        Returns
+        -------
+        Splits
+            An argument for :func:`distnb.foreach`.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     A = dnb.sparse.csr_array([[1, 2], [0, 4]])
+        ...     dnb.foreach(lambda a: a.sum(axis=1), A.splits(2)).to_numpy()
+        array([3, 4])
         """
         return Splits(self, parts, axis)
 
@@ -126,15 +168,69 @@ class Compressed(Reductions):
         return self._kind(("csr", "csc")[axis]).of(x)
 
     def tocsr(self, copy: bool = False) -> Any:
-        """Return the array in rows: itself, or with its elements sent to other engines."""
+        """Return the array in rows: itself, or with its elements sent to where their rows are.
+
+        Parameters
+        ----------
+        copy : bool
+            Whether elements are copied if it has the format.
+
+        Returns
+        -------
+        csr_array
+            As many rows on each engine, if it was in columns.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csc_array([[0, 2, 0], [1, 0, 3]]).tocsr()
+        <csr_array of shape (2, 3) and dtype 'int64', 3 stored elements: 1 + 2 on 2 engines>
+        """
         return self.copy() if copy and self.axis == 0 else self._along(0)
 
     def tocsc(self, copy: bool = False) -> Any:
-        """Return the array in columns: itself, or with its elements sent to other engines."""
+        """Return the array in columns: itself, or with its elements sent to where these are.
+
+        Parameters
+        ----------
+        copy : bool
+            Whether elements are copied if it has the format.
+
+        Returns
+        -------
+        csc_array
+            As many columns on each engine, if it was in rows.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2, 0], [1, 0, 3]]).tocsc()
+        <csc_array of shape (2, 3) and dtype 'int64', 3 stored elements: 2 + 1 on 2 engines>
+        """
         return self.copy() if copy and self.axis == 1 else self._along(1)
 
     def tocoo(self, copy: bool = True) -> Any:
-        """Return the array as coordinates; nothing is sent."""
+        """Return the array as coordinates; nothing is sent.
+
+        Parameters
+        ----------
+        copy : bool
+            Whether elements are copied.
+
+        Returns
+        -------
+        coo_array
+            Which stands for this array, and makes coordinates when they are asked for.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2, 0], [1, 0, 3]]).tocoo().col.to_numpy()
+        array([1, 0, 2], dtype=int32)
+        """
         return self._kind("coo").standing_for(self.copy() if copy else self)
 
     @property
@@ -143,7 +239,27 @@ class Compressed(Reductions):
         return self._kind(("csr", "csc")[1 - self.axis]).of(self.stored)
 
     def transpose(self, axes: Axes = None, copy: bool = False) -> Any:
-        """Return the transposed array: the same parts, in the other format."""
+        """Return the transposed array: the same parts, in the other format; nothing is sent.
+
+        Parameters
+        ----------
+        axes : optional
+            None or (1, 0).
+        copy : bool
+            Whether elements are copied.
+
+        Returns
+        -------
+        csc_array or csr_array
+            CSC of CSR, and CSR of CSC.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2, 0], [1, 0, 3]]).transpose().shape
+        (3, 2)
+        """
         if axes not in (None, (1, 0), (-1, 0), (1, -2), (-1, -2)):
             raise ValueError(
                 "Sparse arrays/matrices do not support an 'axes' parameter because swapping "
@@ -175,17 +291,27 @@ class Compressed(Reductions):
         self._become(each(name, (self.stored,), self.dtype, canonical=canonical))
 
     def sum_duplicates(self) -> None:
-        """Sum elements of equal places, and sort; in place, as SciPy's."""
+        """Sum elements of equal places, and sort; in place, as SciPy's: each engine its own.
+
+        How many are left is read: this waits, if it is not known that there is nothing to do.
+        """
         if not self.structure.canonical:
             self._made("sum_duplicates", True)
 
     def sort_indices(self) -> None:
-        """Sort the elements of each row or column by their indices; in place, as SciPy's."""
+        """Sort the elements of each row or column by their indices; in place, as SciPy's.
+
+        Each engine sorts its own, and is waited for, if it is not known that there is nothing to
+        do.
+        """
         if not self.structure.canonical:
             self._made("sort_indices", False)
 
     def eliminate_zeros(self) -> None:
-        """Remove stored elements that are zero; in place, as SciPy's."""
+        """Remove stored elements that are zero; in place, as SciPy's: each engine its own.
+
+        How many are left is read: this waits.
+        """
         self._made("eliminate_zeros", self.structure.canonical)
 
     # -- operators -----------------------------------------------------------------------------
@@ -201,7 +327,29 @@ class Compressed(Reductions):
         return type(self).of(compared(name, self.stored, number))
 
     def multiply(self, other: object) -> Any:
-        """Return the product element by element, with a number, or an array sparse or dense."""
+        """Return the product element by element.
+
+        A sparse array that is cut otherwise is brought along; of a dense one engines ask for the
+        elements at their places, or for those of a row or column.
+
+        Parameters
+        ----------
+        other : number, sparse array or dense array
+            What broadcasts to the array, or the array to it.
+
+        Returns
+        -------
+        sparse array
+            Of the same format; COO if ``other`` is dense.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2], [3, 1]]).multiply([[10, 1]]).toarray().to_numpy()
+        array([[ 0,  2],
+               [30,  1]])
+        """
         if is_scalar(other):
             return self._scaled(other)
         if is_sparse(other):
@@ -284,23 +432,82 @@ class Compressed(Reductions):
         return (self[i] for i in range(self.shape[0]))
 
     def diagonal(self, k: int = 0) -> Any:
-        """Return a diagonal as a dense array."""
+        """Return a diagonal as a dense array.
+
+        Each engine looks in its own rows (CSR) or columns (CSC): nothing is sent.
+
+        Parameters
+        ----------
+        k : int
+            Which diagonal; above the main one if positive.
+
+        Returns
+        -------
+        DistArray
+            Of one axis.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2], [3, 1]]).diagonal().to_numpy()
+        array([0, 1])
+        """
         m, n = self.shape
         if k <= -m or k >= n:
             return zeros(0, self.dtype, session=self.session)
         return diagonal(self.stored, k if self.axis == 0 else -k)
 
     def trace(self, offset: int = 0) -> Any:
-        """Return the sum of a diagonal."""
+        """Return the sum of a diagonal; sent are partial sums, as by :func:`distnb.sum`.
+
+        Parameters
+        ----------
+        offset : int
+            Which diagonal; above the main one if positive.
+
+        Returns
+        -------
+        DistArray
+            A number.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     int(dnb.sparse.csr_array([[0, 2], [3, 1]]).trace())
+        1
+        """
         return self.diagonal(offset).sum()
 
     def nonzero(self) -> tuple[Any, Any]:
-        """Return rows and columns of the elements that are not zero."""
+        """Return rows and columns of the elements that are not zero.
+
+        They lie where the elements are; CSC is brought into rows first. How many there are is read:
+        this waits.
+
+        Returns
+        -------
+        tuple of DistArray
+            Rows and columns, in C order.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     rows, columns = dnb.sparse.csr_array([[0, 2], [3, 0]]).nonzero()
+        ...     rows.to_numpy(), columns.to_numpy()
+        (array([0, 1], dtype=int32), array([1, 0], dtype=int32))
+        """
         return self.tocsr().tocoo(copy=False).nonzero()  # in C order
 
 
 class csr_array(Compressed):
     """A sparse array in rows: each engine has some of them, as SciPy's ``csr_array``.
+
+    SciPy's arrays are sent in parts, triplets to the engines that have their rows; of rows of a
+    dense array, which are brought together first, each engine takes what is not zero. Parts are
+    SciPy's own.
 
     Parameters
     ----------
@@ -314,10 +521,10 @@ class csr_array(Compressed):
     copy : bool
         As SciPy's: elements that are on engines already are shared if False.
     dist : None, 'block', 'nnz' or ('irregular', cuts)
-        How rows (CSR) or columns (CSC) are cut: as many on each engine, or as many stored
-        elements, or at these places.
+        How rows (CSR) or columns (CSC) are cut: as many on each engine, or as many stored elements,
+        or at these places.
     session : Session, optional
-        By default the current one.
+        Where it is made; by default the current one.
 
     Examples
     --------
@@ -336,7 +543,19 @@ class csr_array(Compressed):
 class csc_array(Compressed):
     """A sparse array in columns: each engine has some of them, as SciPy's ``csc_array``.
 
-    See :class:`csr_array` for what it takes.
+    What is sent is as for :class:`csr_array`, of columns in place of rows.
+
+    Parameters
+    ----------
+    arg1, shape, dtype, copy, dist, session
+        As for :class:`csr_array`.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.sparse.csc_array([[0, 2, 0], [1, 0, 3]])
+    <csc_array of shape (2, 3) and dtype 'int64', 3 stored elements: 2 + 1 on 2 engines>
     """
 
     format, axis = "csc", 1

@@ -58,6 +58,8 @@ def eye_array(
 ) -> Any:
     """Return a sparse array with ones on a diagonal, as SciPy's ``eye_array``.
 
+    Engines make the triplets, and send those that belong into others' rows.
+
     Parameters
     ----------
     m, n : int
@@ -69,7 +71,12 @@ def eye_array(
     format : {'csr', 'csc', 'coo'}, optional
         By default CSR (SciPy's is DIA).
     session : Session, optional
-        By default the current one.
+        Where it is made; by default the current one.
+
+    Returns
+    -------
+    csr_array, csc_array or coo_array
+        As many rows on each engine.
 
     Examples
     --------
@@ -107,6 +114,8 @@ def diags_array(
 ) -> Any:
     """Return a sparse array of diagonals, as SciPy's ``diags_array``.
 
+    Engines make the triplets, and send those that belong into others' rows.
+
     Parameters
     ----------
     diagonals : sequence of array_like
@@ -120,7 +129,12 @@ def diags_array(
     dtype : dtype, optional
         Element type.
     session : Session, optional
-        By default the current one.
+        Where it is made; by default the current one.
+
+    Returns
+    -------
+    csr_array, csc_array or coo_array
+        As many rows on each engine.
 
     Examples
     --------
@@ -195,7 +209,8 @@ def random_array(
     """Return a sparse array with random elements at random places, as SciPy's ``random_array``.
 
     Places and elements are drawn on the engines: as many as SciPy draws, but other ones. They are
-    the same for any number of engines.
+    the same for any number of engines. Places are sorted, and triplets sent to where their rows
+    are.
 
     Parameters
     ----------
@@ -212,7 +227,12 @@ def random_array(
     data_sampler : callable, optional
         Called with ``size=``, returns the elements.
     session : Session, optional
-        By default the current one.
+        Where it is made; by default the current one.
+
+    Returns
+    -------
+    coo_array, csr_array or csc_array
+        With ``round(density * m * n)`` stored elements.
 
     Examples
     --------
@@ -264,6 +284,9 @@ def _distinct(draw: Generator, total: int, count: int, session: Session) -> Any:
 def block_array(blocks: Any, *, format: str | None = None, dtype: DTypeLike | None = None) -> Any:
     """Return a sparse array of blocks, as SciPy's ``block_array``; None is a block of zeros.
 
+    Blocks become triplets, which are joined, as by :func:`distnb.concatenate`; in another format
+    they are sent to where their rows, or columns, are.
+
     Parameters
     ----------
     blocks : list of lists
@@ -272,6 +295,20 @@ def block_array(blocks: Any, *, format: str | None = None, dtype: DTypeLike | No
         By default that of all blocks if these are CSR or CSC alike, else COO.
     dtype : dtype, optional
         Element type.
+
+    Returns
+    -------
+    coo_array, csr_array or csc_array
+        As high as a column of blocks, as wide as a row.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     one = dnb.sparse.eye_array(1, dtype=int)
+    ...     dnb.sparse.block_array([[one, 2 * one], [None, one]]).toarray().to_numpy()
+    array([[1, 2],
+           [0, 1]])
     """
     rows = [list(row) for row in blocks]
     if not rows or len({len(row) for row in rows}) != 1 or not rows[0]:
@@ -313,19 +350,96 @@ def _length(blocks: Sequence[Any], axis: int, where: str) -> int:
 
 
 def hstack(blocks: Sequence[Any], format: str | None = None, dtype: DTypeLike | None = None) -> Any:
-    """Return sparse arrays side by side, as SciPy's ``hstack``; see :func:`block_array`."""
+    """Return sparse arrays side by side, as SciPy's ``hstack``.
+
+    Layout and messages are those of :func:`block_array`.
+
+    Parameters
+    ----------
+    blocks : sequence
+        Sparse arrays, distributed or SciPy's, at least one of them distributed.
+    format : {'csr', 'csc', 'coo'}, optional
+        By default that of all blocks if these are CSR or CSC alike, else COO.
+    dtype : dtype, optional
+        Element type.
+
+    Returns
+    -------
+    coo_array, csr_array or csc_array
+        As high as the blocks.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     one = dnb.sparse.eye_array(1, dtype=int)
+    ...     dnb.sparse.hstack([one, 2 * one]).toarray().to_numpy()
+    array([[1, 2]])
+    """
     return block_array([blocks], format=format, dtype=dtype)
 
 
 def vstack(blocks: Sequence[Any], format: str | None = None, dtype: DTypeLike | None = None) -> Any:
-    """Return sparse arrays one below the other, as SciPy's ``vstack``; see :func:`block_array`."""
+    """Return sparse arrays one below the other, as SciPy's ``vstack``.
+
+    Layout and messages are those of :func:`block_array`.
+
+    Parameters
+    ----------
+    blocks : sequence
+        Sparse arrays, distributed or SciPy's, at least one of them distributed.
+    format : {'csr', 'csc', 'coo'}, optional
+        By default that of all blocks if these are CSR or CSC alike, else COO.
+    dtype : dtype, optional
+        Element type.
+
+    Returns
+    -------
+    coo_array, csr_array or csc_array
+        As wide as the blocks.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     one = dnb.sparse.eye_array(1, dtype=int)
+    ...     dnb.sparse.vstack([one, 2 * one]).toarray().to_numpy()
+    array([[1],
+           [2]])
+    """
     return block_array([[b] for b in blocks], format=format, dtype=dtype)
 
 
 def block_diag(
     mats: Sequence[Any], format: str | None = None, dtype: DTypeLike | None = None
 ) -> Any:
-    """Return sparse arrays along the diagonal, as SciPy's ``block_diag``."""
+    """Return sparse arrays along the diagonal, zeros elsewhere, as SciPy's ``block_diag``.
+
+    Layout and messages are those of :func:`block_array`.
+
+    Parameters
+    ----------
+    mats : sequence
+        Sparse arrays, distributed or SciPy's, at least one of them distributed.
+    format : {'coo', 'csr', 'csc'}, optional
+        By default COO.
+    dtype : dtype, optional
+        Element type.
+
+    Returns
+    -------
+    coo_array, csr_array or csc_array
+        As high, and as wide, as all together.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     one = dnb.sparse.eye_array(1, dtype=int)
+    ...     dnb.sparse.block_diag([one, 2 * one]).toarray().to_numpy()
+    array([[1, 0],
+           [0, 2]])
+    """
     grid = [[m if i == j else None for j in range(len(mats))] for i, m in enumerate(mats)]
     return block_array(grid, format="coo" if format is None else format, dtype=dtype)
 
@@ -333,12 +447,28 @@ def block_diag(
 def kron(A: object, B: object, format: str | None = None) -> Any:
     """Return Kronecker's product of two sparse arrays, as SciPy's ``kron``.
 
+    There is a triplet for each pair of theirs. Those of ``B`` are sent to where the repeated ones
+    of ``A`` lie.
+
     Parameters
     ----------
     A, B
         Sparse arrays, distributed or SciPy's, at least one of them distributed.
     format : {'coo', 'csr', 'csc'}, optional
         By default COO.
+
+    Returns
+    -------
+    coo_array, csr_array or csc_array
+        Along each axis as long as the lengths of both, multiplied.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     A = dnb.sparse.csr_array([[0, 1]])
+    ...     dnb.sparse.kron(A, dnb.sparse.csr_array([[2, 3]])).toarray().to_numpy()
+    array([[0, 0, 2, 3]])
     """
     session = next((x.session for x in (A, B) if hasattr(x, "session")), None)
     if session is None:
@@ -354,7 +484,23 @@ def kron(A: object, B: object, format: str | None = None) -> Any:
 
 
 def tril(A: Sparse, k: int = 0, format: str | None = None) -> Any:
-    """Return the elements on and below a diagonal, as SciPy's ``tril``; COO if nothing is asked.
+    """Return the elements on and below a diagonal, as SciPy's ``tril``.
+
+    Each engine keeps its own; how many these are is read: this waits.
+
+    Parameters
+    ----------
+    A : sparse array
+        Of which elements are kept.
+    k : int
+        The last diagonal that is kept; above the main one if positive.
+    format : {'coo', 'csr', 'csc'}, optional
+        By default COO.
+
+    Returns
+    -------
+    coo_array, csr_array or csc_array
+        Of the same shape.
 
     Examples
     --------
@@ -369,7 +515,32 @@ def tril(A: Sparse, k: int = 0, format: str | None = None) -> Any:
 
 
 def triu(A: Sparse, k: int = 0, format: str | None = None) -> Any:
-    """Return the elements on and above a diagonal, as SciPy's ``triu``; COO if nothing is asked."""
+    """Return the elements on and above a diagonal, as SciPy's ``triu``.
+
+    Each engine keeps its own; how many these are is read: this waits.
+
+    Parameters
+    ----------
+    A : sparse array
+        Of which elements are kept.
+    k : int
+        The first diagonal that is kept; above the main one if positive.
+    format : {'coo', 'csr', 'csc'}, optional
+        By default COO.
+
+    Returns
+    -------
+    coo_array, csr_array or csc_array
+        Of the same shape.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.sparse.triu(dnb.sparse.csr_array([[1, 2], [3, 4]])).toarray().to_numpy()
+    array([[1, 2],
+           [0, 4]])
+    """
     x = A.tocoo()
     return _kept(x, x.row + k <= x.col).asformat(format)
 
@@ -393,19 +564,79 @@ def load_npz(file: File, *, session: Session | None = None) -> Any:
     """Return the sparse array that a file of SciPy's ``save_npz`` holds.
 
     The notebook reads it, and sends to each engine its part.
+
+    Parameters
+    ----------
+    file : str, path or open file
+        The file, which the notebook sees.
+    session : Session, optional
+        Where it is made; by default the current one.
+
+    Returns
+    -------
+    csr_array, csc_array or coo_array
+        Of the format in the file; CSR for others.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.sparse.save_npz("A.npz", dnb.sparse.csr_array([[0, 2], [1, 0]]))
+    ...     dnb.sparse.load_npz("A.npz").toarray().to_numpy()
+    array([[0, 2],
+           [1, 0]])
     """
     return _sent(scipy_sparse().load_npz(file), session)
 
 
 def save_npz(file: File, matrix: Sparse, compressed: bool = True) -> None:
-    """Save a sparse array as SciPy's ``save_npz``; it comes to the notebook for that."""
+    """Save a sparse array as SciPy's ``save_npz``; it comes to the notebook for that.
+
+    Parameters
+    ----------
+    file : str, path or open file
+        Which is written.
+    matrix : sparse array
+        What is saved.
+    compressed : bool
+        Whether the file is compressed.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.sparse.save_npz("A.npz", dnb.sparse.csr_array([[0, 2], [1, 0]]))
+    ...     dnb.sparse.load_npz("A.npz").nnz
+    2
+    """
     scipy_sparse().save_npz(file, matrix.to_scipy(), compressed)
 
 
 def mmread(source: File, *, session: Session | None = None) -> Any:
     """Return the sparse array of a Matrix Market file, as ``scipy.io.mmread``.
 
-    The notebook reads it, and sends to each engine its part. Dense files give a ``csr_array``.
+    The notebook reads it, and sends to each engine its part.
+
+    Parameters
+    ----------
+    source : str, path or open file
+        The file, which the notebook sees.
+    session : Session, optional
+        Where it is made; by default the current one.
+
+    Returns
+    -------
+    coo_array
+        Of a dense file, too.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.sparse.mmwrite("A.mtx", dnb.sparse.csr_array([[0, 2], [1, 0]]))
+    ...     dnb.sparse.mmread("A.mtx").toarray().to_numpy()
+    array([[0, 2],
+           [1, 0]])
     """
     sparse = scipy_sparse()
     from scipy.io import mmread
@@ -415,7 +646,27 @@ def mmread(source: File, *, session: Session | None = None) -> Any:
 
 
 def mmwrite(target: File, a: Sparse, **options: Any) -> None:
-    """Write a sparse array as a Matrix Market file, as ``scipy.io.mmwrite``."""
+    """Write a sparse array as a Matrix Market file, as ``scipy.io.mmwrite``.
+
+    It comes to the notebook for that.
+
+    Parameters
+    ----------
+    target : str, path or open file
+        Which is written.
+    a : sparse array
+        What is written.
+    **options
+        Of ``scipy.io.mmwrite``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.sparse.mmwrite("A.mtx", dnb.sparse.csr_array([[0, 2], [1, 0]]))
+    ...     dnb.sparse.mmread("A.mtx").nnz
+    2
+    """
     scipy_sparse()
     from scipy.io import mmwrite
 

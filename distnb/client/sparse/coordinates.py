@@ -34,7 +34,8 @@ __all__ = ["coo_array"]
 class coo_array(Arithmetic):
     """A sparse array as triplets, in the order in which they were given, as SciPy's ``coo_array``.
 
-    Coordinates and elements are dense arrays on the engines. It may have one axis only.
+    Coordinates and elements are dense arrays on the engines. They are sent to where rows are when
+    it becomes a :class:`csr_array`, as products need it. It may have one axis only.
 
     Parameters
     ----------
@@ -42,6 +43,14 @@ class coo_array(Arithmetic):
         A sparse array, a dense one, a shape, or ``(data, (rows, columns))``.
     shape, dtype, copy, session
         As for :class:`csr_array`.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     triplets = dnb.ones(2), (dnb.array([0, 2]), dnb.array([1, 1]))
+    ...     dnb.sparse.coo_array(triplets, shape=(3, 3)).tocsr()
+    <csr_array of shape (3, 3) and dtype 'float64', 2 stored elements: 1 + 1 on 2 engines>
     """
 
     format = "coo"
@@ -147,7 +156,10 @@ class coo_array(Arithmetic):
         return self if self.ndim == 1 else self._kind("coo").standing_for(self.tocsr()._summed())
 
     def sum_duplicates(self) -> None:
-        """Sum elements of equal places, and sort by them; in place, as SciPy's."""
+        """Sum elements of equal places, and sort by them; in place, as SciPy's.
+
+        What is sent is what :meth:`tocsr` sends.
+        """
         x = self._summed()
         self._origin, self._coords, self.data = x._origin, x._coords, x.data
 
@@ -171,15 +183,69 @@ class coo_array(Arithmetic):
         return self._kind(("csr", "csc")[axis]).of(routed(major, minor, self.data, cuts, across))
 
     def tocsr(self, copy: bool = False) -> Any:
-        """Return the array in rows: elements go where they belong, equal places are summed."""
+        """Return the array in rows: elements are sent where they belong; equal places are summed.
+
+        Parameters
+        ----------
+        copy : bool
+            Changes nothing: elements are copied.
+
+        Returns
+        -------
+        csr_array
+            As many rows on each engine, or cut as a compressed array that it stands for.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.coo_array([[0, 2, 0], [1, 0, 3]]).tocsr()
+        <csr_array of shape (2, 3) and dtype 'int64', 3 stored elements: 1 + 2 on 2 engines>
+        """
         return self._along(0)
 
     def tocsc(self, copy: bool = False) -> Any:
-        """Return the array in columns: elements go where they belong, equal places are summed."""
+        """Return the array in columns: elements go where they belong; equal places are summed.
+
+        Parameters
+        ----------
+        copy : bool
+            Changes nothing: elements are copied.
+
+        Returns
+        -------
+        csc_array
+            As many columns on each engine, or cut as a compressed array that it stands for.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.coo_array([[0, 2, 0], [1, 0, 3]]).tocsc()
+        <csc_array of shape (2, 3) and dtype 'int64', 3 stored elements: 2 + 1 on 2 engines>
+        """
         return self._along(1)
 
     def tocoo(self, copy: bool = False) -> Any:
-        """Return the array itself, or a copy."""
+        """Return the array itself, or a copy; nothing is sent.
+
+        Parameters
+        ----------
+        copy : bool
+            Whether elements are copied.
+
+        Returns
+        -------
+        coo_array
+            The array, or one of other elements.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.eye_array(3).tocoo().tocoo().nnz
+        3
+        """
         return self.copy() if copy else self
 
     @property
@@ -192,11 +258,31 @@ class coo_array(Arithmetic):
         return found
 
     def transpose(self, axes: Axes = None, copy: bool = False) -> Any:
-        """Return the transposed array."""
+        """Return the transposed array; nothing is sent.
+
+        Parameters
+        ----------
+        axes : optional
+            Changes nothing.
+        copy : bool
+            Whether elements are copied.
+
+        Returns
+        -------
+        coo_array
+            Rows are columns.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.coo_array([[0, 2, 0], [1, 0, 3]]).transpose().shape
+        (3, 2)
+        """
         return self.T.copy() if copy else self.T
 
     def toarray(self) -> Any:
-        """Return a dense array."""
+        """Return a dense array; what is sent is what :meth:`tocsr` sends."""
         if self.ndim == 2:
             return self.tocsr().toarray()
         found = zeros(self.shape, self.dtype, session=self.session)
@@ -209,52 +295,224 @@ class coo_array(Arithmetic):
         return scipy_sparse().coo_array((self.data.to_numpy(), coords), shape=self.shape)
 
     def multiply(self, other: object) -> Any:
-        """Return the product element by element."""
+        """Return the product element by element; with an array, :meth:`tocsr` sends first.
+
+        Parameters
+        ----------
+        other : number, sparse array or dense array
+            What broadcasts to the array, or the array to it.
+
+        Returns
+        -------
+        sparse array
+            COO if ``other`` is a number or dense.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.coo_array([[0, 2], [3, 1]]).multiply(2).toarray().to_numpy()
+        array([[0, 4],
+               [6, 2]])
+        """
         if is_scalar(other):
             return self._scaled(other)
         return self.tocsr().multiply(other)
 
     def nonzero(self) -> tuple[Any, ...]:
-        """Return the coordinates of the elements that are not zero."""
+        """Return the coordinates of the elements that are not zero.
+
+        They lie where the elements are. How many there are is read: this waits.
+
+        Returns
+        -------
+        tuple of DistArray
+            An array for each axis, in the order of the elements.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     rows, columns = dnb.sparse.coo_array([[0, 2], [3, 0]]).nonzero()
+        ...     rows.to_numpy(), columns.to_numpy()
+        (array([0, 1], dtype=int32), array([1, 0], dtype=int32))
+        """
         keep = self.data != 0
         return tuple(c[keep] for c in self.coords)
 
     def eliminate_zeros(self) -> None:
-        """Remove stored elements that are zero; in place, as SciPy's."""
+        """Remove stored elements that are zero; in place, as SciPy's: each engine its own.
+
+        How many are left is read: this waits.
+        """
         keep = self.data != 0
         self._coords = tuple(c[keep] for c in self.coords)
         self.data, self._origin = self.data[keep], None
 
     def sum(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None) -> Any:
-        """Return the sum of all elements, or along an axis as a dense array."""
+        """Return the sum of all elements, or along an axis as a dense array.
+
+        What is sent is what :meth:`tocsr`, and the sum of that, send.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Along which axis; by default all elements.
+        dtype : dtype, optional
+            In which it is computed; by default as in NumPy.
+        out : None
+            There is none: assign the result.
+
+        Returns
+        -------
+        DistArray
+            A number, or of one axis.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.coo_array([[0, 2], [3, 1]]).sum(axis=0).to_numpy()
+        array([3, 3])
+        """
         no_out(out)
         return self.data.sum(dtype=dtype) if self.ndim == 1 else self.tocsr().sum(axis, dtype)
 
     def max(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
-        """Return the greatest element, or along an axis as a ``coo_array`` of one axis."""
+        """Return the greatest element, or along an axis as a ``coo_array`` of one axis.
+
+        What is sent is what :meth:`tocsr`, and ``max`` of that, send.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Along which axis; by default all elements.
+        out : None
+            There is none: assign the result.
+        explicit : bool
+            Whether only stored elements count.
+
+        Returns
+        -------
+        DistArray or coo_array
+            A number, or the elements that are not zero of one axis.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.coo_array([[0, 2], [3, 1]]).max(axis=1).toarray().to_numpy()
+        array([2, 3])
+        """
         no_out(out)
         if self.ndim == 1:
             return self._extreme("max", explicit)
         return self.tocsr().max(axis, explicit=explicit)
 
     def min(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
-        """Return the least element, or along an axis as a ``coo_array`` of one axis."""
+        """Return the least element, or along an axis as a ``coo_array`` of one axis.
+
+        What is sent is what :meth:`tocsr`, and ``min`` of that, send.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Along which axis; by default all elements.
+        out : None
+            There is none: assign the result.
+        explicit : bool
+            Whether only stored elements count.
+
+        Returns
+        -------
+        DistArray or coo_array
+            A number, or the elements that are not zero of one axis.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.coo_array([[0, 2], [3, 1]]).min(axis=1).toarray().to_numpy()
+        array([0, 1])
+        """
         no_out(out)
         if self.ndim == 1:
             return self._extreme("min", explicit)
         return self.tocsr().min(axis, explicit=explicit)
 
     def mean(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None) -> Any:
-        """Return the mean of all elements, or along an axis as a dense array."""
+        """Return the mean of all elements, or along an axis as a dense array.
+
+        What is sent is what :meth:`tocsr`, and the mean of that, send.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Along which axis; by default all elements.
+        dtype : dtype, optional
+            In which it is computed; by default as in NumPy.
+        out : None
+            There is none: assign the result.
+
+        Returns
+        -------
+        DistArray
+            A number, or of one axis.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.coo_array([[0, 2], [3, 1]]).mean(axis=1).to_numpy()
+        array([1., 2.])
+        """
         no_out(out)
         return self.tocsr().mean(axis, dtype)
 
     def diagonal(self, k: int = 0) -> Any:
-        """Return a diagonal as a dense array."""
+        """Return a diagonal as a dense array; sent is what :meth:`tocsr` sends.
+
+        Parameters
+        ----------
+        k : int
+            Which diagonal; above the main one if positive.
+
+        Returns
+        -------
+        DistArray
+            Of one axis.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.coo_array([[0, 2], [3, 1]]).diagonal().to_numpy()
+        array([0, 1])
+        """
         return self.tocsr().diagonal(k)
 
     def count_nonzero(self, axis: Axes = None) -> Any:
-        """Return how many elements are not zero, or how many along an axis as a dense array."""
+        """Return how many elements are not zero, or how many along an axis as a dense array.
+
+        What is sent is what :meth:`tocsr`, and the count of that, send.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Along which axis; by default all elements.
+
+        Returns
+        -------
+        DistArray
+            A number, or of one axis, int64.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.coo_array([[0, 2], [3, 1]]).count_nonzero(axis=1).to_numpy()
+        array([1, 2])
+        """
         return count_nonzero(self.data) if self.ndim == 1 else self.tocsr().count_nonzero(axis)
 
 

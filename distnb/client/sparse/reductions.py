@@ -53,7 +53,32 @@ class Reductions(Arithmetic):
         return rowwise(x.stored, method, dtype, tuple(options.items()))
 
     def sum(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None) -> Any:
-        """Return the sum of all elements, or along an axis as a dense array."""
+        """Return the sum of all elements, or along an axis as a dense array.
+
+        Of rows (CSR) or columns (CSC) nothing is sent, and the result is cut as they are. Across
+        them each engine sends its sums to those that own them in the result.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Along which axis; by default all elements.
+        dtype : dtype, optional
+            In which it is computed; by default as in NumPy.
+        out : None
+            There is none: assign the result.
+
+        Returns
+        -------
+        DistArray
+            A number, or of one axis.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2], [3, 1]]).sum(axis=0).to_numpy()
+        array([3, 3])
+        """
         no_out(out)
         along, like = self._axis(axis, "sum")
         if along is None:
@@ -67,7 +92,31 @@ class Reductions(Arithmetic):
         return found if dtype is None else found.astype(dtype)
 
     def mean(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None) -> Any:
-        """Return the mean of all elements, or along an axis as a dense array."""
+        """Return the mean of all elements, or along an axis as a dense array.
+
+        Layout and messages are those of :meth:`sum`.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Along which axis; by default all elements.
+        dtype : dtype, optional
+            In which it is computed; by default as in NumPy.
+        out : None
+            There is none: assign the result.
+
+        Returns
+        -------
+        DistArray
+            A number, or of one axis.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2], [3, 1]]).mean(axis=1).to_numpy()
+        array([1., 2.])
+        """
         no_out(out)
         along, _ = self._axis(axis, "mean")
         n = int(np.prod(self.shape)) if along is None else self.shape[along]
@@ -86,12 +135,62 @@ class Reductions(Arithmetic):
         return self._kind("coo")(self._rowwise(along, name, self.dtype, **options))
 
     def max(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
-        """Return the greatest element, or along an axis as a ``coo_array`` of one axis."""
+        """Return the greatest element, or along an axis as a ``coo_array`` of one axis.
+
+        Of rows (CSR) or columns (CSC) nothing is sent; across them the array is brought into the
+        other format first.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Along which axis; by default all elements.
+        out : None
+            There is none: assign the result.
+        explicit : bool
+            Whether only stored elements count.
+
+        Returns
+        -------
+        DistArray or coo_array
+            A number, or the elements that are not zero of one axis.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2], [3, 1]]).max(axis=1).toarray().to_numpy()
+        array([2, 3])
+        """
         no_out(out)
         return self._extremes("max", axis, explicit)
 
     def min(self, axis: Axes = None, out: None = None, *, explicit: bool = False) -> Any:
-        """Return the least element, or along an axis as a ``coo_array`` of one axis."""
+        """Return the least element, or along an axis as a ``coo_array`` of one axis.
+
+        Of rows (CSR) or columns (CSC) nothing is sent; across them the array is brought into the
+        other format first.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Along which axis; by default all elements.
+        out : None
+            There is none: assign the result.
+        explicit : bool
+            Whether only stored elements count.
+
+        Returns
+        -------
+        DistArray or coo_array
+            A number, or the elements that are not zero of one axis.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2], [3, 1]]).min(axis=1).toarray().to_numpy()
+        array([0, 1])
+        """
         no_out(out)
         return self._extremes("min", axis, explicit)
 
@@ -112,17 +211,84 @@ class Reductions(Arithmetic):
         return row * self.shape[1] + int(self._where(name, 1)[row])
 
     def argmax(self, axis: Axes = None, out: None = None) -> Any:
-        """Return where along an axis the greatest elements are, as a dense array."""
+        """Return where along an axis the greatest elements are, as a dense array.
+
+        Of rows (CSR) or columns (CSC) nothing is sent; across them the array is brought into the
+        other format first. Of all elements, in C order, the place is read: this waits.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Along which axis; by default all elements.
+        out : None
+            There is none: assign the result.
+
+        Returns
+        -------
+        DistArray or int
+            Positions, int64.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2], [3, 1]]).argmax(axis=1).to_numpy()
+        array([1, 0])
+        """
         no_out(out)
         return self._where("argmax", axis)
 
     def argmin(self, axis: Axes = None, out: None = None) -> Any:
-        """Return where along an axis the least elements are, as a dense array."""
+        """Return where along an axis the least elements are, as a dense array.
+
+        Of rows (CSR) or columns (CSC) nothing is sent; across them the array is brought into the
+        other format first. Of all elements, in C order, the place is read: this waits.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Along which axis; by default all elements.
+        out : None
+            There is none: assign the result.
+
+        Returns
+        -------
+        DistArray or int
+            Positions, int64.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2], [3, 1]]).argmin(axis=1).to_numpy()
+        array([0, 1])
+        """
         no_out(out)
         return self._where("argmin", axis)
 
     def count_nonzero(self, axis: Axes = None) -> Any:
-        """Return how many elements are not zero, or how many along an axis as a dense array."""
+        """Return how many elements are not zero, or how many along an axis as a dense array.
+
+        Of rows (CSR) or columns (CSC) nothing is sent; across them the array is brought into the
+        other format first.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Along which axis; by default all elements.
+
+        Returns
+        -------
+        DistArray
+            A number, or of one axis, int64.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.sparse.csr_array([[0, 2], [3, 1]]).count_nonzero(axis=1).to_numpy()
+        array([1, 2])
+        """
         along, _ = self._axis(axis, "count_nonzero")
         if along is None:
             return count_nonzero(self._summed().data)

@@ -185,10 +185,31 @@ def histogram(
     density: bool | None = None,
     weights: ArrayLike | None = None,
 ) -> tuple[Array, Array]:
-    """Count elements in bins, or add up their weights, as ``numpy.histogram``.
+    """Count elements in bins, or add up their weights.
 
     Every engine counts its part, and the counts are added up as in a reduction: each engine gets
     them. If no ``range`` is given, the extremes are read first: this waits.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements, of any shape.
+    bins : int, array_like or str
+        How many bins of one width; their edges, in ascending order; or a rule of NumPy's for how
+        many, for which engines find what it needs.
+    range : (float, float), optional
+        The outer edges; by default the extremes.
+    density : bool, optional
+        Whether to return shares over widths: their integral is 1.
+    weights : array_like, optional
+        What each element counts, of the same shape.
+
+    Returns
+    -------
+    counts : DistArray
+        int64, or of the dtype of the weights.
+    edges : DistArray
+        One more than bins.
 
     Examples
     --------
@@ -228,7 +249,34 @@ def histogram_bin_edges(
     range: Range = None,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """Return the edges of the bins that ``histogram`` takes."""
+    """Return the edges of the bins that :func:`histogram` takes.
+
+    If the extremes, or what a rule needs, are to be known, engines find them and they are read:
+    then this waits. Nothing else is sent.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements, of any shape.
+    bins : int, array_like or str
+        How many bins of one width; their edges; or a rule of NumPy's for how many.
+    range : (float, float), optional
+        The outer edges; by default the extremes.
+    weights : array_like, optional
+        Changes nothing, but that there is no rule then.
+
+    Returns
+    -------
+    DistArray
+        One more than bins.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.histogram_bin_edges(dnb.arange(9, dist="block"), bins=4).to_numpy()
+    array([0., 2., 4., 6., 8.])
+    """
     x = asarray(a)
     range = here(range)
     found = at_once(np.histogram_bin_edges, x, bins, range, weights)
@@ -245,9 +293,41 @@ def histogramdd(
     density: bool | None = None,
     weights: ArrayLike | None = None,
 ) -> tuple[Array, tuple[Array, ...]]:
-    """Count points in bins of several dimensions, as ``numpy.histogramdd``.
+    """Count points in bins of several dimensions.
 
-    As ``histogram``; points are brought into blocks of rows first. Each engine gets all counts.
+    Points are brought into blocks of rows. Every engine counts its own, and the counts are added up
+    as in a reduction: each engine gets them. Extremes that are not given as ``range`` are read
+    first: then this waits.
+
+    Parameters
+    ----------
+    sample : array_like
+        A point in each row; or a sequence of the coordinates.
+    bins : int or sequence
+        How many bins along all axes; or for each how many, or their edges.
+    range : sequence of (float, float), optional
+        The outer edges along each axis; by default, or for None, the extremes.
+    density : bool, optional
+        Whether to return shares over volumes: their integral is 1.
+    weights : array_like, optional
+        What each point counts.
+
+    Returns
+    -------
+    counts : DistArray
+        float64, an axis for each dimension.
+    edges : tuple of DistArray
+        Along each, one more than bins.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     points = dnb.array([[0, 0], [1, 1], [1, 0]], dist="block")
+    ...     counts, edges = dnb.histogramdd(points, bins=2)
+    ...     counts.to_numpy()
+    array([[1., 0.],
+           [1., 1.]])
     """
     session = session_of(weights, *(sample if isinstance(sample, list | tuple) else (sample,)))
     x = _points(sample, session)
@@ -310,7 +390,38 @@ def histogram2d(
     density: bool | None = None,
     weights: ArrayLike | None = None,
 ) -> tuple[Array, Array, Array]:
-    """Count points in the plane, as ``numpy.histogram2d``; see ``histogramdd``."""
+    """Count points in the plane, as :func:`histogramdd`, whose layout and messages it has.
+
+    Parameters
+    ----------
+    x, y : array_like
+        The coordinates, of one axis.
+    bins : int or sequence
+        How many bins along both axes, or their edges; or a pair, for each axis.
+    range : sequence of (float, float), optional
+        The outer edges along each axis; by default, or for None, the extremes.
+    density : bool, optional
+        Whether to return shares over areas: their integral is 1.
+    weights : array_like, optional
+        What each point counts.
+
+    Returns
+    -------
+    counts : DistArray
+        float64, of two axes, the first for ``x``.
+    xedges, yedges : DistArray
+        Along each, one more than bins.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x = dnb.array([0, 1, 1], dist="block")
+    ...     counts, _, _ = dnb.histogram2d(x, [0, 1, 0], bins=2)
+    ...     counts.to_numpy()
+    array([[1., 0.],
+           [1., 1.]])
+    """
     points = [v if isinstance(v, Array) else np.asarray(v) for v in (x, y)]
     if len(points[0]) != len(points[1]):
         raise ValueError("x and y must have the same length.")

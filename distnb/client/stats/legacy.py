@@ -19,21 +19,23 @@ NAME = "Philox4x32-10"
 class RandomState(Generator):
     """Makes arrays of random numbers, with the methods of ``numpy.random.RandomState``.
 
-    The numbers are those of :class:`distnb.random.Generator`, and not those of NumPy's streams: a
-    seed gives the same numbers on any number of engines, but others than NumPy gives.
+    The numbers, layouts and messages are those of :class:`distnb.random.Generator`, and the numbers
+    not those of NumPy's streams: a seed gives the same ones on any number of engines, but others
+    than NumPy gives.
 
     Parameters
     ----------
     seed : optional
-        A number, several, or a bit generator of NumPy's; without one, a fresh one is drawn.
+        A number, several, or what a generator of NumPy's is made of; by default a fresh one is
+        drawn.
     session : Session, optional
         By default the current one, whenever an array is drawn.
 
     Examples
     --------
     >>> import distnb as dnb
-    >>> state = dnb.random.RandomState(1)
     >>> with dnb.inprocess(2):
+    ...     state = dnb.random.RandomState(1)
     ...     state.rand(3, 2).shape, bool(state.randint(5, size=100).max() < 5)
     ((3, 2), True)
     """
@@ -42,30 +44,167 @@ class RandomState(Generator):
         super().__init__(seed, session)
 
     def seed(self, seed: Seed = None) -> None:
-        """Begin again, with a seed."""
+        """Begin again, with a seed; nothing is sent.
+
+        Parameters
+        ----------
+        seed : optional
+            A number, several, or what a generator of NumPy's is made of; by default a fresh one is
+            drawn.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.random.seed(1)
+        ...     x = dnb.random.rand(5)
+        ...     dnb.random.seed(1)
+        ...     bool((x == dnb.random.rand(5)).all())
+        True
+        """
         self._seed, self._stream = number_of(seed), 0
 
     def get_state(self, legacy: bool = True) -> tuple[str, int, int]:
-        """Return what the next numbers follow from: a name, the seed, the number of draws."""
+        """Return what the next numbers follow from; nothing is sent.
+
+        Parameters
+        ----------
+        legacy : bool
+            Changes nothing.
+
+        Returns
+        -------
+        tuple
+            A name, the seed, and how many arrays were drawn.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     state = dnb.random.get_state()
+        ...     x = dnb.random.rand(5)
+        ...     dnb.random.set_state(state)
+        ...     bool((x == dnb.random.rand(5)).all())
+        True
+        """
         return NAME, self._seed, self._stream
 
     def set_state(self, state: tuple[str, int, int]) -> None:
-        """Go on where a state was taken."""
+        """Go on where a state was taken; nothing is sent.
+
+        Parameters
+        ----------
+        state : tuple
+            What :meth:`get_state` has returned.
+
+        Raises
+        ------
+        ValueError
+            If it is a state of NumPy's.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.random.set_state(("Philox4x32-10", 1, 0))
+        ...     dnb.random.get_state()[1:]
+        (1, 0)
+        """
         name, seed, stream = state
         if name != NAME:
             raise ValueError(f"set_state can only be used with legacy {NAME} state instances.")
         self._seed, self._stream = number_of(seed), int(stream)
 
     def rand(self, *shape: int, dist: Dist = None, grid: Grid = None) -> Array:
-        """Draw floats uniformly from [0, 1)."""
+        """Draw floats uniformly from [0, 1).
+
+        Each engine draws what it holds, by global index: numbers depend on neither engines nor
+        layout. Nothing is sent but parameters that are arrays, to where the result lies.
+
+        Parameters
+        ----------
+        *shape : int
+            The lengths of axes; without, one number.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
+
+        Returns
+        -------
+        DistArray
+            float64.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.random.RandomState(1).rand(2, 2, dist="block").to_numpy().round(2)
+        array([[0.89, 0.67],
+               [0.25, 0.76]])
+        """
         return self.random(shape or None, dist=dist, grid=grid)
 
     def randn(self, *shape: int, dist: Dist = None, grid: Grid = None) -> Array:
-        """Draw floats from the standard normal distribution."""
+        """Draw floats from the standard normal distribution.
+
+        Each engine draws what it holds, by global index: numbers depend on neither engines nor
+        layout. Nothing is sent but parameters that are arrays, to where the result lies.
+
+        Parameters
+        ----------
+        *shape : int
+            The lengths of axes; without, one number.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
+
+        Returns
+        -------
+        DistArray
+            float64.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.random.RandomState(1).randn(2, 2, dist="block").to_numpy().round(2)
+        array([[-0.41, -0.88],
+               [-0.38,  0.46]])
+        """
         return self.standard_normal(shape or None, dist=dist, grid=grid)
 
     def random_sample(self, size: Size = None, *, dist: Dist = None, grid: Grid = None) -> Array:
-        """Draw floats uniformly from [0, 1)."""
+        """Draw floats uniformly from [0, 1).
+
+        Each engine draws what it holds, by global index: numbers depend on neither engines nor
+        layout. Nothing is sent but parameters that are arrays, to where the result lies.
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+            The shape; by default that to which parameters broadcast, or one number.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
+
+        Returns
+        -------
+        DistArray
+            float64, of shape ``size``.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.random.RandomState(1).random_sample(3, dist="block").to_numpy().round(2)
+        array([0.89, 0.67, 0.25])
+        """
         return self.random(size, dist=dist, grid=grid)
 
     def randint(
@@ -78,7 +217,39 @@ class RandomState(Generator):
         dist: Dist = None,
         grid: Grid = None,
     ) -> Array:
-        """Draw integers from [low, high), or from [0, low)."""
+        """Draw integers from [low, high), or from [0, low).
+
+        Each engine draws what it holds, by global index: numbers depend on neither engines nor
+        layout. Nothing is sent but parameters that are arrays, to where the result lies.
+
+        Parameters
+        ----------
+        low : int or array_like
+            The least number; without ``high`` it is 0, and all are below this.
+        high : int or array_like, optional
+            What all numbers are below.
+        size : int or tuple of int, optional
+            The shape; by default that to which parameters broadcast, or one number.
+        dtype : dtype
+            An integer type, or bool.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
+
+        Returns
+        -------
+        DistArray
+            Of ``dtype`` and shape ``size``.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.random.RandomState(1).randint(10, size=4, dist="block").to_numpy()
+        array([8, 6, 2, 7])
+        """
         return self.integers(low, high, size, dtype, dist=dist, grid=grid)
 
     def random_integers(
@@ -90,10 +261,66 @@ class RandomState(Generator):
         dist: Dist = None,
         grid: Grid = None,
     ) -> Array:
-        """Draw integers from [low, high], or from [1, low]."""
+        """Draw integers from [low, high], or from [1, low].
+
+        Each engine draws what it holds, by global index: numbers depend on neither engines nor
+        layout. Nothing is sent but parameters that are arrays, to where the result lies.
+
+        Parameters
+        ----------
+        low : int or array_like
+            The least number; without ``high`` it is 1, and this the largest.
+        high : int or array_like, optional
+            The largest number.
+        size : int or tuple of int, optional
+            The shape; by default that to which parameters broadcast, or one number.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
+
+        Returns
+        -------
+        DistArray
+            int64, of shape ``size``.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.random.RandomState(1).random_integers(6, size=4, dist="block").to_numpy()
+        array([6, 5, 2, 5])
+        """
         first, last = (1, low) if high is None else (low, high)
         return self.integers(first, last, size, endpoint=True, dist=dist, grid=grid)
 
     def tomaxint(self, size: Size = None, *, dist: Dist = None, grid: Grid = None) -> Array:
-        """Draw integers that are not negative."""
+        """Draw integers that are not negative.
+
+        Each engine draws what it holds, by global index: numbers depend on neither engines nor
+        layout. Nothing is sent but parameters that are arrays, to where the result lies.
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+            The shape; by default that to which parameters broadcast, or one number.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
+
+        Returns
+        -------
+        DistArray
+            int64, of shape ``size``.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     bool((dnb.random.RandomState(1).tomaxint(9, dist="block") >= 0).all())
+        True
+        """
         return self.integers(0, 2**63 - 1, size, endpoint=True, dist=dist, grid=grid)

@@ -72,7 +72,39 @@ def nansum(
     initial: Number | NoValue = _NONE,
     where: ArrayLike | NoValue = _NONE,
 ) -> Array:
-    """Sum what is not NaN, as ``numpy.nansum``; layout and messages as in :func:`distnb.sum`."""
+    """Sum what is not NaN.
+
+    Layout and messages are those of :func:`distnb.sum`.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements; those that are NaN do not count.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    dtype : dtype, optional
+        In which it is computed; by default as in NumPy.
+    out : DistArray, optional
+        Where the result is put.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+    initial : scalar, optional
+        What is added to the sum.
+    where : array_like of bool, optional
+        Which elements count.
+
+    Returns
+    -------
+    DistArray
+        Of the axes that are left; 0 where all are NaN.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     float(dnb.nansum(dnb.array([1, 2, float("nan")], dist="block")))
+    3.0
+    """
     options = _options(keepdims=keepdims, initial=initial, where=where)
     return _reduced(np.nansum, "sum", 0, a, axis, dtype, out, options)
 
@@ -87,7 +119,39 @@ def nanprod(
     initial: Number | NoValue = _NONE,
     where: ArrayLike | NoValue = _NONE,
 ) -> Array:
-    """Multiply what is not NaN, as ``numpy.nanprod``; see :func:`distnb.nansum`."""
+    """Multiply what is not NaN.
+
+    Layout and messages are those of :func:`distnb.sum`.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements; those that are NaN do not count.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    dtype : dtype, optional
+        In which it is computed; by default as in NumPy.
+    out : DistArray, optional
+        Where the result is put.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+    initial : scalar, optional
+        By what the product is multiplied.
+    where : array_like of bool, optional
+        Which elements count.
+
+    Returns
+    -------
+    DistArray
+        Of the axes that are left; 1 where all are NaN.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     float(dnb.nanprod(dnb.array([3, 2, float("nan")], dist="block")))
+    6.0
+    """
     options = _options(keepdims=keepdims, initial=initial, where=where)
     return _reduced(np.nanprod, "prod", 1, a, axis, dtype, out, options)
 
@@ -101,7 +165,37 @@ def nanmin(
     initial: Number | NoValue = _NONE,
     where: ArrayLike | NoValue = _NONE,
 ) -> Array:
-    """Return the minimum of what is not NaN, as ``numpy.nanmin``; see :func:`distnb.nansum`."""
+    """Return the minimum of what is not NaN.
+
+    Layout and messages are those of :func:`distnb.sum`.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements; those that are NaN do not count.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    out : DistArray, optional
+        Where the result is put.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+    initial : scalar, optional
+        Takes part, too.
+    where : array_like of bool, optional
+        Which elements count.
+
+    Returns
+    -------
+    DistArray
+        Of the axes that are left; NaN where all are NaN, with a RuntimeWarning when that is known.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     float(dnb.nanmin(dnb.array([3, 2, float("nan")], dist="block")))
+    2.0
+    """
     options = _options(keepdims=keepdims, initial=initial, where=where)
     return _reduced(np.nanmin, "fmin.reduce", None, a, axis, None, out, options)
 
@@ -115,7 +209,37 @@ def nanmax(
     initial: Number | NoValue = _NONE,
     where: ArrayLike | NoValue = _NONE,
 ) -> Array:
-    """Return the maximum of what is not NaN, as ``numpy.nanmax``; see :func:`distnb.nansum`."""
+    """Return the maximum of what is not NaN.
+
+    Layout and messages are those of :func:`distnb.sum`.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements; those that are NaN do not count.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    out : DistArray, optional
+        Where the result is put.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+    initial : scalar, optional
+        Takes part, too.
+    where : array_like of bool, optional
+        Which elements count.
+
+    Returns
+    -------
+    DistArray
+        Of the axes that are left; NaN where all are NaN, with a RuntimeWarning when that is known.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     float(dnb.nanmax(dnb.array([3, 2, float("nan")], dist="block")))
+    3.0
+    """
     options = _options(keepdims=keepdims, initial=initial, where=where)
     return _reduced(np.nanmax, "fmax.reduce", None, a, axis, None, out, options)
 
@@ -143,9 +267,38 @@ def _position(
 def nanargmin(
     a: ArrayLike, axis: Axes = None, out: Array | None = None, *, keepdims: bool | NoValue = _NONE
 ) -> Array:
-    """Return where the first minimum is, NaN left out, as ``numpy.nanargmin``.
+    """Return where the first minimum of what is not NaN is.
 
-    Whether there are any is read first: this waits.
+    Layout and messages are those of :func:`distnb.sum`, for pairs of value and position. Whether
+    all of a slice are NaN is read first: this waits.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements; those that are NaN do not count.
+    axis : int, optional
+        Along which axis; by default positions are those in C order of all elements.
+    out : DistArray, optional
+        Where the result is put.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+
+    Returns
+    -------
+    DistArray
+        Positions, of the axes that are left.
+
+    Raises
+    ------
+    ValueError
+        If all of a slice are NaN.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     int(dnb.nanargmin(dnb.array([float("nan"), 3, 2], dist="block")))
+    2
     """
     return _position(np.nanargmin, "argmin", np.inf, a, axis, out, keepdims)
 
@@ -154,9 +307,38 @@ def nanargmin(
 def nanargmax(
     a: ArrayLike, axis: Axes = None, out: Array | None = None, *, keepdims: bool | NoValue = _NONE
 ) -> Array:
-    """Return where the first maximum is, NaN left out, as ``numpy.nanargmax``.
+    """Return where the first maximum of what is not NaN is.
 
-    Whether there are any is read first: this waits.
+    Layout and messages are those of :func:`distnb.sum`, for pairs of value and position. Whether
+    all of a slice are NaN is read first: this waits.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements; those that are NaN do not count.
+    axis : int, optional
+        Along which axis; by default positions are those in C order of all elements.
+    out : DistArray, optional
+        Where the result is put.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+
+    Returns
+    -------
+    DistArray
+        Positions, of the axes that are left.
+
+    Raises
+    ------
+    ValueError
+        If all of a slice are NaN.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     int(dnb.nanargmax(dnb.array([float("nan"), 3, 2], dist="block")))
+    1
     """
     return _position(np.nanargmax, "argmax", -np.inf, a, axis, out, keepdims)
 
@@ -187,7 +369,37 @@ def nanmean(
     *,
     where: ArrayLike | NoValue = True,
 ) -> Array:
-    """Return the mean of what is not NaN, as ``numpy.nanmean``; layout as in ``sum``."""
+    """Return the mean of what is not NaN.
+
+    Layout and messages are those of :func:`distnb.sum`, for the sum and for how many are not NaN.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements; those that are NaN do not count.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    dtype : dtype, optional
+        In which it is computed; by default as in NumPy.
+    out : DistArray, optional
+        Where the result is put.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+    where : array_like of bool, optional
+        Which elements count.
+
+    Returns
+    -------
+    DistArray
+        Of the axes that are left; NaN where all are NaN, with a RuntimeWarning when that is known.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     float(dnb.nanmean(dnb.array([1, 2, float("nan")], dist="block")))
+    1.5
+    """
     x, keep = asarray(a), keepdims is True
     if x.dtype.kind not in "fc":
         return mean(x, axis, dtype, out, keep, where=where)
@@ -216,7 +428,45 @@ def nanvar(
     mean: ArrayLike | NoValue = _NONE,
     correction: float | NoValue = _NONE,
 ) -> Array:
-    """Return the variance of what is not NaN, as ``numpy.nanvar``; layout as in ``sum``."""
+    """Return the variance of what is not NaN.
+
+    Layout and messages are those of :func:`distnb.sum`, for the mean, then for squares of what is
+    left.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements; those that are NaN do not count.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    dtype : dtype, optional
+        In which it is computed; by default as in NumPy.
+    out : DistArray, optional
+        Where the result is put.
+    ddof : float
+        What is taken from the number of elements before it divides the sum of squares.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+    where : array_like of bool, optional
+        Which elements count.
+    mean : array_like, optional
+        The mean, where it is known, with axes of length 1 kept; it saves a pass.
+    correction : float, optional
+        Another name of ``ddof``.
+
+    Returns
+    -------
+    DistArray
+        Of the axes that are left; NaN where too few are not NaN, with a RuntimeWarning when that is
+        known.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     float(dnb.nanvar(dnb.array([1, 3, float("nan")], dist="block")))
+    1.0
+    """
     x, keep = asarray(a), keepdims is True
     free = free_of(ddof, correction)
     if x.dtype.kind not in "fc":
@@ -271,7 +521,44 @@ def nanstd(
     mean: ArrayLike | NoValue = _NONE,
     correction: float | NoValue = _NONE,
 ) -> Array:
-    """Return the standard deviation of what is not NaN, as ``numpy.nanstd``."""
+    """Return the standard deviation of what is not NaN.
+
+    It is the root of :func:`nanvar`, which sends the same.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements; those that are NaN do not count.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    dtype : dtype, optional
+        In which it is computed; by default as in NumPy.
+    out : DistArray, optional
+        Where the result is put.
+    ddof : float
+        What is taken from the number of elements before it divides the sum of squares.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+    where : array_like of bool, optional
+        Which elements count.
+    mean : array_like, optional
+        The mean, where it is known, with axes of length 1 kept; it saves a pass.
+    correction : float, optional
+        Another name of ``ddof``.
+
+    Returns
+    -------
+    DistArray
+        Of the axes that are left; NaN where too few are not NaN, with a RuntimeWarning when that is
+        known.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     float(dnb.nanstd(dnb.array([1, 3, float("nan")], dist="block")))
+    1.0
+    """
     found = nanvar(
         a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction
     )

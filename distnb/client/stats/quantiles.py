@@ -241,7 +241,7 @@ def quantile(
     *,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """Return elements by their rank, as ``numpy.quantile``; of a slice with NaN, NaN.
+    """Return elements by their rank; of a slice with NaN, NaN.
 
     The kept axes stay split as they are, and every engine along a reduced axis gets a copy of the
     result. Engines sort their parts and find by exact splitters (as ``sort``) what is at the
@@ -260,13 +260,22 @@ def quantile(
     out : DistArray, optional
         Where the result is put.
     overwrite_input : bool
-        Has no effect.
+        Changes nothing.
     method : str
-        All methods of NumPy's.
+        Which neighbours are taken, and how, if a quantile is between elements: all of NumPy's.
     keepdims : bool
-        Whether reduced axes are kept, with length 1.
+        Whether axes that are reduced are kept, with length 1.
     weights : array_like, optional
         Of the elements; for ``method='inverted_cdf'``.
+
+    Returns
+    -------
+    DistArray
+        The axes of ``q``, and those that are left.
+
+    References
+    ----------
+    R. Hyndman, Y. Fan, "Sample quantiles in statistical packages", Am. Stat. 50, 1996.
 
     Examples
     --------
@@ -290,7 +299,41 @@ def percentile(
     *,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """Return elements by their rank, as ``numpy.percentile``; see :func:`distnb.quantile`."""
+    """Return elements by their rank in percent; of a slice with NaN, NaN.
+
+    Layout and messages are those of :func:`distnb.quantile`.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    q : array_like of float
+        Which percentiles, from 0 to 100; known in the notebook, or read.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    out : DistArray, optional
+        Where the result is put.
+    overwrite_input : bool
+        Changes nothing.
+    method : str
+        Which neighbours are taken, and how, if a quantile is between elements: all of NumPy's.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+    weights : array_like, optional
+        Of the elements; for ``method='inverted_cdf'``.
+
+    Returns
+    -------
+    DistArray
+        The axes of ``q``, and those that are left.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.percentile(dnb.array([3.0, 1.0, 2.0, 4.0], dist="block"), [0, 50]).to_numpy()
+    array([1. , 2.5])
+    """
     return _quantile("percentile", a, q, axis, out, method, keepdims, weights, True, False)
 
 
@@ -306,7 +349,42 @@ def nanquantile(
     *,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """Return quantiles of what is not NaN; see :func:`distnb.quantile`."""
+    """Return elements by their rank among what is not NaN.
+
+    Layout and messages are those of :func:`distnb.quantile`; how many are not NaN is counted first.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements; those that are NaN do not count.
+    q : array_like of float
+        Which quantiles, from 0 to 1; known in the notebook, or read.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    out : DistArray, optional
+        Where the result is put.
+    overwrite_input : bool
+        Changes nothing.
+    method : str
+        Which neighbours are taken, and how, if a quantile is between elements: all of NumPy's.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+    weights : array_like, optional
+        Of the elements; for ``method='inverted_cdf'``.
+
+    Returns
+    -------
+    DistArray
+        The axes of ``q``, and those that are left; NaN where all are NaN.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x = dnb.array([3.0, 1.0, float("nan"), 2.0], dist="block")
+    ...     dnb.nanquantile(x, [0, 0.5]).to_numpy()
+    array([1., 2.])
+    """
     return _quantile("nanquantile", a, q, axis, out, method, keepdims, weights, False, True)
 
 
@@ -322,7 +400,42 @@ def nanpercentile(
     *,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """Return percentiles of what is not NaN; see :func:`distnb.quantile`."""
+    """Return elements by their rank in percent among what is not NaN.
+
+    Layout and messages are those of :func:`distnb.quantile`; how many are not NaN is counted first.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements; those that are NaN do not count.
+    q : array_like of float
+        Which percentiles, from 0 to 100; known in the notebook, or read.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    out : DistArray, optional
+        Where the result is put.
+    overwrite_input : bool
+        Changes nothing.
+    method : str
+        Which neighbours are taken, and how, if a quantile is between elements: all of NumPy's.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+    weights : array_like, optional
+        Of the elements; for ``method='inverted_cdf'``.
+
+    Returns
+    -------
+    DistArray
+        The axes of ``q``, and those that are left; NaN where all are NaN.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x = dnb.array([3.0, 1.0, float("nan"), 2.0], dist="block")
+    ...     dnb.nanpercentile(x, [0, 50]).to_numpy()
+    array([1., 2.])
+    """
     return _quantile("nanpercentile", a, q, axis, out, method, keepdims, weights, True, True)
 
 
@@ -375,7 +488,35 @@ def median(
     overwrite_input: bool = False,
     keepdims: bool | NoValue = False,
 ) -> Array:
-    """Return the median along axes, as ``numpy.median``; layout and messages as in ``quantile``."""
+    """Return the median along axes; of a slice with NaN, NaN.
+
+    Layout and messages are those of :func:`distnb.quantile`.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    out : DistArray, optional
+        Where the result is put.
+    overwrite_input : bool
+        Changes nothing.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+
+    Returns
+    -------
+    DistArray
+        Of the axes that are left; of an even number, the mean of the two in the middle.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     float(dnb.median(dnb.array([3.0, 1.0, 2.0, 4.0], dist="block")))
+    2.5
+    """
     return _median("median", a, axis, out, keepdims)
 
 
@@ -387,5 +528,33 @@ def nanmedian(
     overwrite_input: bool = False,
     keepdims: bool | NoValue = False,
 ) -> Array:
-    """Return the median of what is not NaN, as ``numpy.nanmedian``; see ``quantile``."""
+    """Return the median of what is not NaN.
+
+    Layout and messages are those of :func:`distnb.quantile`; how many are not NaN is counted first.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements; those that are NaN do not count.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    out : DistArray, optional
+        Where the result is put.
+    overwrite_input : bool
+        Changes nothing.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+
+    Returns
+    -------
+    DistArray
+        Of the axes that are left; NaN where all are NaN.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     float(dnb.nanmedian(dnb.array([3.0, 1.0, float("nan"), 2.0], dist="block")))
+    2.0
+    """
     return _median("nanmedian", a, axis, out, keepdims)

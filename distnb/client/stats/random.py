@@ -14,6 +14,7 @@ from distnb.client.handle.indexing import lengths
 from distnb.client.record.eager import delivered
 from distnb.client.session.session import Session
 from distnb.client.stats.drawing import Seed, Size, floating
+from distnb.client.stats.random_texts import described
 from distnb.client.stats.shuffling import Shuffler
 from distnb.common.errors import explain
 from distnb.ops.philox import words_of
@@ -21,18 +22,27 @@ from distnb.ops.philox import words_of
 __all__ = ["Generator", "default_rng"]
 
 
+@described
 class Generator(Shuffler):
     """Makes arrays of random numbers, with the methods of ``numpy.random.Generator``.
 
     The number at a global index depends on the seed, on how many arrays the generator has made
-    before, and on the index: never on the number of engines, the layout or the timing. The
-    words are those of Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2,
-    3", 2011), so the numbers are not those of NumPy's generators.
+    before, and on the index: never on the number of engines, the layout or the timing. The words
+    are those of Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011),
+    so the numbers are not those of NumPy's generators.
 
     Nothing is sent. The layout is the default, or ``dist=`` and ``grid=``. Parameters may be
     arrays, which broadcast; then the result lies as that of an elementwise operation, to where the
     parameters are brought. What NumPy refuses raises at the call, or, in the elements of an array,
     when an engine finds it.
+
+    Parameters
+    ----------
+    seed : optional
+        A number, several, or what a generator of NumPy's is made of; by default a fresh one is
+        drawn.
+    session : Session, optional
+        By default the current one, whenever an array is drawn.
 
     Examples
     --------
@@ -423,11 +433,50 @@ class Generator(Shuffler):
         return self._sample(f"scaled_{kind}", (loc, scale), size, dist, grid)
 
     def bytes(self, length: int) -> bytes:
-        """Return random bytes, in the notebook."""
+        """Return random bytes, in the notebook.
+
+        What is sent is the bytes, if they were drawn on engines.
+
+        Parameters
+        ----------
+        length : int
+            How many.
+
+        Returns
+        -------
+        bytes
+            Each value as likely.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     len(dnb.random.default_rng(1).bytes(10))
+        10
+        """
         return self.integers(0, 256, length, np.uint8).to_numpy().tobytes()
 
     def spawn(self, n_children: int) -> list[Generator]:
-        """Return generators whose numbers have nothing to do with each other's."""
+        """Return generators whose numbers have nothing to do with each other's; nothing is sent.
+
+        Parameters
+        ----------
+        n_children : int
+            How many.
+
+        Returns
+        -------
+        list of Generator
+            With seeds that follow from that of this one.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     first, second = dnb.random.default_rng(1).spawn(2)
+        ...     bool((first.random(5) != second.random(5)).all())
+        True
+        """
         streams = range(n_children)
         words = [self._next() for _ in streams]
         return [Generator(_mixed(self._seed, w), self._session) for w in words]
@@ -465,11 +514,32 @@ def _mixed(seed: int, number: int) -> int:
 
 
 def default_rng(seed: Generator | Seed = None, *, session: Session | None = None) -> Generator:
-    """Return a generator; without a seed, a fresh one is drawn.
+    """Return a generator of random numbers, which lie on engines.
 
-    A seed may also be several numbers, or what a generator of NumPy's is made of.
+    Nothing is sent: each engine draws what it holds. A seed gives the same numbers on any number of
+    engines, but other ones than NumPy's.
 
-    Under SPMD give a seed: without one each rank would draw its own.
+    Parameters
+    ----------
+    seed : optional
+        A number, several, or what a generator of NumPy's is made of; by default a fresh one is
+        drawn. Under SPMD give one: else each rank would draw its own. A generator is returned as it
+        is.
+    session : Session, optional
+        By default the current one, whenever an array is drawn.
+
+    Returns
+    -------
+    Generator
+        With the methods of ``numpy.random.Generator``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     rng = dnb.random.default_rng(1)
+    ...     rng.integers(10, size=5, dist="block").to_numpy()
+    array([8, 6, 2, 7, 2])
     """
     if isinstance(seed, Generator):
         return seed

@@ -52,11 +52,11 @@ def unique(
     equal_nan: bool = True,
     sorted: bool = True,
 ) -> Any:
-    """Return the distinct elements in order, as ``numpy.unique``.
+    """Return the distinct elements in order.
 
-    A sort, with positions if they are asked for; each engine keeps the first of equal elements
-    that it holds after it. So the results lie in irregular parts, and the lengths of these are
-    read: this waits. The inverse lies in blocks.
+    A sort, with positions if they are asked for; each engine keeps the first of equal elements that
+    it holds after it. So the results lie in irregular parts, and the lengths of these are read:
+    this waits. The inverse lies in blocks. What is sent is what :func:`distnb.sort` sends.
 
     Parameters
     ----------
@@ -70,6 +70,11 @@ def unique(
         Whether all NaN count as one.
     sorted : bool
         The result is always in order.
+
+    Returns
+    -------
+    DistArray
+        Of one axis, or slices along ``axis``; a tuple, if more is asked for.
 
     Examples
     --------
@@ -188,25 +193,108 @@ class UniqueInverse(NamedTuple):
 
 @stands_for(np.unique_all, small="home")
 def unique_all(x: ArrayLike, /) -> UniqueAll:
-    """Return distinct elements, first positions, inverse and counts; each NaN is distinct."""
+    """Return distinct elements, first positions, inverse and counts; each NaN is distinct.
+
+    Layout and messages are those of :func:`unique`.
+
+    Parameters
+    ----------
+    x : array_like
+        All of its elements.
+
+    Returns
+    -------
+    values, indices, inverse_indices, counts : DistArray
+        A named tuple; the inverse is of the shape of ``x``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     found = dnb.unique_all(dnb.array([3, 1, 3], dist="block"))
+    ...     found.indices.to_numpy(), found.inverse_indices.to_numpy()
+    (array([1, 0]), array([1, 0, 1]))
+    """
     return UniqueAll(*unique(x, True, True, True, equal_nan=False))
 
 
 @stands_for(np.unique_counts, small="home")
 def unique_counts(x: ArrayLike, /) -> UniqueCounts:
-    """Return distinct elements and how many there are of each; each NaN is distinct."""
+    """Return distinct elements and how many there are of each; each NaN is distinct.
+
+    Layout and messages are those of :func:`unique`.
+
+    Parameters
+    ----------
+    x : array_like
+        All of its elements.
+
+    Returns
+    -------
+    values, counts : DistArray
+        A named tuple.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     found = dnb.unique_counts(dnb.array([3, 1, 3], dist="block"))
+    ...     found.values.to_numpy(), found.counts.to_numpy()
+    (array([1, 3]), array([1, 2]))
+    """
     return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
 
 
 @stands_for(np.unique_inverse, small="home")
 def unique_inverse(x: ArrayLike, /) -> UniqueInverse:
-    """Return distinct elements, and which one each element is; each NaN is distinct."""
+    """Return distinct elements, and which one each element is; each NaN is distinct.
+
+    Layout and messages are those of :func:`unique`.
+
+    Parameters
+    ----------
+    x : array_like
+        All of its elements.
+
+    Returns
+    -------
+    values, inverse_indices : DistArray
+        A named tuple; the inverse is of the shape of ``x``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     found = dnb.unique_inverse(dnb.array([3, 1, 3], dist="block"))
+    ...     found.values.to_numpy(), found.inverse_indices.to_numpy()
+    (array([1, 3]), array([1, 0, 1]))
+    """
     return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
 
 
 @stands_for(np.unique_values, small="home")
 def unique_values(x: ArrayLike, /) -> Array:
-    """Return distinct elements, in order; each NaN is distinct."""
+    """Return distinct elements, in order; each NaN is distinct.
+
+    Layout and messages are those of :func:`unique`.
+
+    Parameters
+    ----------
+    x : array_like
+        All of its elements.
+
+    Returns
+    -------
+    DistArray
+        Of one axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.unique_values(dnb.array([3, 1, 3], dist="block")).to_numpy()
+    array([1, 3])
+    """
     return unique(x, equal_nan=False)
 
 
@@ -222,17 +310,34 @@ def isin(
     *,
     kind: str | None = None,
 ) -> Array:
-    """Tell which elements are in another array, as ``numpy.isin``.
+    """Tell which elements are in another array.
 
-    The result lies as ``element``. The other array is brought to every engine if it has at most
-    64 KiB; else it is sorted, and elements are looked up as in ``searchsorted``.
-    Neither ``assume_unique`` nor ``kind`` makes a difference.
+    The result lies as ``element``. The other array is brought to every engine if it has at most 64
+    KiB; else it is sorted, and elements are looked up as by :func:`distnb.searchsorted`.
+
+    Parameters
+    ----------
+    element : array_like
+        What is looked up.
+    test_elements : array_like
+        Where.
+    assume_unique : bool
+        Changes nothing.
+    invert : bool
+        Whether to tell which are not.
+    kind : {'sort', 'table'}, optional
+        Changes nothing.
+
+    Returns
+    -------
+    DistArray
+        bool, of the shape of ``element``.
 
     Examples
     --------
     >>> import distnb as dnb
     >>> with dnb.inprocess(2):
-    ...     dnb.isin(dnb.array([1, 2, 3]), [3, 1]).to_numpy()
+    ...     dnb.isin(dnb.array([1, 2, 3], dist="block"), [3, 1]).to_numpy()
     array([ True, False,  True])
     """
     if kind not in (None, "sort", "table"):
@@ -256,7 +361,27 @@ def _pair(ar1: ArrayLike, ar2: ArrayLike) -> tuple[Array, Array]:
 
 @stands_for(np.union1d, small="exact")
 def union1d(ar1: ArrayLike, ar2: ArrayLike) -> Array:
-    """Return the elements of both arrays in order, each once; see ``unique``."""
+    """Return the elements of both arrays in order, each once.
+
+    Layout and messages are those of :func:`unique`, after elements are joined.
+
+    Parameters
+    ----------
+    ar1, ar2 : array_like
+        Of any shape.
+
+    Returns
+    -------
+    DistArray
+        Of one axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.union1d(dnb.array([3, 1, 3], dist="block"), [1, 2]).to_numpy()
+    array([1, 2, 3])
+    """
     return unique(concatenate(_pair(ar1, ar2)))
 
 
@@ -264,7 +389,32 @@ def union1d(ar1: ArrayLike, ar2: ArrayLike) -> Array:
 def intersect1d(
     ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False
 ) -> Any:
-    """Return the elements that are in both arrays, in order, each once; see ``unique``."""
+    """Return the elements that are in both arrays, in order, each once.
+
+    What is sent is what :func:`unique` of each and :func:`isin` send; the result lies in irregular
+    parts. Lengths are read: this waits.
+
+    Parameters
+    ----------
+    ar1, ar2 : array_like
+        Of any shape.
+    assume_unique : bool
+        Changes nothing.
+    return_indices : bool
+        Whether to return where each was first in both.
+
+    Returns
+    -------
+    DistArray
+        Of one axis; a tuple with the positions, if they are asked for.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.intersect1d(dnb.array([3, 1, 3], dist="block"), [1, 2]).to_numpy()
+    array([1])
+    """
     x, y = _pair(ar1, ar2)
     found = at_once(np.intersect1d, x, y, assume_unique, return_indices)
     if found is not None:
@@ -281,7 +431,30 @@ def intersect1d(
 
 @stands_for(np.setdiff1d, small="exact")
 def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Array:
-    """Return the elements of one array that are not in another, in order, each once."""
+    """Return the elements of one array that are not in another, in order, each once.
+
+    What is sent is what :func:`unique` and :func:`isin` send; the result lies in irregular parts.
+    Lengths are read: this waits.
+
+    Parameters
+    ----------
+    ar1, ar2 : array_like
+        Of any shape.
+    assume_unique : bool
+        Whether elements of ``ar1`` stay in their order, as often as they are there.
+
+    Returns
+    -------
+    DistArray
+        Of one axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.setdiff1d(dnb.array([3, 1, 3], dist="block"), [1, 2]).to_numpy()
+    array([3])
+    """
     x, y = _pair(ar1, ar2)
     found = at_once(np.setdiff1d, x, y, assume_unique)
     if found is not None:
@@ -292,7 +465,30 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Ar
 
 @stands_for(np.setxor1d, small="exact")
 def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Array:
-    """Return the elements that are in one of two arrays only, in order."""
+    """Return the elements that are in one of two arrays only, in order.
+
+    What is sent is what :func:`unique` of each and a sort of both send; the result lies in
+    irregular parts. Lengths are read: this waits.
+
+    Parameters
+    ----------
+    ar1, ar2 : array_like
+        Of any shape.
+    assume_unique : bool
+        Whether no element comes twice in one of them: then they need not be looked through.
+
+    Returns
+    -------
+    DistArray
+        Of one axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.setxor1d(dnb.array([3, 1, 3], dist="block"), [1, 2]).to_numpy()
+    array([2, 3])
+    """
     x, y = _pair(ar1, ar2)
     found = at_once(np.setxor1d, x, y, assume_unique)
     if found is not None:

@@ -37,8 +37,34 @@ class Shuffler(Source):
     ) -> Array:
         """Return the numbers below ``x`` in random order, or an array's slices along an axis.
 
-        The order is that of random keys of 64 bits. Keys are sorted, elements sent where they
-        belong.
+        The order is that of random keys of 64 bits. Keys are sorted, as by :func:`distnb.sort`, and
+        slices sent where they belong; the result lies as the keys: in the default layout, or in
+        blocks.
+
+        Parameters
+        ----------
+        x : int or array_like
+            How many numbers; or an array, which is not changed.
+        axis : int
+            Along which axis slices are.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
+
+        Returns
+        -------
+        DistArray
+            The numbers, or a copy of the array.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     rng = dnb.random.default_rng(1)
+        ...     rng.permutation(dnb.arange(6, dist="block")).to_numpy()
+        array([5, 2, 4, 1, 3, 0])
         """
         if isinstance(x, int | np.integer):
             return self._order(
@@ -49,7 +75,26 @@ class Shuffler(Source):
         return _take(a, self._order(a.shape[d], None, None, a), d)
 
     def shuffle(self, x: Array | np.ndarray | list[Any], axis: int = 0) -> None:
-        """Bring an array's slices along an axis, or a list, into random order, in place."""
+        """Bring an array's slices along an axis, or a list, into random order, in place.
+
+        What is sent is what :meth:`permutation` sends, and what goes back to where the array lies.
+
+        Parameters
+        ----------
+        x : DistArray, ndarray or list
+            What is changed.
+        axis : int
+            Along which axis slices are.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     x = dnb.arange(6, dist="block")
+        ...     dnb.random.default_rng(1).shuffle(x)
+        ...     x.to_numpy()
+        array([5, 2, 4, 1, 3, 0])
+        """
         if isinstance(x, Array):
             x[...] = self.permutation(x, axis)
         elif isinstance(x, np.ndarray):
@@ -63,7 +108,34 @@ class Shuffler(Source):
             )
 
     def permuted(self, x: ArrayLike, *, axis: int | None = None, out: Array | None = None) -> Array:
-        """Bring each 1-D slice along an axis into an order of its own; without, all elements."""
+        """Bring each 1-D slice along an axis into an order of its own; without, all elements.
+
+        Random keys are sorted with their positions, and elements sent where they belong: nothing if
+        the axis is not split.
+
+        Parameters
+        ----------
+        x : array_like
+            The elements.
+        axis : int, optional
+            Along which axis; by default all elements change places.
+        out : DistArray, optional
+            Where the result is put.
+
+        Returns
+        -------
+        DistArray
+            Of the same shape.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     x = dnb.array([[0, 1, 2], [3, 4, 5]], dist="block")
+        ...     dnb.random.default_rng(1).permuted(x, axis=1).to_numpy()
+        array([[2, 1, 0],
+               [5, 4, 3]])
+        """
         a = x if isinstance(x, Array) else asarray(x)
         if axis is None:
             found = reshape(self.permutation(reshape(a, (-1,))), a.shape)
@@ -90,9 +162,47 @@ class Shuffler(Source):
     ) -> Array:
         """Choose among the numbers below ``a``, or among an array's slices along an axis.
 
-        With ``p``, each is chosen with its probability: by looking up uniform numbers in the sums
-        of ``p``, or, without replacement, by the order of exponential numbers over ``p``
-        (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006).
+        Each engine draws for what it holds. Sent are slices to where they are chosen; with ``p``
+        its sums, or its part of them, as by :func:`distnb.searchsorted`, and whether ``p`` is right
+        is read: this waits. Without replacement a whole order is drawn, as by :meth:`permutation`.
+
+        Parameters
+        ----------
+        a : int or array_like
+            How many numbers; or an array.
+        size : int or tuple of int, optional
+            The shape; by default one is chosen.
+        replace : bool
+            Whether one may be chosen again.
+        p : array_like, optional
+            Probabilities, with sum 1; by default all are the same.
+        axis : int
+            Along which axis slices are.
+        shuffle : bool
+            Changes nothing: the order is random.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
+
+        Returns
+        -------
+        DistArray
+            int64, or slices of the array.
+
+        References
+        ----------
+        P. Efraimidis, P. Spirakis, "Weighted random sampling with a reservoir", Inf. Process. Lett.
+        97, 2006: with ``p`` and without replacement.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     rng = dnb.random.default_rng(1)
+        ...     rng.choice(10, 4, replace=False, dist="block").to_numpy()
+        array([5, 9, 2, 4])
         """
         given, d = None, 0
         if isinstance(a, int | np.integer) or (isinstance(a, Array | np.ndarray) and not a.ndim):
@@ -161,7 +271,39 @@ class Shuffler(Source):
         dist: Dist = None,
         grid: Grid = None,
     ) -> Array:
-        """Draw how often each category occurs in ``n`` trials: binomial numbers of those left."""
+        """Draw how often each category occurs in ``n`` trials: binomial numbers of those left.
+
+        The layout is the default, or ``dist=``. Probabilities come to the notebook; sent are counts
+        of one category that do not lie where the result does.
+
+        Parameters
+        ----------
+        n : int or array_like
+            How many trials.
+        pvals : array_like
+            The probabilities of categories, along the last axis.
+        size : int or tuple of int, optional
+            The shape without the last axis; by default that of ``n`` and ``pvals``.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
+
+        Returns
+        -------
+        DistArray
+            int64, a count for each category along the last axis.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     rng = dnb.random.default_rng(1)
+        ...     rng.multinomial(10, [0.5, 0.3, 0.2], size=2, dist="block").to_numpy()
+        array([[7, 3, 0],
+               [6, 3, 1]])
+        """
         chances = np.asarray(pvals, np.float64)
         if not isinstance(n, Array):
             np.random.default_rng(0).multinomial(np.min(n), chances, **_no_size(chances))
@@ -184,7 +326,41 @@ class Shuffler(Source):
         dist: Dist = None,
         grid: Grid = None,
     ) -> Array:
-        """Draw how many of each color are in a sample without replacement."""
+        """Draw how many of each color are in a sample without replacement.
+
+        The layout is the default, or ``dist=``. Numbers of colors come to the notebook; sent are
+        counts of one color that do not lie where the result does.
+
+        Parameters
+        ----------
+        colors : array_like
+            How many there are of each.
+        nsample : int
+            How many are drawn.
+        size : int or tuple of int, optional
+            The shape without the last axis.
+        method : {'marginals', 'count'}
+            Changes nothing.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
+
+        Returns
+        -------
+        DistArray
+            int64, a count for each color along the last axis.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     rng = dnb.random.default_rng(1)
+        ...     rng.multivariate_hypergeometric([6, 4, 2], 5, size=2, dist="block").to_numpy()
+        array([[4, 1, 0],
+               [3, 2, 0]])
+        """
         numbers = np.asarray(colors)
         numpys: Any = np.random.default_rng(0)
         numpys.multivariate_hypergeometric(numbers, nsample, 0, method)  # raises what NumPy raises
@@ -222,7 +398,36 @@ class Shuffler(Source):
     def dirichlet(
         self, alpha: ArrayLike, size: Size = None, *, dist: Dist = None, grid: Grid = None
     ) -> Array:
-        """Draw vectors of positive numbers with sum 1: gamma numbers over their sum."""
+        """Draw vectors of positive numbers with sum 1: gamma numbers over their sum.
+
+        The layout is the default, or ``dist=``. Nothing is sent but partial sums, if vectors are
+        split.
+
+        Parameters
+        ----------
+        alpha : array_like
+            The shapes, positive; they come to the notebook.
+        size : int or tuple of int, optional
+            The shape without the last axis.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
+
+        Returns
+        -------
+        DistArray
+            float64, vectors along the last axis.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     rng = dnb.random.default_rng(1)
+        ...     rng.dirichlet([1.0, 2.0, 3.0], size=2, dist="block").sum(axis=1).to_numpy()
+        array([1., 1.])
+        """
         weights = np.asarray(alpha, np.float64)
         np.random.default_rng(0).dirichlet(weights, 0)  # raises what NumPy raises
         shape = (*(() if size is None else lengths(size)), len(weights))
@@ -242,7 +447,47 @@ class Shuffler(Source):
         dist: Dist = None,
         grid: Grid = None,
     ) -> Array:
-        """Draw normal vectors: standard ones times a root of the covariance (of the notebook)."""
+        """Draw normal vectors: standard ones times a root of the covariance.
+
+        Mean and covariance come to the notebook, where the root is found. It is sent to all
+        engines; layout and messages are those of :func:`distnb.matmul` of standard numbers and the
+        root.
+
+        Parameters
+        ----------
+        mean : array_like
+            Of one axis.
+        cov : array_like
+            The covariance, symmetric.
+        size : int or tuple of int, optional
+            The shape without the last axis.
+        check_valid : {'warn', 'raise', 'ignore'}
+            What happens if the covariance is not positive semidefinite.
+        tol : float
+            How much it may be off.
+        method : {'svd', 'eigh', 'cholesky'}
+            How the root is found.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
+
+        Returns
+        -------
+        DistArray
+            float64, vectors along the last axis.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     rng = dnb.random.default_rng(1)
+        ...     x = rng.multivariate_normal([0, 9], [[1, 0.5], [0.5, 1]], size=4000, dist="block")
+        ...     dnb.cov(x.T).to_numpy().round(1)
+        array([[1. , 0.5],
+               [0.5, 1. ]])
+        """
         center, spread = np.asarray(mean, np.float64), np.asarray(cov, np.float64)
         numpys: Any = np.random.default_rng(0)
         numpys.multivariate_normal(center, spread, 0, check_valid, tol, method=method)

@@ -33,9 +33,40 @@ def average(
     *,
     keepdims: bool | NoValue = False,
 ) -> Any:
-    """Return the weighted mean, as ``numpy.average``; layout as in ``sum``.
+    """Return the weighted mean.
 
-    Whether the weights add up to zero is read first: this waits.
+    Layout and messages are those of :func:`distnb.sum`, for the products and the weights. Whether
+    weights add up to zero is read first: then this waits.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    weights : array_like, optional
+        Of the shape of ``a``, or of those axes; by default all are as heavy.
+    returned : bool
+        Whether to return the sum of the weights as well.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+
+    Returns
+    -------
+    DistArray
+        Of the axes that are left; a pair with the sums of weights, if they are asked for.
+
+    Raises
+    ------
+    ZeroDivisionError
+        If weights add up to zero.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     float(dnb.average(dnb.array([1.0, 4.0], dist="block"), weights=[2, 1]))
+    2.0
     """
     x = asarray(a, session=session_of(a, weights))
     axes, keep = some_axes(axis, x.ndim), keepdims is True
@@ -83,10 +114,42 @@ def cov(
     *,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Return the covariance matrix of variables, as ``numpy.cov``.
+    """Return the covariance matrix of variables.
 
-    A product of the matrix of deviations with its own transpose: layout and messages as in
-    ``matmul``. Sums of weights are read first: this waits.
+    A product of the matrix of deviations with its own transpose: layout and messages are those of
+    :func:`distnb.matmul`. Sums of weights are read first: then this waits.
+
+    Parameters
+    ----------
+    m : array_like
+        A variable in each row.
+    y : array_like, optional
+        More of them, as many observations.
+    rowvar : bool
+        False: a variable is in each column.
+    bias : bool
+        Whether to divide by the number of observations, not by one less.
+    ddof : int, optional
+        What is taken from the number of observations before it divides, whatever ``bias``.
+    fweights : array_like of int, optional
+        How often each observation was made.
+    aweights : array_like, optional
+        How much each observation counts.
+    dtype : dtype, optional
+        In which it is computed; by default as in NumPy.
+
+    Returns
+    -------
+    DistArray
+        A row and a column for each variable; a number for one.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.cov(dnb.array([[0, 1, 2], [2, 1, 0]], dist="block")).to_numpy()
+    array([[ 1., -1.],
+           [-1.,  1.]])
     """
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
@@ -185,7 +248,34 @@ def _checked(kind: str, given: ArrayLike, x: Array) -> Array:
 def corrcoef(
     x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *, dtype: DTypeLike | None = None
 ) -> Array:
-    """Return correlation coefficients, as ``numpy.corrcoef``: covariances, scaled; see ``cov``."""
+    """Return correlation coefficients: covariances, scaled.
+
+    Layout and messages are those of :func:`cov`.
+
+    Parameters
+    ----------
+    x : array_like
+        A variable in each row.
+    y : array_like, optional
+        More of them, as many observations.
+    rowvar : bool
+        False: a variable is in each column.
+    dtype : dtype, optional
+        In which it is computed; by default as in NumPy.
+
+    Returns
+    -------
+    DistArray
+        A row and a column for each variable; a number for one.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.corrcoef(dnb.array([[0, 1, 2], [4, 2, 0]], dist="block")).to_numpy()
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
     found = at_once(np.corrcoef, asarray(x, session=session_of(x, y)), y, rowvar, dtype=dtype)
     if found is not None:
         return found

@@ -1,0 +1,268 @@
+"""What docstrings say of distributions: parameters, an example, where the method is from."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+__all__ = ["described"]
+
+_Class = TypeVar("_Class", bound=type)
+
+#: What numbers are: whole, or of the dtype that is asked for.
+_COUNTS, _ASKED = "int64", "Of ``dtype``"
+
+
+class Text(NamedTuple):
+    """What is said of a distribution."""
+
+    #: Its own parameters; others are those of all.
+    parameters: dict[str, str]
+    #: Arguments of an example, and what comes out, rounded.
+    arguments: str
+    found: str
+    #: What numbers are.
+    kind: str = "float64"
+    #: Where the method is from.
+    source: str = ""
+
+
+#: What own parameters are, if not numbers or arrays of them.
+_KINDS = {"dtype": "dtype", "endpoint": "bool"}
+#: Parameters of all distributions.
+_SHARED = {
+    "size": (
+        "int or tuple of int, optional",
+        "The shape; by default that to which parameters broadcast, or one number.",
+    ),
+    "dtype": ("dtype", "float64 or float32."),
+    "method": ("str", "Changes nothing."),
+    "out": ("DistArray, optional", "Where the result is put."),
+    "dist": (
+        "str, tuple, DistArray or layout, optional",
+        "How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as\n"
+        "    ``('*', 'block')``, or as another array; see :func:`distnb.array`.",
+    ),
+    "grid": ("int or tuple of int, optional", "Engines along each split axis."),
+}
+
+_TEXTS: dict[str, Text] = {
+    "random": Text({}, "", "array([0.89, 0.67, 0.25, 0.76])", _ASKED),
+    "uniform": Text(
+        {"low": "The least number.", "high": "What all numbers are below."},
+        "5.0, 9.0",
+        "array([8.56, 7.69, 5.99, 8.03])",
+    ),
+    "standard_normal": Text(
+        {},
+        "",
+        "array([-0.41, -0.88, -0.38,  0.46])",
+        _ASKED,
+        "G. Box, M. Muller, Ann. Math. Stat. 29, 1958",
+    ),
+    "normal": Text(
+        {"loc": "The mean.", "scale": "The standard deviation, not negative."},
+        "5.0, 2.0",
+        "array([4.17, 3.24, 4.23, 5.93])",
+        "float64",
+        "G. Box, M. Muller, Ann. Math. Stat. 29, 1958",
+    ),
+    "standard_exponential": Text({}, "", "array([0.12, 0.4 , 1.4 , 0.28])", _ASKED),
+    "exponential": Text(
+        {"scale": "The mean, not negative."}, "2.0", "array([0.23, 0.79, 2.79, 0.56])"
+    ),
+    "standard_gamma": Text(
+        {"shape": "The shape, not negative."}, "3.0", "array([1.37, 1.23, 4.12, 1.45])", _ASKED
+    ),
+    "gamma": Text(
+        {
+            "shape": "The shape, not negative.",
+            "scale": "By what numbers are multiplied, not negative.",
+        },
+        "3.0, 2.0",
+        "array([2.74, 2.47, 8.24, 2.9 ])",
+    ),
+    "integers": Text(
+        {
+            "low": "The least number; without ``high`` it is 0, and all are below this.",
+            "high": "What all numbers are below.",
+            "dtype": "An integer type, or bool.",
+            "endpoint": "Whether ``high`` is one of the numbers.",
+        },
+        "10",
+        "array([8, 6, 2, 7])",
+        _ASKED,
+    ),
+    "beta": Text(
+        {"a": "The first shape, positive.", "b": "The second shape, positive."},
+        "2.0, 3.0",
+        "array([0.58, 0.75, 0.44, 0.64])",
+    ),
+    "binomial": Text(
+        {"n": "How many trials.", "p": "The probability of success."},
+        "10, 0.3",
+        "array([5, 4, 2, 4])",
+        _COUNTS,
+        "W. Hormann, J. Stat. Comput. Simul. 46, 1993",
+    ),
+    "chisquare": Text(
+        {"df": "Degrees of freedom, positive."}, "3", "array([0.8 , 0.66, 4.4 , 0.88])"
+    ),
+    "f": Text(
+        {
+            "dfnum": "Degrees of freedom of the numerator, positive.",
+            "dfden": "Degrees of freedom of the denominator, positive.",
+        },
+        "3, 5",
+        "array([2.23, 5.31, 1.16, 3.02])",
+    ),
+    "geometric": Text({"p": "The probability of success."}, "0.3", "array([1, 2, 4, 1])", _COUNTS),
+    "gumbel": Text(
+        {"loc": "The mode.", "scale": "The scale, not negative."},
+        "5.0, 2.0",
+        "array([9.3 , 6.85, 4.33, 7.56])",
+    ),
+    "hypergeometric": Text(
+        {
+            "ngood": "How many good ones there are.",
+            "nbad": "How many bad ones.",
+            "nsample": "How many are drawn.",
+        },
+        "6, 4, 5",
+        "array([2, 3, 4, 2])",
+        _COUNTS,
+    ),
+    "laplace": Text(
+        {"loc": "The mean.", "scale": "The scale, not negative."},
+        "5.0, 2.0",
+        "array([8.03, 5.84, 3.59, 6.45])",
+    ),
+    "logistic": Text(
+        {"loc": "The mean.", "scale": "The scale, not negative."},
+        "5.0, 2.0",
+        "array([9.19, 6.43, 2.77, 7.28])",
+    ),
+    "lognormal": Text(
+        {"mean": "The mean of the logarithms.", "sigma": "Their standard deviation, not negative."},
+        "0.0, 0.5",
+        "array([0.81, 0.64, 0.83, 1.26])",
+    ),
+    "logseries": Text(
+        {"p": "The shape, from 0 up to 1, 1 excluded."},
+        "0.6",
+        "array([1, 1, 1, 3])",
+        _COUNTS,
+        "A. Kemp, Appl. Stat. 30, 1981",
+    ),
+    "negative_binomial": Text(
+        {"n": "How many successes, positive.", "p": "The probability of success."},
+        "3, 0.5",
+        "array([5, 7, 2, 3])",
+        _COUNTS,
+    ),
+    "noncentral_chisquare": Text(
+        {"df": "Degrees of freedom, positive.", "nonc": "The noncentrality, not negative."},
+        "3, 1.0",
+        "array([5.37, 8.28, 2.6 , 3.82])",
+    ),
+    "noncentral_f": Text(
+        {
+            "dfnum": "Degrees of freedom of the numerator, positive.",
+            "dfden": "Degrees of freedom of the denominator, positive.",
+            "nonc": "The noncentrality, not negative.",
+        },
+        "3, 5, 1.0",
+        "array([0.68, 8.9 , 2.68, 0.4 ])",
+    ),
+    "pareto": Text({"a": "The shape, positive."}, "3.0", "array([0.04, 0.14, 0.59, 0.1 ])"),
+    "poisson": Text(
+        {"lam": "The mean, not negative."},
+        "4.0",
+        "array([7, 5, 3, 5])",
+        _COUNTS,
+        "W. Hormann, Insurance: Math. Econ. 12, 1993",
+    ),
+    "power": Text(
+        {"a": "The exponent of the distribution function, positive."},
+        "3.0",
+        "array([0.96, 0.88, 0.63, 0.91])",
+    ),
+    "rayleigh": Text(
+        {"scale": "The mode, not negative."}, "2.0", "array([0.96, 1.78, 3.34, 1.49])"
+    ),
+    "standard_cauchy": Text({}, "", "array([ 2.78,  0.6 , -1.02,  1.05])"),
+    "standard_t": Text(
+        {"df": "Degrees of freedom, positive."}, "5", "array([-0.4 , -0.81, -0.4 ,  0.41])"
+    ),
+    "triangular": Text(
+        {
+            "left": "The least number.",
+            "mode": "Where the density is largest.",
+            "right": "The largest number.",
+        },
+        "0.0, 1.0, 4.0",
+        "array([2.85, 2.02, 0.99, 2.29])",
+    ),
+    "vonmises": Text(
+        {"mu": "The mode, in radians.", "kappa": "The concentration, not negative."},
+        "0.0, 4.0",
+        "array([ 0.71,  0.49, -0.58,  0.56])",
+        "float64",
+        "D. Best, N. Fisher, Appl. Stat. 28, 1979",
+    ),
+    "wald": Text(
+        {"mean": "The mean, positive.", "scale": "The shape, positive."},
+        "2.0, 3.0",
+        "array([2.8 , 0.99, 1.46, 1.37])",
+        "float64",
+        "J. Michael, W. Schucany, R. Haas, Am. Stat. 30, 1976",
+    ),
+    "weibull": Text({"a": "The shape, not negative."}, "2.0", "array([0.34, 0.63, 1.18, 0.53])"),
+    "zipf": Text(
+        {"a": "The exponent, larger than 1."},
+        "3.0",
+        "array([1, 1, 2, 1])",
+        _COUNTS,
+        'L. Devroye, "Non-uniform random variate generation", 1986, X.6.1',
+    ),
+}
+
+
+def described(cls: _Class) -> _Class:
+    """Complete the docstrings of the methods that draw from a distribution."""
+    for name, text in _TEXTS.items():
+        method = vars(cls)[name]
+        method.__doc__ = _docstring(name, inspect.cleandoc(method.__doc__ or ""), text, method)
+    return cls
+
+
+def _docstring(name: str, summary: str, text: Text, method: Callable[..., Any]) -> str:
+    """Return a docstring that begins with a summary."""
+    known = {p: (_KINDS.get(p, "array_like"), words) for p, words in text.parameters.items()}
+    names = method.__code__.co_varnames[1 : method.__code__.co_argcount]
+    told = {p: known.get(p) or _SHARED[p] for p in [*names, "dist", "grid"]}
+    rows = [f"{p} : {kind}\n    {words}" for p, (kind, words) in told.items()]
+    given = ", ".join(filter(None, (text.arguments, 'size=4, dist="block"')))
+    rounded = "" if "." not in text.found else ".round(2)"
+    parts = [
+        summary,
+        "Each engine draws what it holds, by global index: numbers depend on neither engines nor\n"
+        "layout. Nothing is sent but parameters that are arrays, to where the result lies.",
+        _section("Parameters", *rows),
+        _section("Returns", f"DistArray\n    {text.kind}, of shape ``size``."),
+        *([_section("References", f"{text.source}.")] if text.source else []),
+        _section(
+            "Examples",
+            ">>> import distnb as dnb",
+            ">>> with dnb.inprocess(2):",
+            "...     rng = dnb.random.default_rng(1)",
+            f"...     rng.{name}({given}).to_numpy(){rounded}",
+            text.found,
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _section(title: str, *lines: str) -> str:
+    return "\n".join([title, "-" * len(title), *lines])
