@@ -619,15 +619,15 @@ def choose_layout(array: DistArray, name: str | None = None) -> Any:
 
 def clip(
     a: ArrayLike,
-    min: ArrayLike | None = None,
-    max: ArrayLike | None = None,
+    a_min: Any = ...,
+    a_max: Any = ...,
     out: DistArray | None = None,
     *,
-    a_min: ArrayLike | None = None,
-    a_max: ArrayLike | None = None,
+    min: Any = ...,
+    max: Any = ...,
     **options: Any,
 ) -> DistArray:
-    """Limit the elements to an interval; ``a_min`` and ``a_max`` are other names of the limits."""
+    """Limit the elements to an interval."""
 
 def column_stack(tup: Sequence[ArrayLike] | DistArray) -> DistArray:
     """Join vectors and matrices as columns, as ``numpy.column_stack``; as ``concatenate``."""
@@ -832,7 +832,7 @@ def einsum(
     *operands_: Any,
     out: DistArray | None = None,
     dtype: DTypeLike | None = None,
-    order: str = "K",
+    order: Order = "K",
     casting: str = "safe",
     optimize: builtins.bool | str | Sequence[Any] = True,
 ) -> DistArray:
@@ -1693,7 +1693,10 @@ def packbits(a: ArrayLike, /, axis: int | None = None, bitorder: str = "big") ->
     """Pack truth values into the bits of bytes, as ``numpy.packbits``."""
 
 def pad(
-    array: ArrayLike, pad_width: ArrayLike | dict[int, Any], mode: str = "constant", **kwargs: Any
+    array: ArrayLike,
+    pad_width: ArrayLike | dict[int, Any],
+    mode: str | Callable[..., Any] = "constant",
+    **kwargs: Any,
 ) -> DistArray:
     """Return a larger array with margins filled in one of many ways, as ``numpy.pad``."""
 
@@ -2279,7 +2282,7 @@ def vstack(
 ) -> DistArray:
     """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
 
-def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, /) -> Any:
+def where(condition: ArrayLike, x: Any = ..., y: Any = ..., /) -> Any:
     """Choose elements from ``x`` where the condition is true, else from ``y``."""
 
 def zeros(

@@ -297,9 +297,15 @@ class DistArray(Array):
         # As in NumPy, an index of all axes takes the element's value of now, not a view.
         return element(found) if is_element else found
 
+    def __delitem__(self, key: Subscript) -> None:
+        raise ValueError("cannot delete array elements")
+
     def __setitem__(self, key: Subscript, value: ArrayLike) -> None:
         if store(self, key, value):
             return
+        if self.single and not self.shape:
+            name = self.dtype.type.__name__
+            raise TypeError(f"'numpy.{name}' object does not support item assignment")
         if is_advanced(key):
             put_advanced(self, key, value)
             return
@@ -475,6 +481,12 @@ class DistArray(Array):
                 "use .to_numpy() for small arrays",
             )
         )
+
+    def __imatmul__(self, other: ArrayLike) -> Any:
+        if np.ndim(other) < 2 or not self.ndim:  # in place there is no loop over vectors
+            axes = f"{self.ndim} and {np.ndim(other)} axes"
+            raise ValueError(explain("@=", axes, "at least 1 and 2", "use @ and assign"))
+        return np.matmul(self, other, out=(self,))
 
     def __array_function__(
         self,
@@ -679,7 +691,7 @@ class DistArray(Array):
         **options: Any,
     ) -> DistArray:
         """Limit the elements to an interval; options are those of ufuncs."""
-        return clip(self, min, max, out, **options)
+        return clip(self, min=min, max=max, out=out, **options)
 
     def conj(self, out: Array | None = None) -> DistArray:
         """Return the complex conjugate."""
@@ -833,7 +845,7 @@ class DistArray(Array):
         """Bring the elements into an order that is right at ``kth``, in place."""
         if not self.writeable:
             raise ValueError("partition array is read-only")
-        self[...] = partition(self, kth, axis, kind, order)
+        self[...] = partition(self, kth, one_axis(axis, self.ndim), kind, order)
 
     def searchsorted(
         self, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None

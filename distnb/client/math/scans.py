@@ -294,6 +294,8 @@ def reduce_in_order(
                     "index the elements that are wanted",
                 )
             )
+        if not np.isfinite(ufunc.identity):  # integers have none
+            x = x.astype(kind)
         x = elementwise("where", where, x, np.asarray(ufunc.identity).astype(x.dtype)[()])
     found = x if x.ndim else x.astype(kind)
     axes = some_axes(axis, x.ndim) if x.ndim else ()

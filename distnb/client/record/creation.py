@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import operator
+from collections.abc import Callable
 from math import ceil
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.handle.aliasing import outline
 from distnb.client.handle.arguments import Dist, Grid, Order, Shape, order_of
 from distnb.client.handle.array import Array, create, hosted, numeric
 from distnb.client.handle.conversion import Readable, from_host
@@ -26,6 +29,7 @@ __all__ = [
     "arange",
     "array",
     "asarray",
+    "copy_asked",
     "empty",
     "empty_like",
     "full",
@@ -104,17 +108,33 @@ def array(
     (2, 2) int64, 32 B, columns in turn on 2 engines
     """
     check_device(device)
-    order_of(order)
+    wanted = order_of(order)
     if ndmax and not isinstance(data, Array):
         numpys: Any = np.array
         data = numpys(data, dtype, copy=None, ndmax=ndmax)
     found = _from_data(data, dtype, dist, grid, copy, session_asked(session, like))
+    if found is data and wanted in "CF":
+        _check_order(found, wanted, copy)
     return found if found.ndim >= ndmin else found[(*(None,) * (ndmin - found.ndim), ...)]
 
 
 def session_asked(session: Session | None, like: object) -> Session | None:
     """Return the session that is asked for, by itself or by an array in it."""
     return like.session if session is None and isinstance(like, Array) else session
+
+
+def copy_asked(copy: Any) -> bool | None:
+    """Return what ``copy=`` asks for: True, False, or None where it is needed."""
+    if isinstance(copy, str):
+        raise ValueError(explain("copy", repr(copy), "True, False or None", "use one of these"))
+    return None if copy is None or copy is np._CopyMode.IF_NEEDED else bool(copy)
+
+
+def _check_order(x: Array, order: str, copy: Any) -> None:
+    """Raise ValueError if elements would be copied into an order, and must not be."""
+    near = outline(x).flags
+    if copy_asked(copy) is False and not (near.f_contiguous if order == "F" else near.c_contiguous):
+        raise _no_copy()
 
 
 def _from_data(
@@ -125,6 +145,7 @@ def _from_data(
     copy: bool | None,
     session: Session | None,
 ) -> Array:
+    copy = copy_asked(copy)
     if isinstance(data, Array):
         if session is not None and session is not data.session:
             raise SessionError(
@@ -376,7 +397,20 @@ def full_like(
     return _filled_from(found, fill_value)
 
 
+def _needs_stop(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Refuse ``start=`` without an end: as ``arange(4)``, it would be the end."""
+
+    @functools.wraps(function)
+    def checked(*args: Any, **options: Any) -> Array:
+        if not args and options.get("stop") is None:
+            raise TypeError("arange() requires stop to be specified.")
+        return function(*args, **options)
+
+    return checked
+
+
 @stands_for(np.arange)
+@_needs_stop
 def arange(
     start: Any = None,
     stop: Any = None,
@@ -397,6 +431,9 @@ def arange(
     start, stop, step = (_number(x) for x in (start, stop, 1 if step is None else step))
     if start is None and stop is None:
         raise TypeError("arange() requires stop to be specified.")
+    if any(isinstance(x, list | tuple) for x in (start, stop, step)):  # NumPy refuses most
+        numpys: Any = np.arange
+        return array(numpys(start, stop, step, dtype), dist=dist, grid=grid, session=session)
     start = 0 if start is None else start
     if stop is None:
         start, stop = 0, start

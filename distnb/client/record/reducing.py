@@ -97,8 +97,16 @@ def _begin_with(op: str, x: Array, found: Array, initial: Any, axes: Ints) -> No
     first = np.empty((), found.dtype)
     first[...] = initial
     elementwise(ufunc.__name__, found, first, out=found)  # type: ignore[union-attr]
-    if op == "sum" and found.dtype.kind == "f" and not first and np.signbit(first):
-        # Sums begin with 0.0, but not this one: of -0.0 alone it is -0.0.
+    if op == "sum" and found.dtype.kind == "c" and x.dtype.kind == "c":
+        _keep_sign(found.real, x.real, first.real, axes)
+        _keep_sign(found.imag, x.imag, first.imag, axes)
+    elif op == "sum" and found.dtype.kind == "f":
+        _keep_sign(found, x, first, axes)
+
+
+def _keep_sign(found: Array, x: Array, first: np.ndarray, axes: Ints) -> None:
+    """Let a sum that begins with -0.0 be that if nothing but -0.0 is added: sums begin with 0.0."""
+    if not first and np.signbit(first):
         negative = elementwise("equal", x, 0) & elementwise("signbit", x)
         assign(found, first, reduce("all", negative, axes))
 

@@ -292,6 +292,10 @@ def _in_order(x: Array, order: Order, copy: bool | None) -> Array:
     return _reshaped(x, (x.size,), copy)
 
 
+#: Axes of arrays whose elements NumPy walks over.
+_MOST_FLAT = 32
+
+
 class Flat:
     """The elements of an array in C order, as ``numpy.ndarray.flat``.
 
@@ -307,7 +311,14 @@ class Flat:
     """
 
     def __init__(self, x: Array) -> None:
+        if x.ndim > _MOST_FLAT:
+            raise RuntimeError(
+                explain("flat", f"{x.ndim} axes", f"at most {_MOST_FLAT}", "use .ravel()")
+            )
         self.base = x
+
+    def __delitem__(self, key: object) -> None:
+        raise TypeError("Cannot delete iterator elements")
 
     def __len__(self) -> int:
         return self.base.size
@@ -350,6 +361,8 @@ def _flat_key(key: object, n: int) -> Any:
         return key.__array__()
     if isinstance(key, tuple) and len(key) == 1:
         key = key[0]
+    if isinstance(key, Array) and key.dtype.kind not in "biu":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
     kind = getattr(getattr(key, "dtype", None), "kind", "")
     mask = kind == "b" and np.ndim(cast(Any, key)) == 1
     whole = isinstance(key, slice) and all(

@@ -30,6 +30,7 @@ from distnb.client.session.session import Session
 from distnb.client.shape.joining import concatenate
 from distnb.client.shape.reshaping import ravel, reshape
 from distnb.client.shape.viewing import moveaxis
+from distnb.common.errors import explain
 
 __all__ = ["isin", "unique"]
 
@@ -239,6 +240,10 @@ def isin(
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
     session = session_of(element, test_elements)
     x, others = asarray(element, session=session), asarray(test_elements, session=session)
+    if kind == "table" and not (x.dtype.kind in "biu" and others.dtype.kind in "biu"):
+        raise ValueError(
+            explain("kind='table'", f"{x.dtype} and {others.dtype}", "integers", "use 'sort'")
+        )
     found = at_once(np.isin, x, others, assume_unique, invert)
     if found is not None:
         return found
