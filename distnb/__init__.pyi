@@ -120,6 +120,7 @@ from distnb.client.files.opening import Opened
 from distnb.client.handle.arguments import Axes, Dist, Grid, Nested, NoValue, Number, Order, Shape
 from distnb.client.linalg.contractions import SummedAxes
 from distnb.client.math.mapping import vectorize as vectorize
+from distnb.client.math.ufuncs import _Limit
 from distnb.client.record.eager import Out
 from distnb.client.record.placement import Placement as Placement
 from distnb.client.reports.profiling import Profile
@@ -619,12 +620,12 @@ def choose_layout(array: DistArray, name: str | None = None) -> Any:
 
 def clip(
     a: ArrayLike,
-    a_min: Any = ...,
-    a_max: Any = ...,
+    a_min: _Limit = ...,
+    a_max: _Limit = ...,
     out: DistArray | None = None,
     *,
-    min: Any = ...,
-    max: Any = ...,
+    min: _Limit = ...,
+    max: _Limit = ...,
     **options: Any,
 ) -> DistArray:
     """Limit the elements to an interval."""
@@ -2282,7 +2283,7 @@ def vstack(
 ) -> DistArray:
     """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
 
-def where(condition: ArrayLike, x: Any = ..., y: Any = ..., /) -> Any:
+def where(condition: ArrayLike, x: _Limit = ..., y: _Limit = ..., /) -> Any:
     """Choose elements from ``x`` where the condition is true, else from ``y``."""
 
 def zeros(

@@ -482,11 +482,11 @@ class DistArray(Array):
             )
         )
 
-    def __imatmul__(self, other: ArrayLike) -> Any:
+    def __imatmul__(self, other: ArrayLike) -> Any:  # type: ignore[misc]
         if np.ndim(other) < 2 or not self.ndim:  # in place there is no loop over vectors
             axes = f"{self.ndim} and {np.ndim(other)} axes"
             raise ValueError(explain("@=", axes, "at least 1 and 2", "use @ and assign"))
-        return np.matmul(self, other, out=(self,))
+        return FUNCTIONS[np.matmul](self, other, out=(self,))
 
     def __array_function__(
         self,

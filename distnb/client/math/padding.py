@@ -15,10 +15,11 @@ from distnb.client.handle.conversion import array_of
 from distnb.client.handle.indexing import some_axes
 from distnb.client.math.along_axis import apply_along_axis
 from distnb.client.math.reductions import mean
-from distnb.client.record.creation import arange, asarray
+from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise
 from distnb.client.record.placement import stay
+from distnb.client.record.ranges import arange
 from distnb.client.record.reducing import reduce
 from distnb.geometry.axes import Block, Irregular, SlicedBlock
 from distnb.geometry.layout import Layout

@@ -6,11 +6,12 @@ import inspect
 import operator
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from distnb.client.handle.arguments import NoValue
 from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.small_steps import quick
 from distnb.client.record.creation import asarray
@@ -28,11 +29,13 @@ __all__: list[str] = []
 
 _Function = Callable[..., Any]
 _NONE: Any = np._NoValue
+#: A limit, or what else may be left out.
+_Limit: TypeAlias = ArrayLike | NoValue | None
 #: Codes of dtypes that arrays cannot have.
 _FOREIGN = frozenset("gGOMm")
 
 
-def _first_array(*inputs: ArrayLike) -> tuple[Any, ...]:
+def _first_array(*inputs: Any) -> tuple[Any, ...]:
     """Make sure that one input is distributed, so that the operation runs on the engines.
 
     It is one whose dtype counts: numbers of Python's are weak, unless there is nothing else.
@@ -235,7 +238,7 @@ trunc = _of_table("trunc")
 
 
 @stands_for(np.where)
-def where(condition: ArrayLike, x: Any = _NONE, y: Any = _NONE, /) -> Any:
+def where(condition: ArrayLike, x: _Limit = _NONE, y: _Limit = _NONE, /) -> Any:
     """Choose elements from ``x`` where the condition is true, else from ``y``.
 
     Of a condition alone, return where it is true, as :func:`distnb.nonzero`.
@@ -254,12 +257,12 @@ def where(condition: ArrayLike, x: Any = _NONE, y: Any = _NONE, /) -> Any:
 @stands_for(np.clip)
 def clip(
     a: ArrayLike,
-    a_min: Any = _NONE,
-    a_max: Any = _NONE,
+    a_min: _Limit = _NONE,
+    a_max: _Limit = _NONE,
     out: Array | None = None,
     *,
-    min: Any = _NONE,
-    max: Any = _NONE,
+    min: _Limit = _NONE,
+    max: _Limit = _NONE,
     **options: Any,
 ) -> Array:
     """Limit the elements to an interval.
@@ -288,7 +291,7 @@ def clip(
     return elementwise("clip", x, low, high, out=out, **options)
 
 
-def _limits(both: tuple[Any, Any], named: tuple[Any, Any]) -> tuple[Any, Any]:
+def _limits(both: tuple[_Limit, _Limit], named: tuple[_Limit, _Limit]) -> tuple[Any, Any]:
     """Return the limits of ``clip``; raises what NumPy raises of the two ways to give them."""
     missing = [name for name, x in zip(("a_min", "a_max"), both, strict=True) if x is _NONE]
     if len(missing) == 1:

@@ -11,17 +11,11 @@ from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import as_dist
 from distnb.client.handle.indexing import one_axis
 from distnb.client.math.scans import cumsum
-from distnb.client.record.creation import (
-    arange,
-    asarray,
-    empty_like,
-    full,
-    full_like,
-    ones,
-)
+from distnb.client.record.creation import asarray, empty_like, full, full_like, ones
 from distnb.client.record.eager import at_once, session_of
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
+from distnb.client.record.ranges import arange
 from distnb.client.record.reducing import reduce
 from distnb.client.select import searching
 from distnb.client.select.ordering import lexsort, sorted_with_positions
