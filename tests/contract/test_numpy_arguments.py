@@ -87,6 +87,43 @@ CASES = {
         "xp.pad(A([1, 2]), (2, 1), lambda v, w, a, k: v.__setitem__(-1, k['last']), last=7)",
         "xp.pad(A(np.zeros((0, 2))), 0, lambda v, w, a, k: None)",
     ),
+    "dtypes of outputs": (
+        "xp.prod(A([2**40, 2**40]), out=A(0.0))",
+        "xp.sum(A([2**62, 2**62, 2**62]), out=A(0.0))",
+        "xp.sum(A([200, 100], 'B'), out=A(0, 'B'))",
+        "xp.sum(A([1.5, 2.5]), out=A(0))",
+        "xp.max(A([1, 2]), out=A(0.0), initial=2.5)",
+        "xp.any(A([1, 2]), out=A(0))",
+        "xp.nansum(A([2**62] * 3), out=A(0.0))",
+        "xp.nanprod(A([2**40] * 3), out=A(0.0))",
+        "np.hypot.reduce(A([3, 4], 'B'), out=A(0, 'd'))",
+        "np.multiply.reduce(A([2**40] * 3), out=np.zeros((), 'd'))",
+        "xp.trace(A([[2**62, 1], [1, 2**62]]), out=A(0.0))",
+        "xp.einsum('i,i->', A([2**40, 2]), A([2**40, 2]), out=A(0.0))",
+        "np.maximum.reduce(A([1.5, 2]), dtype='i')",
+        "np.minimum.reduce(A([[1.5, 2]]), axis=(), dtype='f')",
+        "np.logical_or.reduce(A([1.5, 2]), dtype=bool)",
+    ),
+    "weak": (
+        "xp.append(A(1, 'F'), 0.5)",
+        "xp.append(A([1], 'f'), 0.5)",
+        "xp.concatenate([A([1], 'f'), 0.5], axis=None)",
+        "xp.concatenate([A([1], 'f'), 0.5, 2], axis=None, dtype='d')",
+        "xp.hstack([A([1], 'f'), 0.5])",
+    ),
+    "axes": tuple(
+        f"xp.vecdot(A(np.arange(27.0).reshape(3, 3, 3)), A(np.ones((3, 1, 3))), axes={axes})"
+        for axes in (
+            "[0, 2], keepdims=True",
+            "[0, 0], keepdims=False",
+            "[0, 2, 2], keepdims=True",
+            "[(-1,), (-1,), ()]",
+        )
+    ),
+    "views": (
+        "(A([[1 + 1j, 2], [3, 4j]]) * A([[1.0, 2], [3, 4]])).real.sum(axis=0)",
+        "xp.linalg.norm(A(np.arange(12.0).reshape(3, 1, 4) + 1j), axis=(0, 1))",
+    ),
     "masks": (
         "xp.logaddexp.reduce(A([[1, 2], [3, 4]], 'B'), initial=0, where=A([[True, False]] * 2))",
         "xp.logaddexp2.reduce(A([True, False]), initial=-1, where=False)",
@@ -106,6 +143,11 @@ WRITES = (
     "r = A([1, 2, 3]).sum(); r[...] = 7",
     "r = A([1, 2, 3])[0]; r[()] = 7",
     "r = A([[1, 2, 3]] * 5); r.partition(1)",
+    "r = A([1.5, 2]); r.flat[::2] = [1j]",
+    "r = A([1, 2], 'B'); r.flat[::2] = [-4.0]",
+    "r = A([1, 2], 'B'); r.flat[::2] = -4",
+    "r = A([1, 2], 'B'); r.flat[::2] = np.array([-4])",
+    "r = A([1, 2], 'B'); r.flat = [1.5, 3]",
 )
 
 

@@ -73,7 +73,7 @@ MESSAGES = (
 NAMES = (
     Row(
         "introspection: signatures, texts of documentation and errors",
-        r"[Ss]ignature|add_newdoc|test_doc\b|docstring|_reports_|error_message|TestFormat"
+        r"[Ss]ignature|[Aa]dd_newdoc|test_doc\b|docstring|_reports_|error_message|TestFormat"
         r"|TestTextSignatures|test_ufunc_types|test_array_as_keyword|legacy_gufunc|legacy_ufunc",
     ),
     Row(
@@ -120,10 +120,10 @@ PLACES = (
         r"f_contiguous|F_CONTIG|c_contiguous|C_CONTIG|flags\.(fortran|contiguous|forc|fnc)|strides",
     ),
     Row("lifetime of objects", r"getrefcount"),
-    Row("who owns memory", r"shares_memory\(np.reshape|[Oo][Ww][Nn][Dd][Aa][Tt][Aa]"),
+    Row("who owns memory", r"shares_memory\((np.reshape|$)|[Oo][Ww][Nn][Dd][Aa][Tt][Aa]|\.base\b"),
     Row(
         "the Python type of a scalar or an array: engines keep what they compute",
-        r"isscalar\(|isinstance\(|\btype\(|is (np\.)?(True|False)|is np\.bool|\bis (arr|x|a)\b",
+        r"isscalar\(|isinstance\(|\btype\(|is (np\.)?(True|False)|is np\.bool|\bis (arr|x|a1?)\b",
     ),
     Row("texts of errors", r"in str\(|endswith\(|str\(e(xc)?\b"),
 )

@@ -50,7 +50,8 @@ def einsum(
     """
     text, arrays = _given(operands_)
     order_of(order)
-    kind = np.result_type(*(x.dtype for x in arrays)) if dtype is None else np.dtype(dtype)
+    given = [x.dtype for x in (*arrays, out) if isinstance(x, Array | np.ndarray)]
+    kind = np.result_type(*given) if dtype is None else np.dtype(dtype)
     for x in arrays:
         if not np.can_cast(x.dtype, kind, casting):  # type: ignore[arg-type]
             raise TypeError(

@@ -203,8 +203,8 @@ def _places(axes: object, cores: list[int], arrays: Sequence[Array], keep: bool)
     if not isinstance(axes, list):
         raise TypeError("axes should be a list")
     given = list(axes)
-    if len(given) == len(arrays) and not count[-1]:
-        given.append(())
+    if len(given) == len(arrays) and not cores[-1]:
+        given.append(-1 if keep else ())
     if len(given) != len(count):
         raise ValueError("axes should be a list with an entry for all inputs and outputs")
     found = []

@@ -282,6 +282,8 @@ def reduce_in_order(
     if where is not True:
         options["where"] = np.ones((), bool)
     sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
+    if dtype is None and isinstance(out, Array | np.ndarray):
+        dtype = np.result_type(out.dtype, x.dtype)
     kind = numeric(np.asarray(ufunc.reduce(sample, axis, dtype, **options)).dtype)
     first = ufunc.identity if initial is np._NoValue else initial
     if where is not True:

@@ -247,11 +247,11 @@ def where(condition: ArrayLike, x: _Limit = _NONE, y: _Limit = _NONE, /) -> Any:
         return nonzero(condition)
     if x is _NONE or y is _NONE:
         raise ValueError("either both or neither of x and y should be given")
-    for one in (x, y):
-        if one is None:
-            numeric(np.dtype(object))  # which is refused
-    found = quick(np.where, (condition, x, y))
-    return elementwise("where", *_first_array(condition, x, y)) if found is None else found
+    given: tuple[Any, ...] = (condition, x, y)
+    if any(one is None for one in given):
+        numeric(np.dtype(object))  # which is refused
+    found = quick(np.where, given)
+    return elementwise("where", *_first_array(*given)) if found is None else found
 
 
 @stands_for(np.clip)

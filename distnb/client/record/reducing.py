@@ -64,6 +64,8 @@ def reduce(
         x = hosted(need(None) if out is None else out.session, np.asarray(x))
     if initial is None:
         _check_without(op, x, axis, where)
+    if dtype is None and isinstance(out, Array | np.ndarray) and op not in _TRUTHS:
+        dtype = np.result_type(out.dtype, x.dtype)  # in which NumPy combines elements, too
     initial = None if initial is np._NoValue else initial
     if where is not True and where is not np._NoValue:
         x = _masked(op, x, where, initial)
@@ -122,6 +124,8 @@ def _recorded(op: str, x: Array, axes: Ints, result: Placed, dtype: np.dtype) ->
     return Array.made(base, View.whole(shape))
 
 
+#: Reductions to truth values and positions, whatever ``out`` is.
+_TRUTHS = frozenset(("any", "all", "logical_xor.reduce", "argmin", "argmax"))
 #: Reductions whose result depends on the order, if elements are rounded.
 _ORDERED = frozenset(("sum", "prod"))
 #: Types of ``axis`` and ``dtype`` that can be looked up; other ways to say the same are not.
@@ -248,6 +252,7 @@ class _Apart:
     def __call__(self, near: np.ndarray) -> np.ndarray:
         """Return the result, of the elements of all of the base."""
         found = np.empty(self._shape, self._dtype)
+        near = near if near.flags.c_contiguous else near.copy()  # such as the real parts of another
         blocks = [_cut(near, part) for part in self._blocks]
         self._run(blocks, [_cut(found, part) for part in self._outs])
         return found

@@ -339,6 +339,8 @@ class Flat:
     def __setitem__(self, key: Any, value: ArrayLike) -> None:
         """Assign; as in NumPy, too few values are repeated."""
         x, key = self.base, _flat_key(key, len(self))
+        if not isinstance(value, Array | np.ndarray | np.generic):
+            value = np.asarray(value, x.dtype)  # numbers that it cannot hold are refused
         if _is_integer(key):
             x[self._index(key)] = value
             return
