@@ -197,7 +197,8 @@ def _bincount(x: Any, *weights: Any, out: np.ndarray) -> None:
 
 def _histogram(x: Any, edges: Any, *weights: Any, out: np.ndarray) -> None:
     """Count in bins that are all as wide."""
-    at = (edges[..., 0].item(), edges[..., -1].item())
+    ends = edges.reshape(-1)
+    at = (ends[0], ends[-1])  # of the dtype of edges, in which NumPy compares them with elements
     heavy = weights[0] if weights else None
     out[...] = np.histogram(x, edges.shape[-1] - 1, at, weights=heavy)[0]
 

@@ -3,6 +3,7 @@
 Each case is an expression, or statements that leave an array ``r``; see ``test_numpy_letter``.
 """
 
+import pickle
 import warnings
 
 import numpy as np
@@ -210,3 +211,32 @@ def test_polynomials_that_are_objects_make_one(session, code):
     found, wanted = run(f"xp.{code}", dnb), run(f"xp.{code}", np)
     assert type(found) is type(wanted) is np.poly1d
     assert found == wanted
+
+
+def test_views_in_pieces_are_pickled_whole(session):
+    x = np.arange(12).reshape(3, 4)
+    for made, wanted in ((dnb.array(x), x), (dnb.array(x)[:, :2], x[:, :2]), (dnb.array(x).T, x.T)):
+        buffers = []
+        text = pickle.dumps(made, protocol=5, buffer_callback=buffers.append)
+        assert bool(buffers) == made.flags.forc
+        assert pickle.loads(text, buffers=buffers).to_numpy().tolist() == wanted.tolist()
+
+
+def test_a_view_as_ndarray_is_a_view(session):
+    a = dnb.array([[1, 2], [3, 4]])
+    for view in (a.view(dnb.ndarray), a.view(type=np.ndarray), a.view(dnb.DistArray)):
+        view[0, 0] += 7
+    assert a.to_numpy().tolist() == [[22, 2], [3, 4]]
+    with pytest.raises(TypeError, match="ndarray, the class of all arrays"):
+        a.view(type=np.ma.MaskedArray)
+
+
+def test_edges_of_bins_are_compared_in_their_own_dtype(session):
+    x, limits = np.array([1.0], "e"), np.array([1 + np.finfo("f").eps, 2], "f")
+    for a in (dnb.array(x), x):
+        assert np.asarray(dnb.histogram(a, bins=1, range=limits)[0]).tolist() == [0]
+
+
+def test_integers_with_fields_are_refused(session):
+    with pytest.raises(TypeError, match="dtype"):
+        dnb.zeros(4, np.dtype(("i4", [("a", "<i2"), ("b", "<i2")])))

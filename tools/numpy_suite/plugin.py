@@ -111,6 +111,7 @@ class _Module(pytest.Module):
         sys.modules[name] = module  # where pickle looks
         source = edited("/".join(inner), self.path.read_text())
         exec(compile(ast.parse(source), str(self.path), "exec"), module.__dict__)
+        RUN.doors.leave(module)
         return module
 
 

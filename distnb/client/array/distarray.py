@@ -53,6 +53,7 @@ from distnb.client.math.scans import (
 )
 from distnb.client.math.ufuncs import clip, round_
 from distnb.client.record.advanced_indexing import get_advanced, is_advanced, put_advanced
+from distnb.client.record.as_arrays import from_pickle
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
 from distnb.client.record.operations import assign, elementwise, understood
@@ -443,9 +444,9 @@ class DistArray(Array):
     def imag(self, value: ArrayLike) -> None:
         set_imag(self, value)
 
-    def view(self, dtype: DTypeLike | None = None) -> DistArray:
+    def view(self, dtype: DTypeLike | None = None, type: type | None = None) -> DistArray:
         """Return a view: of the same elements, or of their bytes as another dtype."""
-        return view_as(self, dtype)
+        return view_as(self, dtype, type)
 
     # -- NumPy's protocols ---------------------------------------------------------------------
 
@@ -877,9 +878,12 @@ class DistArray(Array):
         """Return the array pickled; obeys the gather budget."""
         return self.__array__().dumps()
 
-    def __reduce__(self) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         """Pickle the elements, within the gather budget: a new array is made of them."""
-        return asarray, (self.__array__(),)
+        elements = self.__array__()
+        if self.flags.forc:
+            return asarray, (elements,)
+        return from_pickle, (elements.dumps(),)  # of what is in pieces NumPy keeps no buffer apart
 
     def __contains__(self, value: ArrayLike) -> bool:
         """Tell whether an element equals the value."""

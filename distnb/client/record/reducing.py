@@ -83,14 +83,21 @@ def reduce(
         first = np._NoValue if initial is None else initial
         return reduce(op, x.copy(), axis, dtype, out, keepdims, first)
     shape = table.reduced_shape(x.shape, axes, keepdims=False)
+    found = _begun(op, x, axes, Placed.whole(shape, layout), result_dtype, initial)
+    return _shown(found, axes, keepdims, op, out)
+
+
+def _begun(
+    op: str, x: Array, axes: Ints, result: Placed, dtype: np.dtype, initial: Number | None
+) -> Array:
+    """Return the result of a reduction that begins with a number, or with none."""
     if initial is not None and not x.size:  # there is nothing to combine it with
-        value = np.asarray(initial).astype(result_dtype).item()
-        filled = create(x.session, shape, result_dtype, layout, ("fill", value))
-        return _shown(filled, axes, keepdims, op, out)
-    found = _recorded(op, x, axes, Placed.whole(shape, layout), result_dtype)
+        value = np.asarray(initial).astype(dtype).item()
+        return create(x.session, result.shape, dtype, result.layout, ("fill", value))
+    found: Array = _recorded(op, x, axes, result, dtype)
     if initial is not None:
         _begin_with(op, x, found, initial, axes)
-    return _shown(found, axes, keepdims, op, out)
+    return found
 
 
 def _begin_with(op: str, x: Array, found: Array, initial: Any, axes: Ints) -> None:
