@@ -128,6 +128,9 @@ CASES = {
     "masks": (
         "xp.logaddexp.reduce(A([[1, 2], [3, 4]], 'B'), initial=0, where=A([[True, False]] * 2))",
         "xp.logaddexp2.reduce(A([True, False]), initial=-1, where=False)",
+        "A(2.0).sum(where=False)",
+        "xp.where(np.array(False), A(2.0).sum(), 3)",
+        "xp.max(A(2.0), where=False, initial=7)",
     ),
 }
 
