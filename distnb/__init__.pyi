@@ -121,6 +121,7 @@ from distnb.client.files.opening import Opened
 from distnb.client.handle.arguments import Axes, Dist, Grid, Nested, NoValue, Number, Order, Shape
 from distnb.client.linalg.contractions import SummedAxes
 from distnb.client.math.mapping import vectorize as vectorize
+from distnb.client.math.ufuncs import _Limit
 from distnb.client.record.eager import Out
 from distnb.client.record.placement import Placement as Placement
 from distnb.client.reports.profiling import Profile
@@ -620,15 +621,15 @@ def choose_layout(array: DistArray, name: str | None = None) -> Any:
 
 def clip(
     a: ArrayLike,
-    min: ArrayLike | None = None,
-    max: ArrayLike | None = None,
+    a_min: _Limit = ...,
+    a_max: _Limit = ...,
     out: DistArray | None = None,
     *,
-    a_min: ArrayLike | None = None,
-    a_max: ArrayLike | None = None,
+    min: _Limit = ...,
+    max: _Limit = ...,
     **options: Any,
 ) -> DistArray:
-    """Limit the elements to an interval; ``a_min`` and ``a_max`` are other names of the limits."""
+    """Limit the elements to an interval."""
 
 def column_stack(tup: Sequence[ArrayLike] | DistArray) -> DistArray:
     """Join vectors and matrices as columns, as ``numpy.column_stack``; as ``concatenate``."""
@@ -833,7 +834,7 @@ def einsum(
     *operands_: Any,
     out: DistArray | None = None,
     dtype: DTypeLike | None = None,
-    order: str = "K",
+    order: Order = "K",
     casting: str = "safe",
     optimize: builtins.bool | str | Sequence[Any] = True,
 ) -> DistArray:
@@ -1694,7 +1695,10 @@ def packbits(a: ArrayLike, /, axis: int | None = None, bitorder: str = "big") ->
     """Pack truth values into the bits of bytes, as ``numpy.packbits``."""
 
 def pad(
-    array: ArrayLike, pad_width: ArrayLike | dict[int, Any], mode: str = "constant", **kwargs: Any
+    array: ArrayLike,
+    pad_width: ArrayLike | dict[int, Any],
+    mode: str | Callable[..., Any] = "constant",
+    **kwargs: Any,
 ) -> DistArray:
     """Return a larger array with margins filled in one of many ways, as ``numpy.pad``."""
 
@@ -2280,7 +2284,7 @@ def vstack(
 ) -> DistArray:
     """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
 
-def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, /) -> Any:
+def where(condition: ArrayLike, x: _Limit = ..., y: _Limit = ..., /) -> Any:
     """Choose elements from ``x`` where the condition is true, else from ``y``."""
 
 def zeros(

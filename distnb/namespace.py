@@ -232,20 +232,19 @@ from distnb.client.record.as_arrays import (
     require,
 )
 from distnb.client.record.creation import (
-    arange,
     array,
     asarray,
     empty,
     empty_like,
     full,
     full_like,
-    linspace,
     ones,
     ones_like,
     zeros,
     zeros_like,
 )
 from distnb.client.record.index_arrays import eye, fromfunction, identity, indices
+from distnb.client.record.ranges import arange, linspace
 from distnb.client.select.coordinates import ix_, ravel_multi_index, unravel_index
 from distnb.client.select.counting import bincount
 from distnb.client.select.ordering import argpartition, argsort, lexsort, partition, topk

@@ -81,7 +81,7 @@ ORDER: dict[str, str] = {
     """,
     "distnb.client.record": """
         ufunc_options operation_cache operations operators eager placement reducing
-        namespace counts gather_scatter advanced_indexing creation index_arrays as_arrays
+        namespace gather_scatter advanced_indexing creation ranges index_arrays as_arrays
     """,
     "distnb.client.files": "reading writing members opening numpys text tables",
     "distnb.client.array": """

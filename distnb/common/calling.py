@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +21,7 @@ __all__ = [
     "check_side",
     "checked",
     "name_of",
+    "numpys",
     "on_engine",
     "run",
     "run_block",
@@ -118,6 +121,7 @@ def _shown(x: Any) -> Any:
 def checked(found: Any, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
     """Return the results of a function; raise unless they are arrays of a shape."""
     many = found if isinstance(found, tuple) else (found,)
+    many = tuple(map(_read, many))
     for one in many:
         if not isinstance(one, np.ndarray):
             raise TypeError(
@@ -138,6 +142,15 @@ def checked(found: Any, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
                 )
             )
     return many
+
+
+def _read(found: Any) -> Any:
+    """Return an array of ours as NumPy's: in the notebook, functions that say ``dnb.`` make some.
+
+    On engines they have NumPy's names (see ``numpys``).
+    """
+    ours = hasattr(found, "__array_namespace__") and not isinstance(found, np.ndarray | np.generic)
+    return np.asarray(found) if ours else found
 
 
 def name_of(function: Any) -> str:
@@ -181,6 +194,7 @@ def without_halo(found: Any, shape: tuple[int, ...], halo: tuple[int, ...]) -> n
     >>> without_halo(np.arange(5), (5,), (2,)), without_halo(np.arange(1), (5,), (2,))
     (array([2]), array([0]))
     """
+    found = _read(found)
     if isinstance(found, np.generic) and not shape:
         return np.asarray(found)
     if not isinstance(found, np.ndarray):
@@ -223,11 +237,35 @@ def on_engine() -> Iterator[None]:
 def check_side() -> None:
     """Raise SessionError if an engine calls a function of the user's."""
     if getattr(_HERE, "engine", False):
-        raise SessionError(
-            explain(
-                "session",
-                "none on an engine",
-                "NumPy's functions in what distnb.map calls",
-                "write np. in it, not distnb.",
-            )
-        )
+        raise _no_session("none on an engine")
+
+
+def _no_session(got: str) -> SessionError:
+    expected = "NumPy's functions in what distnb.map calls"
+    return SessionError(explain("session", got, expected, "write np. in it, not distnb."))
+
+
+class _Numpys(ModuleType):
+    """What a module of ours is on an engine to a function of the user's: NumPy's names.
+
+    But for random numbers, which would depend on who draws them, and in which order.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._module = importlib.import_module(name)
+
+    def __getattr__(self, name: str) -> Any:
+        found = None if name == "random" else getattr(self._module, name, None)
+        if found is None:
+            raise _no_session(f"{name} of distnb on an engine")
+        return found
+
+    def __reduce__(self) -> Any:
+        return numpys, (self.__name__,)
+
+
+@cache
+def numpys(module: str, name: str | None = None) -> Any:
+    """Return a module of NumPy's as functions of the user's see it on engines, or a name in it."""
+    return _Numpys(module) if name is None else getattr(importlib.import_module(module), name)

@@ -53,6 +53,8 @@ def read_header(file: IO[bytes], name: str) -> tuple[Ints, bool, np.dtype]:
             raise ValueError(f"version {version}")
     except Exception as error:  # whatever a header that is none makes of NumPy
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        if "got b'\\x80" in reason:
+            reason = "a pickle, which is never read"
         raise ValueError(
             explain(f"file {name}", f"no good header ({reason})", "one of NumPy's .npy", "check it")
         ) from None

@@ -157,10 +157,10 @@ REDUCTIONS: dict[str, Reduction] = {
     for row in (
         Reduction("sum", np.sum, np.add),
         Reduction("prod", np.prod, np.multiply),
-        Reduction("min", np.min, np.minimum),
-        Reduction("max", np.max, np.maximum),
-        Reduction("any", np.any, np.logical_or),
-        Reduction("all", np.all, np.logical_and),
+        Reduction("min", np.minimum.reduce, np.minimum),
+        Reduction("max", np.maximum.reduce, np.maximum),
+        Reduction("any", np.logical_or.reduce, np.logical_or),
+        Reduction("all", np.logical_and.reduce, np.logical_and),
         Reduction("fmin.reduce", np.fmin.reduce, np.fmin),
         Reduction("fmax.reduce", np.fmax.reduce, np.fmax),
         Reduction("logical_xor.reduce", np.logical_xor.reduce, np.logical_xor),
@@ -197,7 +197,8 @@ def _bincount(x: Any, *weights: Any, out: np.ndarray) -> None:
 
 def _histogram(x: Any, edges: Any, *weights: Any, out: np.ndarray) -> None:
     """Count in bins that are all as wide."""
-    at = (edges[..., 0].item(), edges[..., -1].item())
+    ends = edges.reshape(-1)
+    at = (ends[0], ends[-1])  # of the dtype of edges, in which NumPy compares them with elements
     heavy = weights[0] if weights else None
     out[...] = np.histogram(x, edges.shape[-1] - 1, at, weights=heavy)[0]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import distnb as dnb
 from distnb import testing
 from distnb.client.handle import whole_functions
-from distnb.client.record import counts
+from distnb.client.record import creation, index_arrays, ranges
 from distnb.client.record.operation_cache import OperationCache
 from tests.contract.support import agree, numbered, on_engines, same, setting, take
 from tests.tiers import examples
@@ -90,7 +90,11 @@ def test_a_small_array_makes_no_large_one_in_the_notebook(session, numpys, args)
     assert found is None
 
 
-MADE = {np.zeros: counts.in_shape, np.arange: counts.in_range, np.eye: counts.in_matrix}
+MADE = {
+    np.zeros: creation._in_shape,
+    np.arange: ranges._in_range,
+    np.eye: index_arrays._in_matrix,
+}
 
 
 @pytest.mark.ways("spmd")

@@ -197,11 +197,11 @@ CASES = {
             "xp.greater(A([[1, 2, 3]], 'b'), 300, out=A([[True] * 3]), where=A([[False]]))",
             [[1] * 3],
         ),
-        ("xp.greater(np.ones(3, 'b'), 300, where=A([True] * 3))", [0] * 3),
-        ("xp.less(-1, A([1, 2, 3], 'u8'), where=A([True] * 3))", [1] * 3),
-        ("np.equal(A([1, 2, 3], 'H'), 1 << 80, where=np.array(True))", [0] * 3),
-        ("xp.not_equal(A([1, 2, 3]), -(1 << 80), where=A([True] * 3))", [1] * 3),
-        ("xp.less_equal(A([1, 2, 3], 'b'), 128, where=np.True_)", [1] * 3),
+        ("xp.greater(np.ones(3, 'b'), 300, out=None, where=A([True] * 3))", [0] * 3),
+        ("xp.less(-1, A([1, 2, 3], 'u8'), out=None, where=A([True] * 3))", [1] * 3),
+        ("np.equal(A([1, 2, 3], 'H'), 1 << 80, out=None, where=np.array(True))", [0] * 3),
+        ("xp.not_equal(A([1, 2, 3]), -(1 << 80), out=None, where=A([True] * 3))", [1] * 3),
+        ("xp.less_equal(A([1, 2, 3], 'b'), 128, out=None, where=np.True_)", [1] * 3),
     ),
 }
 

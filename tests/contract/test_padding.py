@@ -61,8 +61,20 @@ def test_arguments(session):
         )
     assert dnb.pad(a, 2, "empty").shape == (8, 7)
     same(dnb.pad(a, 2, "empty")[2:-2, 2:-2], x)
-    with pytest.raises(TypeError, match="mode"):
-        dnb.pad(a, 1, lambda *args: None)
+
+
+@pytest.mark.parametrize("dist", [None, ("*", "block"), "cyclic"])
+def test_a_function_fills_margins(session, dist):
+    def fill(vector, widths, axis, options):
+        vector[: widths[0]] = vector[widths[0] :].sum() + axis
+        if widths[1]:
+            vector[-widths[1] :] = options.get("last", -1)
+
+    x = numbered((5, 4))
+    a = dnb.array(x, dist=dist)
+    for width, options in ((1, {}), (((2, 1), (0, 3)), {"last": 9})):
+        same(dnb.pad(a, width, fill, **options), np.pad(x, width, fill, **options))
+    same(dnb.pad(a[0], 2, fill), np.pad(x[0], 2, fill))
 
 
 def test_trim_zeros(session):

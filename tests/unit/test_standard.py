@@ -132,7 +132,7 @@ def test_finfo(session, name):
         found, numpys = dnb.finfo(given), np.finfo(name)
         for attribute in ("eps", "max", "min", "smallest_normal"):
             value = getattr(found, attribute)
-            assert type(value) is float
+            assert isinstance(value, float)
             assert value == getattr(numpys, attribute)
         assert found.bits == numpys.bits
         assert found.dtype == numpys.dtype

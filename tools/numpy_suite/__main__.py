@@ -126,7 +126,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--place", choices=PLACES, default="engines", help="where arrays are")
     parser.add_argument("--go-on", action="store_true", help="keep what was run, add the rest")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--seconds", type=int, default=20, help="the watchdog of each test")
+    parser.add_argument("--seconds", type=int, default=60, help="the watchdog of each test")
     parser.add_argument("--most", type=int, default=20, help="cases of one test, evenly chosen")
     return parser.parse_args()
 

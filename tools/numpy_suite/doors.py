@@ -93,6 +93,16 @@ class _Arrays:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._kind, name)
 
+    @staticmethod
+    def gone_from(module: ModuleType) -> None:
+        """Let functions of a file that was read have the class itself for a default."""
+        found = [
+            f for c in vars(module).values() for f in (c, *getattr(c, "__dict__", {}).values())
+        ]
+        for f in found:
+            if isinstance(f, FunctionType) and f.__defaults__:
+                f.__defaults__ = tuple(x._kind if type(x) is _Arrays else x for x in f.__defaults__)
+
 
 class _Unbound:
     """A function that stays one as an attribute of a class, as those do that NumPy has in C."""
@@ -104,11 +114,20 @@ class _Unbound:
         function: Any = self.__wrapped__  # type: ignore[attr-defined]
         return function(*args, **options)
 
+    def __reduce__(self) -> Any:
+        return unbound, (self.__wrapped__,)  # type: ignore[attr-defined]
+
     def __eq__(self, other: object) -> bool:
         return other is self or other is self.__wrapped__  # type: ignore[attr-defined]
 
     def __hash__(self) -> int:
         return hash(self.__wrapped__)  # type: ignore[attr-defined]
+
+
+@functools.cache
+def unbound(function: Callable[..., Any]) -> _Unbound:
+    """Return the one function that stays one as an attribute, of another."""
+    return _Unbound(function)
 
 
 class Doors:
@@ -120,7 +139,6 @@ class Doors:
         #: Whether files are read now, and no test runs.
         self.reading = True
         self._doors: dict[str, ModuleType] = {}
-        self._unbound: dict[int, _Unbound] = {}
         self._public = {
             id(found): (module, name)
             for module in reversed(PUBLIC)
@@ -128,6 +146,10 @@ class Doors:
             if callable(found) and not name.startswith("_")
         }
         self.builtins = dict(vars(builtins), __import__=self.find)
+
+    def leave(self, module: ModuleType) -> None:
+        """Let functions of a file that was read have no stand-ins for classes as defaults."""
+        _Arrays.gone_from(module)
 
     # -- import statements ---------------------------------------------------------------------
 
@@ -193,7 +215,7 @@ class Doors:
         if self.reading and name in MAKES and module == "numpy":
             return _Unbound(_of_any_dtype(found, getattr(numpy, name)))
         if isinstance(found, FunctionType) and not hasattr(type(numpys), "__get__"):
-            return self._unbound.setdefault(id(found), _Unbound(found))
+            return unbound(found)
         return _Arrays(found) if self.reading and name == "ndarray" else found
 
     def _testing(self, module: ModuleType, name: str) -> Any:

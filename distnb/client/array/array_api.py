@@ -58,7 +58,7 @@ def iinfo(type: DTypeLike | Array, /) -> np.iinfo:
 
 
 class finfo:  # noqa: N801 - NumPy's name
-    """The limits of a floating point dtype, as Python numbers; the rest is NumPy's.
+    """The limits of a floating point dtype, as numbers that are Python's; the rest is NumPy's.
 
     Examples
     --------
@@ -72,7 +72,8 @@ class finfo:  # noqa: N801 - NumPy's name
         self.bits = self._numpys.bits
         self.dtype = self._numpys.dtype
         for name in ("eps", "max", "min", "smallest_normal", "tiny", "resolution"):
-            setattr(self, name, float(getattr(self._numpys, name)))
+            number = getattr(self._numpys, name)  # a float64 is one of Python's
+            setattr(self, name, number if isinstance(number, float) else float(number))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._numpys, name)

@@ -12,6 +12,7 @@ from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.conversion import copied, in_layout
 from distnb.client.record.operations import assign, elementwise
 from distnb.client.shape.reshaping import adopted
+from distnb.common.errors import explain
 from distnb.geometry.axes import Block, Irregular
 from distnb.geometry.layout import Ints, Layout, default_layout
 
@@ -125,8 +126,19 @@ def _cast_freely(value: ArrayLike) -> Any:
     return value if isinstance(value, Array) else np.asarray(value)
 
 
-def view_as(x: Array, dtype: DTypeLike | None) -> Any:
-    """Return a view of all of an array, or of its bytes as another dtype."""
+def _is_class(kind: object) -> bool:
+    """Tell whether something is a class of arrays, of which there is one, whatever it is called."""
+    if not isinstance(kind, type) or kind is object:
+        return False
+    return kind is np.ndarray or issubclass(Array.made, kind)
+
+
+def view_as(x: Array, dtype: DTypeLike | type | None, kind: type | None) -> Any:
+    """Return a view of all of an array, or of its bytes as another dtype; there is one class."""
+    if _is_class(dtype):
+        dtype, kind = None, None
+    if kind is not None and not _is_class(kind):
+        raise TypeError(explain("view", kind, "ndarray, the class of all arrays", "leave it out"))
     if dtype is None or np.dtype(dtype) == x.dtype:
         return x.alias(x.dview)
     return look_at(x, Bytes(numeric(dtype)))

@@ -53,6 +53,7 @@ from distnb.client.math.scans import (
 )
 from distnb.client.math.ufuncs import clip, round_
 from distnb.client.record.advanced_indexing import get_advanced, is_advanced, put_advanced
+from distnb.client.record.as_arrays import from_pickle
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import DEVICE, FUNCTIONS
 from distnb.client.record.operations import assign, elementwise, understood
@@ -297,9 +298,15 @@ class DistArray(Array):
         # As in NumPy, an index of all axes takes the element's value of now, not a view.
         return element(found) if is_element else found
 
+    def __delitem__(self, key: Subscript) -> None:
+        raise ValueError("cannot delete array elements")
+
     def __setitem__(self, key: Subscript, value: ArrayLike) -> None:
         if store(self, key, value):
             return
+        if self.single and not self.shape:
+            name = self.dtype.type.__name__
+            raise TypeError(f"'numpy.{name}' object does not support item assignment")
         if is_advanced(key):
             put_advanced(self, key, value)
             return
@@ -441,9 +448,9 @@ class DistArray(Array):
     def imag(self, value: ArrayLike) -> None:
         set_imag(self, value)
 
-    def view(self, dtype: DTypeLike | None = None) -> DistArray:
+    def view(self, dtype: DTypeLike | None = None, type: type | None = None) -> DistArray:
         """Return a view: of the same elements, or of their bytes as another dtype."""
-        return view_as(self, dtype)
+        return view_as(self, dtype, type)
 
     # -- NumPy's protocols ---------------------------------------------------------------------
 
@@ -479,6 +486,12 @@ class DistArray(Array):
                 "use .to_numpy() for small arrays",
             )
         )
+
+    def __imatmul__(self, other: ArrayLike) -> Any:  # type: ignore[misc]
+        if np.ndim(other) < 2 or not self.ndim:  # in place there is no loop over vectors
+            axes = f"{self.ndim} and {np.ndim(other)} axes"
+            raise ValueError(explain("@=", axes, "at least 1 and 2", "use @ and assign"))
+        return FUNCTIONS[np.matmul](self, other, out=(self,))
 
     def __array_function__(
         self,
@@ -683,7 +696,7 @@ class DistArray(Array):
         **options: Any,
     ) -> DistArray:
         """Limit the elements to an interval; options are those of ufuncs."""
-        return clip(self, min, max, out, **options)
+        return clip(self, min=min, max=max, out=out, **options)
 
     def conj(self, out: Array | None = None) -> DistArray:
         """Return the complex conjugate."""
@@ -837,7 +850,7 @@ class DistArray(Array):
         """Bring the elements into an order that is right at ``kth``, in place."""
         if not self.writeable:
             raise ValueError("partition array is read-only")
-        self[...] = partition(self, kth, axis, kind, order)
+        self[...] = partition(self, kth, one_axis(axis, self.ndim), kind, order)
 
     def searchsorted(
         self, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None
@@ -869,9 +882,12 @@ class DistArray(Array):
         """Return the array pickled; obeys the gather budget."""
         return self.__array__().dumps()
 
-    def __reduce__(self) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         """Pickle the elements, within the gather budget: a new array is made of them."""
-        return asarray, (self.__array__(),)
+        elements = self.__array__()
+        if self.flags.forc:
+            return asarray, (elements,)
+        return from_pickle, (elements.dumps(),)  # of what is in pieces NumPy keeps no buffer apart
 
     def __contains__(self, value: ArrayLike) -> bool:
         """Tell whether an element equals the value."""

@@ -394,7 +394,7 @@ def host_view(host: np.ndarray, view: View, writeable: bool) -> np.ndarray:
 
 def storable(dtype: np.dtype) -> bool:
     """Tell whether arrays can have a dtype: a number's, but long doubles differ among hosts."""
-    return dtype.kind in _KINDS and dtype.char not in "gG"
+    return dtype.kind in _KINDS and dtype.char not in "gG" and dtype.names is None
 
 
 def numeric(dtype: DTypeLike | None) -> np.dtype:

@@ -108,6 +108,9 @@ def _index(view: View, key: Subscript) -> tuple[View, bool]:
         )
     if ndim + sum(1 for k in items if k is None) > _MOST:
         raise IndexError(f"number of dimensions must be within [0, {_MOST}]")
+    for k in items:  # whatever is wrong with a slice, too
+        if k is not None and k is not Ellipsis and not isinstance(k, slice):
+            _integer(k)
     has_ellipsis = any(k is Ellipsis for k in items)
     if not has_ellipsis:
         items.append(Ellipsis)
@@ -139,7 +142,8 @@ def _slice(k: slice, n: int) -> tuple[int, int, int]:
         ) from None
 
 
-def _position(k: Any, n: int, d: int) -> int:
+def _integer(k: Any) -> int:
+    """Return an index as an integer; raises IndexError for anything else."""
     try:
         i = None if isinstance(k, bool | np.bool_) else operator.index(k)
     except TypeError:
@@ -153,6 +157,11 @@ def _position(k: Any, n: int, d: int) -> int:
                 "a whole-array mask works in assignment and in distnb.where",
             )
         )
+    return i
+
+
+def _position(k: Any, n: int, d: int) -> int:
+    i = _integer(k)
     if not -n <= i < n:
         raise IndexError(f"index {i} is out of bounds for axis {d} with size {n}")
     return i % n

@@ -23,10 +23,10 @@ from distnb.client.handle.indexing import one_axis
 from distnb.client.linalg.contraction_commands import contract
 from distnb.client.linalg.matrix_commands import local, operands
 from distnb.client.math.reductions import sum_
-from distnb.client.record.creation import arange
 from distnb.client.record.eager import delivered
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
+from distnb.client.record.ranges import arange
 from distnb.client.shape.reshaping import reshape
 from distnb.common.errors import explain
 from distnb.geometry.axes import (

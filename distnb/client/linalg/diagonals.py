@@ -15,17 +15,11 @@ from distnb.client.handle.conversion import array_of, broadcast
 from distnb.client.handle.host_arrays import home
 from distnb.client.linalg.contractions import diagonal
 from distnb.client.math.scans import accumulate
-from distnb.client.record.creation import (
-    arange,
-    asarray,
-    empty,
-    empty_like,
-    ones,
-    ones_like,
-)
+from distnb.client.record.creation import asarray, empty, empty_like, ones, ones_like
 from distnb.client.record.eager import written_plain
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise
+from distnb.client.record.ranges import arange
 from distnb.client.select.taking import nonzero
 from distnb.client.session.session import Session
 from distnb.client.shape.joining import concatenate

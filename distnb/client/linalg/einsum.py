@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from distnb.client.handle.aliasing import look_at
+from distnb.client.handle.arguments import Order, order_of
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import array_of
 from distnb.client.handle.host_arrays import all_here, watched
@@ -30,7 +31,7 @@ def einsum(
     *operands_: Any,
     out: Array | None = None,
     dtype: DTypeLike | None = None,
-    order: str = "K",
+    order: Order = "K",
     casting: str = "safe",
     optimize: bool | str | Sequence[Any] = True,
 ) -> Array:
@@ -69,7 +70,9 @@ def einsum(
     ((4, 4), 20.0)
     """
     text, arrays = _given(operands_)
-    kind = np.result_type(*(x.dtype for x in arrays)) if dtype is None else np.dtype(dtype)
+    order_of(order)
+    given = [x.dtype for x in (*arrays, out) if isinstance(x, Array | np.ndarray)]
+    kind = np.result_type(*given) if dtype is None else np.dtype(dtype)
     for x in arrays:
         if not np.can_cast(x.dtype, kind, casting):  # type: ignore[arg-type]
             raise TypeError(
@@ -87,7 +90,7 @@ def einsum(
         result = array_of(arrays[0].session, np.array(found, order="C"))
     else:
         result = _on_engines(text, arrays, kind, optimize)
-    return delivered(result, out)
+    return delivered(result, out, casting)
 
 
 def _is_view(text: str, arrays: Sequence[Array]) -> bool:

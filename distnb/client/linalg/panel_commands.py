@@ -17,9 +17,9 @@ from distnb.client.linalg.contractions import diagonal
 from distnb.client.linalg.matrix_commands import collective, rows
 from distnb.client.math.reductions import prod
 from distnb.client.math.ufuncs import where
-from distnb.client.record.creation import arange
 from distnb.client.record.index_arrays import eye
 from distnb.client.record.operations import elementwise
+from distnb.client.record.ranges import arange
 from distnb.geometry.axes import BlockCyclic, Whole
 from distnb.geometry.layout import Grid, Layout, replicated
 from distnb.ops import matrix_functions

@@ -90,9 +90,8 @@ def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
     _check("matmul", a, b)
     dtype = np.matmul(np.zeros((1, 1), a.dtype), np.zeros((1, 1), b.dtype)).dtype
     if all_here((a, b), a.session) and _small(a, b, dtype):
-        return delivered(
-            array_of(a.session, np.asarray(watched("matmul", np.matmul, a.here, b.here))), out
-        )
+        product_ = np.asarray(watched("matmul", np.matmul, a.here, b.here))
+        return _put(array_of(a.session, product_), out, min(a.ndim, 2) + min(b.ndim, 2) - 2)
     a, b = as_dist(a, a.session), as_dist(b, a.session)
     left, right = a, b
     if a.ndim == 1:
@@ -104,7 +103,7 @@ def matmul(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
         found = found.alias(found.dview.fix(found.ndim - 1, 0))
     if a.ndim == 1:
         found = found.alias(found.dview.fix(found.ndim - (1 if b.ndim == 1 else 2), 0))
-    return delivered(found, out)
+    return _put(found, out, min(a.ndim, 2) + min(b.ndim, 2) - 2)
 
 
 @stands_for(np.dot, small="wide")
@@ -119,7 +118,7 @@ def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Array:
     a, b : array_like
         The operands.
     out : DistArray, optional
-        Where the result is put.
+        Where the result is put: just what would be returned, of its dtype, shape and order.
 
     Returns
     -------
@@ -134,6 +133,8 @@ def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Array:
     6.0
     """
     x, y = operands(a, b)
+    if out is not None:
+        _check_exact(out, np.result_type(x.dtype, y.dtype))
     if out is None and min(x.ndim, y.ndim) > 0 and max(x.ndim, y.ndim) < 3:
         found = product(x, y)
         if found is not None:
@@ -190,12 +191,8 @@ def vecdot(
     _need("vecdot", a.ndim >= 1 and b.ndim >= 1 and a.shape[-1] == b.shape[-1], a, b)
     dtype = np.vecdot(np.zeros(1, a.dtype), np.zeros(1, b.dtype)).dtype
     terms = elementwise("multiply", elementwise("conjugate", a) if a.dtype.kind == "c" else a, b)
-    return delivered(
-        reduce(
-            "any" if dtype.kind == "b" else "sum", terms, -1, None if dtype.kind == "b" else dtype
-        ),
-        out,
-    )
+    kind = None if dtype.kind == "b" else dtype
+    return _put(reduce("any" if kind is None else "sum", terms, -1, kind), out, 0)
 
 
 @stands_for(np.matvec, small="wide")
@@ -233,7 +230,7 @@ def matvec(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
     a, x = operands(x1, x2)
     _need("matvec", a.ndim >= 2 and x.ndim >= 1 and a.shape[-1] == x.shape[-1], a, x)
     found = matmul(a, x.alias(x.dview.insert(x.ndim)))
-    return delivered(found.alias(found.dview.fix(found.ndim - 1, 0)), out)
+    return _put(found.alias(found.dview.fix(found.ndim - 1, 0)), out, 1)
 
 
 @stands_for(np.vecmat, small="wide")
@@ -271,7 +268,7 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, out: Out = None, **options: Any) -> Arr
     _need("vecmat", a.ndim >= 2 and x.ndim >= 1 and a.shape[-2] == x.shape[-1], x, a)
     row = elementwise("conjugate", x) if x.dtype.kind == "c" else x
     found = matmul(row.alias(row.dview.insert(row.ndim - 1)), a)
-    return delivered(found.alias(found.dview.fix(found.ndim - 2, 0)), out)
+    return _put(found.alias(found.dview.fix(found.ndim - 2, 0)), out, 1)
 
 
 # -- arguments ---------------------------------------------------------------------------------
@@ -313,7 +310,7 @@ def _with_options(
         rest = iter(range(found.ndim - len(at)))
         ends = {d: found.ndim - len(at) + k for k, d in enumerate(at)}
         found = found.transpose([ends[d] if d in ends else next(rest) for d in range(found.ndim)])
-    return delivered(found, out)
+    return delivered(found, out, known.get("casting", "same_kind"))
 
 
 def _core_axes(ufunc: np.ufunc, arrays: Sequence[Array]) -> list[int]:
@@ -334,8 +331,8 @@ def _places(axes: object, cores: list[int], arrays: Sequence[Array], keep: bool)
     if not isinstance(axes, list):
         raise TypeError("axes should be a list")
     given = list(axes)
-    if len(given) == len(arrays) and not count[-1]:
-        given.append(())
+    if len(given) == len(arrays) and not cores[-1]:
+        given.append(-1 if keep else ())
     if len(given) != len(count):
         raise ValueError("axes should be a list with an entry for all inputs and outputs")
     found = []
@@ -360,6 +357,25 @@ def _to_end(x: Array, at: Ints) -> Array:
     """Return a view with some axes at the end, in their order."""
     last = _numbers(at, x.ndim)
     return x.transpose([*(d for d in range(x.ndim) if d not in last), *last])
+
+
+# -- outputs ---------------------------------------------------------------------------------------
+
+
+def _put(found: Any, out: Out, core: int) -> Any:
+    """Return a product, or ``out`` with it; ``core`` axes of it are no loop's."""
+    return delivered(found, out, "same_kind", core)
+
+
+def _check_exact(out: Any, dtype: np.dtype) -> None:
+    """Raise ValueError unless an output of ``dot`` is one that NumPy accepts."""
+    one = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    if not isinstance(one, Array | np.ndarray):
+        return
+    if one.dtype != dtype or not one.flags.c_contiguous:
+        raise ValueError(
+            explain("out", f"{one.dtype}, maybe a view", f"{dtype} in C order", "pass one")
+        )
 
 
 # -- checks ----------------------------------------------------------------------------------------

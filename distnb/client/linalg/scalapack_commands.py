@@ -16,7 +16,7 @@ from distnb.client.handle.conversion import copied
 from distnb.client.linalg.contractions import diagonal
 from distnb.client.linalg.matrix_commands import collective
 from distnb.client.linalg.panel_commands import determinant, logarithm
-from distnb.client.record.creation import arange
+from distnb.client.record.ranges import arange
 from distnb.common.config import config
 from distnb.geometry.axes import BlockCyclic
 from distnb.geometry.layout import (

@@ -9,7 +9,10 @@ import numpy as np
 from numpy.lib import _function_base_impl as _numpys
 from numpy.typing import ArrayLike
 
+from distnb.client.batching.call_sites import user_place
+from distnb.client.batching.error_states import warn_at
 from distnb.client.handle.array import Array
+from distnb.client.handle.whole_functions import in_reach
 from distnb.client.math.differences import diff
 from distnb.client.math.scans import cumsum
 from distnb.client.record.creation import array, asarray, zeros_like
@@ -187,7 +190,7 @@ def unwrap(
 # -- comparison ----------------------------------------------------------------------------------
 
 
-@stands_for(np.isclose, small="exact")
+@stands_for(np.isclose)
 def isclose(
     a: ArrayLike,
     b: ArrayLike,
@@ -196,6 +199,12 @@ def isclose(
     equal_nan: bool = False,
 ) -> Array:
     """Tell which elements agree within tolerances."""
+    _check_tolerances(atol, rtol)
+    return _close(a, b, rtol, atol, equal_nan)
+
+
+@in_reach(np.isclose, "exact")
+def _close(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Array:
     numbers, session = (int, float, complex), session_of(a, b, rtol, atol)
     x, y, rtol, atol = (
         v if isinstance(v, numbers) else asarray(cast(ArrayLike, v), session=session)
@@ -208,18 +217,36 @@ def isclose(
     x = x if isinstance(y, Array) or isinstance(x, Array) else asarray(x)
     size = elementwise("absolute", y) if isinstance(y, Array) else abs(y)
     finite = elementwise("isfinite", y) if isinstance(y, Array) else bool(np.isfinite(y))
-    near = elementwise("less_equal", abs(x - y), atol + rtol * size) & finite
+    with np.errstate(invalid="ignore"):
+        near = elementwise("less_equal", abs(x - y), atol + rtol * size) & finite
     near = near | elementwise("equal", x, y)
     if equal_nan:
         near = near | (_nan(x) & _nan(y))
     return near
 
 
+def _check_tolerances(atol: Any, rtol: Any) -> None:
+    """Do about tolerances that are not finite what ``errstate`` says of what is invalid."""
+    known = [np.isfinite(t).all() for t in (atol, rtol) if not isinstance(t, Array)]
+    how, text = (
+        np.geterr()["invalid"],
+        f"One of rtol or atol is not valid, atol: {atol}, rtol: {rtol}",
+    )
+    if all(known) or how not in ("warn", "raise", "print"):
+        return
+    if how == "raise":
+        raise FloatingPointError(text)
+    if how == "print":
+        print(text)
+    else:
+        warn_at(user_place(), text, RuntimeWarning)
+
+
 def _nan(x: Array | complex) -> Any:
     return elementwise("isnan", x) if isinstance(x, Array) else bool(np.isnan(x))
 
 
-@stands_for(np.allclose, small="exact")
+@stands_for(np.allclose)
 def allclose(
     a: ArrayLike,
     b: ArrayLike,

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle import host_arrays
 from distnb.client.handle.array import Array, numeric
-from distnb.client.handle.host_arrays import all_here, fits
+from distnb.client.handle.host_arrays import all_here, fits, watched
 from distnb.client.math.pickling import pickled
 from distnb.client.record.creation import asarray
-from distnb.client.record.eager import at_once
+from distnb.client.record.eager import arrays_of, session_of
 from distnb.client.record.operations import broadcast_shape, on_engines, understood
 from distnb.common import calling
 from distnb.common.errors import explain
@@ -106,11 +106,8 @@ def _operands(arrays: Sequence[Any]) -> list[Any]:
 
 
 def constant(x: Any) -> Any:
-    """Return an argument that is the same for all elements; small arrays are NumPy's there."""
-    if isinstance(x, Array) and not x.ndim:
-        return x.to_numpy()[()]
-    found = x.here if isinstance(x, Array) else None
-    return x if found is None else found.copy()
+    """Return an argument that is the same for all elements: an array is read, within the budget."""
+    return x.__array__()[()] if isinstance(x, Array) else x
 
 
 def given_dtypes(dtype: DTypeLike | tuple[DTypeLike, ...]) -> _Dtypes:
@@ -192,12 +189,8 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
     cache : bool
         Has no effect: the function is called for the first elements once more.
     signature : str, optional
-        Of a function of 1-D slices: only where all arrays are in the notebook.
-
-    Raises
-    ------
-    TypeError
-        With ``signature`` and arrays on the engines; use :func:`distnb.apply_along_axis`.
+        Of a function of arrays of some last axes. It is called in the notebook, and arrays are
+        read for it, within the gather budget; :func:`distnb.apply_along_axis` is for more.
 
     Examples
     --------
@@ -237,17 +230,10 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
         return _mapped(called, calling.name_of(self.pyfunc), ins, dtypes)
 
     def _with_signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        found = at_once(super().__call__, *args, **kwargs)
-        if found is None:
-            raise TypeError(
-                explain(
-                    "vectorize() of arrays on the engines",
-                    f"signature={self.signature!r}",
-                    "a function of scalars",
-                    "use distnb.apply_along_axis, or distnb.map for a function of arrays",
-                )
-            )
-        return found
+        session = session_of(*args, *kwargs.values())
+        values = [x.__array__() if isinstance(x, Array) else x for x in args]
+        named = {k: x.__array__() if isinstance(x, Array) else x for k, x in kwargs.items()}
+        return arrays_of(session, watched("vectorize", super().__call__, *values, **named))
 
 
 def _of_first(called: calling.Elements, ins: Sequence[Any]) -> list[np.dtype]:

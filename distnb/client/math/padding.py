@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,13 +13,14 @@ from distnb.client.handle.arguments import Axes
 from distnb.client.handle.array import Array, create
 from distnb.client.handle.conversion import array_of
 from distnb.client.handle.indexing import some_axes
+from distnb.client.math.along_axis import apply_along_axis
 from distnb.client.math.reductions import mean
-from distnb.client.record.creation import arange, asarray
+from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise
 from distnb.client.record.placement import stay
+from distnb.client.record.ranges import arange
 from distnb.client.record.reducing import reduce
-from distnb.common.errors import explain
 from distnb.geometry.axes import Block, Irregular, SlicedBlock
 from distnb.geometry.layout import Layout
 from distnb.geometry.views import Placed, follow
@@ -47,13 +49,13 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 def pad(
     array: ArrayLike,
     pad_width: ArrayLike | dict[int, Any],
-    mode: str = "constant",
+    mode: str | Callable[..., Any] = "constant",
     **kwargs: Any,
 ) -> Array:
     """Return a larger array with margins filled in one of many ways, as ``numpy.pad``.
 
     The result follows the array; axes that are split in intervals get blocks. The middle is one
-    assignment, and each margin is one or a few. Only a function in place of a mode is not there.
+    assignment, and each margin is one or a few.
 
     Parameters
     ----------
@@ -63,7 +65,9 @@ def pad(
         How many elements come before and after, along each axis.
     mode : str
         ``'constant'``, ``'edge'``, ``'empty'``, ``'linear_ramp'``, ``'maximum'``, ``'mean'``,
-        ``'median'``, ``'minimum'``, ``'reflect'``, ``'symmetric'`` or ``'wrap'``.
+        ``'median'``, ``'minimum'``, ``'reflect'``, ``'symmetric'`` or ``'wrap'``; or a function
+        that writes into a 1-D slice with margins of zeros, for all of them along an axis and then
+        along the next. It gets the slice, the two widths, the axis and a dict of ``kwargs``.
     **kwargs
         The options of a mode: ``constant_values``, ``end_values``, ``stat_length``,
         ``reflect_type``.
@@ -76,6 +80,8 @@ def pad(
     array([3, 2, 1, 2, 3, 2])
     """
     x = asarray(array)
+    if callable(mode):
+        return _padded_by(mode, x, _margins(x, pad_width, "constant", {}), kwargs)
     margins = _margins(x, pad_width, mode, kwargs)
     if x.here is not None:
         return array_of(x.session, _NUMPYS(x.here, pad_width, mode, **kwargs))
@@ -95,6 +101,26 @@ def pad(
     return found
 
 
+def _filled(function: Callable[..., Any], one: ArrayLike, *args: Any) -> np.ndarray:
+    """Return a 1-D slice with what a function writes into it."""
+    found = np.array(one)
+    function(found, *args)
+    return found
+
+
+def _padded_by(
+    function: Callable[..., Any],
+    x: Array,
+    margins: list[tuple[int, int]],
+    kwargs: dict[str, Any],
+) -> Array:
+    """Return a larger array whose margins a function of the user's has filled."""
+    found = pad(x, margins)
+    for axis, widths in enumerate(margins) if found.size else ():
+        found = apply_along_axis(partial(_filled, function), axis, found, widths, axis, kwargs)
+    return found
+
+
 def _margins(
     x: Array,
     width: ArrayLike | dict[int, Any],
@@ -102,10 +128,6 @@ def _margins(
     kwargs: dict[str, Any],
 ) -> list[tuple[int, int]]:
     """Return the widths before and after along each axis; raises what NumPy raises."""
-    if callable(mode):
-        raise TypeError(
-            explain("mode of pad()", "a function", f"one of {tuple(_OPTIONS)}", "assign to views")
-        )
     # NumPy checks all on an array as empty as this one, and as small as can be.
     sample = np.zeros(tuple(min(n, 1) for n in x.shape), x.dtype)
     _NUMPYS(sample, _narrow(width), mode, **kwargs)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 import pickle
+import sys
 from functools import cache
+from types import FunctionType, ModuleType
 from typing import Any
 
 from distnb.client.handle.array import Array
+from distnb.common import calling
 from distnb.common.errors import explain
 
 __all__ = ["pickled"]
@@ -23,11 +26,35 @@ def _pickler() -> Any:
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         def reducer_override(self, obj: Any) -> Any:
+            name = _numpys_name(obj)
+            if name is not None:
+                return calling.numpys, name
             if isinstance(obj, Array):
                 raise pickle.PicklingError(f"it uses a distributed array of shape {obj.shape}")
             return super().reducer_override(obj)
 
     return Pickler
+
+
+#: Public modules of ours, which are NumPy's for functions on engines -> their names there.
+_PUBLIC = {"distnb": "numpy", "distnb.linalg": "numpy.linalg", "distnb.fft": "numpy.fft"}
+
+
+def _numpys_name(obj: object) -> tuple[str, ...] | None:
+    """Return the module of NumPy's, and the name in it, that an object of ours stands for.
+
+    With ``import distnb as np``, functions of the notebook use our names. They get NumPy's arrays
+    on engines, where there is no session to record anything in.
+    """
+    if isinstance(obj, ModuleType):
+        return (_PUBLIC[obj.__name__],) if obj.__name__ in _PUBLIC else None
+    if not (isinstance(obj, FunctionType | type) and str(obj.__module__).startswith("distnb.")):
+        return None
+    name = obj.__name__
+    for ours, numpys in _PUBLIC.items():
+        if getattr(sys.modules.get(ours), name, None) is obj and hasattr(sys.modules[numpys], name):
+            return numpys, name
+    return None
 
 
 def pickled(function: object) -> bytes:

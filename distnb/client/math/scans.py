@@ -282,6 +282,8 @@ def reduce_in_order(
     if where is not True:
         options["where"] = np.ones((), bool)
     sample = np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
+    if dtype is None and isinstance(out, Array | np.ndarray):
+        dtype = np.result_type(out.dtype, x.dtype)
     kind = numeric(np.asarray(ufunc.reduce(sample, axis, dtype, **options)).dtype)
     first = ufunc.identity if initial is np._NoValue else initial
     if where is not True:
@@ -294,6 +296,8 @@ def reduce_in_order(
                     "index the elements that are wanted",
                 )
             )
+        if not np.isfinite(ufunc.identity):  # integers have none
+            x = x.astype(kind)
         x = elementwise("where", where, x, np.asarray(ufunc.identity).astype(x.dtype)[()])
     found = x if x.ndim else x.astype(kind)
     axes = some_axes(axis, x.ndim) if x.ndim else ()

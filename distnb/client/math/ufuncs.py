@@ -6,34 +6,46 @@ import inspect
 import operator
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.handle.array import Array
+from distnb.client.handle.arguments import NoValue
+from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.small_steps import quick
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import written_plain
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, elementwise, understood
+from distnb.client.record.ufunc_options import tell_unfilled
 from distnb.client.select.taking import nonzero
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 from distnb.ops import table
+from distnb.ops.scalars import NUMBERS
 
 __all__: list[str] = []
 
 _Function = Callable[..., Any]
+_NONE: Any = np._NoValue
+#: A limit, or what else may be left out.
+_Limit: TypeAlias = ArrayLike | NoValue | None
 #: Codes of dtypes that arrays cannot have.
 _FOREIGN = frozenset("gGOMm")
 
 
-def _first_array(*inputs: ArrayLike) -> tuple[Any, ...]:
-    """Make sure that one input is distributed, so that the operation runs on the engines."""
+def _first_array(*inputs: Any) -> tuple[Any, ...]:
+    """Make sure that one input is distributed, so that the operation runs on the engines.
+
+    It is one whose dtype counts: numbers of Python's are weak, unless there is nothing else.
+    """
     if any(isinstance(x, Array) for x in inputs):
         return inputs
-    return (asarray(inputs[0]), *inputs[1:])
+    strong = [i for i, x in enumerate(inputs) if type(x) not in NUMBERS]
+    if not strong:
+        return (asarray(inputs[0]), *map(np.asarray, inputs[1:]))
+    return tuple(asarray(x) if i == strong[0] else x for i, x in enumerate(inputs))
 
 
 def _make_elementwise(row: table.Elementwise) -> _Function:
@@ -53,6 +65,7 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
                     f"{row.name}()", f"{len(inputs)} arguments", f"{row.nin}", "pass the others"
                 )
             )
+        tell_unfilled(options)
         for x in inputs:
             if not understood(x):
                 raise TypeError(
@@ -225,35 +238,47 @@ trunc = _of_table("trunc")
 
 
 @stands_for(np.where)
-def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, /) -> Any:
+def where(condition: ArrayLike, x: _Limit = _NONE, y: _Limit = _NONE, /) -> Any:
     """Choose elements from ``x`` where the condition is true, else from ``y``.
 
     Of a condition alone, return where it is true, as :func:`distnb.nonzero`.
     """
-    if x is None and y is None:
+    if x is _NONE and y is _NONE:
         return nonzero(condition)
-    if x is None or y is None:
+    if x is _NONE or y is _NONE:
         raise ValueError("either both or neither of x and y should be given")
-    found = quick(np.where, (condition, x, y))
-    return elementwise("where", *_first_array(condition, x, y)) if found is None else found
+    given: tuple[Any, ...] = (condition, x, y)
+    if any(one is None for one in given):
+        numeric(np.dtype(object))  # which is refused
+    found = quick(np.where, given)
+    return elementwise("where", *_first_array(*given)) if found is None else found
 
 
 @stands_for(np.clip, small="exact")
 def clip(
     a: ArrayLike,
-    min: ArrayLike | None = None,
-    max: ArrayLike | None = None,
+    a_min: _Limit = _NONE,
+    a_max: _Limit = _NONE,
     out: Array | None = None,
     *,
-    a_min: ArrayLike | None = None,
-    a_max: ArrayLike | None = None,
+    min: _Limit = _NONE,
+    max: _Limit = _NONE,
     **options: Any,
 ) -> Array:
-    """Limit the elements to an interval; ``a_min`` and ``a_max`` are other names of the limits.
+    """Limit the elements to an interval.
 
-    Other options are those of ufuncs: ``where``, ``casting``, ``dtype``.
+    The limits are both ``a_min`` and ``a_max``, of which None is none; or by name one or both of
+    ``min`` and ``max``. Other options are those of ufuncs: ``where``, ``casting``, ``dtype``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x = dnb.array([1, 5, 9])
+    ...     dnb.clip(x, 2, 7).to_numpy(), dnb.clip(x, max=7).to_numpy()
+    (array([2, 5, 7]), array([1, 5, 7]))
     """
-    low, high = a_min if min is None else min, a_max if max is None else max
+    low, high = _limits((a_min, a_max), (min, max))
     x = asarray(a)
     if x.dtype.kind in "iu":
         low, high = _within(low, high, np.iinfo(x.dtype))
@@ -264,6 +289,21 @@ def clip(
     if low is None:
         return elementwise("minimum", x, high, out=out, **options)
     return elementwise("clip", x, low, high, out=out, **options)
+
+
+def _limits(both: tuple[_Limit, _Limit], named: tuple[_Limit, _Limit]) -> tuple[Any, Any]:
+    """Return the limits of ``clip``; raises what NumPy raises of the two ways to give them."""
+    missing = [name for name, x in zip(("a_min", "a_max"), both, strict=True) if x is _NONE]
+    if len(missing) == 1:
+        raise TypeError(f"clip() missing 1 required positional argument: {missing[0]!r}")
+    if missing:
+        low, high = (None if x is _NONE else x for x in named)
+        return low, high
+    if named != (_NONE, _NONE):
+        raise ValueError(
+            explain("clip()", "min= or max= beside a_min, a_max", "one pair", "drop the others")
+        )
+    return both
 
 
 def _within(low: object, high: object, limits: np.iinfo) -> tuple[Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable
 
 import numpy as np
@@ -16,7 +17,12 @@ from distnb.client.record.reducing import reduce
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
 
-__all__: list[str] = []
+__all__ = ["from_pickle"]
+
+
+def from_pickle(text: bytes) -> Array:
+    """Return the array of a pickled ndarray, as arrays have made it that were pickled."""
+    return asarray(pickle.loads(text))
 
 
 @stands_for(np.copy)

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import operator
-from math import ceil
+from math import inf, prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.handle.aliasing import outline
 from distnb.client.handle.arguments import Dist, Grid, Order, Shape, order_of
 from distnb.client.handle.array import Array, create, hosted, numeric
 from distnb.client.handle.conversion import Readable, from_host
-from distnb.client.handle.indexing import lengths, one_axis
-from distnb.client.record.counts import in_range, in_shape, in_spaces
+from distnb.client.handle.indexing import lengths
 from distnb.client.record.namespace import check_device, stands_for
-from distnb.client.record.operations import elementwise
 from distnb.client.record.placement import layout_of_new, stay
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain
-from distnb.ops.scalars import NUMBERS
 from distnb.wire.protocol import Typed
 
 __all__ = [
-    "arange",
     "array",
     "asarray",
+    "copy_asked",
     "empty",
     "empty_like",
     "full",
     "full_like",
-    "linspace",
     "made",
     "ones",
     "ones_like",
@@ -105,17 +101,33 @@ def array(
     (2, 2) int64, 32 B, columns in turn on 2 engines
     """
     check_device(device)
-    order_of(order)
+    wanted = order_of(order)
     if ndmax and not isinstance(data, Array):
         numpys: Any = np.array
         data = numpys(data, dtype, copy=None, ndmax=ndmax)
     found = _from_data(data, dtype, dist, grid, copy, session_asked(session, like))
+    if found is data and wanted in "CF":
+        _check_order(found, wanted, copy)
     return found if found.ndim >= ndmin else found[(*(None,) * (ndmin - found.ndim), ...)]
 
 
 def session_asked(session: Session | None, like: object) -> Session | None:
     """Return the session that is asked for, by itself or by an array in it."""
     return like.session if session is None and isinstance(like, Array) else session
+
+
+def copy_asked(copy: object) -> bool | None:
+    """Return what ``copy=`` asks for: True, False, or None where it is needed."""
+    if isinstance(copy, str):
+        raise ValueError(explain("copy", repr(copy), "True, False or None", "use one of these"))
+    return None if copy is None or copy is np._CopyMode.IF_NEEDED else bool(copy)
+
+
+def _check_order(x: Array, order: str, copy: object) -> None:
+    """Raise ValueError if elements would be copied into an order, and must not be."""
+    near = outline(x).flags
+    if copy_asked(copy) is False and not (near.f_contiguous if order == "F" else near.c_contiguous):
+        raise _no_copy()
 
 
 def _from_data(
@@ -126,6 +138,7 @@ def _from_data(
     copy: bool | None,
     session: Session | None,
 ) -> Array:
+    copy = copy_asked(copy)
     if isinstance(data, Array):
         if session is not None and session is not data.session:
             raise SessionError(
@@ -199,7 +212,14 @@ def made(
     return create(at, extents, kind, layout_of_new(extents, kind, at, dist, grid), how, stays=True)
 
 
-@stands_for(np.empty, makes=in_shape)
+def _in_shape(shape: Any, *_: Any, **_options: Any) -> float:
+    """Return the number of elements in a shape; a truth value is no length."""
+    if type(shape) is bool:
+        return inf
+    return prod(shape) if type(shape) is tuple or type(shape) is list else shape
+
+
+@stands_for(np.empty, makes=_in_shape)
 def empty(
     shape: Shape,
     dtype: DTypeLike | None = None,
@@ -216,7 +236,7 @@ def empty(
     return made(shape, dtype, dist, grid, session, ("empty",), order, like)
 
 
-@stands_for(np.zeros, makes=in_shape)
+@stands_for(np.zeros, makes=_in_shape)
 def zeros(
     shape: Shape,
     dtype: DTypeLike | None = None,
@@ -233,7 +253,7 @@ def zeros(
     return made(shape, dtype, dist, grid, session, ("fill", 0), order, like)
 
 
-@stands_for(np.ones, makes=in_shape)
+@stands_for(np.ones, makes=_in_shape)
 def ones(
     shape: Shape,
     dtype: DTypeLike | None = None,
@@ -250,7 +270,7 @@ def ones(
     return made(shape, dtype, dist, grid, session, ("fill", 1), order, like)
 
 
-@stands_for(np.full, makes=in_shape)
+@stands_for(np.full, makes=_in_shape)
 def full(
     shape: Shape,
     fill_value: ArrayLike,
@@ -375,119 +395,3 @@ def full_like(
     if not isinstance(fill_value, Array):  # NumPy casts its own numbers, and refuses Python's
         fill_value = np.full(np.shape(fill_value), fill_value, found.dtype)
     return _filled_from(found, fill_value)
-
-
-@stands_for(np.arange, makes=in_range)
-def arange(
-    start: Any = None,
-    stop: Any = None,
-    step: Any = 1,
-    dtype: DTypeLike | None = None,
-    *,
-    dist: Dist = None,
-    grid: Grid = None,
-    session: Session | None = None,
-    device: str | None = None,
-    like: object = None,
-) -> Array:
-    """Make evenly spaced numbers in ``[start, stop)``, bit for bit as ``numpy.arange``.
-
-    Limits that are distributed arrays are read.
-    """
-    check_device(device)
-    start, stop, step = (_number(x) for x in (start, stop, 1 if step is None else step))
-    if start is None and stop is None:
-        raise TypeError("arange() requires stop to be specified.")
-    start = 0 if start is None else start
-    if stop is None:
-        start, stop = 0, start
-    # NumPy computes the first two numbers and goes on with their difference.
-    first = (
-        np.arange(start, start + 2 * step, step, dtype=dtype)[:2] if step else np.arange(0, 1, step)
-    )
-    kind = numeric(
-        np.arange(start, stop, step, dtype=dtype)[:0].dtype
-        if _short(start, stop, step)
-        else _long_dtype(first.dtype, stop, dtype)
-    )
-    try:
-        n = max(0, ceil((stop - start) / step))
-    except OverflowError:
-        raise ValueError(
-            explain("length", (stop - start) / step, "a finite number", "check stop")
-        ) from None
-    one, two = first.astype({"?": np.int8, "e": np.float32}.get(kind.char, kind))
-    low, gap = one.item(), (two - one).item()
-    return made((n,), kind, dist, grid, session, ("index", 0, low, gap), "C", like)
-
-
-def _number(x: Any) -> Any:
-    """Return an element of a distributed array as NumPy's scalar, and anything else as it is."""
-    return x.to_numpy()[()] if isinstance(x, Array) and not x.ndim else x
-
-
-def _long_dtype(first: np.dtype, stop: Any, dtype: DTypeLike | None) -> np.dtype:
-    """Return the dtype of a long range: that of its first numbers, or of the type of its end."""
-    of_end = np.arange(type(stop)(0), dtype=dtype).dtype
-    return of_end if first.kind in "biu" and of_end.kind in "fc" else first
-
-
-def _short(start: complex, stop: complex, step: complex) -> bool:
-    return float(abs(stop - start)) <= 1000 * float(abs(step))
-
-
-@stands_for(np.linspace, makes=in_spaces)
-def linspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    retstep: bool = False,
-    dtype: DTypeLike | None = None,
-    axis: int = 0,
-    *,
-    dist: Dist = None,
-    grid: Grid = None,
-    session: Session | None = None,
-    device: str | None = None,
-) -> Any:
-    """Make ``num`` evenly spaced numbers from ``start`` to ``stop``, as ``numpy.linspace``.
-
-    Limits that are distributed arrays are read. Limits with axes are between slices along
-    ``axis``; the numbers are split along it before they meet them.
-    """
-    check_device(device)
-    n = operator.index(num)
-    if n < 0:
-        raise ValueError(f"Number of samples, {n}, must be non-negative.")
-    parts = n - 1 if endpoint else n
-    start, stop, working = _limits(start, stop, n)
-    kind = numeric(working if dtype is None else dtype)
-    delta = np.subtract(stop, start, dtype=working)
-    step: Any = delta / parts if parts > 0 else np.nan
-    y = arange(n, dtype=working, dist=dist, grid=grid, session=session)
-    y = y[(slice(None), *(None,) * np.ndim(delta))]
-    divided = parts > 0 and not np.any(step == 0)
-    y = y * step if divided else (y / parts if parts > 0 else y) * delta
-    y = y + start
-    if endpoint and n > 1:
-        y[-1] = stop
-    if kind.kind in "iu":
-        y = elementwise("floor", y)
-    y = y.astype(kind, copy=False)
-    y = y if axis == 0 else _first_axis_to(y, one_axis(axis, y.ndim))
-    return (y, step) if retstep else y
-
-
-def _limits(start: ArrayLike, stop: ArrayLike, n: int) -> tuple[Any, Any, np.dtype]:
-    """Return limits as NumPy computes with them, and the dtype in which it does."""
-    given = _number(start), _number(stop)
-    weak = [x if type(x) in NUMBERS else np.asarray(x) for x in given]
-    working = np.result_type(*weak, float(n))
-    return np.asarray(given[0], working), np.asarray(given[1], working), working
-
-
-def _first_axis_to(x: Array, axis: int) -> Array:
-    """Return a view with the first axis at another place."""
-    rest = list(range(1, x.ndim))
-    return x.transpose([*rest[:axis], 0, *rest[axis:]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from distnb.client.session.session import Session
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 
-__all__ = ["Out", "at_once", "check_out", "delivered", "session_of", "written_plain"]
+__all__ = ["Out", "arrays_of", "at_once", "check_out", "delivered", "session_of", "written_plain"]
 
 #: ``out=`` of ufuncs and their like.
 Out: TypeAlias = Array | tuple[Array | None, ...] | None
@@ -36,16 +36,17 @@ def at_once(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         return None
     args = tuple([_plain(a) for a in args])
     options = {name: _plain(a) for name, a in options.items()}
-    return _arrays_of(session, watched(function.__name__, function, *args, **options))
+    return arrays_of(session, watched(function.__name__, function, *args, **options))
 
 
 def _plain(x: object) -> Any:
     return plain(x) if isinstance(x, Array) else x
 
 
-def _arrays_of(session: Session, found: object) -> Any:
+def arrays_of(session: Session, found: object) -> Any:
+    """Return a result of NumPy's, or several, as arrays of a session."""
     if isinstance(found, tuple):
-        return tuple(_arrays_of(session, f) for f in found)
+        return tuple(arrays_of(session, f) for f in found)
     return array_of(session, np.array(found))
 
 
@@ -67,11 +68,20 @@ def _read(x: Any) -> Any:
     return np.asarray(x) if isinstance(x, Array) else x
 
 
-def delivered(found: Any, out: Out) -> Any:
-    """Return a result, or the array of its shape that it was asked to be put into."""
+def delivered(found: Any, out: Out, casting: str = "unsafe", core: int | None = None) -> Any:
+    """Return a result, or the array of its shape that it was asked to be put into.
+
+    ``casting`` says into which dtypes. With ``core`` the output may have more axes, which the
+    result is repeated along: all but so many of its last ones are those of a loop.
+    """
     if out is None:
         return as_result(found)
     one: Any = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    kind, rule = getattr(one, "dtype", None), cast(Any, casting)
+    if kind is not None and not np.can_cast(found.dtype, kind, rule):
+        raise TypeError(explain("out", f"{kind}", f"a {casting} cast of {found.dtype}", "cast it"))
+    if core is not None and kind is not None and one.shape != found.shape:
+        found = _looped(found, one.shape, core)
     if isinstance(one, np.ndarray):
         if one.shape != np.shape(found):
             raise _unfit(one.shape, np.shape(found))
@@ -81,6 +91,17 @@ def delivered(found: Any, out: Out) -> Any:
         check_session(found, into.session)
     assign(into, found)
     return into
+
+
+def _looped(found: Any, shape: Ints, core: int) -> Any:
+    """Return a result as it is repeated in an output; raise ValueError if it does not fit."""
+    loop = len(shape) - core
+    if loop < 0 or shape[loop:] != found.shape[found.ndim - core :]:
+        raise _unfit(shape, found.shape)
+    try:
+        return np.broadcast_to(found, shape)
+    except ValueError:
+        raise _unfit(shape, found.shape) from None
 
 
 def check_out(found: Any, out: Out) -> Any:

@@ -12,7 +12,6 @@ from numpy.typing import DTypeLike
 from distnb.client.handle.arguments import Dist, Grid, Order, Shape, order_of
 from distnb.client.handle.array import Array, create, numeric
 from distnb.client.handle.indexing import lengths
-from distnb.client.record.counts import in_matrix
 from distnb.client.record.creation import made, session_asked
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.operations import elementwise
@@ -111,7 +110,12 @@ def fromfunction(
     return function(*each_index(lengths(shape), dtype, dist=dist, grid=grid, session=at), **kwargs)
 
 
-@stands_for(np.eye, makes=in_matrix)
+def _in_matrix(N: int, M: int | None = None, *_: Any, **_options: Any) -> int:
+    """Return the number of elements in a matrix; an identity's has the order in the first place."""
+    return N * (M if type(M) is int else N)
+
+
+@stands_for(np.eye, makes=_in_matrix)
 def eye(
     N: int,
     M: int | None = None,
@@ -135,7 +139,7 @@ def eye(
     return elementwise("equal", row + offset, column).astype(numeric(dtype))
 
 
-@stands_for(np.identity, makes=in_matrix)
+@stands_for(np.identity, makes=_in_matrix)
 def identity(n: int, dtype: DTypeLike | None = None, **layout: Any) -> Array:
     """Make the identity matrix."""
     return eye(n, dtype=float if dtype is None else dtype, **layout)

@@ -320,7 +320,7 @@ def broadcast_shape(operands: Sequence[Any], outs: Sequence[Any]) -> Ints:
         return shapes[0]
     try:
         shape = np.broadcast_shapes(*shapes)
-        if not shapes:
+        if not shapes and given:
             shape = given[0]
         fits = all(np.broadcast_shapes(shape, g) == g for g in given)
     except ValueError:

@@ -64,6 +64,8 @@ def reduce(
         x = hosted(need(None) if out is None else out.session, np.asarray(x))
     if initial is None:
         _check_without(op, x, axis, where)
+    if dtype is None and isinstance(out, Array | np.ndarray) and op not in _TRUTHS:
+        dtype = np.result_type(out.dtype, x.dtype)  # in which NumPy combines elements, too
     initial = None if initial is np._NoValue else initial
     if where is not True and where is not np._NoValue:
         x = _masked(op, x, where, initial)
@@ -81,14 +83,21 @@ def reduce(
         first = np._NoValue if initial is None else initial
         return reduce(op, x.copy(), axis, dtype, out, keepdims, first)
     shape = table.reduced_shape(x.shape, axes, keepdims=False)
+    found = _begun(op, x, axes, Placed.whole(shape, layout), result_dtype, initial)
+    return _shown(found, axes, keepdims, op, out)
+
+
+def _begun(
+    op: str, x: Array, axes: Ints, result: Placed, dtype: np.dtype, initial: Number | None
+) -> Array:
+    """Return the result of a reduction that begins with a number, or with none."""
     if initial is not None and not x.size:  # there is nothing to combine it with
-        value = np.asarray(initial).astype(result_dtype).item()
-        filled = create(x.session, shape, result_dtype, layout, ("fill", value))
-        return _shown(filled, axes, keepdims, op, out)
-    found = _recorded(op, x, axes, Placed.whole(shape, layout), result_dtype)
+        value = np.asarray(initial).astype(dtype).item()
+        return create(x.session, result.shape, dtype, result.layout, ("fill", value))
+    found: Array = _recorded(op, x, axes, result, dtype)
     if initial is not None:
         _begin_with(op, x, found, initial, axes)
-    return _shown(found, axes, keepdims, op, out)
+    return found
 
 
 def _begin_with(op: str, x: Array, found: Array, initial: Any, axes: Ints) -> None:
@@ -97,8 +106,16 @@ def _begin_with(op: str, x: Array, found: Array, initial: Any, axes: Ints) -> No
     first = np.empty((), found.dtype)
     first[...] = initial
     elementwise(ufunc.__name__, found, first, out=found)  # type: ignore[union-attr]
-    if op == "sum" and found.dtype.kind == "f" and not first and np.signbit(first):
-        # Sums begin with 0.0, but not this one: of -0.0 alone it is -0.0.
+    if op == "sum" and found.dtype.kind == "c" and x.dtype.kind == "c":
+        _keep_sign(found.real, x.real, first.real, axes)
+        _keep_sign(found.imag, x.imag, first.imag, axes)
+    elif op == "sum" and found.dtype.kind == "f":
+        _keep_sign(found, x, first, axes)
+
+
+def _keep_sign(found: Array, x: Array, first: np.ndarray, axes: Ints) -> None:
+    """Let a sum that begins with -0.0 be that if nothing but -0.0 is added: sums begin with 0.0."""
+    if not first and np.signbit(first):
         negative = elementwise("equal", x, 0) & elementwise("signbit", x)
         assign(found, first, reduce("all", negative, axes))
 
@@ -114,6 +131,8 @@ def _recorded(op: str, x: Array, axes: Ints, result: Placed, dtype: np.dtype) ->
     return Array.made(base, View.whole(shape))
 
 
+#: Reductions to truth values and positions, whatever ``out`` is.
+_TRUTHS = frozenset(("any", "all", "logical_xor.reduce", "argmin", "argmax"))
 #: Reductions whose result depends on the order, if elements are rounded.
 _ORDERED = frozenset(("sum", "prod"))
 #: Types of ``axis`` and ``dtype`` that can be looked up; other ways to say the same are not.
@@ -240,6 +259,7 @@ class _Apart:
     def __call__(self, near: np.ndarray) -> np.ndarray:
         """Return the result, of the elements of all of the base."""
         found = np.empty(self._shape, self._dtype)
+        near = near if near.flags.c_contiguous else near.copy()  # such as the real parts of another
         blocks = [_cut(near, part) for part in self._blocks]
         self._run(blocks, [_cut(found, part) for part in self._outs])
         return found

@@ -8,12 +8,14 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.batching.call_sites import user_place
+from distnb.client.batching.error_states import warn_at
 from distnb.client.handle.arguments import order_of
 from distnb.client.handle.array import Array, numeric
 from distnb.common.errors import explain
 from distnb.ops import table
 
-__all__ = ["as_mask", "has_plain", "options_of", "put_plain"]
+__all__ = ["as_mask", "has_plain", "options_of", "put_plain", "tell_unfilled"]
 
 
 def options_of(
@@ -65,6 +67,13 @@ def _loop(
 
 def _hollow(x: ArrayLike) -> ArrayLike:
     return np.empty(0, x.dtype) if isinstance(x, Array) else x
+
+
+def tell_unfilled(options: dict[str, Any]) -> None:
+    """Warn of a mask without ``out=``, as NumPy does: elements that it leaves out are undefined."""
+    if options.get("where", True) is not True and "out" not in options:
+        text = "'where' used without 'out', expect uninitialized memory: pass out=, or out=None"
+        warn_at(user_place(), text, UserWarning)
 
 
 def as_mask(where: ArrayLike) -> Any:

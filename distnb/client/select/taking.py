@@ -34,6 +34,7 @@ from distnb.client.session.session import Session
 from distnb.client.shape.joining import stack
 from distnb.client.shape.reshaping import ravel
 from distnb.client.shape.viewing import broadcast_to
+from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import follow
 from distnb.ops import table
@@ -125,6 +126,8 @@ def take(
         given = indices.here if isinstance(indices, Array) else indices
         ask: Any = np.take
         return delivered(array_of(session, np.asarray(ask(x.here, given, axis, mode=mode))), out)
+    if isinstance(axis, bool | np.bool_):
+        raise TypeError(explain("axis", repr(axis), "an integer", "pass a number"))
     d = 0 if axis is None else one_axis(axis, x.ndim)
     k = x.ndim if axis is None else 1
     n = x.size if axis is None else x.shape[d]

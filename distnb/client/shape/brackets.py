@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from distnb.client.handle.array import Array
-from distnb.client.record.creation import arange, array, asarray, linspace
+from distnb.client.record.creation import array, asarray
 from distnb.client.record.eager import session_of
+from distnb.client.record.ranges import arange, linspace
 from distnb.client.session.session import Session
 from distnb.client.shape.joining import concatenate
 from distnb.common.errors import explain

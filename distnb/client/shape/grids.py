@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import broadcast, copied
 from distnb.client.handle.host_arrays import home
-from distnb.client.record.creation import arange, asarray, empty
+from distnb.client.record.creation import asarray, empty
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign
+from distnb.client.record.ranges import arange
 from distnb.client.shape.reshaping import ravel
 from distnb.geometry.layout import default_layout
 

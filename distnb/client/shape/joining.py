@@ -22,6 +22,7 @@ from distnb.common.errors import explain
 from distnb.geometry.axes import Block, Irregular, SlicedBlock
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import Placed, follow
+from distnb.ops.scalars import NUMBERS
 
 __all__ = ["concatenate", "stack"]
 
@@ -62,6 +63,8 @@ def concatenate(
     """
     parts = _parts(arrays)
     if axis is None:
+        if dtype is None and out is None:
+            dtype = _with_weak(arrays, parts)
         parts, axis = [_flat(p) for p in parts], 0
     shape, d = _joined_shape(parts, axis)
     kind = _joined_dtype(parts, out, dtype, casting)
@@ -96,6 +99,16 @@ def _parts(arrays: Sequence[ArrayLike] | Array) -> list[Any]:
     if not isinstance(arrays, Sequence | np.ndarray):
         raise TypeError('arrays to stack must be passed as a "sequence" type such as list or tuple')
     return [a if isinstance(a, Array) else np.asarray(a) for a in arrays]
+
+
+def _with_weak(arrays: Sequence[ArrayLike] | Array, parts: list[Any]) -> np.dtype | None:
+    """Return the dtype of operands among which are numbers of Python's, which are weak here."""
+    pairs = list(zip(arrays, parts, strict=True))
+    if not any(type(a) in NUMBERS for a, _ in pairs):
+        return None
+    kind = np.result_type(*(a if type(a) in NUMBERS else p.dtype for a, p in pairs))
+    parts[:] = [np.asarray(a, kind) if type(a) in NUMBERS else p for a, p in pairs]
+    return kind
 
 
 def _flat(x: Elements) -> Any:
@@ -259,4 +272,5 @@ def _blocks(arrays: Any, depth: int, ndim: int) -> Any:
 @stands_for(np.append, small="exact")
 def append(arr: ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None) -> Array:
     """Join two arrays, as ``numpy.append``; by default all elements in C order."""
-    return concatenate((arr, values), axis)
+    both = [a if isinstance(a, Array) else np.asarray(a) for a in (arr, values)]  # none is weak
+    return concatenate(both, axis)

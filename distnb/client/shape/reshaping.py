@@ -292,6 +292,10 @@ def _in_order(x: Array, order: Order, copy: bool | None) -> Array:
     return _reshaped(x, (x.size,), copy)
 
 
+#: Axes of arrays whose elements NumPy walks over.
+_MOST_FLAT = 32
+
+
 class Flat:
     """The elements of an array in C order, as ``numpy.ndarray.flat``.
 
@@ -307,7 +311,14 @@ class Flat:
     """
 
     def __init__(self, x: Array) -> None:
+        if x.ndim > _MOST_FLAT:
+            raise RuntimeError(
+                explain("flat", f"{x.ndim} axes", f"at most {_MOST_FLAT}", "use .ravel()")
+            )
         self.base = x
+
+    def __delitem__(self, key: object) -> None:
+        raise TypeError("Cannot delete iterator elements")
 
     def __len__(self) -> int:
         return self.base.size
@@ -328,6 +339,8 @@ class Flat:
     def __setitem__(self, key: Any, value: ArrayLike) -> None:
         """Assign; as in NumPy, too few values are repeated."""
         x, key = self.base, _flat_key(key, len(self))
+        if not isinstance(value, Array | np.ndarray | np.generic):
+            value = np.asarray(value, x.dtype)  # numbers that it cannot hold are refused
         if _is_integer(key):
             x[self._index(key)] = value
             return
@@ -350,6 +363,8 @@ def _flat_key(key: object, n: int) -> Any:
         return key.__array__()
     if isinstance(key, tuple) and len(key) == 1:
         key = key[0]
+    if isinstance(key, Array) and key.dtype.kind not in "biu":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
     kind = getattr(getattr(key, "dtype", None), "kind", "")
     mask = kind == "b" and np.ndim(cast(Any, key)) == 1
     whole = isinstance(key, slice) and all(

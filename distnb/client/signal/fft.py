@@ -22,9 +22,10 @@ from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import array_of
 from distnb.client.handle.host_arrays import watched
 from distnb.client.handle.indexing import one_axis
-from distnb.client.record.creation import arange, asarray, empty_like
+from distnb.client.record.creation import asarray, empty_like
 from distnb.client.record.namespace import check_device, stands_for
 from distnb.client.record.operations import elementwise
+from distnb.client.record.ranges import arange
 from distnb.client.session.session import Session
 from distnb.client.signal.fft_commands import Transform, run
 

@@ -23,9 +23,10 @@ import numpy as np
 
 from distnb.client.handle.array import Array, create, is_whole
 from distnb.client.handle.conversion import as_dist, copied, in_layout
-from distnb.client.record.creation import arange, empty, zeros
+from distnb.client.record.creation import empty, zeros
 from distnb.client.record.operations import elementwise
 from distnb.client.record.placement import stay
+from distnb.client.record.ranges import arange
 from distnb.geometry.axes import Block, BlockCyclic, Whole
 from distnb.geometry.boxes import is_boxes
 from distnb.geometry.layout import (

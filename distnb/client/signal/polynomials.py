@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,8 +28,27 @@ from distnb.client.signal.convolution import convolve
 
 __all__: list[str] = []
 
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def _of_objects(numpys: Callable[..., Any]) -> Callable[[_F], _F]:
+    """Leave polynomials that are objects to NumPy, which makes one: their coefficients are here."""
+
+    def decorate(f: _F) -> _F:
+        @functools.wraps(f)
+        def function(*args: Any, **options: Any) -> Any:
+            if any(isinstance(a, np.poly1d) for a in args):
+                known = [a.__array__() if isinstance(a, Array) else a for a in args]
+                return numpys(*known, **options)
+            return f(*args, **options)
+
+        return function  # type: ignore[return-value]
+
+    return decorate
+
 
 @stands_for(np.polyval, small="exact")
+@_of_objects(np.polyval)
 def polyval(p: ArrayLike, x: ArrayLike) -> Array:
     """Evaluate a polynomial: a product and a sum for each coefficient.
 
@@ -75,6 +95,7 @@ def _summed(op: str, a1: ArrayLike, a2: ArrayLike) -> Array:
 
 
 @stands_for(np.polyadd, small="home")
+@_of_objects(np.polyadd)
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Add polynomials term by term.
 
@@ -102,6 +123,7 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
 
 
 @stands_for(np.polysub, small="home")
+@_of_objects(np.polysub)
 def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Subtract polynomials term by term.
 
@@ -135,6 +157,7 @@ def _longer(x: Array, n: int) -> Array:
 
 
 @stands_for(np.polymul, small="home")
+@_of_objects(np.polymul)
 def polymul(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Multiply polynomials: a convolution, with the layout and messages of :func:`distnb.convolve`.
 
@@ -197,6 +220,7 @@ def poly(seq_of_zeros: ArrayLike) -> Any:
 
 
 @stands_for(np.polydiv, small="home")
+@_of_objects(np.polydiv)
 def polydiv(u: ArrayLike, v: ArrayLike) -> Any:
     """Divide polynomials.
 
@@ -250,6 +274,7 @@ def roots(p: ArrayLike) -> Any:
 
 
 @stands_for(np.polyder, small="home")
+@_of_objects(np.polyder)
 def polyder(p: ArrayLike, m: int = 1) -> Array:
     """Differentiate a polynomial.
 
@@ -285,6 +310,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
 
 
 @stands_for(np.polyint, small="home")
+@_of_objects(np.polyint)
 def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
     """Integrate a polynomial.
 

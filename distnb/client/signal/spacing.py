@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.array import Array
 from distnb.client.math.composed import i0
-from distnb.client.record.counts import in_spaces
-from distnb.client.record.creation import arange, linspace, ones
+from distnb.client.record.creation import ones
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
+from distnb.client.record.ranges import arange, in_spaces, linspace
 from distnb.client.shape.viewing import moveaxis
 
 __all__ = ["bartlett", "blackman", "geomspace", "hamming", "hanning", "kaiser", "logspace"]

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle.arguments import Shape
 from distnb.client.handle.array import Array
 from distnb.client.handle.indexing import lengths
-from distnb.client.record.creation import arange, asarray, ones
+from distnb.client.record.creation import asarray, ones
+from distnb.client.record.ranges import arange
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.client.shape.joining import concatenate

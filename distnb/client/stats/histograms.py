@@ -8,6 +8,8 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from distnb.client.batching.call_sites import user_place
+from distnb.client.batching.error_states import warn_at
 from distnb.client.handle.array import Array, create
 from distnb.client.handle.conversion import array_of, as_dist, copied, from_host, in_layout
 from distnb.client.math.reductions import mean, std
@@ -177,6 +179,15 @@ def here(range: Range) -> Range:
     return tuple(np.asarray(range)) if isinstance(range, Array | np.ndarray) else range
 
 
+def _numbers(x: Array) -> Array:
+    """Return what is sorted into bins: of truth values numbers, of which NumPy warns."""
+    if x.dtype != bool:
+        return x
+    text = f"Converting input from {x.dtype} to {np.uint8} for compatibility."
+    warn_at(user_place(), text, RuntimeWarning)
+    return x.astype(np.uint8)
+
+
 @stands_for(np.histogram, small="home")
 def histogram(
     a: ArrayLike,
@@ -220,7 +231,7 @@ def histogram(
     array([0, 2, 2])
     """
     session = session_of(a, bins, weights)
-    x = asarray(a, session=session)
+    x = _numbers(asarray(a, session=session))
     range = here(range)
     found = at_once(np.histogram, x, bins, range, density, weights)
     if found is not None:
@@ -228,8 +239,6 @@ def histogram(
     heavy = None if weights is None else asarray(weights, session=session)
     if heavy is not None and heavy.shape != x.shape:
         raise ValueError("weights should have the same shape as a.")
-    if x.dtype == bool:
-        x = x.astype(np.uint8)
     x = _whole(as_dist(x, session))
     edges, even = _bins_of(x, bins, range, weights)
     dtype = np.dtype(np.intp) if heavy is None else heavy.dtype
@@ -277,7 +286,7 @@ def histogram_bin_edges(
     ...     dnb.histogram_bin_edges(dnb.arange(9, dist="block"), bins=4).to_numpy()
     array([0., 2., 4., 6., 8.])
     """
-    x = asarray(a)
+    x = _numbers(asarray(a))
     range = here(range)
     found = at_once(np.histogram_bin_edges, x, bins, range, weights)
     if found is not None:

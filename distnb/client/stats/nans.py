@@ -53,6 +53,8 @@ def _reduced(
 ) -> Array:
     """Reduce what is not NaN; without a number for it, the operation leaves it out by itself."""
     x = asarray(a)
+    if dtype is None and isinstance(out, Array | np.ndarray):
+        dtype = np.result_type(out.dtype, x.dtype)  # as in any reduction of NumPy's
     more = options if dtype is None else options | {"dtype": dtype}
     found = at_once(numpys, x, axis, **more)
     if found is None:

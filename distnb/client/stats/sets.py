@@ -11,17 +11,11 @@ from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import as_dist
 from distnb.client.handle.indexing import one_axis
 from distnb.client.math.scans import cumsum
-from distnb.client.record.creation import (
-    arange,
-    asarray,
-    empty_like,
-    full,
-    full_like,
-    ones,
-)
+from distnb.client.record.creation import asarray, empty_like, full, full_like, ones
 from distnb.client.record.eager import at_once, session_of
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import elementwise
+from distnb.client.record.ranges import arange
 from distnb.client.record.reducing import reduce
 from distnb.client.select import searching
 from distnb.client.select.ordering import lexsort, sorted_with_positions
@@ -30,6 +24,7 @@ from distnb.client.session.session import Session
 from distnb.client.shape.joining import concatenate
 from distnb.client.shape.reshaping import ravel, reshape
 from distnb.client.shape.viewing import moveaxis
+from distnb.common.errors import explain
 
 __all__ = ["isin", "unique"]
 
@@ -344,6 +339,10 @@ def isin(
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
     session = session_of(element, test_elements)
     x, others = asarray(element, session=session), asarray(test_elements, session=session)
+    if kind == "table" and not (x.dtype.kind in "biu" and others.dtype.kind in "biu"):
+        raise ValueError(
+            explain("kind='table'", f"{x.dtype} and {others.dtype}", "integers", "use 'sort'")
+        )
     found = at_once(np.isin, x, others, assume_unique, invert)
     if found is not None:
         return found

@@ -14,8 +14,9 @@ from distnb.client.handle.array import Array
 from distnb.client.handle.indexing import lengths, one_axis
 from distnb.client.linalg.products import matmul
 from distnb.client.math.scans import cumsum
-from distnb.client.record.creation import arange, asarray, empty, full
+from distnb.client.record.creation import asarray, empty, full
 from distnb.client.record.operations import elementwise
+from distnb.client.record.ranges import arange
 from distnb.client.select.ordering import argsort
 from distnb.client.select.searching import searchsorted
 from distnb.client.select.sorting import sort

@@ -1,0 +1,171 @@
+"""Evenly spaced numbers: ``arange`` and ``linspace``."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from distnb.client.handle.arguments import Dist, Grid
+from distnb.client.handle.array import Array, numeric
+from distnb.client.handle.indexing import one_axis
+from distnb.client.record.creation import array, made
+from distnb.client.record.namespace import check_device, stands_for
+from distnb.client.record.operations import elementwise
+from distnb.client.session.session import Session
+from distnb.common.errors import explain
+from distnb.ops.scalars import NUMBERS
+
+__all__ = ["arange", "in_spaces", "linspace"]
+
+
+def _in_range(
+    start: Any = None, stop: Any = None, step: Any = None, *_: Any, **_options: Any
+) -> float:
+    """Return the number of elements that ``arange`` makes, or one more or less."""
+    if stop is None:
+        start, stop = 0, start
+    length = stop - (0 if start is None else start)
+    return 1 + abs(length / (1 if step is None else step))
+
+
+def in_spaces(_start: Any, _stop: Any, num: int = 50, *_: Any, **_options: Any) -> int:
+    """Return the number of elements between two limits."""
+    return num
+
+
+def _needs_stop(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Refuse ``start=`` without an end: as ``arange(4)``, it would be the end."""
+
+    @functools.wraps(function)
+    def checked(*args: Any, **options: Any) -> Array:
+        if not args and options.get("stop") is None:
+            raise TypeError("arange() requires stop to be specified.")
+        return function(*args, **options)
+
+    return checked
+
+
+@stands_for(np.arange, makes=_in_range)
+@_needs_stop
+def arange(
+    start: Any = None,
+    stop: Any = None,
+    step: Any = 1,
+    dtype: DTypeLike | None = None,
+    *,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+    device: str | None = None,
+    like: object = None,
+) -> Array:
+    """Make evenly spaced numbers in ``[start, stop)``, bit for bit as ``numpy.arange``.
+
+    Limits that are distributed arrays are read.
+    """
+    check_device(device)
+    start, stop, step = (_number(x) for x in (start, stop, 1 if step is None else step))
+    if start is None and stop is None:
+        raise TypeError("arange() requires stop to be specified.")
+    if any(isinstance(x, list | tuple) for x in (start, stop, step)):  # NumPy refuses most
+        numpys: Any = np.arange
+        return array(numpys(start, stop, step, dtype), dist=dist, grid=grid, session=session)
+    start = 0 if start is None else start
+    if stop is None:
+        start, stop = 0, start
+    # NumPy computes the first two numbers and goes on with their difference.
+    first = (
+        np.arange(start, start + 2 * step, step, dtype=dtype)[:2] if step else np.arange(0, 1, step)
+    )
+    kind = numeric(
+        np.arange(start, stop, step, dtype=dtype)[:0].dtype
+        if _short(start, stop, step)
+        else _long_dtype(first.dtype, stop, dtype)
+    )
+    try:
+        n = max(0, ceil((stop - start) / step))
+    except OverflowError:
+        raise ValueError(
+            explain("length", (stop - start) / step, "a finite number", "check stop")
+        ) from None
+    one, two = first.astype({"?": np.int8, "e": np.float32}.get(kind.char, kind))
+    low, gap = one.item(), (two - one).item()
+    return made((n,), kind, dist, grid, session, ("index", 0, low, gap), "C", like)
+
+
+def _number(x: Any) -> Any:
+    """Return an element of a distributed array as NumPy's scalar, and anything else as it is."""
+    return x.to_numpy()[()] if isinstance(x, Array) and not x.ndim else x
+
+
+def _long_dtype(first: np.dtype, stop: Any, dtype: DTypeLike | None) -> np.dtype:
+    """Return the dtype of a long range: that of its first numbers, or of the type of its end."""
+    of_end = np.arange(type(stop)(0), dtype=dtype).dtype
+    return of_end if first.kind in "biu" and of_end.kind in "fc" else first
+
+
+def _short(start: complex, stop: complex, step: complex) -> bool:
+    return float(abs(stop - start)) <= 1000 * float(abs(step))
+
+
+@stands_for(np.linspace, makes=in_spaces)
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+    *,
+    dist: Dist = None,
+    grid: Grid = None,
+    session: Session | None = None,
+    device: str | None = None,
+) -> Any:
+    """Make ``num`` evenly spaced numbers from ``start`` to ``stop``, as ``numpy.linspace``.
+
+    Limits that are distributed arrays are read. Limits with axes are between slices along
+    ``axis``; the numbers are split along it before they meet them.
+    """
+    check_device(device)
+    n = operator.index(num)
+    if n < 0:
+        raise ValueError(f"Number of samples, {n}, must be non-negative.")
+    parts = n - 1 if endpoint else n
+    start, stop, working = _limits(start, stop, n)
+    kind = numeric(working if dtype is None else dtype)
+    delta = np.subtract(stop, start, dtype=working)
+    step: Any = delta / parts if parts > 0 else np.nan
+    y = arange(n, dtype=working, dist=dist, grid=grid, session=session)
+    y = y[(slice(None), *(None,) * np.ndim(delta))]
+    divided = parts > 0 and not np.any(step == 0)
+    y = y * step if divided else (y / parts if parts > 0 else y) * delta
+    y = y + start
+    if endpoint and n > 1:
+        y[-1] = stop
+    if kind.kind in "iu":
+        y = elementwise("floor", y)
+    y = y.astype(kind, copy=False)
+    y = y if axis == 0 else _first_axis_to(y, one_axis(axis, y.ndim))
+    return (y, step) if retstep else y
+
+
+def _limits(start: ArrayLike, stop: ArrayLike, n: int) -> tuple[Any, Any, np.dtype]:
+    """Return limits as NumPy computes with them, and the dtype in which it does."""
+    given = _number(start), _number(stop)
+    weak = [x if type(x) in NUMBERS else np.asarray(x) for x in given]
+    working = np.result_type(*weak, float(n))
+    return np.asarray(given[0], working), np.asarray(given[1], working), working
+
+
+def _first_axis_to(x: Array, axis: int) -> Array:
+    """Return a view with the first axis at another place."""
+    rest = list(range(1, x.ndim))
+    return x.transpose([*rest[:axis], 0, *rest[axis:]])

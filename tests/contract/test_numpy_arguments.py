@@ -1,0 +1,245 @@
+"""Arguments and outputs as NumPy takes or refuses them, and what it warns of.
+
+Each case is an expression, or statements that leave an array ``r``; see ``test_numpy_letter``.
+"""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from tests.contract.support import agree
+from tests.contract.test_numpy_letter import Read, read, run
+
+CASES = {
+    "copy": (
+        "xp.array([1, 2, 3], copy='always')",
+        "xp.asarray(A([1, 2]), copy='a')",
+        "xp.array(A([1, 2]), copy=np._CopyMode.NEVER)",
+        "xp.array(A([1, 2]), copy=np._CopyMode.IF_NEEDED)",
+        "xp.array([1, 2], copy=0)",
+        "xp.array(A([[1, 2, 4], [3, 4, 5]]).T, copy=False, order='C')",
+        "xp.array(A([[1, 2, 4], [3, 4, 5]]), copy=False, order='F')",
+        "xp.array(A([[1, 2, 4], [3, 4, 5]]).T, copy=False, order='F')",
+        "xp.array(A([1, 2, 4]), copy=False, order='F')",
+    ),
+    "limits": (
+        "xp.arange(start=4)",
+        "xp.arange()",
+        "xp.arange(stop=4)",
+        "xp.arange(4, None)",
+        "xp.arange([], 1, 2)",
+        "xp.arange(0, [None, []], 2)",
+        "xp.clip(A([1, 2, 3]))",
+        "xp.clip(A([1, 2, 3]), 2)",
+        "xp.clip(A([1, 2, 3]), a_max=2)",
+        "xp.clip(A([1, 2, 3]), None, 2)",
+        "xp.clip(A([1, 2, 3]), min=2)",
+        "xp.clip(A([1, 2, 3]), 2, 3, max=3)",
+        "A([1, 2, 3]).clip(2)",
+        "A([1, 2, 3]).clip(max=2)",
+        "xp.isin(A([1, 2]), A([1.0]), kind='table')",
+        "xp.isin(A([1, 2]), A([1]), kind='table')",
+        "xp.take(A([[1]]), [0], False)",
+        "A([[1, 2], [3, 4]]).partition(1, axis=None)",
+    ),
+    "indices": (
+        "A([[[5]]])[0.0:, 0.0]",
+        "A([[1, 2], [3, 4]]).flat[A([1.0, 2.0])]",
+        "xp.ones((1,) * 33).flat",
+        "len(xp.ones((1,) * 32).flat)",
+        "xp.where(A([True]), 1, 2)",
+    ),
+    "outputs": (
+        "xp.dot(A(np.ones((8, 4))), A(np.ones((4, 3))), A(np.ones((8, 3))))",
+        "xp.dot(A(np.ones((8, 4))), A(np.ones((4, 3))), A(np.ones((3, 8))).T)",
+        "xp.dot(A(np.ones((8, 4))), A(np.ones((4, 3))), A(np.ones((8, 6)))[:, :3])",
+        "xp.dot(A(np.ones((8, 4))), A(np.ones((4, 3))), A(np.ones((8, 3), 'f')))",
+        "xp.dot(A([1.5, 2]), 2, A([0, 0]))",
+        "xp.dot(A([1.5, 2]), A([1.5, 2]), out=np.zeros((), int))",
+        "xp.matmul(A(np.ones((8, 4))), A(np.ones((4, 3))), out=A(np.ones((8, 3), int)))",
+        "xp.matmul(A(np.ones((8, 4))), A(np.ones((4, 3))), out=A(np.ones((8, 3), 'D')))",
+        "xp.matmul(A(np.ones((2, 4))), A(np.ones((4, 3))), out=A(np.ones((5, 2, 3))))",
+        "xp.matmul(A(np.ones((2, 4))), A(np.ones((4, 3))), out=A(np.ones((5, 2, 1))))",
+        "xp.matvec(A([[1.5, 2]]), A([1.5, 2]), out=A([0]))",
+        "xp.vecdot(A([[0, 1, 2]]), A([[0, 1, 2]]), out=A(np.zeros((5, 4, 3))))",
+        "xp.vecdot(A([[0, 1, 2]] * 2), A([[0, 1, 2]]), out=A(np.zeros(())))",
+        "xp.vecmat(A([1.5, 2]), A([[1.5], [2]]), out=A(np.zeros((3, 1))))",
+        "xp.einsum('i,i->i', A([1.5, 2]), A([1.5, 2]), out=A([0, 0]))",
+        "xp.einsum('i,i->i', A([1.5, 2]), A([1.5, 2]), out=A([0, 0]), casting='unsafe')",
+        "xp.einsum('i->i', A([1, 2]), order='W')",
+    ),
+    "scalars": (
+        "xp.ldexp(2.0, 5)",
+        "xp.add(2.0, np.float32(3))",
+        "xp.add(np.float32(3), 2.0)",
+        "xp.power(np.int8(3), 2)",
+        "xp.multiply(2, 3.5)",
+        "xp.maximum(True, 2)",
+    ),
+    "functions": (
+        "xp.vectorize(lambda x: x[::-1], signature='(n)->(n)')(A([[1, 2, 3], [4, 5, 6]]))",
+        "xp.vectorize(lambda x, y: (x @ y, 1), signature='(n),(n)->(),()')(A([[1, 2]]), A([3, 4]))",
+        "xp.vectorize(lambda x: x, signature='()->()', otypes='i')(A(np.zeros((0, 5))))",
+        "xp.vectorize(lambda x: x, signature='()->()')(A(np.zeros((0, 5))))",
+        "xp.pad(A([[1, 2], [3, 4]]), 1, lambda v, w, a, k: v.__setitem__(0, v[1] + a + w[0]))",
+        "xp.pad(A([1, 2]), (2, 1), lambda v, w, a, k: v.__setitem__(-1, k['last']), last=7)",
+        "xp.pad(A(np.zeros((0, 2))), 0, lambda v, w, a, k: None)",
+    ),
+    "dtypes of outputs": (
+        "xp.prod(A([2**40, 2**40]), out=A(0.0))",
+        "xp.sum(A([2**62, 2**62, 2**62]), out=A(0.0))",
+        "xp.sum(A([200, 100], 'B'), out=A(0, 'B'))",
+        "xp.sum(A([1.5, 2.5]), out=A(0))",
+        "xp.max(A([1, 2]), out=A(0.0), initial=2.5)",
+        "xp.any(A([1, 2]), out=A(0))",
+        "xp.nansum(A([2**62] * 3), out=A(0.0))",
+        "xp.nanprod(A([2**40] * 3), out=A(0.0))",
+        "np.hypot.reduce(A([3, 4], 'B'), out=A(0, 'd'))",
+        "np.multiply.reduce(A([2**40] * 3), out=np.zeros((), 'd'))",
+        "xp.trace(A([[2**62, 1], [1, 2**62]]), out=A(0.0))",
+        "xp.einsum('i,i->', A([2**40, 2]), A([2**40, 2]), out=A(0.0))",
+        "np.maximum.reduce(A([1.5, 2]), dtype='i')",
+        "np.minimum.reduce(A([[1.5, 2]]), axis=(), dtype='f')",
+        "np.logical_or.reduce(A([1.5, 2]), dtype=bool)",
+    ),
+    "weak": (
+        "xp.append(A(1, 'F'), 0.5)",
+        "xp.append(A([1], 'f'), 0.5)",
+        "xp.concatenate([A([1], 'f'), 0.5], axis=None)",
+        "xp.concatenate([A([1], 'f'), 0.5, 2], axis=None, dtype='d')",
+        "xp.hstack([A([1], 'f'), 0.5])",
+    ),
+    "axes": tuple(
+        f"xp.vecdot(A(np.arange(27.0).reshape(3, 3, 3)), A(np.ones((3, 1, 3))), axes={axes})"
+        for axes in (
+            "[0, 2], keepdims=True",
+            "[0, 0], keepdims=False",
+            "[0, 2, 2], keepdims=True",
+            "[(-1,), (-1,), ()]",
+        )
+    ),
+    "views": (
+        "(A([[1 + 1j, 2], [3, 4j]]) * A([[1.0, 2], [3, 4]])).real.sum(axis=0)",
+        "xp.linalg.norm(A(np.arange(12.0).reshape(3, 1, 4) + 1j), axis=(0, 1))",
+    ),
+    "masks": (
+        "xp.logaddexp.reduce(A([[1, 2], [3, 4]], 'B'), initial=0, where=A([[True, False]] * 2))",
+        "xp.logaddexp2.reduce(A([True, False]), initial=-1, where=False)",
+        "A(2.0).sum(where=False)",
+        "xp.where(np.array(False), A(2.0).sum(), 3)",
+        "xp.max(A(2.0), where=False, initial=7)",
+    ),
+}
+
+
+@pytest.mark.parametrize("code", [code for group in CASES.values() for code in group])
+def test_as_numpy(session, code):
+    agree(lambda: read(run(code, np)), lambda: Read(run(code, dnb)), 1e-3)
+
+
+#: Statements that NumPy refuses, or that leave ``r``.
+WRITES = (
+    "r = A([1, 2, 3]); del r[0]",
+    "r = A([1, 2, 3]); del r.flat[0]",
+    "r = A([1, 2, 3]).sum(); r[...] = 7",
+    "r = A([1, 2, 3])[0]; r[()] = 7",
+    "r = A([[1, 2, 3]] * 5); r.partition(1)",
+    "r = A([1.5, 2]); r.flat[::2] = [1j]",
+    "r = A([1, 2], 'B'); r.flat[::2] = [-4.0]",
+    "r = A([1, 2], 'B'); r.flat[::2] = -4",
+    "r = A([1, 2], 'B'); r.flat[::2] = np.array([-4])",
+    "r = A([1, 2], 'B'); r.flat = [1.5, 3]",
+)
+
+
+@pytest.mark.parametrize("code", WRITES)
+def test_writes_as_numpy(session, code):
+    agree(lambda: run(code, np, True), lambda: dnb.array(run(code, dnb, True)))
+
+
+#: What NumPy warns of by itself, whatever elements there are, or does not.
+TOLD = (
+    "xp.isclose(A([1, 2, 3]), A([1, 2, 3]), atol=INF, rtol=NAN)",
+    "xp.isclose(A([1, INF]), A([1, INF]), atol=1, rtol=INF)",
+    "xp.allclose(A([1, 2, 3]), A([1, 2, 3]), atol=1, rtol=NAN)",
+    "xp.isclose(A([1, 2, 3]), A([1, 2, 3]))",
+    "xp.histogram(A([True, True, False]), 2)",
+    "xp.histogram_bin_edges(A([True, False]), 2)",
+    "xp.add(A([1, 2]), 2, where=A([True, True]))",
+    "xp.add(A([1, 2]), 2, where=A([True, True]), out=None)",
+    "xp.add(A([1, 2]), 2, where=True)",
+)
+
+
+@pytest.mark.parametrize("code", TOLD)
+def test_warnings_as_numpy(session, code):
+    def told(xp):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            read(run(code, xp))
+        return sorted((w.category.__name__, w.filename == "<string>") for w in found)
+
+    assert [kind for kind, _ in told(dnb)] == [kind for kind, _ in told(np)]
+
+
+@pytest.mark.parametrize("dtype", "efdFD")
+@pytest.mark.parametrize("n", [0, 1, 7, 150])
+def test_sums_of_negative_zeros_that_begin_with_one_are_one(session, dtype, n):
+    kind = np.dtype(dtype).type
+    zero = kind(complex(-0.0, -0.0)) if dtype in "FD" else kind(-0.0)
+    x = np.array([zero] * n, dtype)
+    for first in (zero, kind(0.0)):
+        found, wanted = dnb.sum(dnb.array(x), initial=first), np.sum(x, initial=first)
+        found = np.asarray(found)
+        for part in ("real", "imag"):
+            assert np.signbit(getattr(found, part)) == np.signbit(getattr(wanted, part))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "polyadd(np.poly1d([1, 2]), A([1, 2]))",
+        "polysub(A([1, 2]), np.poly1d([1, 2]))",
+        "polymul(A([1, 2]), np.poly1d([1, 2]))",
+        "polyval(A([1, 2]), np.poly1d([1, 2]))",
+        "polyder(np.poly1d([1, 2]))",
+        "polyint(np.poly1d([1, 2]))",
+        "polydiv(np.poly1d([1, 2]), A([1, 2]))[0]",
+    ],
+)
+def test_polynomials_that_are_objects_make_one(session, code):
+    found, wanted = run(f"xp.{code}", dnb), run(f"xp.{code}", np)
+    assert type(found) is type(wanted) is np.poly1d
+    assert found == wanted
+
+
+def test_views_in_pieces_are_pickled_whole(session):
+    x = np.arange(12).reshape(3, 4)
+    for made, wanted in ((dnb.array(x), x), (dnb.array(x)[:, :2], x[:, :2]), (dnb.array(x).T, x.T)):
+        buffers = []
+        text = pickle.dumps(made, protocol=5, buffer_callback=buffers.append)
+        assert bool(buffers) == made.flags.forc
+        assert pickle.loads(text, buffers=buffers).to_numpy().tolist() == wanted.tolist()
+
+
+def test_a_view_as_ndarray_is_a_view(session):
+    a = dnb.array([[1, 2], [3, 4]])
+    for view in (a.view(dnb.ndarray), a.view(type=np.ndarray), a.view(dnb.DistArray)):
+        view[0, 0] += 7
+    assert a.to_numpy().tolist() == [[22, 2], [3, 4]]
+    with pytest.raises(TypeError, match="ndarray, the class of all arrays"):
+        a.view(type=np.ma.MaskedArray)
+
+
+def test_edges_of_bins_are_compared_in_their_own_dtype(session):
+    x, limits = np.array([1.0], "e"), np.array([1 + np.finfo("f").eps, 2], "f")
+    for a in (dnb.array(x), x):
+        assert np.asarray(dnb.histogram(a, bins=1, range=limits)[0]).tolist() == [0]
+
+
+def test_integers_with_fields_are_refused(session):
+    with pytest.raises(TypeError, match="dtype"):
+        dnb.zeros(4, np.dtype(("i4", [("a", "<i2"), ("b", "<i2")])))
