@@ -256,19 +256,19 @@ ogrid: Grids
 r_: Joined
 
 abs: _Unary
-"""Calculate the absolute value element-wise."""
+"""Return the absolute value; of complex numbers, the modulus."""
 
 absolute: _Unary
-"""Calculate the absolute value element-wise."""
+"""Return the absolute value; of complex numbers, the modulus."""
 
 acos: _Unary
-"""Trigonometric inverse cosine, element-wise."""
+"""Return the angle, from 0 to pi, whose cosine is given."""
 
 acosh: _Unary
-"""Inverse hyperbolic cosine, element-wise."""
+"""Return the number, 0 or more, whose hyperbolic cosine is given."""
 
 add: _Binary
-"""Add arguments element-wise."""
+"""Add, element by element."""
 
 def all(
     a: ArrayLike,
@@ -348,25 +348,25 @@ def arange(
     """Make evenly spaced numbers in ``[start, stop)``, bit for bit as ``numpy.arange``."""
 
 arccos: _Unary
-"""Trigonometric inverse cosine, element-wise."""
+"""Return the angle, from 0 to pi, whose cosine is given."""
 
 arccosh: _Unary
-"""Inverse hyperbolic cosine, element-wise."""
+"""Return the number, 0 or more, whose hyperbolic cosine is given."""
 
 arcsin: _Unary
-"""Inverse sine, element-wise."""
+"""Return the angle, from -pi/2 to pi/2, whose sine is given."""
 
 arcsinh: _Unary
-"""Inverse hyperbolic sine element-wise."""
+"""Return the number whose hyperbolic sine is given."""
 
 arctan: _Unary
-"""Trigonometric inverse tangent, element-wise."""
+"""Return the angle, from -pi/2 to pi/2, whose tangent is given."""
 
 arctan2: _Binary
-"""Element-wise arc tangent of ``x1/x2`` choosing the quadrant correctly."""
+"""Return the angle, from -pi to pi, of the point with the coordinates ``(x2, x1)``."""
 
 arctanh: _Unary
-"""Inverse hyperbolic tangent element-wise."""
+"""Return the number whose hyperbolic tangent is given."""
 
 def argmax(
     a: ArrayLike,
@@ -512,10 +512,10 @@ def asfortranarray(
     """Return an array that is all of its base, as :func:`distnb.ascontiguousarray`."""
 
 asin: _Unary
-"""Inverse sine, element-wise."""
+"""Return the angle, from -pi/2 to pi/2, whose sine is given."""
 
 asinh: _Unary
-"""Inverse hyperbolic sine element-wise."""
+"""Return the number whose hyperbolic sine is given."""
 
 def astype(
     x: DistArray, dtype: DTypeLike, /, *, copy: builtins.bool = True, device: str | None = None
@@ -523,13 +523,13 @@ def astype(
     """Return a copy with another dtype; the elements stay where they are."""
 
 atan: _Unary
-"""Trigonometric inverse tangent, element-wise."""
+"""Return the angle, from -pi/2 to pi/2, whose tangent is given."""
 
 atan2: _Binary
-"""Element-wise arc tangent of ``x1/x2`` choosing the quadrant correctly."""
+"""Return the angle, from -pi to pi, of the point with the coordinates ``(x2, x1)``."""
 
 atanh: _Unary
-"""Inverse hyperbolic tangent element-wise."""
+"""Return the number whose hyperbolic tangent is given."""
 
 def atleast_1d(*arys: ArrayLike) -> Any:
     """Return views with axes of length 1 added, as ``numpy.atleast_1d``."""
@@ -559,28 +559,28 @@ def bincount(
     """Count how often each number occurs, or add up its weights, as ``numpy.bincount``."""
 
 bitwise_and: _Binary
-"""Compute the bit-wise AND of two arrays element-wise."""
+"""Combine integers bit by bit: 1 where both are; of truth values, the logical and."""
 
 bitwise_count: _Unary
-"""Computes the number of 1-bits in the absolute value of ``x``. Analogous to the builtin `int.bit_count` or ``popcount`` in C++."""
+"""Count the bits of the absolute value that are 1."""
 
 bitwise_invert: _Unary
-"""Compute bit-wise inversion, or bit-wise NOT, element-wise."""
+"""Invert every bit; of truth values, the logical not."""
 
 bitwise_left_shift: _Binary
-"""Shift the bits of an integer to the left."""
+"""Shift the bits of integers to the left: multiply by ``2**x2``."""
 
 bitwise_not: _Unary
-"""Compute bit-wise inversion, or bit-wise NOT, element-wise."""
+"""Invert every bit; of truth values, the logical not."""
 
 bitwise_or: _Binary
-"""Compute the bit-wise OR of two arrays element-wise."""
+"""Combine integers bit by bit: 1 where one is; of truth values, the logical or."""
 
 bitwise_right_shift: _Binary
-"""Shift the bits of an integer to the right."""
+"""Shift the bits of integers to the right: divide by ``2**x2``, rounded down."""
 
 bitwise_xor: _Binary
-"""Compute the bit-wise XOR of two arrays element-wise."""
+"""Combine integers bit by bit: 1 where they differ; of truth values, the exclusive or."""
 
 def blackman(M: float, **where: Any) -> DistArray:
     """Make a window of ``M`` numbers, as ``numpy.blackman``."""
@@ -601,10 +601,10 @@ def can_cast(from_: DTypeLike | DistArray, to: DTypeLike, casting: str = "safe")
     """Tell whether a dtype can be cast to another, as NumPy's; only the array's dtype counts."""
 
 cbrt: _Unary
-"""Return the cube-root of an array, element-wise."""
+"""Return the cube root."""
 
 ceil: _Unary
-"""Return the ceiling of the input, element-wise."""
+"""Round up: the least integer that is not less."""
 
 def choose(
     a: ArrayLike,
@@ -658,10 +658,10 @@ def concatenate(
     """Join arrays along an axis that exists, as ``numpy.concatenate``."""
 
 conj: _Unary
-"""Return the complex conjugate, element-wise."""
+"""Return the complex conjugate."""
 
 conjugate: _Unary
-"""Return the complex conjugate, element-wise."""
+"""Return the complex conjugate."""
 
 def connect(
     profile: str | None = None, cluster_id: str | None = None, client: Any = None
@@ -675,7 +675,7 @@ def copy(a: ArrayLike, order: Order = "K", subok: builtins.bool = False) -> Dist
     """Return a copy; the elements of a distributed array stay where they are."""
 
 copysign: _Binary
-"""Change the sign of x1 to that of x2, element-wise."""
+"""Return ``x1`` with the sign of ``x2``."""
 
 def copyto(
     dst: DistArray, src: ArrayLike, casting: str = "same_kind", where: ArrayLike = True
@@ -695,10 +695,10 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str | int = "valid") -> DistArra
     """Return the cross-correlation of two sequences, as ``numpy.correlate``; see ``convolve``."""
 
 cos: _Unary
-"""Cosine element-wise."""
+"""Return the cosine of angles in radians."""
 
 cosh: _Unary
-"""Hyperbolic cosine, element-wise."""
+"""Return the hyperbolic cosine."""
 
 def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: builtins.bool = False) -> DistArray:
     """Count the elements that are not zero."""
@@ -804,10 +804,10 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: builtins.bool = False) -> Dis
     """Return the number of the bin of each element, as ``numpy.digitize``."""
 
 divide: _Binary
-"""Divide arguments element-wise."""
+"""Divide; integers become floats."""
 
 divmod: _BinaryPair
-"""Return element-wise quotient and remainder simultaneously."""
+"""Return quotients rounded down, and remainders with the sign of the divisor."""
 
 def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> DistArray:
     """Multiply along the last axis of ``a`` and the last but one of ``b``, as ``numpy.dot``."""
@@ -869,19 +869,19 @@ def empty_like(
     """Make an array with undefined content that lies like another."""
 
 equal: _Binary
-"""Return (x1 == x2) element-wise."""
+"""Tell where operands are equal."""
 
 exp: _Unary
-"""Calculate the exponential of all elements in the input array."""
+"""Return the exponential, e to the power of ``x``."""
 
 exp2: _Unary
-"""Calculate `2**p` for all `p` in the input array."""
+"""Return 2 to the power of ``x``."""
 
 def expand_dims(a: ArrayLike, axis: Axes) -> DistArray:
     """Return a view with new axes of length 1."""
 
 expm1: _Unary
-"""Calculate ``exp(x) - 1`` for all elements in the array."""
+"""Return ``exp(x) - 1``, exact to the last digits also near 0."""
 
 def extract(condition: ArrayLike, arr: ArrayLike) -> DistArray:
     """Return the elements of an array for which a condition is true, along one axis."""
@@ -902,7 +902,7 @@ def eye(
     """Make a 2-D array with ones on a diagonal and zeros elsewhere."""
 
 fabs: _Unary
-"""Compute the absolute values element-wise."""
+"""Return the absolute value as a float; complex numbers are refused."""
 
 def fill_diagonal(a: DistArray, val: ArrayLike, wrap: builtins.bool = False) -> None:
     """Assign to the diagonal of an array in place, as ``numpy.fill_diagonal``."""
@@ -923,22 +923,22 @@ def flipud(m: ArrayLike) -> DistArray:
     """Return a view with the elements along axis 0 in reverse order."""
 
 float_power: _Binary
-"""First array elements raised to powers from second array, element-wise."""
+"""Raise to a power, of floats in double precision at least."""
 
 floor: _Unary
-"""Return the floor of the input, element-wise."""
+"""Round down: the largest integer that is not greater."""
 
 floor_divide: _Binary
-"""Return the largest integer smaller or equal to the division of the inputs. It is equivalent to the Python ``//`` operator and pairs with the Python ``%`` (`remainder`), function so that ``a = a % b + b * (a // b)`` up to roundoff."""
+"""Divide and round down."""
 
 fmax: _Binary
-"""Element-wise maximum of array elements."""
+"""Return the greater of two elements; of NaN and a number, the number."""
 
 fmin: _Binary
-"""Element-wise minimum of array elements."""
+"""Return the smaller of two elements; of NaN and a number, the number."""
 
 fmod: _Binary
-"""Returns the element-wise remainder of division."""
+"""Return the remainder of a division, with the sign of the dividend."""
 
 def foreach(
     function: Callable[..., Any], /, *args: Any, update: int | Sequence[int] = (), **constants: Any
@@ -946,7 +946,7 @@ def foreach(
     """Call a function for each part of arrays, as tasks on the engines."""
 
 frexp: _UnaryPair
-"""Decompose the elements of x into mantissa and twos exponent."""
+"""Split into mantissas, from 0.5 to 1 in size, and exponents of 2."""
 
 def from_dlpack(
     x: Any, /, *, device: str | None = None, copy: builtins.bool | None = None
@@ -1041,7 +1041,7 @@ def full_like(
     """Make an array of one value that lies like another."""
 
 gcd: _Binary
-"""Returns the greatest common divisor of ``|x1|`` and ``|x2|``"""
+"""Return the greatest common divisor."""
 
 def genfromtxt(
     fname: File,
@@ -1075,10 +1075,10 @@ def gradient(f: ArrayLike, *varargs: ArrayLike, axis: Axes = None, edge_order: i
     """Return derivatives along axes by second-order differences, as ``numpy.gradient``."""
 
 greater: _Binary
-"""Return the truth value of (x1 > x2) element-wise."""
+"""Tell where ``x1`` is greater than ``x2``."""
 
 greater_equal: _Binary
-"""Return the truth value of (x1 >= x2) element-wise."""
+"""Tell where ``x1`` is greater than ``x2``, or equal."""
 
 def hamming(M: float, **where: Any) -> DistArray:
     """Make a window of ``M`` numbers, as ``numpy.hamming``."""
@@ -1087,7 +1087,7 @@ def hanning(M: float, **where: Any) -> DistArray:
     """Make a window of ``M`` numbers, as ``numpy.hanning``."""
 
 heaviside: _Binary
-"""Compute the Heaviside step function."""
+"""Return the step function: 0 below 0, 1 above, and ``x2`` at 0."""
 
 def histogram(
     a: ArrayLike,
@@ -1134,7 +1134,7 @@ def hstack(
     """Join arrays along the second axis, as ``numpy.hstack``; rules as of ``concatenate``."""
 
 hypot: _Binary
-"""Given the "legs" of a right triangle, return its hypotenuse."""
+"""Return the hypotenuse, ``sqrt(x1**2 + x2**2)``, without overflow on the way."""
 
 def i0(x: ArrayLike) -> DistArray:
     """Return the modified Bessel function of the first kind, order 0."""
@@ -1190,7 +1190,7 @@ def intersect1d(
     """Return the elements that are in both arrays, in order, each once; see ``unique``."""
 
 invert: _Unary
-"""Compute bit-wise inversion, or bit-wise NOT, element-wise."""
+"""Invert every bit; of truth values, the logical not."""
 
 def isclose(
     a: ArrayLike,
@@ -1211,7 +1211,7 @@ def isdtype(dtype: Any, kind: DTypeLike | tuple[DTypeLike, ...]) -> builtins.boo
     """Tell whether a dtype is of a kind, such as ``'real floating'``, as NumPy's."""
 
 isfinite: _Unary
-"""Test element-wise for finiteness (not infinity and not Not a Number)."""
+"""Tell which elements are neither infinite nor NaN."""
 
 def isfortran(a: ArrayLike) -> builtins.bool:
     """Tell whether an array of NumPy's lies in Fortran order; a distributed one never does."""
@@ -1227,13 +1227,13 @@ def isin(
     """Tell which elements are in another array, as ``numpy.isin``."""
 
 isinf: _Unary
-"""Test element-wise for positive or negative infinity."""
+"""Tell which elements are infinite."""
 
 isnan: _Unary
-"""Test element-wise for NaN and return result as a boolean array."""
+"""Tell which elements are NaN."""
 
 isnat: _Unary
-"""Test element-wise for NaT (not a time) and return result as a boolean array."""
+"""Tell which times are not a time; distributed arrays hold numbers, which are refused."""
 
 def isneginf(x: ArrayLike, out: DistArray | None = None) -> DistArray:
     """Tell which elements are negative infinity."""
@@ -1257,19 +1257,19 @@ def kron(a: ArrayLike, b: ArrayLike) -> DistArray:
     """Return the Kronecker product: blocks of the second operand scaled by the first."""
 
 lcm: _Binary
-"""Returns the lowest common multiple of ``|x1|`` and ``|x2|``"""
+"""Return the least common multiple."""
 
 ldexp: _Binary
-"""Returns x1 * 2**x2, element-wise."""
+"""Return ``x1 * 2**x2``."""
 
 left_shift: _Binary
-"""Shift the bits of an integer to the left."""
+"""Shift the bits of integers to the left: multiply by ``2**x2``."""
 
 less: _Binary
-"""Return the truth value of (x1 < x2) element-wise."""
+"""Tell where ``x1`` is less than ``x2``."""
 
 less_equal: _Binary
-"""Return the truth value of (x1 <= x2) element-wise."""
+"""Tell where ``x1`` is less than ``x2``, or equal."""
 
 def lexsort(keys: Any, axis: Any = -1) -> DistArray:
     """Return the positions in the order of several keys, the last one first, as ``numpy.lexsort``."""
@@ -1327,34 +1327,34 @@ def loadtxt(
     """Read numbers from text, as ``numpy.loadtxt``: each engine parses a share of the lines."""
 
 log: _Unary
-"""Natural logarithm, element-wise."""
+"""Return the natural logarithm."""
 
 log10: _Unary
-"""Return the base 10 logarithm of the input array, element-wise."""
+"""Return the logarithm to the base 10."""
 
 log1p: _Unary
-"""Return the natural logarithm of one plus the input array, element-wise."""
+"""Return ``log(1 + x)``, exact to the last digits also near 0."""
 
 log2: _Unary
-"""Base-2 logarithm of `x`."""
+"""Return the logarithm to the base 2."""
 
 logaddexp: _Binary
-"""Logarithm of the sum of exponentiations of the inputs."""
+"""Return ``log(exp(x1) + exp(x2))`` without overflow on the way."""
 
 logaddexp2: _Binary
-"""Logarithm of the sum of exponentiations of the inputs in base-2."""
+"""Return ``log2(2**x1 + 2**x2)`` without overflow on the way."""
 
 logical_and: _Binary
-"""Compute the truth value of x1 AND x2 element-wise."""
+"""Tell where both operands are true."""
 
 logical_not: _Unary
-"""Compute the truth value of NOT x element-wise."""
+"""Tell where elements are false."""
 
 logical_or: _Binary
-"""Compute the truth value of x1 OR x2 element-wise."""
+"""Tell where one operand is true, or both."""
 
 logical_xor: _Binary
-"""Compute the truth value of x1 XOR x2, element-wise."""
+"""Tell where one operand is true and not the other."""
 
 def logspace(
     start: ArrayLike,
@@ -1411,7 +1411,7 @@ def max(
     """Return the maximum over axes, as ``numpy.max``; see :func:`distnb.sum`."""
 
 maximum: _Binary
-"""Element-wise maximum of array elements."""
+"""Return the greater of two elements; NaN if one is NaN."""
 
 def may_share_memory(a: ArrayLike, b: ArrayLike) -> builtins.bool:
     """Tell whether two views have an element in common (exact; nothing is sent)."""
@@ -1455,19 +1455,19 @@ def min_scalar_type(a: ArrayLike) -> np.dtype:
     """Return the smallest dtype that holds a number, which is read; else the array's dtype."""
 
 minimum: _Binary
-"""Element-wise minimum of array elements."""
+"""Return the smaller of two elements; NaN if one is NaN."""
 
 mod: _Binary
-"""Returns the element-wise remainder of division."""
+"""Return the remainder of a division, with the sign of the divisor."""
 
 modf: _UnaryPair
-"""Return the fractional and integral parts of an array, element-wise."""
+"""Split into fractions and integers, both with the sign of the element."""
 
 def moveaxis(a: ArrayLike, source: Any, destination: Any) -> DistArray:
     """Return a view with axes moved to other places."""
 
 multiply: _Binary
-"""Multiply arguments element-wise."""
+"""Multiply, element by element."""
 
 def nan_to_num(
     x: ArrayLike,
@@ -1641,16 +1641,16 @@ def nditer(
     """Return NumPy's ``nditer`` over the elements, to read them."""
 
 negative: _Unary
-"""Numerical negative, element-wise."""
+"""Return the number with the other sign."""
 
 nextafter: _Binary
-"""Return the next floating-point value after x1 towards x2, element-wise."""
+"""Return the next float from ``x1`` towards ``x2``."""
 
 def nonzero(a: ArrayLike, /) -> tuple[DistArray, ...]:
     """Return the indices of the elements that are not zero, an array for each axis."""
 
 not_equal: _Binary
-"""Return (x1 != x2) element-wise."""
+"""Tell where operands differ."""
 
 def ones(
     shape: Shape,
@@ -1766,13 +1766,13 @@ def polyval(p: ArrayLike, x: ArrayLike) -> DistArray:
     """Evaluate a polynomial, as ``numpy.polyval``: a product and a sum for each coefficient."""
 
 positive: _Unary
-"""Numerical positive, element-wise."""
+"""Return the elements as they are, in a new array."""
 
 pow: _Binary
-"""First array elements raised to powers from second array, element-wise."""
+"""Raise to a power, in the dtype of the operands."""
 
 power: _Binary
-"""First array elements raised to powers from second array, element-wise."""
+"""Raise to a power, in the dtype of the operands."""
 
 def prod(
     a: ArrayLike,
@@ -1884,10 +1884,10 @@ def real_if_close(a: ArrayLike, tol: float = 100) -> DistArray:
     """Return the real part if the imaginary parts are close to zero (reads one value)."""
 
 reciprocal: _Unary
-"""Return the reciprocal of the argument, element-wise."""
+"""Return ``1 / x`` in the dtype of the operand: of integers, rounded towards 0."""
 
 remainder: _Binary
-"""Returns the element-wise remainder of division."""
+"""Return the remainder of a division, with the sign of the divisor."""
 
 def repartition(x: DistArray | Compressed, by: str | ArrayLike = "nnz", axis: int = 0) -> Any:
     """Cut an array anew so that engines have as much each; its partners go along, in place."""
@@ -1916,10 +1916,10 @@ def result_type(*arrays_and_dtypes: DTypeLike | ArrayLike) -> np.dtype:
     """Return the dtype that arrays, dtypes and Python numbers are promoted to, as NumPy's."""
 
 right_shift: _Binary
-"""Shift the bits of an integer to the right."""
+"""Shift the bits of integers to the right: divide by ``2**x2``, rounded down."""
 
 rint: _Unary
-"""Round elements of the array to the nearest integer."""
+"""Round to the nearest integer; halves go to the even one."""
 
 def roll(a: ArrayLike, shift: ArrayLike, axis: Any = None) -> DistArray:
     """Return a copy whose elements have moved along axes, around the ends, as ``numpy.roll``."""
@@ -2001,19 +2001,19 @@ def shares_memory(a: ArrayLike, b: ArrayLike) -> builtins.bool:
     """Tell whether two views have an element in common (exact; nothing is sent)."""
 
 sign: _Unary
-"""Returns an element-wise indication of the sign of a number."""
+"""Return -1, 0 or 1; of a complex number, the number divided by its modulus."""
 
 signbit: _Unary
-"""Returns element-wise True where signbit is set (less than zero)."""
+"""Tell where the sign bit is set, also of -0.0."""
 
 sin: _Unary
-"""Trigonometric sine, element-wise."""
+"""Return the sine of angles in radians."""
 
 def sinc(x: ArrayLike) -> DistArray:
     """Return sin(pi x) / (pi x)."""
 
 sinh: _Unary
-"""Hyperbolic sine, element-wise."""
+"""Return the hyperbolic sine."""
 
 def size(a: ArrayLike, axis: Axes = None) -> int:
     """Return the number of elements, or the lengths of axes multiplied."""
@@ -2033,7 +2033,7 @@ def sort_complex(a: ArrayLike) -> DistArray:
     """Sort along the last axis, as complex numbers."""
 
 spacing: _Unary
-"""Return the distance between x and the nearest adjacent number."""
+"""Return the distance to the next float away from 0."""
 
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[DistArray]:
     """Return views of equal parts along an axis, or of parts that begin at given indices."""
@@ -2042,10 +2042,10 @@ def spmd(comm: object = None) -> Session:
     """Make every rank of ``mpiexec -n P python script.py`` an engine of one session (collective)."""
 
 sqrt: _Unary
-"""Return the non-negative square-root of an array, element-wise."""
+"""Return the square root; of negative floats NaN."""
 
 square: _Unary
-"""Return the element-wise square of the input."""
+"""Multiply each element by itself."""
 
 def squeeze(a: ArrayLike, axis: Axes = None) -> DistArray:
     """Return a view without axes of length 1."""
@@ -2082,7 +2082,7 @@ def subset(engines: int, session: Session | None = None) -> Session:
     """Make a session on the first engines of another one, and make it the current one."""
 
 subtract: _Binary
-"""Subtract arguments, element-wise."""
+"""Subtract ``x2`` from ``x1``."""
 
 def sum(
     a: ArrayLike,
@@ -2113,10 +2113,10 @@ def take_along_axis(
     """Return elements at positions along an axis, other ones for each 1-D slice."""
 
 tan: _Unary
-"""Compute tangent element-wise."""
+"""Return the tangent of angles in radians."""
 
 tanh: _Unary
-"""Compute hyperbolic tangent element-wise."""
+"""Return the hyperbolic tangent."""
 
 def tensordot(a: ArrayLike, b: ArrayLike, axes: SummedAxes = 2) -> DistArray:
     """Sum products over axes of two arrays, as ``numpy.tensordot``."""
@@ -2189,10 +2189,10 @@ def triu_indices_from(arr: DistArray, k: int = 0) -> tuple[DistArray, ...]:
     """Return the indices of the upper triangle of an array, as ``numpy.triu_indices_from``."""
 
 true_divide: _Binary
-"""Divide arguments element-wise."""
+"""Divide; integers become floats."""
 
 trunc: _Unary
-"""Return the truncated value of the input, element-wise."""
+"""Round towards 0."""
 
 def union1d(ar1: ArrayLike, ar2: ArrayLike) -> DistArray:
     """Return the elements of both arrays in order, each once; see ``unique``."""

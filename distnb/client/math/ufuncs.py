@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array
 from distnb.client.handle.small_steps import quick
+from distnb.client.math.ufunc_texts import docstring
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import written_plain
 from distnb.client.record.namespace import stands_for
@@ -61,13 +62,6 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
         return elementwise(row.name, *_first_array(*inputs), **options)
 
     function.__signature__ = _signature(row)  # type: ignore[attr-defined]
-    summary = (row.run.__doc__ or "").split("\n\n")
-    first = next((s.strip() for s in summary if s.strip() and "(" not in s.split()[0]), "")
-    function.__doc__ = (
-        f"{first}\n\n    Elementwise, as ``numpy.{row.name}``. The result stays where the largest "
-        "operand is; what\n    lies elsewhere is sent there, and an aligned operation sends "
-        "nothing.\n    "
-    )
     return function
 
 
@@ -113,6 +107,7 @@ def _of_ufunc(ufunc: np.ufunc) -> Any:
     """Return the function of a ufunc: as in NumPy one, whatever it is called."""
     function = _make_elementwise(table.ELEMENTWISE[ufunc.__name__])
     function.__name__ = function.__qualname__ = ufunc.__name__
+    function.__doc__ = docstring(ufunc)
     _add_methods(function, ufunc)
     return function
 
