@@ -278,7 +278,7 @@ def all(
     *,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
-    """Tell whether all elements are true, as ``numpy.all``; see :func:`distnb.sum`."""
+    """Tell whether all elements are true along axes, as ``numpy.all``."""
 
 def allclose(
     a: ArrayLike,
@@ -287,7 +287,7 @@ def allclose(
     atol: ArrayLike = 1e-08,
     equal_nan: builtins.bool = False,
 ) -> builtins.bool:
-    """Tell whether all elements agree within tolerances (reads one value)."""
+    """Tell whether all elements agree within tolerances, as ``numpy.allclose``."""
 
 def amax(
     a: ArrayLike,
@@ -297,7 +297,7 @@ def amax(
     initial: Number | NoValue | None = ...,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
-    """Return the maximum over axes, as ``numpy.max``; see :func:`distnb.sum`."""
+    """Return the maximum over axes, as ``numpy.max``; NaN where there is one."""
 
 def amin(
     a: ArrayLike,
@@ -307,10 +307,10 @@ def amin(
     initial: Number | NoValue | None = ...,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
-    """Return the minimum over axes, as ``numpy.min``; see :func:`distnb.sum`."""
+    """Return the minimum over axes, as ``numpy.min``; NaN where there is one."""
 
 def angle(z: ArrayLike, deg: builtins.bool = False) -> DistArray:
-    """Return the angle of complex numbers."""
+    """Return the angle of complex numbers in the plane, as ``numpy.angle``."""
 
 def any(
     a: ArrayLike,
@@ -320,7 +320,7 @@ def any(
     *,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
-    """Tell whether any element is true, as ``numpy.any``; see :func:`distnb.sum`."""
+    """Tell whether any element is true along axes, as ``numpy.any``."""
 
 def append(arr: ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None) -> DistArray:
     """Join two arrays, as ``numpy.append``; by default all elements in C order."""
@@ -375,7 +375,7 @@ def argmax(
     *,
     keepdims: builtins.bool | NoValue = False,
 ) -> DistArray:
-    """Return where the first maximum is, as ``numpy.argmax``; see :func:`distnb.sum`."""
+    """Return where the first maximum along an axis is, as ``numpy.argmax``."""
 
 def argmin(
     a: ArrayLike,
@@ -384,7 +384,7 @@ def argmin(
     *,
     keepdims: builtins.bool | NoValue = False,
 ) -> DistArray:
-    """Return where the first minimum is, as ``numpy.argmin``; see :func:`distnb.sum`."""
+    """Return where the first minimum along an axis is, as ``numpy.argmin``."""
 
 def argpartition(
     a: ArrayLike,
@@ -410,7 +410,7 @@ def argwhere(a: ArrayLike) -> DistArray:
     """Return the indices of the elements that are not zero, one in each row."""
 
 def around(a: ArrayLike, decimals: int = 0, out: DistArray | None = None) -> DistArray:
-    """Round to a number of decimals."""
+    """Round to a number of decimals, as ``numpy.round``; halves go to the even one."""
 
 def array(
     data: ArrayLike,
@@ -444,10 +444,10 @@ def array2string(
     """Return an array as text, as ``numpy.array2string``."""
 
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: builtins.bool = False) -> builtins.bool:
-    """Tell whether shapes and all elements are equal (reads one value)."""
+    """Tell whether shapes and all elements are equal, as ``numpy.array_equal``."""
 
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> builtins.bool:
-    """Tell whether all elements are equal where they meet by broadcasting (reads one value)."""
+    """Tell whether elements are equal where they meet by broadcasting."""
 
 def array_repr(
     arr: ArrayLike,
@@ -480,7 +480,7 @@ def asanyarray(
     device: str | None = None,
     like: object = None,
 ) -> DistArray:
-    """Make a distributed array, or return the data itself, as :func:`distnb.asarray`."""
+    """Make a distributed array, or return the data itself if it is one already."""
 
 def asarray(
     data: ArrayLike,
@@ -494,12 +494,12 @@ def asarray(
     device: str | None = None,
     like: object = None,
 ) -> DistArray:
-    """Make a distributed array, or return the data itself if it is one already; see ``array``."""
+    """Make a distributed array, or return the data itself if it is one already."""
 
 def asarray_chkfinite(
     a: ArrayLike, dtype: DTypeLike | None = None, order: Order = None
 ) -> DistArray:
-    """Make a distributed array; raise ValueError for NaN and infinity, which waits for engines."""
+    """Make a distributed array; refuse NaN and infinity, as ``numpy.asarray_chkfinite``."""
 
 def ascontiguousarray(
     a: ArrayLike, dtype: DTypeLike | None = None, *, like: object = None
@@ -627,7 +627,7 @@ def clip(
     a_max: ArrayLike | None = None,
     **options: Any,
 ) -> DistArray:
-    """Limit the elements to an interval; ``a_min`` and ``a_max`` are other names of the limits."""
+    """Limit the elements to an interval, as ``numpy.clip``."""
 
 def column_stack(tup: Sequence[ArrayLike] | DistArray) -> DistArray:
     """Join vectors and matrices as columns, as ``numpy.column_stack``; as ``concatenate``."""
@@ -672,7 +672,7 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str | int = "full") -> DistArray:
     """Return the discrete convolution of two sequences, as ``numpy.convolve``."""
 
 def copy(a: ArrayLike, order: Order = "K", subok: builtins.bool = False) -> DistArray:
-    """Return a copy; the elements of a distributed array stay where they are."""
+    """Return a copy, as ``numpy.copy``."""
 
 copysign: _Binary
 """Return ``x1`` with the sign of ``x2``."""
@@ -680,7 +680,7 @@ copysign: _Binary
 def copyto(
     dst: DistArray, src: ArrayLike, casting: str = "same_kind", where: ArrayLike = True
 ) -> None:
-    """Assign the elements of ``src`` to ``dst``, where a mask is true."""
+    """Assign the elements of an array to another one, where a mask is true, as ``numpy.copyto``."""
 
 def corrcoef(
     x: ArrayLike,
@@ -701,7 +701,7 @@ cosh: _Unary
 """Return the hyperbolic cosine."""
 
 def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: builtins.bool = False) -> DistArray:
-    """Count the elements that are not zero."""
+    """Count the elements that are not zero along axes, as ``numpy.count_nonzero``."""
 
 def cov(
     m: ArrayLike,
@@ -732,7 +732,7 @@ def cumprod(
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Return running products along an axis, as ``numpy.cumprod``; see :func:`distnb.cumsum`."""
+    """Return running products along an axis, as ``numpy.cumprod``; by default over all elements."""
 
 def cumsum(
     a: ArrayLike,
@@ -751,7 +751,7 @@ def cumulative_prod(
     out: DistArray | None = None,
     include_initial: builtins.bool = False,
 ) -> DistArray:
-    """Return running products along an axis; see :func:`distnb.cumprod`."""
+    """Return running products along an axis, as the array API standard has them."""
 
 def cumulative_sum(
     x: ArrayLike,
@@ -762,7 +762,7 @@ def cumulative_sum(
     out: DistArray | None = None,
     include_initial: builtins.bool = False,
 ) -> DistArray:
-    """Return running sums along an axis; see :func:`distnb.cumsum`."""
+    """Return running sums along an axis, as the array API standard has them."""
 
 def dashboard(session: Session | None = None) -> Any:
     """Show a session's engines, the running cell and all arrays, kept up to date."""
@@ -854,7 +854,7 @@ def empty(
     device: str | None = None,
     like: object = None,
 ) -> DistArray:
-    """Make an array with undefined content."""
+    """Make an array whose elements are not set, as ``numpy.empty``."""
 
 def empty_like(
     prototype: ArrayLike,
@@ -866,7 +866,7 @@ def empty_like(
     dist: Dist = None,
     device: str | None = None,
 ) -> DistArray:
-    """Make an array with undefined content that lies like another."""
+    """Make an array whose elements are not set and that lies like another, as ``numpy.empty_like``."""
 
 equal: _Binary
 """Tell where operands are equal."""
@@ -899,7 +899,7 @@ def eye(
     device: str | None = None,
     like: object = None,
 ) -> DistArray:
-    """Make a 2-D array with ones on a diagonal and zeros elsewhere."""
+    """Make a matrix with ones on a diagonal and zeros elsewhere, as ``numpy.eye``."""
 
 fabs: _Unary
 """Return the absolute value as a float; complex numbers are refused."""
@@ -908,7 +908,7 @@ def fill_diagonal(a: DistArray, val: ArrayLike, wrap: builtins.bool = False) -> 
     """Assign to the diagonal of an array in place, as ``numpy.fill_diagonal``."""
 
 def fix(x: ArrayLike, out: DistArray | None = None) -> DistArray:
-    """Round towards zero."""
+    """Round towards zero, as ``numpy.fix``."""
 
 def flatnonzero(a: ArrayLike) -> DistArray:
     """Return the C-order positions of the elements that are not zero, as ``numpy.flatnonzero``."""
@@ -1025,7 +1025,7 @@ def full(
     device: str | None = None,
     like: object = None,
 ) -> DistArray:
-    """Make an array of one value; the dtype is the value's by default."""
+    """Make an array of one value, as ``numpy.full``."""
 
 def full_like(
     prototype: ArrayLike,
@@ -1038,7 +1038,7 @@ def full_like(
     dist: Dist = None,
     device: str | None = None,
 ) -> DistArray:
-    """Make an array of one value that lies like another."""
+    """Make an array of one value that lies like another, as ``numpy.full_like``."""
 
 gcd: _Binary
 """Return the greatest common divisor."""
@@ -1137,16 +1137,16 @@ hypot: _Binary
 """Return the hypotenuse, ``sqrt(x1**2 + x2**2)``, without overflow on the way."""
 
 def i0(x: ArrayLike) -> DistArray:
-    """Return the modified Bessel function of the first kind, order 0."""
+    """Return the modified Bessel function of the first kind and order 0, as ``numpy.i0``."""
 
 def identity(n: int, dtype: DTypeLike | None = None, **layout: Any) -> DistArray:
-    """Make the identity matrix."""
+    """Make the identity matrix, as ``numpy.identity``."""
 
 def iinfo(type: DTypeLike | DistArray, /) -> np.iinfo:
     """Return the limits of an integer dtype, or of that of an array."""
 
 def imag(val: ArrayLike) -> DistArray:
-    """Return the imaginary part."""
+    """Return the imaginary part, as ``numpy.imag``."""
 
 def indices(
     dimensions: Sequence[int],
@@ -1199,10 +1199,10 @@ def isclose(
     atol: ArrayLike = 1e-08,
     equal_nan: builtins.bool = False,
 ) -> DistArray:
-    """Tell which elements agree within tolerances."""
+    """Tell which elements agree within tolerances, as ``numpy.isclose``."""
 
 def iscomplex(x: ArrayLike) -> DistArray:
-    """Tell which elements have an imaginary part."""
+    """Tell which elements have an imaginary part that is not zero, as ``numpy.iscomplex``."""
 
 def iscomplexobj(x: ArrayLike) -> builtins.bool:
     """Tell whether the dtype is complex."""
@@ -1236,13 +1236,13 @@ isnat: _Unary
 """Tell which times are not a time; distributed arrays hold numbers, which are refused."""
 
 def isneginf(x: ArrayLike, out: DistArray | None = None) -> DistArray:
-    """Tell which elements are negative infinity."""
+    """Tell which elements are negative infinity, as ``numpy.isneginf``."""
 
 def isposinf(x: ArrayLike, out: DistArray | None = None) -> DistArray:
-    """Tell which elements are positive infinity."""
+    """Tell which elements are positive infinity, as ``numpy.isposinf``."""
 
 def isreal(x: ArrayLike) -> DistArray:
-    """Tell which elements have no imaginary part."""
+    """Tell which elements have no imaginary part, or one of zero, as ``numpy.isreal``."""
 
 def isrealobj(x: ArrayLike) -> builtins.bool:
     """Tell whether the dtype is not complex."""
@@ -1408,7 +1408,7 @@ def max(
     initial: Number | NoValue | None = ...,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
-    """Return the maximum over axes, as ``numpy.max``; see :func:`distnb.sum`."""
+    """Return the maximum over axes, as ``numpy.max``; NaN where there is one."""
 
 maximum: _Binary
 """Return the greater of two elements; NaN if one is NaN."""
@@ -1425,7 +1425,7 @@ def mean(
     *,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
-    """Arithmetic mean: a sum, divided on the engines."""
+    """Return the arithmetic mean over axes, as ``numpy.mean``."""
 
 def median(
     a: ArrayLike,
@@ -1449,7 +1449,7 @@ def min(
     initial: Number | NoValue | None = ...,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
-    """Return the minimum over axes, as ``numpy.min``; see :func:`distnb.sum`."""
+    """Return the minimum over axes, as ``numpy.min``; NaN where there is one."""
 
 def min_scalar_type(a: ArrayLike) -> np.dtype:
     """Return the smallest dtype that holds a number, which is read; else the array's dtype."""
@@ -1476,7 +1476,7 @@ def nan_to_num(
     posinf: float | None = None,
     neginf: float | None = None,
 ) -> DistArray:
-    """Replace NaN and infinities by numbers."""
+    """Replace NaN and infinities by numbers, as ``numpy.nan_to_num``."""
 
 def nanargmax(
     a: ArrayLike,
@@ -1502,7 +1502,7 @@ def nancumprod(
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Return running products with NaN taken as 1; see :func:`distnb.cumprod`."""
+    """Return running products with NaN taken as 1, as ``numpy.nancumprod``."""
 
 def nancumsum(
     a: ArrayLike,
@@ -1510,7 +1510,7 @@ def nancumsum(
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Return running sums with NaN taken as 0; see :func:`distnb.cumsum`."""
+    """Return running sums with NaN taken as 0, as ``numpy.nancumsum``."""
 
 def nanmax(
     a: ArrayLike,
@@ -1663,7 +1663,7 @@ def ones(
     device: str | None = None,
     like: object = None,
 ) -> DistArray:
-    """Make an array of ones."""
+    """Make an array of ones, as ``numpy.ones``."""
 
 def ones_like(
     prototype: ArrayLike,
@@ -1675,7 +1675,7 @@ def ones_like(
     dist: Dist = None,
     device: str | None = None,
 ) -> DistArray:
-    """Make an array of ones that lies like another."""
+    """Make an array of ones that lies like another, as ``numpy.ones_like``."""
 
 def open(
     path: str | os.PathLike[str],
@@ -1783,7 +1783,7 @@ def prod(
     initial: Number | NoValue | None = ...,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
-    """Multiply over axes, as ``numpy.prod``; see :func:`distnb.sum`."""
+    """Multiply over axes, as ``numpy.prod``."""
 
 def profile(session: Session | None = None) -> Profile:
     """Measure where the time of a block of code goes."""
@@ -1794,7 +1794,7 @@ def ptp(
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
 ) -> DistArray:
-    """Return how far the largest element is from the smallest."""
+    """Return how far the largest element is from the smallest along axes, as ``numpy.ptp``."""
 
 def put(a: DistArray, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     """Assign to elements at C-order positions, as ``numpy.put``."""
@@ -1878,10 +1878,10 @@ def read_parquet(
     """Read columns of a Parquet file, or of a folder of them; engines read groups of rows."""
 
 def real(val: ArrayLike) -> DistArray:
-    """Return the real part."""
+    """Return the real part, as ``numpy.real``."""
 
 def real_if_close(a: ArrayLike, tol: float = 100) -> DistArray:
-    """Return the real part if the imaginary parts are close to zero (reads one value)."""
+    """Return the real parts if all imaginary parts are close to zero, as ``numpy.real_if_close``."""
 
 reciprocal: _Unary
 """Return ``1 / x`` in the dtype of the operand: of integers, rounded towards 0."""
@@ -1934,7 +1934,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: Any = (0, 1)) -> DistArray:
     """Return a view turned by 90 degrees, ``k`` times, from the first axis to the second."""
 
 def round(a: ArrayLike, decimals: int = 0, out: DistArray | None = None) -> DistArray:
-    """Round to a number of decimals."""
+    """Round to a number of decimals, as ``numpy.round``; halves go to the even one."""
 
 def row_stack(
     tup: Sequence[ArrayLike] | DistArray,
@@ -2010,7 +2010,7 @@ sin: _Unary
 """Return the sine of angles in radians."""
 
 def sinc(x: ArrayLike) -> DistArray:
-    """Return sin(pi x) / (pi x)."""
+    """Return ``sin(pi x) / (pi x)``, and 1 at 0, as ``numpy.sinc``."""
 
 sinh: _Unary
 """Return the hyperbolic sine."""
@@ -2030,7 +2030,7 @@ def sort(
     """Return a sorted copy, as ``numpy.sort``; NaN come last."""
 
 def sort_complex(a: ArrayLike) -> DistArray:
-    """Sort along the last axis, as complex numbers."""
+    """Sort along the last axis, and return complex numbers, as ``numpy.sort_complex``."""
 
 spacing: _Unary
 """Return the distance to the next float away from 0."""
@@ -2076,7 +2076,7 @@ def std(
     mean: ArrayLike | NoValue = ...,
     correction: float | NoValue = ...,
 ) -> DistArray:
-    """Take the square root of the variance."""
+    """Return the standard deviation over axes, as ``numpy.std``."""
 
 def subset(engines: int, session: Session | None = None) -> Session:
     """Make a session on the first engines of another one, and make it the current one."""
@@ -2238,7 +2238,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[DistArray, ...]:
 def unwrap(
     p: ArrayLike, discont: float | None = None, axis: int = -1, *, period: float = 6.283185307179586
 ) -> DistArray:
-    """Take out jumps of a period: the corrections are added up along the axis."""
+    """Take out jumps of a period along an axis, as ``numpy.unwrap``."""
 
 def vander(x: ArrayLike, N: int | None = None, increasing: builtins.bool = False) -> DistArray:
     """Return the matrix of powers of numbers, as ``numpy.vander``; rows lie as the numbers do."""
@@ -2255,7 +2255,7 @@ def var(
     mean: ArrayLike | NoValue = ...,
     correction: float | NoValue = ...,
 ) -> DistArray:
-    """Variance in two passes, as NumPy: the mean, then the mean square of what is left."""
+    """Return the variance over axes, as ``numpy.var``, in two passes."""
 
 def vdot(a: ArrayLike, b: ArrayLike, /) -> DistArray:
     """Sum the products of the conjugate of all elements with those of another array."""
@@ -2280,7 +2280,7 @@ def vstack(
     """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
 
 def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, /) -> Any:
-    """Choose elements from ``x`` where the condition is true, else from ``y``."""
+    """Choose elements from ``x`` where a condition is true, else from ``y``."""
 
 def zeros(
     shape: Shape,
@@ -2293,7 +2293,7 @@ def zeros(
     device: str | None = None,
     like: object = None,
 ) -> DistArray:
-    """Make an array of zeros."""
+    """Make an array of zeros, as ``numpy.zeros``."""
 
 def zeros_like(
     prototype: ArrayLike,
@@ -2305,4 +2305,4 @@ def zeros_like(
     dist: Dist = None,
     device: str | None = None,
 ) -> DistArray:
-    """Make an array of zeros that lies like another."""
+    """Make an array of zeros that lies like another, as ``numpy.zeros_like``."""
