@@ -393,7 +393,7 @@ def argpartition(
     kind: str | None = "introselect",
     order: None = None,
 ) -> DistArray:
-    """Return positions that partition an array, as ``numpy.argpartition``; see ``partition``."""
+    """Return positions that partition an array, as ``numpy.argpartition``."""
 
 def argsort(
     a: ArrayLike,
@@ -455,7 +455,7 @@ def array_repr(
     precision: int | None = None,
     suppress_small: builtins.bool | None = None,
 ) -> str:
-    """Return an array as NumPy's ``repr`` writes one; of a large one, the edges are fetched."""
+    """Return an array as NumPy's ``repr`` writes one, as ``numpy.array_repr``."""
 
 def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[DistArray]:
     """Return views of parts along an axis, as ``numpy.array_split``; lengths may differ by 1."""
@@ -466,7 +466,7 @@ def array_str(
     precision: int | None = None,
     suppress_small: builtins.bool | None = None,
 ) -> str:
-    """Return the elements as text, as ``numpy.array_str``; see ``array2string``."""
+    """Return the elements as text, as ``numpy.array_str``."""
 
 def asanyarray(
     a: ArrayLike,
@@ -520,7 +520,7 @@ asinh: _Unary
 def astype(
     x: DistArray, dtype: DTypeLike, /, *, copy: builtins.bool = True, device: str | None = None
 ) -> DistArray:
-    """Return a copy with another dtype; the elements stay where they are."""
+    """Return a copy with another dtype, as ``numpy.astype``."""
 
 atan: _Unary
 """Return the angle, from -pi/2 to pi/2, whose tangent is given."""
@@ -532,13 +532,13 @@ atanh: _Unary
 """Return the number whose hyperbolic tangent is given."""
 
 def atleast_1d(*arys: ArrayLike) -> Any:
-    """Return views with axes of length 1 added, as ``numpy.atleast_1d``."""
+    """Return views of one axis at least, as ``numpy.atleast_1d``."""
 
 def atleast_2d(*arys: ArrayLike) -> Any:
-    """Return views with axes of length 1 added, as ``numpy.atleast_2d``."""
+    """Return views of two axes at least, as ``numpy.atleast_2d``."""
 
 def atleast_3d(*arys: ArrayLike) -> Any:
-    """Return views with axes of length 1 added, as ``numpy.atleast_3d``."""
+    """Return views of three axes at least, as ``numpy.atleast_3d``."""
 
 def average(
     a: ArrayLike,
@@ -589,16 +589,16 @@ def block(arrays: Nested) -> DistArray:
     """Join nested lists of arrays, the innermost along the last axis, as ``numpy.block``."""
 
 def broadcast_arrays(*args: ArrayLike) -> tuple[DistArray, ...]:
-    """Return read-only views of one shape."""
+    """Return views of one shape, as ``numpy.broadcast_arrays``; they cannot be written."""
 
 def broadcast_shapes(*args: Shape) -> Ints:
-    """Return the shape that shapes broadcast to."""
+    """Return the shape to which shapes broadcast, as ``numpy.broadcast_shapes``."""
 
 def broadcast_to(array: ArrayLike, shape: Shape, subok: builtins.bool = False) -> DistArray:
-    """Return a read-only view stretched to a shape."""
+    """Return a view stretched to a shape, as ``numpy.broadcast_to``; it cannot be written."""
 
 def can_cast(from_: DTypeLike | DistArray, to: DTypeLike, casting: str = "safe") -> builtins.bool:
-    """Tell whether a dtype can be cast to another, as NumPy's; only the array's dtype counts."""
+    """Tell whether a dtype can be cast to another, as ``numpy.can_cast``."""
 
 cbrt: _Unary
 """Return the cube root."""
@@ -630,10 +630,10 @@ def clip(
     """Limit the elements to an interval, as ``numpy.clip``."""
 
 def column_stack(tup: Sequence[ArrayLike] | DistArray) -> DistArray:
-    """Join vectors and matrices as columns, as ``numpy.column_stack``; as ``concatenate``."""
+    """Join vectors and matrices as columns, as ``numpy.column_stack``."""
 
 def common_type(*arrays: ArrayLike) -> type[np.inexact]:
-    """Return the inexact scalar type that arrays are promoted to, as ``numpy.common_type``."""
+    """Return the inexact scalar type to which arrays are promoted, as ``numpy.common_type``."""
 
 def compress(
     condition: ArrayLike,
@@ -644,7 +644,7 @@ def compress(
     """Return the parts of an array along an axis for which a condition is true."""
 
 def concat(arrays: Sequence[ArrayLike] | DistArray, /, *, axis: int | None = 0) -> DistArray:
-    """Join arrays along an axis that exists; see :func:`distnb.concatenate`."""
+    """Join arrays along an axis that exists, as the array API standard has it."""
 
 def concatenate(
     arrays: Sequence[ArrayLike] | DistArray,
@@ -821,7 +821,7 @@ def dstack(
     dtype: DTypeLike | None = None,
     casting: str = "same_kind",
 ) -> DistArray:
-    """Join arrays along the third axis, as ``numpy.dstack``; rules as of ``concatenate``."""
+    """Join arrays along the third axis, as ``numpy.dstack``."""
 
 def ediff1d(
     ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
@@ -878,7 +878,7 @@ exp2: _Unary
 """Return 2 to the power of ``x``."""
 
 def expand_dims(a: ArrayLike, axis: Axes) -> DistArray:
-    """Return a view with new axes of length 1."""
+    """Return a view with new axes of length 1, as ``numpy.expand_dims``."""
 
 expm1: _Unary
 """Return ``exp(x) - 1``, exact to the last digits also near 0."""
@@ -914,13 +914,13 @@ def flatnonzero(a: ArrayLike) -> DistArray:
     """Return the C-order positions of the elements that are not zero, as ``numpy.flatnonzero``."""
 
 def flip(m: ArrayLike, axis: Axes = None) -> DistArray:
-    """Return a view with the elements along axes in reverse order."""
+    """Return a view with the elements along axes in reverse order, as ``numpy.flip``."""
 
 def fliplr(m: ArrayLike) -> DistArray:
-    """Return a view with the elements along axis 1 in reverse order."""
+    """Return a view with the elements along axis 1 in reverse order, as ``numpy.fliplr``."""
 
 def flipud(m: ArrayLike) -> DistArray:
-    """Return a view with the elements along axis 0 in reverse order."""
+    """Return a view with the elements along axis 0 in reverse order, as ``numpy.flipud``."""
 
 float_power: _Binary
 """Raise to a power, of floats in double precision at least."""
@@ -951,7 +951,7 @@ frexp: _UnaryPair
 def from_dlpack(
     x: Any, /, *, device: str | None = None, copy: builtins.bool | None = None
 ) -> DistArray:
-    """Make a distributed array of another library's; a DistArray is returned as it is."""
+    """Make a distributed array of another library's, as ``numpy.from_dlpack``."""
 
 def from_parts(
     parts: Any, *, session: Session | None = None, device: str | None = None
@@ -1123,7 +1123,7 @@ def histogramdd(
     """Count points in bins of several dimensions, as ``numpy.histogramdd``."""
 
 def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[DistArray]:
-    """Return views of parts along the second axis (of a vector: the first), as NumPy's."""
+    """Return views of parts along the second axis, of a vector the first, as ``numpy.hsplit``."""
 
 def hstack(
     tup: Sequence[ArrayLike] | DistArray,
@@ -1131,7 +1131,7 @@ def hstack(
     dtype: DTypeLike | None = None,
     casting: str = "same_kind",
 ) -> DistArray:
-    """Join arrays along the second axis, as ``numpy.hstack``; rules as of ``concatenate``."""
+    """Join arrays along the second axis, vectors along their only one, as ``numpy.hstack``."""
 
 hypot: _Binary
 """Return the hypotenuse, ``sqrt(x1**2 + x2**2)``, without overflow on the way."""
@@ -1143,7 +1143,7 @@ def identity(n: int, dtype: DTypeLike | None = None, **layout: Any) -> DistArray
     """Make the identity matrix, as ``numpy.identity``."""
 
 def iinfo(type: DTypeLike | DistArray, /) -> np.iinfo:
-    """Return the limits of an integer dtype, or of that of an array."""
+    """Return the limits of an integer dtype, or of that of an array, as ``numpy.iinfo``."""
 
 def imag(val: ArrayLike) -> DistArray:
     """Return the imaginary part, as ``numpy.imag``."""
@@ -1205,10 +1205,10 @@ def iscomplex(x: ArrayLike) -> DistArray:
     """Tell which elements have an imaginary part that is not zero, as ``numpy.iscomplex``."""
 
 def iscomplexobj(x: ArrayLike) -> builtins.bool:
-    """Tell whether the dtype is complex."""
+    """Tell whether the dtype is complex, as ``numpy.iscomplexobj``."""
 
 def isdtype(dtype: Any, kind: DTypeLike | tuple[DTypeLike, ...]) -> builtins.bool:
-    """Tell whether a dtype is of a kind, such as ``'real floating'``, as NumPy's."""
+    """Tell whether a dtype is of a kind, as ``numpy.isdtype``."""
 
 isfinite: _Unary
 """Tell which elements are neither infinite nor NaN."""
@@ -1245,7 +1245,7 @@ def isreal(x: ArrayLike) -> DistArray:
     """Tell which elements have no imaginary part, or one of zero, as ``numpy.isreal``."""
 
 def isrealobj(x: ArrayLike) -> builtins.bool:
-    """Tell whether the dtype is not complex."""
+    """Tell whether the dtype is not complex, as ``numpy.isrealobj``."""
 
 def ix_(*args: ArrayLike) -> tuple[Any, ...]:
     """Return arrays that index all combinations of indices along each axis, as ``numpy.ix_``."""
@@ -1414,7 +1414,7 @@ maximum: _Binary
 """Return the greater of two elements; NaN if one is NaN."""
 
 def may_share_memory(a: ArrayLike, b: ArrayLike) -> builtins.bool:
-    """Tell whether two views have an element in common (exact; nothing is sent)."""
+    """Tell whether two arrays have an element in common, exactly, as ``numpy.shares_memory``."""
 
 def mean(
     a: ArrayLike,
@@ -1452,7 +1452,7 @@ def min(
     """Return the minimum over axes, as ``numpy.min``; NaN where there is one."""
 
 def min_scalar_type(a: ArrayLike) -> np.dtype:
-    """Return the smallest dtype that holds a number, which is read; else the array's dtype."""
+    """Return the smallest dtype that holds a number, as ``numpy.min_scalar_type``."""
 
 minimum: _Binary
 """Return the smaller of two elements; NaN if one is NaN."""
@@ -1464,7 +1464,7 @@ modf: _UnaryPair
 """Split into fractions and integers, both with the sign of the element."""
 
 def moveaxis(a: ArrayLike, source: Any, destination: Any) -> DistArray:
-    """Return a view with axes moved to other places."""
+    """Return a view with axes moved to other places, as ``numpy.moveaxis``."""
 
 multiply: _Binary
 """Multiply, element by element."""
@@ -1629,7 +1629,7 @@ def nanvar(
     """Return the variance of what is not NaN, as ``numpy.nanvar``; layout as in ``sum``."""
 
 def ndim(a: ArrayLike) -> int:
-    """Return the number of axes."""
+    """Return the number of axes, as ``numpy.ndim``."""
 
 def nditer(
     op: ArrayLike | Sequence[ArrayLike],
@@ -1720,7 +1720,7 @@ def percentile(
     """Return elements by their rank, as ``numpy.percentile``; see :func:`distnb.quantile`."""
 
 def permute_dims(a: ArrayLike, axes: Sequence[SupportsIndex]) -> DistArray:
-    """Return a view with its axes in another order."""
+    """Return a view with its axes in another order, as the array API standard has it."""
 
 def piecewise(
     x: ArrayLike, condlist: ArrayLike, funclist: Sequence[Any], *args: Any, **kw: Any
@@ -1827,7 +1827,7 @@ radians: _Unary
 """Convert angles from degrees to radians."""
 
 def ravel(a: ArrayLike, order: Order = "C") -> DistArray:
-    """Return all elements along one axis: a view if all axes but one have length 1."""
+    """Return all elements along one axis, as ``numpy.ravel``: a view where NumPy's is one."""
 
 def ravel_multi_index(
     multi_index: Sequence[ArrayLike],
@@ -1913,7 +1913,7 @@ def resize(a: ArrayLike, new_shape: Shape) -> DistArray:
     """Return an array of another size: elements in C order, again and again, as ``numpy.resize``."""
 
 def result_type(*arrays_and_dtypes: DTypeLike | ArrayLike) -> np.dtype:
-    """Return the dtype that arrays, dtypes and Python numbers are promoted to, as NumPy's."""
+    """Return the dtype to which arrays, dtypes and Python numbers are promoted, as NumPy's."""
 
 right_shift: _Binary
 """Shift the bits of integers to the right: divide by ``2**x2``, rounded down."""
@@ -1942,7 +1942,7 @@ def row_stack(
     dtype: DTypeLike | None = None,
     casting: str = "same_kind",
 ) -> DistArray:
-    """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
+    """Join arrays as rows, as ``numpy.vstack``."""
 
 def save(
     file: File,
@@ -1995,10 +1995,10 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: builtins.bool = Fals
     """Return the elements that are in one of two arrays only, in order."""
 
 def shape(a: ArrayLike) -> Ints:
-    """Return the lengths of the axes."""
+    """Return the lengths of the axes, as ``numpy.shape``."""
 
 def shares_memory(a: ArrayLike, b: ArrayLike) -> builtins.bool:
-    """Tell whether two views have an element in common (exact; nothing is sent)."""
+    """Tell whether two arrays have an element in common, exactly, as ``numpy.shares_memory``."""
 
 sign: _Unary
 """Return -1, 0 or 1; of a complex number, the number divided by its modulus."""
@@ -2016,7 +2016,7 @@ sinh: _Unary
 """Return the hyperbolic sine."""
 
 def size(a: ArrayLike, axis: Axes = None) -> int:
-    """Return the number of elements, or the lengths of axes multiplied."""
+    """Return the number of elements, or the lengths of axes multiplied, as ``numpy.size``."""
 
 def sort(
     a: ArrayLike,
@@ -2036,7 +2036,7 @@ spacing: _Unary
 """Return the distance to the next float away from 0."""
 
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[DistArray]:
-    """Return views of equal parts along an axis, or of parts that begin at given indices."""
+    """Return views of equal parts along an axis, as ``numpy.split``."""
 
 def spmd(comm: object = None) -> Session:
     """Make every rank of ``mpiexec -n P python script.py`` an engine of one session (collective)."""
@@ -2048,7 +2048,7 @@ square: _Unary
 """Multiply each element by itself."""
 
 def squeeze(a: ArrayLike, axis: Axes = None) -> DistArray:
-    """Return a view without axes of length 1."""
+    """Return a view without axes of length 1, as ``numpy.squeeze``."""
 
 def stack(
     arrays: Sequence[ArrayLike] | DistArray,
@@ -2096,7 +2096,7 @@ def sum(
     """Sum over axes, as ``numpy.sum``."""
 
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> DistArray:
-    """Return a view with two axes exchanged."""
+    """Return a view with two axes exchanged, as ``numpy.swapaxes``."""
 
 def take(
     a: ArrayLike,
@@ -2122,7 +2122,7 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: SummedAxes = 2) -> DistArray:
     """Sum products over axes of two arrays, as ``numpy.tensordot``."""
 
 def tile(A: ArrayLike, reps: Any) -> DistArray:
-    """Return an array again and again along its axes, as ``numpy.tile``; what is sent, once."""
+    """Return an array again and again along its axes, as ``numpy.tile``."""
 
 def to_parquet(
     path: str | os.PathLike[str], columns: Mapping[str, ArrayLike], **options: object
@@ -2148,7 +2148,7 @@ def trace(
     """Sum diagonals, as ``numpy.trace``."""
 
 def transpose(a: ArrayLike, axes: Axes = None) -> DistArray:
-    """Return a view with its axes in another order."""
+    """Return a view with its axes in another order, as ``numpy.transpose``."""
 
 def trapezoid(
     y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
@@ -2233,7 +2233,7 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[A
     """Return the indices along each axis of positions in an array, as ``numpy.unravel_index``."""
 
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[DistArray, ...]:
-    """Return a view for each index of an axis."""
+    """Return a view for each index of an axis, as ``numpy.unstack``."""
 
 def unwrap(
     p: ArrayLike, discont: float | None = None, axis: int = -1, *, period: float = 6.283185307179586
@@ -2277,7 +2277,7 @@ def vstack(
     dtype: DTypeLike | None = None,
     casting: str = "same_kind",
 ) -> DistArray:
-    """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
+    """Join arrays as rows, as ``numpy.vstack``."""
 
 def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, /) -> Any:
     """Choose elements from ``x`` where a condition is true, else from ``y``."""

@@ -365,7 +365,8 @@ def compress(
 def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
     """Return the elements of an array for which a condition is true, along one axis.
 
-    As ``numpy.extract``: the same as ``arr[condition]`` if both have the same shape.
+    As ``numpy.extract``: the same as ``arr[condition]`` if both have the same shape. Layout and
+    messages are those of :func:`distnb.compress`: it is waited for the number of elements.
 
     Parameters
     ----------
@@ -373,6 +374,11 @@ def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
         As many elements as ``arr``.
     arr : array_like
         Where to take from.
+
+    Returns
+    -------
+    DistArray
+        Of one axis.
 
     Examples
     --------
