@@ -73,6 +73,14 @@ def missing(thing: Any) -> list[str]:
 FUNCTIONS = dict(functions())
 
 
+def methods() -> Iterator[tuple[str, Any]]:
+    """Return the methods of arrays that users see."""
+    for name in dir(object.__new__(dnb.DistArray)):  # as they are completed
+        thing = inspect.getattr_static(dnb.DistArray, name)
+        if inspect.isfunction(thing) and not name.startswith("_"):
+            yield name, thing
+
+
 def room_of(thing: Any) -> str:
     return thing.__module__.rpartition(".")[0]
 
@@ -80,6 +88,16 @@ def room_of(thing: Any) -> str:
 def test_public_functions_tell_their_parameters_what_is_sent_and_an_example():
     done = {name: thing for name, thing in FUNCTIONS.items() if room_of(thing) not in MISSING}
     assert {name: missing(thing) for name, thing in done.items() if missing(thing)} == {}
+
+
+def test_methods_of_arrays_tell_the_same_or_name_the_function_that_does():
+    found = dict(methods())
+    assert {"sum", "reshape", "redistribute"} <= set(found)
+    for name, thing in found.items():
+        doc = inspect.getdoc(thing) or ""
+        names = re.findall(r":func:`(distnb\.\w+)`", doc.partition("\n")[0])
+        faults = [fault for fault in missing(thing) if fault != "parameter self"]
+        assert faults == [] or f"distnb.{name}" in names, name
 
 
 def test_no_more_is_missing_than_there_was():
