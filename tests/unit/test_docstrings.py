@@ -97,7 +97,7 @@ def test_methods_of_arrays_tell_the_same_or_name_the_function_that_does():
         doc = inspect.getdoc(thing) or ""
         names = re.findall(r":func:`(distnb\.\w+)`", doc.partition("\n")[0])
         faults = [fault for fault in missing(thing) if fault != "parameter self"]
-        assert faults == [] or f"distnb.{name}" in names, name
+        assert faults == [] or f"distnb.{thing.__name__}" in names, name
 
 
 def test_no_more_is_missing_than_there_was():
