@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["docstring"]
+__all__ = ["docstring", "method_docstring"]
 
 
 class _Words(NamedTuple):
@@ -358,6 +358,38 @@ Examples
 
 _ONE = "x : array_like\n    The operand."
 _TWO = "x1, x2 : array_like\n    The operands, which meet by broadcasting."
+
+
+#: Method of ufuncs -> what it does, and where its result lies.
+_METHODS = {
+    "reduce": """Combine the elements along axes.
+
+    As ``{name}.reduce``. Layout and messages are those of :func:`distnb.sum`, or, where the order
+    matters, of ``reduceat``.
+    """,
+    "accumulate": """Combine the elements along an axis one after the other, and return all results.
+
+    As ``{name}.accumulate``. Layout and messages are those of :func:`distnb.cumsum`.
+    """,
+    "reduceat": """Combine the elements of segments of an axis.
+
+    As ``{name}.reduceat``. Each engine combines its elements, and hands on what it has of a segment
+    that does not end there: a result lies where its segment ends. Indices are read in the notebook.
+    """,
+    "outer": """Apply the function to all pairs of elements of two arrays.
+
+    As ``{name}.outer``. The result stays where the larger array is: the other one is sent there.
+    """,
+    "at": """Apply the function in place at indices, as often as they come.
+
+    As ``{name}.at``. Indices and operands are sent to the engines that hold the elements.
+    """,
+}
+
+
+def method_docstring(ufunc: np.ufunc, method: str) -> str:
+    """Return the docstring of a method of a ufunc."""
+    return _METHODS[method].format(name=f"numpy.{ufunc.__name__}")
 
 
 def docstring(ufunc: np.ufunc) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from distnb.client.handle.array import Array
 from distnb.client.handle.small_steps import quick
-from distnb.client.math.ufunc_texts import docstring
+from distnb.client.math.ufunc_texts import docstring, method_docstring
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import written_plain
 from distnb.client.record.namespace import stands_for
@@ -93,7 +93,7 @@ def _method(ufunc: np.ufunc, name: str) -> _Function:
         return getattr(ufunc, name)(*inputs, **options)
 
     method.__name__, method.__qualname__ = name, f"{ufunc.__name__}.{name}"
-    method.__doc__ = f"Do as ``numpy.{ufunc.__name__}.{name}``, on the engines."
+    method.__doc__ = method_docstring(ufunc, name)
     return method
 
 
