@@ -68,6 +68,11 @@ def pad(
         The options of a mode: ``constant_values``, ``end_values``, ``stat_length``,
         ``reflect_type``.
 
+    Returns
+    -------
+    DistArray
+        Longer along each axis by its margins.
+
     Examples
     --------
     >>> import distnb as dnb

@@ -61,6 +61,11 @@ def argsort(
     descending : bool
         Whether the largest come first; then NaN come before all others.
 
+    Returns
+    -------
+    DistArray of int
+        Positions along the axis, of the shape of ``a``.
+
     Examples
     --------
     >>> import distnb as dnb

@@ -306,6 +306,11 @@ def delete(arr: ArrayLike, obj: Any, axis: SupportsIndex | None = None) -> Array
     axis : int, optional
         Along which axis; by default, of all elements in C order.
 
+    Returns
+    -------
+    DistArray
+        A new array without these parts.
+
     Examples
     --------
     >>> import distnb as dnb

@@ -45,6 +45,11 @@ def searchsorted(
     sorter : array_like of int, optional
         Positions that sort ``a``, as from ``argsort``.
 
+    Returns
+    -------
+    DistArray of int
+        Of the shape of ``v``.
+
     Examples
     --------
     >>> import distnb as dnb

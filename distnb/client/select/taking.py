@@ -102,9 +102,14 @@ def take(
     axis : int, optional
         Along which axis; by default, of all elements in C order.
     out : DistArray, optional
-        Where to put the result.
+        Where the result is put.
     mode : {'raise', 'wrap', 'clip'}
         What to do about indices that are out of bounds.
+
+    Returns
+    -------
+    DistArray
+        With the axes of the indices in place of ``axis``.
 
     Raises
     ------
@@ -155,6 +160,11 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | No
         Positions; of as many axes as ``arr``, which broadcast together but for ``axis``.
     axis : int or None
         Along which axis; None: of all elements in C order.
+
+    Returns
+    -------
+    DistArray
+        With the length of ``indices`` along the axis.
 
     Examples
     --------
@@ -243,6 +253,11 @@ def flatnonzero(a: ArrayLike) -> Array:
     a : array_like
         The elements.
 
+    Returns
+    -------
+    DistArray of int
+        Of one axis, as long as there are such elements.
+
     Examples
     --------
     >>> import distnb as dnb
@@ -265,6 +280,11 @@ def nonzero(a: ArrayLike, /) -> tuple[Array, ...]:
     ----------
     a : array_like
         The elements, with at least one axis.
+
+    Returns
+    -------
+    tuple of DistArray of int
+        Of one axis each, as long as there are such elements.
 
     Examples
     --------
@@ -306,6 +326,11 @@ def argwhere(a: ArrayLike) -> Array:
     a : array_like
         The elements.
 
+    Returns
+    -------
+    DistArray of int
+        A row of indices for each element that is not zero.
+
     Examples
     --------
     >>> import distnb as dnb
@@ -339,7 +364,12 @@ def compress(
     axis : int, optional
         Along which axis; by default, of all elements in C order.
     out : DistArray, optional
-        Where to put the result.
+        Where the result is put.
+
+    Returns
+    -------
+    DistArray
+        As long along the axis as there are true conditions.
 
     Examples
     --------
@@ -416,9 +446,14 @@ def choose(
     choices : sequence of array_like
         They broadcast together, and with ``a``.
     out : DistArray, optional
-        Where to put the result.
+        Where the result is put.
     mode : {'raise', 'wrap', 'clip'}
         What to do about numbers of which there is no choice; ``'raise'`` means ValueError.
+
+    Returns
+    -------
+    DistArray
+        Of the shape to which ``a`` and the choices are broadcast.
 
     Examples
     --------
@@ -459,6 +494,11 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLik
         Masks, and as many choices.
     default : scalar or array_like
         Where no condition is true.
+
+    Returns
+    -------
+    DistArray
+        Of the shape to which all operands are broadcast.
 
     Examples
     --------

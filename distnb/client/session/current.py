@@ -262,6 +262,11 @@ def subset(engines: int, session: Session | None = None) -> Session:
     session : Session, optional
         The other session; by default the current one.
 
+    Returns
+    -------
+    Session
+        The current session from now on.
+
     Raises
     ------
     TypeError, ValueError

@@ -41,6 +41,11 @@ def repeat(a: ArrayLike, repeats: Any, axis: SupportsIndex | None = None) -> Arr
     axis : int, optional
         By default all elements in C order.
 
+    Returns
+    -------
+    DistArray
+        As long along the axis as all repetitions together.
+
     Examples
     --------
     >>> import distnb as dnb

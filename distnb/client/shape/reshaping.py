@@ -59,6 +59,11 @@ def reshape(
     copy : bool, optional
         True: never a view; False: an error if it cannot be a view.
 
+    Returns
+    -------
+    DistArray
+        Of this shape: a view where NumPy's is one.
+
     Raises
     ------
     ValueError
