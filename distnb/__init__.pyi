@@ -258,19 +258,19 @@ ogrid: Grids
 r_: Joined
 
 abs: _Unary
-"""Calculate the absolute value element-wise."""
+"""Return the absolute value; of complex numbers, the modulus."""
 
 absolute: _Unary
-"""Calculate the absolute value element-wise."""
+"""Return the absolute value; of complex numbers, the modulus."""
 
 acos: _Unary
-"""Trigonometric inverse cosine, element-wise."""
+"""Return the angle, from 0 to pi, whose cosine is given."""
 
 acosh: _Unary
-"""Inverse hyperbolic cosine, element-wise."""
+"""Return the number, 0 or more, whose hyperbolic cosine is given."""
 
 add: _Binary
-"""Add arguments element-wise."""
+"""Add, element by element."""
 
 def all(
     a: ArrayLike,
@@ -280,7 +280,7 @@ def all(
     *,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
-    """Tell whether all elements are true, as ``numpy.all``; see :func:`distnb.sum`."""
+    """Tell whether all elements are true along axes, as ``numpy.all``."""
 
 def allclose(
     a: ArrayLike,
@@ -289,7 +289,7 @@ def allclose(
     atol: ArrayLike = 1e-08,
     equal_nan: builtins.bool = False,
 ) -> builtins.bool:
-    """Tell whether all elements agree within tolerances (reads one value)."""
+    """Tell whether all elements agree within tolerances, as ``numpy.allclose``."""
 
 def amax(
     a: ArrayLike,
@@ -299,7 +299,7 @@ def amax(
     initial: Number | NoValue | None = ...,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
-    """Return the maximum over axes, as ``numpy.max``; see :func:`distnb.sum`."""
+    """Return the maximum over axes, as ``numpy.max``; NaN where there is one."""
 
 def amin(
     a: ArrayLike,
@@ -309,10 +309,10 @@ def amin(
     initial: Number | NoValue | None = ...,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
-    """Return the minimum over axes, as ``numpy.min``; see :func:`distnb.sum`."""
+    """Return the minimum over axes, as ``numpy.min``; NaN where there is one."""
 
 def angle(z: ArrayLike, deg: builtins.bool = False) -> DistArray:
-    """Return the angle of complex numbers."""
+    """Return the angle of complex numbers in the plane, as ``numpy.angle``."""
 
 def any(
     a: ArrayLike,
@@ -322,7 +322,7 @@ def any(
     *,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
-    """Tell whether any element is true, as ``numpy.any``; see :func:`distnb.sum`."""
+    """Tell whether any element is true along axes, as ``numpy.any``."""
 
 def append(arr: ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None) -> DistArray:
     """Join two arrays, as ``numpy.append``; by default all elements in C order."""
@@ -350,25 +350,25 @@ def arange(
     """Make evenly spaced numbers in ``[start, stop)``, bit for bit as ``numpy.arange``."""
 
 arccos: _Unary
-"""Trigonometric inverse cosine, element-wise."""
+"""Return the angle, from 0 to pi, whose cosine is given."""
 
 arccosh: _Unary
-"""Inverse hyperbolic cosine, element-wise."""
+"""Return the number, 0 or more, whose hyperbolic cosine is given."""
 
 arcsin: _Unary
-"""Inverse sine, element-wise."""
+"""Return the angle, from -pi/2 to pi/2, whose sine is given."""
 
 arcsinh: _Unary
-"""Inverse hyperbolic sine element-wise."""
+"""Return the number whose hyperbolic sine is given."""
 
 arctan: _Unary
-"""Trigonometric inverse tangent, element-wise."""
+"""Return the angle, from -pi/2 to pi/2, whose tangent is given."""
 
 arctan2: _Binary
-"""Element-wise arc tangent of ``x1/x2`` choosing the quadrant correctly."""
+"""Return the angle, from -pi to pi, of the point with the coordinates ``(x2, x1)``."""
 
 arctanh: _Unary
-"""Inverse hyperbolic tangent element-wise."""
+"""Return the number whose hyperbolic tangent is given."""
 
 def argmax(
     a: ArrayLike,
@@ -377,7 +377,7 @@ def argmax(
     *,
     keepdims: builtins.bool | NoValue = False,
 ) -> DistArray:
-    """Return where the first maximum is, as ``numpy.argmax``; see :func:`distnb.sum`."""
+    """Return where the first maximum along an axis is, as ``numpy.argmax``."""
 
 def argmin(
     a: ArrayLike,
@@ -386,7 +386,7 @@ def argmin(
     *,
     keepdims: builtins.bool | NoValue = False,
 ) -> DistArray:
-    """Return where the first minimum is, as ``numpy.argmin``; see :func:`distnb.sum`."""
+    """Return where the first minimum along an axis is, as ``numpy.argmin``."""
 
 def argpartition(
     a: ArrayLike,
@@ -395,7 +395,7 @@ def argpartition(
     kind: str | None = "introselect",
     order: None = None,
 ) -> DistArray:
-    """Return positions that partition an array, as ``numpy.argpartition``; see ``partition``."""
+    """Return positions that partition an array, as ``numpy.argpartition``."""
 
 def argsort(
     a: ArrayLike,
@@ -412,7 +412,7 @@ def argwhere(a: ArrayLike) -> DistArray:
     """Return the indices of the elements that are not zero, one in each row."""
 
 def around(a: ArrayLike, decimals: int = 0, out: DistArray | None = None) -> DistArray:
-    """Round to a number of decimals."""
+    """Round to a number of decimals, as ``numpy.round``; halves go to the even one."""
 
 def array(
     data: ArrayLike,
@@ -446,10 +446,10 @@ def array2string(
     """Return an array as text, as ``numpy.array2string``."""
 
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: builtins.bool = False) -> builtins.bool:
-    """Tell whether shapes and all elements are equal (reads one value)."""
+    """Tell whether shapes and all elements are equal, as ``numpy.array_equal``."""
 
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> builtins.bool:
-    """Tell whether all elements are equal where they meet by broadcasting (reads one value)."""
+    """Tell whether elements are equal where they meet by broadcasting."""
 
 def array_repr(
     arr: ArrayLike,
@@ -457,7 +457,7 @@ def array_repr(
     precision: int | None = None,
     suppress_small: builtins.bool | None = None,
 ) -> str:
-    """Return an array as NumPy's ``repr`` writes one; of a large one, the edges are fetched."""
+    """Return an array as NumPy's ``repr`` writes one, as ``numpy.array_repr``."""
 
 def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[DistArray]:
     """Return views of parts along an axis, as ``numpy.array_split``; lengths may differ by 1."""
@@ -468,7 +468,7 @@ def array_str(
     precision: int | None = None,
     suppress_small: builtins.bool | None = None,
 ) -> str:
-    """Return the elements as text, as ``numpy.array_str``; see ``array2string``."""
+    """Return the elements as text, as ``numpy.array_str``."""
 
 def asanyarray(
     a: ArrayLike,
@@ -482,7 +482,7 @@ def asanyarray(
     device: str | None = None,
     like: object = None,
 ) -> DistArray:
-    """Make a distributed array, or return the data itself, as :func:`distnb.asarray`."""
+    """Make a distributed array, or return the data itself if it is one already."""
 
 def asarray(
     data: ArrayLike,
@@ -496,12 +496,12 @@ def asarray(
     device: str | None = None,
     like: object = None,
 ) -> DistArray:
-    """Make a distributed array, or return the data itself if it is one already; see ``array``."""
+    """Make a distributed array, or return the data itself if it is one already."""
 
 def asarray_chkfinite(
     a: ArrayLike, dtype: DTypeLike | None = None, order: Order = None
 ) -> DistArray:
-    """Make a distributed array; raise ValueError for NaN and infinity, which waits for engines."""
+    """Make a distributed array; refuse NaN and infinity, as ``numpy.asarray_chkfinite``."""
 
 def ascontiguousarray(
     a: ArrayLike, dtype: DTypeLike | None = None, *, like: object = None
@@ -514,33 +514,33 @@ def asfortranarray(
     """Return an array that is all of its base, as :func:`distnb.ascontiguousarray`."""
 
 asin: _Unary
-"""Inverse sine, element-wise."""
+"""Return the angle, from -pi/2 to pi/2, whose sine is given."""
 
 asinh: _Unary
-"""Inverse hyperbolic sine element-wise."""
+"""Return the number whose hyperbolic sine is given."""
 
 def astype(
     x: DistArray, dtype: DTypeLike, /, *, copy: builtins.bool = True, device: str | None = None
 ) -> DistArray:
-    """Return a copy with another dtype; the elements stay where they are."""
+    """Return a copy with another dtype, as ``numpy.astype``."""
 
 atan: _Unary
-"""Trigonometric inverse tangent, element-wise."""
+"""Return the angle, from -pi/2 to pi/2, whose tangent is given."""
 
 atan2: _Binary
-"""Element-wise arc tangent of ``x1/x2`` choosing the quadrant correctly."""
+"""Return the angle, from -pi to pi, of the point with the coordinates ``(x2, x1)``."""
 
 atanh: _Unary
-"""Inverse hyperbolic tangent element-wise."""
+"""Return the number whose hyperbolic tangent is given."""
 
 def atleast_1d(*arys: ArrayLike) -> Any:
-    """Return views with axes of length 1 added, as ``numpy.atleast_1d``."""
+    """Return views of one axis at least, as ``numpy.atleast_1d``."""
 
 def atleast_2d(*arys: ArrayLike) -> Any:
-    """Return views with axes of length 1 added, as ``numpy.atleast_2d``."""
+    """Return views of two axes at least, as ``numpy.atleast_2d``."""
 
 def atleast_3d(*arys: ArrayLike) -> Any:
-    """Return views with axes of length 1 added, as ``numpy.atleast_3d``."""
+    """Return views of three axes at least, as ``numpy.atleast_3d``."""
 
 def average(
     a: ArrayLike,
@@ -561,28 +561,28 @@ def bincount(
     """Count how often each number occurs, or add up its weights, as ``numpy.bincount``."""
 
 bitwise_and: _Binary
-"""Compute the bit-wise AND of two arrays element-wise."""
+"""Combine integers bit by bit: 1 where both are; of truth values, the logical and."""
 
 bitwise_count: _Unary
-"""Computes the number of 1-bits in the absolute value of ``x``. Analogous to the builtin `int.bit_count` or ``popcount`` in C++."""
+"""Count the bits of the absolute value that are 1."""
 
 bitwise_invert: _Unary
-"""Compute bit-wise inversion, or bit-wise NOT, element-wise."""
+"""Invert every bit; of truth values, the logical not."""
 
 bitwise_left_shift: _Binary
-"""Shift the bits of an integer to the left."""
+"""Shift the bits of integers to the left: multiply by ``2**x2``."""
 
 bitwise_not: _Unary
-"""Compute bit-wise inversion, or bit-wise NOT, element-wise."""
+"""Invert every bit; of truth values, the logical not."""
 
 bitwise_or: _Binary
-"""Compute the bit-wise OR of two arrays element-wise."""
+"""Combine integers bit by bit: 1 where one is; of truth values, the logical or."""
 
 bitwise_right_shift: _Binary
-"""Shift the bits of an integer to the right."""
+"""Shift the bits of integers to the right: divide by ``2**x2``, rounded down."""
 
 bitwise_xor: _Binary
-"""Compute the bit-wise XOR of two arrays element-wise."""
+"""Combine integers bit by bit: 1 where they differ; of truth values, the exclusive or."""
 
 def blackman(M: float, **where: Any) -> DistArray:
     """Make Blackman's window: a constant and two cosines, almost zero at its ends."""
@@ -591,22 +591,22 @@ def block(arrays: Nested) -> DistArray:
     """Join nested lists of arrays, the innermost along the last axis, as ``numpy.block``."""
 
 def broadcast_arrays(*args: ArrayLike) -> tuple[DistArray, ...]:
-    """Return read-only views of one shape."""
+    """Return views of one shape, as ``numpy.broadcast_arrays``; they cannot be written."""
 
 def broadcast_shapes(*args: Shape) -> Ints:
-    """Return the shape that shapes broadcast to."""
+    """Return the shape to which shapes broadcast, as ``numpy.broadcast_shapes``."""
 
 def broadcast_to(array: ArrayLike, shape: Shape, subok: builtins.bool = False) -> DistArray:
-    """Return a read-only view stretched to a shape."""
+    """Return a view stretched to a shape, as ``numpy.broadcast_to``; it cannot be written."""
 
 def can_cast(from_: DTypeLike | DistArray, to: DTypeLike, casting: str = "safe") -> builtins.bool:
-    """Tell whether a dtype can be cast to another, as NumPy's; only the array's dtype counts."""
+    """Tell whether a dtype can be cast to another, as ``numpy.can_cast``."""
 
 cbrt: _Unary
-"""Return the cube-root of an array, element-wise."""
+"""Return the cube root."""
 
 ceil: _Unary
-"""Return the ceiling of the input, element-wise."""
+"""Round up: the least integer that is not less."""
 
 def choose(
     a: ArrayLike,
@@ -629,13 +629,13 @@ def clip(
     max: _Limit = ...,
     **options: Any,
 ) -> DistArray:
-    """Limit the elements to an interval."""
+    """Limit the elements to an interval, as ``numpy.clip``."""
 
 def column_stack(tup: Sequence[ArrayLike] | DistArray) -> DistArray:
-    """Join vectors and matrices as columns, as ``numpy.column_stack``; as ``concatenate``."""
+    """Join vectors and matrices as columns, as ``numpy.column_stack``."""
 
 def common_type(*arrays: ArrayLike) -> type[np.inexact]:
-    """Return the inexact scalar type that arrays are promoted to, as ``numpy.common_type``."""
+    """Return the inexact scalar type to which arrays are promoted, as ``numpy.common_type``."""
 
 def compress(
     condition: ArrayLike,
@@ -646,7 +646,7 @@ def compress(
     """Return the parts of an array along an axis for which a condition is true."""
 
 def concat(arrays: Sequence[ArrayLike] | DistArray, /, *, axis: int | None = 0) -> DistArray:
-    """Join arrays along an axis that exists; see :func:`distnb.concatenate`."""
+    """Join arrays along an axis that exists, as the array API standard has it."""
 
 def concatenate(
     arrays: Sequence[ArrayLike] | DistArray,
@@ -660,10 +660,10 @@ def concatenate(
     """Join arrays along an axis that exists, as ``numpy.concatenate``."""
 
 conj: _Unary
-"""Return the complex conjugate, element-wise."""
+"""Return the complex conjugate."""
 
 conjugate: _Unary
-"""Return the complex conjugate, element-wise."""
+"""Return the complex conjugate."""
 
 def connect(
     profile: str | None = None, cluster_id: str | None = None, client: Any = None
@@ -674,15 +674,15 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str | int = "full") -> DistArray:
     """Return the discrete convolution of two sequences."""
 
 def copy(a: ArrayLike, order: Order = "K", subok: builtins.bool = False) -> DistArray:
-    """Return a copy; the elements of a distributed array stay where they are."""
+    """Return a copy, as ``numpy.copy``."""
 
 copysign: _Binary
-"""Change the sign of x1 to that of x2, element-wise."""
+"""Return ``x1`` with the sign of ``x2``."""
 
 def copyto(
     dst: DistArray, src: ArrayLike, casting: str = "same_kind", where: ArrayLike = True
 ) -> None:
-    """Assign the elements of ``src`` to ``dst``, where a mask is true."""
+    """Assign the elements of an array to another one, where a mask is true, as ``numpy.copyto``."""
 
 def corrcoef(
     x: ArrayLike,
@@ -697,13 +697,13 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str | int = "valid") -> DistArra
     """Return the cross-correlation of two sequences: a convolution with the second one backwards."""
 
 cos: _Unary
-"""Cosine element-wise."""
+"""Return the cosine of angles in radians."""
 
 cosh: _Unary
-"""Hyperbolic cosine, element-wise."""
+"""Return the hyperbolic cosine."""
 
 def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: builtins.bool = False) -> DistArray:
-    """Count the elements that are not zero."""
+    """Count the elements that are not zero along axes, as ``numpy.count_nonzero``."""
 
 def cov(
     m: ArrayLike,
@@ -734,7 +734,7 @@ def cumprod(
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Return running products along an axis, as ``numpy.cumprod``; see :func:`distnb.cumsum`."""
+    """Return running products along an axis, as ``numpy.cumprod``; by default over all elements."""
 
 def cumsum(
     a: ArrayLike,
@@ -753,7 +753,7 @@ def cumulative_prod(
     out: DistArray | None = None,
     include_initial: builtins.bool = False,
 ) -> DistArray:
-    """Return running products along an axis; see :func:`distnb.cumprod`."""
+    """Return running products along an axis, as the array API standard has them."""
 
 def cumulative_sum(
     x: ArrayLike,
@@ -764,7 +764,7 @@ def cumulative_sum(
     out: DistArray | None = None,
     include_initial: builtins.bool = False,
 ) -> DistArray:
-    """Return running sums along an axis; see :func:`distnb.cumsum`."""
+    """Return running sums along an axis, as the array API standard has them."""
 
 def dashboard(session: Session | None = None) -> Any:
     """Show a session's engines, the running cell and all arrays, kept up to date."""
@@ -806,10 +806,10 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: builtins.bool = False) -> Dis
     """Return the number of the bin of each element, as ``numpy.digitize``."""
 
 divide: _Binary
-"""Divide arguments element-wise."""
+"""Divide; integers become floats."""
 
 divmod: _BinaryPair
-"""Return element-wise quotient and remainder simultaneously."""
+"""Return quotients rounded down, and remainders with the sign of the divisor."""
 
 def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> DistArray:
     """Sum products over the last axis of one array and the last but one of the other."""
@@ -823,7 +823,7 @@ def dstack(
     dtype: DTypeLike | None = None,
     casting: str = "same_kind",
 ) -> DistArray:
-    """Join arrays along the third axis, as ``numpy.dstack``; rules as of ``concatenate``."""
+    """Join arrays along the third axis, as ``numpy.dstack``."""
 
 def ediff1d(
     ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
@@ -856,7 +856,7 @@ def empty(
     device: str | None = None,
     like: object = None,
 ) -> DistArray:
-    """Make an array with undefined content."""
+    """Make an array whose elements are not set, as ``numpy.empty``."""
 
 def empty_like(
     prototype: ArrayLike,
@@ -868,22 +868,22 @@ def empty_like(
     dist: Dist = None,
     device: str | None = None,
 ) -> DistArray:
-    """Make an array with undefined content that lies like another."""
+    """Make an array whose elements are not set and that lies like another, as ``numpy.empty_like``."""
 
 equal: _Binary
-"""Return (x1 == x2) element-wise."""
+"""Tell where operands are equal."""
 
 exp: _Unary
-"""Calculate the exponential of all elements in the input array."""
+"""Return the exponential, e to the power of ``x``."""
 
 exp2: _Unary
-"""Calculate `2**p` for all `p` in the input array."""
+"""Return 2 to the power of ``x``."""
 
 def expand_dims(a: ArrayLike, axis: Axes) -> DistArray:
-    """Return a view with new axes of length 1."""
+    """Return a view with new axes of length 1, as ``numpy.expand_dims``."""
 
 expm1: _Unary
-"""Calculate ``exp(x) - 1`` for all elements in the array."""
+"""Return ``exp(x) - 1``, exact to the last digits also near 0."""
 
 def extract(condition: ArrayLike, arr: ArrayLike) -> DistArray:
     """Return the elements of an array for which a condition is true, along one axis."""
@@ -901,46 +901,46 @@ def eye(
     device: str | None = None,
     like: object = None,
 ) -> DistArray:
-    """Make a 2-D array with ones on a diagonal and zeros elsewhere."""
+    """Make a matrix with ones on a diagonal and zeros elsewhere, as ``numpy.eye``."""
 
 fabs: _Unary
-"""Compute the absolute values element-wise."""
+"""Return the absolute value as a float; complex numbers are refused."""
 
 def fill_diagonal(a: DistArray, val: ArrayLike, wrap: builtins.bool = False) -> None:
     """Assign to the diagonal of an array, in place."""
 
 def fix(x: ArrayLike, out: DistArray | None = None) -> DistArray:
-    """Round towards zero."""
+    """Round towards zero, as ``numpy.fix``."""
 
 def flatnonzero(a: ArrayLike) -> DistArray:
     """Return the C-order positions of the elements that are not zero, as ``numpy.flatnonzero``."""
 
 def flip(m: ArrayLike, axis: Axes = None) -> DistArray:
-    """Return a view with the elements along axes in reverse order."""
+    """Return a view with the elements along axes in reverse order, as ``numpy.flip``."""
 
 def fliplr(m: ArrayLike) -> DistArray:
-    """Return a view with the elements along axis 1 in reverse order."""
+    """Return a view with the elements along axis 1 in reverse order, as ``numpy.fliplr``."""
 
 def flipud(m: ArrayLike) -> DistArray:
-    """Return a view with the elements along axis 0 in reverse order."""
+    """Return a view with the elements along axis 0 in reverse order, as ``numpy.flipud``."""
 
 float_power: _Binary
-"""First array elements raised to powers from second array, element-wise."""
+"""Raise to a power, of floats in double precision at least."""
 
 floor: _Unary
-"""Return the floor of the input, element-wise."""
+"""Round down: the largest integer that is not greater."""
 
 floor_divide: _Binary
-"""Return the largest integer smaller or equal to the division of the inputs. It is equivalent to the Python ``//`` operator and pairs with the Python ``%`` (`remainder`), function so that ``a = a % b + b * (a // b)`` up to roundoff."""
+"""Divide and round down."""
 
 fmax: _Binary
-"""Element-wise maximum of array elements."""
+"""Return the greater of two elements; of NaN and a number, the number."""
 
 fmin: _Binary
-"""Element-wise minimum of array elements."""
+"""Return the smaller of two elements; of NaN and a number, the number."""
 
 fmod: _Binary
-"""Returns the element-wise remainder of division."""
+"""Return the remainder of a division, with the sign of the dividend."""
 
 def foreach(
     function: Callable[..., Any], /, *args: Any, update: int | Sequence[int] = (), **constants: Any
@@ -948,12 +948,12 @@ def foreach(
     """Call a function for each part of arrays, as tasks on the engines."""
 
 frexp: _UnaryPair
-"""Decompose the elements of x into mantissa and twos exponent."""
+"""Split into mantissas, from 0.5 to 1 in size, and exponents of 2."""
 
 def from_dlpack(
     x: Any, /, *, device: str | None = None, copy: builtins.bool | None = None
 ) -> DistArray:
-    """Make a distributed array of another library's; a DistArray is returned as it is."""
+    """Make a distributed array of another library's, as ``numpy.from_dlpack``."""
 
 def from_parts(
     parts: Any, *, session: Session | None = None, device: str | None = None
@@ -1027,7 +1027,7 @@ def full(
     device: str | None = None,
     like: object = None,
 ) -> DistArray:
-    """Make an array of one value; the dtype is the value's by default."""
+    """Make an array of one value, as ``numpy.full``."""
 
 def full_like(
     prototype: ArrayLike,
@@ -1040,10 +1040,10 @@ def full_like(
     dist: Dist = None,
     device: str | None = None,
 ) -> DistArray:
-    """Make an array of one value that lies like another."""
+    """Make an array of one value that lies like another, as ``numpy.full_like``."""
 
 gcd: _Binary
-"""Returns the greatest common divisor of ``|x1|`` and ``|x2|``"""
+"""Return the greatest common divisor."""
 
 def genfromtxt(
     fname: File,
@@ -1077,10 +1077,10 @@ def gradient(f: ArrayLike, *varargs: ArrayLike, axis: Axes = None, edge_order: i
     """Return derivatives along axes by second-order differences, as ``numpy.gradient``."""
 
 greater: _Binary
-"""Return the truth value of (x1 > x2) element-wise."""
+"""Tell where ``x1`` is greater than ``x2``."""
 
 greater_equal: _Binary
-"""Return the truth value of (x1 >= x2) element-wise."""
+"""Tell where ``x1`` is greater than ``x2``, or equal."""
 
 def hamming(M: float, **where: Any) -> DistArray:
     """Make Hamming's window: a constant and a cosine, with the least of the nearest side lobe."""
@@ -1089,7 +1089,7 @@ def hanning(M: float, **where: Any) -> DistArray:
     """Make the Hann window: a cosine that ends at zero."""
 
 heaviside: _Binary
-"""Compute the Heaviside step function."""
+"""Return the step function: 0 below 0, 1 above, and ``x2`` at 0."""
 
 def histogram(
     a: ArrayLike,
@@ -1125,7 +1125,7 @@ def histogramdd(
     """Count points in bins of several dimensions."""
 
 def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[DistArray]:
-    """Return views of parts along the second axis (of a vector: the first), as NumPy's."""
+    """Return views of parts along the second axis, of a vector the first, as ``numpy.hsplit``."""
 
 def hstack(
     tup: Sequence[ArrayLike] | DistArray,
@@ -1133,22 +1133,22 @@ def hstack(
     dtype: DTypeLike | None = None,
     casting: str = "same_kind",
 ) -> DistArray:
-    """Join arrays along the second axis, as ``numpy.hstack``; rules as of ``concatenate``."""
+    """Join arrays along the second axis, vectors along their only one, as ``numpy.hstack``."""
 
 hypot: _Binary
-"""Given the "legs" of a right triangle, return its hypotenuse."""
+"""Return the hypotenuse, ``sqrt(x1**2 + x2**2)``, without overflow on the way."""
 
 def i0(x: ArrayLike) -> DistArray:
-    """Return the modified Bessel function of the first kind, order 0."""
+    """Return the modified Bessel function of the first kind and order 0, as ``numpy.i0``."""
 
 def identity(n: int, dtype: DTypeLike | None = None, **layout: Any) -> DistArray:
-    """Make the identity matrix."""
+    """Make the identity matrix, as ``numpy.identity``."""
 
 def iinfo(type: DTypeLike | DistArray, /) -> np.iinfo:
-    """Return the limits of an integer dtype, or of that of an array."""
+    """Return the limits of an integer dtype, or of that of an array, as ``numpy.iinfo``."""
 
 def imag(val: ArrayLike) -> DistArray:
-    """Return the imaginary part."""
+    """Return the imaginary part, as ``numpy.imag``."""
 
 def indices(
     dimensions: Sequence[int],
@@ -1192,7 +1192,7 @@ def intersect1d(
     """Return the elements that are in both arrays, in order, each once."""
 
 invert: _Unary
-"""Compute bit-wise inversion, or bit-wise NOT, element-wise."""
+"""Invert every bit; of truth values, the logical not."""
 
 def isclose(
     a: ArrayLike,
@@ -1201,19 +1201,19 @@ def isclose(
     atol: ArrayLike = 1e-08,
     equal_nan: builtins.bool = False,
 ) -> DistArray:
-    """Tell which elements agree within tolerances."""
+    """Tell which elements agree within tolerances, as ``numpy.isclose``."""
 
 def iscomplex(x: ArrayLike) -> DistArray:
-    """Tell which elements have an imaginary part."""
+    """Tell which elements have an imaginary part that is not zero, as ``numpy.iscomplex``."""
 
 def iscomplexobj(x: ArrayLike) -> builtins.bool:
-    """Tell whether the dtype is complex."""
+    """Tell whether the dtype is complex, as ``numpy.iscomplexobj``."""
 
 def isdtype(dtype: Any, kind: DTypeLike | tuple[DTypeLike, ...]) -> builtins.bool:
-    """Tell whether a dtype is of a kind, such as ``'real floating'``, as NumPy's."""
+    """Tell whether a dtype is of a kind, as ``numpy.isdtype``."""
 
 isfinite: _Unary
-"""Test element-wise for finiteness (not infinity and not Not a Number)."""
+"""Tell which elements are neither infinite nor NaN."""
 
 def isfortran(a: ArrayLike) -> builtins.bool:
     """Tell whether an array of NumPy's lies in Fortran order; a distributed one never does."""
@@ -1229,25 +1229,25 @@ def isin(
     """Tell which elements are in another array."""
 
 isinf: _Unary
-"""Test element-wise for positive or negative infinity."""
+"""Tell which elements are infinite."""
 
 isnan: _Unary
-"""Test element-wise for NaN and return result as a boolean array."""
+"""Tell which elements are NaN."""
 
 isnat: _Unary
-"""Test element-wise for NaT (not a time) and return result as a boolean array."""
+"""Tell which times are not a time; distributed arrays hold numbers, which are refused."""
 
 def isneginf(x: ArrayLike, out: DistArray | None = None) -> DistArray:
-    """Tell which elements are negative infinity."""
+    """Tell which elements are negative infinity, as ``numpy.isneginf``."""
 
 def isposinf(x: ArrayLike, out: DistArray | None = None) -> DistArray:
-    """Tell which elements are positive infinity."""
+    """Tell which elements are positive infinity, as ``numpy.isposinf``."""
 
 def isreal(x: ArrayLike) -> DistArray:
-    """Tell which elements have no imaginary part."""
+    """Tell which elements have no imaginary part, or one of zero, as ``numpy.isreal``."""
 
 def isrealobj(x: ArrayLike) -> builtins.bool:
-    """Tell whether the dtype is not complex."""
+    """Tell whether the dtype is not complex, as ``numpy.isrealobj``."""
 
 def ix_(*args: ArrayLike) -> tuple[Any, ...]:
     """Return arrays that index all combinations of indices along each axis, as ``numpy.ix_``."""
@@ -1259,19 +1259,19 @@ def kron(a: ArrayLike, b: ArrayLike) -> DistArray:
     """Return the Kronecker product: blocks of the second operand scaled by elements of the first."""
 
 lcm: _Binary
-"""Returns the lowest common multiple of ``|x1|`` and ``|x2|``"""
+"""Return the least common multiple."""
 
 ldexp: _Binary
-"""Returns x1 * 2**x2, element-wise."""
+"""Return ``x1 * 2**x2``."""
 
 left_shift: _Binary
-"""Shift the bits of an integer to the left."""
+"""Shift the bits of integers to the left: multiply by ``2**x2``."""
 
 less: _Binary
-"""Return the truth value of (x1 < x2) element-wise."""
+"""Tell where ``x1`` is less than ``x2``."""
 
 less_equal: _Binary
-"""Return the truth value of (x1 <= x2) element-wise."""
+"""Tell where ``x1`` is less than ``x2``, or equal."""
 
 def lexsort(keys: Any, axis: Any = -1) -> DistArray:
     """Return the positions in the order of several keys, the last one first, as ``numpy.lexsort``."""
@@ -1329,34 +1329,34 @@ def loadtxt(
     """Read numbers from text: each engine parses a share of the lines."""
 
 log: _Unary
-"""Natural logarithm, element-wise."""
+"""Return the natural logarithm."""
 
 log10: _Unary
-"""Return the base 10 logarithm of the input array, element-wise."""
+"""Return the logarithm to the base 10."""
 
 log1p: _Unary
-"""Return the natural logarithm of one plus the input array, element-wise."""
+"""Return ``log(1 + x)``, exact to the last digits also near 0."""
 
 log2: _Unary
-"""Base-2 logarithm of `x`."""
+"""Return the logarithm to the base 2."""
 
 logaddexp: _Binary
-"""Logarithm of the sum of exponentiations of the inputs."""
+"""Return ``log(exp(x1) + exp(x2))`` without overflow on the way."""
 
 logaddexp2: _Binary
-"""Logarithm of the sum of exponentiations of the inputs in base-2."""
+"""Return ``log2(2**x1 + 2**x2)`` without overflow on the way."""
 
 logical_and: _Binary
-"""Compute the truth value of x1 AND x2 element-wise."""
+"""Tell where both operands are true."""
 
 logical_not: _Unary
-"""Compute the truth value of NOT x element-wise."""
+"""Tell where elements are false."""
 
 logical_or: _Binary
-"""Compute the truth value of x1 OR x2 element-wise."""
+"""Tell where one operand is true, or both."""
 
 logical_xor: _Binary
-"""Compute the truth value of x1 XOR x2, element-wise."""
+"""Tell where one operand is true and not the other."""
 
 def logspace(
     start: ArrayLike,
@@ -1410,13 +1410,13 @@ def max(
     initial: Number | NoValue | None = ...,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
-    """Return the maximum over axes, as ``numpy.max``; see :func:`distnb.sum`."""
+    """Return the maximum over axes, as ``numpy.max``; NaN where there is one."""
 
 maximum: _Binary
-"""Element-wise maximum of array elements."""
+"""Return the greater of two elements; NaN if one is NaN."""
 
 def may_share_memory(a: ArrayLike, b: ArrayLike) -> builtins.bool:
-    """Tell whether two views have an element in common (exact; nothing is sent)."""
+    """Tell whether two arrays have an element in common, exactly, as ``numpy.shares_memory``."""
 
 def mean(
     a: ArrayLike,
@@ -1427,7 +1427,7 @@ def mean(
     *,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
-    """Arithmetic mean: a sum, divided on the engines."""
+    """Return the arithmetic mean over axes, as ``numpy.mean``."""
 
 def median(
     a: ArrayLike,
@@ -1451,25 +1451,25 @@ def min(
     initial: Number | NoValue | None = ...,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
-    """Return the minimum over axes, as ``numpy.min``; see :func:`distnb.sum`."""
+    """Return the minimum over axes, as ``numpy.min``; NaN where there is one."""
 
 def min_scalar_type(a: ArrayLike) -> np.dtype:
-    """Return the smallest dtype that holds a number, which is read; else the array's dtype."""
+    """Return the smallest dtype that holds a number, as ``numpy.min_scalar_type``."""
 
 minimum: _Binary
-"""Element-wise minimum of array elements."""
+"""Return the smaller of two elements; NaN if one is NaN."""
 
 mod: _Binary
-"""Returns the element-wise remainder of division."""
+"""Return the remainder of a division, with the sign of the divisor."""
 
 modf: _UnaryPair
-"""Return the fractional and integral parts of an array, element-wise."""
+"""Split into fractions and integers, both with the sign of the element."""
 
 def moveaxis(a: ArrayLike, source: Any, destination: Any) -> DistArray:
-    """Return a view with axes moved to other places."""
+    """Return a view with axes moved to other places, as ``numpy.moveaxis``."""
 
 multiply: _Binary
-"""Multiply arguments element-wise."""
+"""Multiply, element by element."""
 
 def nan_to_num(
     x: ArrayLike,
@@ -1478,7 +1478,7 @@ def nan_to_num(
     posinf: float | None = None,
     neginf: float | None = None,
 ) -> DistArray:
-    """Replace NaN and infinities by numbers."""
+    """Replace NaN and infinities by numbers, as ``numpy.nan_to_num``."""
 
 def nanargmax(
     a: ArrayLike,
@@ -1504,7 +1504,7 @@ def nancumprod(
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Return running products with NaN taken as 1; see :func:`distnb.cumprod`."""
+    """Return running products with NaN taken as 1, as ``numpy.nancumprod``."""
 
 def nancumsum(
     a: ArrayLike,
@@ -1512,7 +1512,7 @@ def nancumsum(
     dtype: DTypeLike | None = None,
     out: DistArray | None = None,
 ) -> DistArray:
-    """Return running sums with NaN taken as 0; see :func:`distnb.cumsum`."""
+    """Return running sums with NaN taken as 0, as ``numpy.nancumsum``."""
 
 def nanmax(
     a: ArrayLike,
@@ -1631,7 +1631,7 @@ def nanvar(
     """Return the variance of what is not NaN."""
 
 def ndim(a: ArrayLike) -> int:
-    """Return the number of axes."""
+    """Return the number of axes, as ``numpy.ndim``."""
 
 def nditer(
     op: ArrayLike | Sequence[ArrayLike],
@@ -1643,16 +1643,16 @@ def nditer(
     """Return NumPy's ``nditer`` over the elements, to read them."""
 
 negative: _Unary
-"""Numerical negative, element-wise."""
+"""Return the number with the other sign."""
 
 nextafter: _Binary
-"""Return the next floating-point value after x1 towards x2, element-wise."""
+"""Return the next float from ``x1`` towards ``x2``."""
 
 def nonzero(a: ArrayLike, /) -> tuple[DistArray, ...]:
     """Return the indices of the elements that are not zero, an array for each axis."""
 
 not_equal: _Binary
-"""Return (x1 != x2) element-wise."""
+"""Tell where operands differ."""
 
 def ones(
     shape: Shape,
@@ -1665,7 +1665,7 @@ def ones(
     device: str | None = None,
     like: object = None,
 ) -> DistArray:
-    """Make an array of ones."""
+    """Make an array of ones, as ``numpy.ones``."""
 
 def ones_like(
     prototype: ArrayLike,
@@ -1677,7 +1677,7 @@ def ones_like(
     dist: Dist = None,
     device: str | None = None,
 ) -> DistArray:
-    """Make an array of ones that lies like another."""
+    """Make an array of ones that lies like another, as ``numpy.ones_like``."""
 
 def open(
     path: str | os.PathLike[str],
@@ -1725,7 +1725,7 @@ def percentile(
     """Return elements by their rank in percent; of a slice with NaN, NaN."""
 
 def permute_dims(a: ArrayLike, axes: Sequence[SupportsIndex]) -> DistArray:
-    """Return a view with its axes in another order."""
+    """Return a view with its axes in another order, as the array API standard has it."""
 
 def piecewise(
     x: ArrayLike, condlist: ArrayLike, funclist: Sequence[Any], *args: Any, **kw: Any
@@ -1771,13 +1771,13 @@ def polyval(p: ArrayLike, x: ArrayLike) -> DistArray:
     """Evaluate a polynomial: a product and a sum for each coefficient."""
 
 positive: _Unary
-"""Numerical positive, element-wise."""
+"""Return the elements as they are, in a new array."""
 
 pow: _Binary
-"""First array elements raised to powers from second array, element-wise."""
+"""Raise to a power, in the dtype of the operands."""
 
 power: _Binary
-"""First array elements raised to powers from second array, element-wise."""
+"""Raise to a power, in the dtype of the operands."""
 
 def prod(
     a: ArrayLike,
@@ -1788,7 +1788,7 @@ def prod(
     initial: Number | NoValue | None = ...,
     where: ArrayLike | NoValue = True,
 ) -> DistArray:
-    """Multiply over axes, as ``numpy.prod``; see :func:`distnb.sum`."""
+    """Multiply over axes, as ``numpy.prod``."""
 
 def profile(session: Session | None = None) -> Profile:
     """Measure where the time of a block of code goes."""
@@ -1799,7 +1799,7 @@ def ptp(
     out: DistArray | None = None,
     keepdims: builtins.bool | NoValue = False,
 ) -> DistArray:
-    """Return how far the largest element is from the smallest."""
+    """Return how far the largest element is from the smallest along axes, as ``numpy.ptp``."""
 
 def put(a: DistArray, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     """Assign to elements at C-order positions, as ``numpy.put``."""
@@ -1832,7 +1832,7 @@ radians: _Unary
 """Convert angles from degrees to radians."""
 
 def ravel(a: ArrayLike, order: Order = "C") -> DistArray:
-    """Return all elements along one axis: a view if all axes but one have length 1."""
+    """Return all elements along one axis, as ``numpy.ravel``: a view where NumPy's is one."""
 
 def ravel_multi_index(
     multi_index: Sequence[ArrayLike],
@@ -1883,16 +1883,16 @@ def read_parquet(
     """Read columns of a Parquet file, or of a folder of them."""
 
 def real(val: ArrayLike) -> DistArray:
-    """Return the real part."""
+    """Return the real part, as ``numpy.real``."""
 
 def real_if_close(a: ArrayLike, tol: float = 100) -> DistArray:
-    """Return the real part if the imaginary parts are close to zero (reads one value)."""
+    """Return the real parts if all imaginary parts are close to zero, as ``numpy.real_if_close``."""
 
 reciprocal: _Unary
-"""Return the reciprocal of the argument, element-wise."""
+"""Return ``1 / x`` in the dtype of the operand: of integers, rounded towards 0."""
 
 remainder: _Binary
-"""Returns the element-wise remainder of division."""
+"""Return the remainder of a division, with the sign of the divisor."""
 
 def repartition(x: DistArray | Compressed, by: str | ArrayLike = "nnz", axis: int = 0) -> Any:
     """Cut an array anew so that engines have as much each; its partners go along, in place."""
@@ -1918,13 +1918,13 @@ def resize(a: ArrayLike, new_shape: Shape) -> DistArray:
     """Return an array of another size: elements in C order, again and again, as ``numpy.resize``."""
 
 def result_type(*arrays_and_dtypes: DTypeLike | ArrayLike) -> np.dtype:
-    """Return the dtype that arrays, dtypes and Python numbers are promoted to, as NumPy's."""
+    """Return the dtype to which arrays, dtypes and Python numbers are promoted, as NumPy's."""
 
 right_shift: _Binary
-"""Shift the bits of an integer to the right."""
+"""Shift the bits of integers to the right: divide by ``2**x2``, rounded down."""
 
 rint: _Unary
-"""Round elements of the array to the nearest integer."""
+"""Round to the nearest integer; halves go to the even one."""
 
 def roll(a: ArrayLike, shift: ArrayLike, axis: Any = None) -> DistArray:
     """Return a copy whose elements have moved along axes, around the ends, as ``numpy.roll``."""
@@ -1939,7 +1939,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: Any = (0, 1)) -> DistArray:
     """Return a view turned by 90 degrees, ``k`` times, from the first axis to the second."""
 
 def round(a: ArrayLike, decimals: int = 0, out: DistArray | None = None) -> DistArray:
-    """Round to a number of decimals."""
+    """Round to a number of decimals, as ``numpy.round``; halves go to the even one."""
 
 def row_stack(
     tup: Sequence[ArrayLike] | DistArray,
@@ -1947,7 +1947,7 @@ def row_stack(
     dtype: DTypeLike | None = None,
     casting: str = "same_kind",
 ) -> DistArray:
-    """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
+    """Join arrays as rows, as ``numpy.vstack``."""
 
 def save(
     file: File,
@@ -2000,28 +2000,28 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: builtins.bool = Fals
     """Return the elements that are in one of two arrays only, in order."""
 
 def shape(a: ArrayLike) -> Ints:
-    """Return the lengths of the axes."""
+    """Return the lengths of the axes, as ``numpy.shape``."""
 
 def shares_memory(a: ArrayLike, b: ArrayLike) -> builtins.bool:
-    """Tell whether two views have an element in common (exact; nothing is sent)."""
+    """Tell whether two arrays have an element in common, exactly, as ``numpy.shares_memory``."""
 
 sign: _Unary
-"""Returns an element-wise indication of the sign of a number."""
+"""Return -1, 0 or 1; of a complex number, the number divided by its modulus."""
 
 signbit: _Unary
-"""Returns element-wise True where signbit is set (less than zero)."""
+"""Tell where the sign bit is set, also of -0.0."""
 
 sin: _Unary
-"""Trigonometric sine, element-wise."""
+"""Return the sine of angles in radians."""
 
 def sinc(x: ArrayLike) -> DistArray:
-    """Return sin(pi x) / (pi x)."""
+    """Return ``sin(pi x) / (pi x)``, and 1 at 0, as ``numpy.sinc``."""
 
 sinh: _Unary
-"""Hyperbolic sine, element-wise."""
+"""Return the hyperbolic sine."""
 
 def size(a: ArrayLike, axis: Axes = None) -> int:
-    """Return the number of elements, or the lengths of axes multiplied."""
+    """Return the number of elements, or the lengths of axes multiplied, as ``numpy.size``."""
 
 def sort(
     a: ArrayLike,
@@ -2035,25 +2035,25 @@ def sort(
     """Return a sorted copy, as ``numpy.sort``; NaN come last."""
 
 def sort_complex(a: ArrayLike) -> DistArray:
-    """Sort along the last axis, as complex numbers."""
+    """Sort along the last axis, and return complex numbers, as ``numpy.sort_complex``."""
 
 spacing: _Unary
-"""Return the distance between x and the nearest adjacent number."""
+"""Return the distance to the next float away from 0."""
 
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[DistArray]:
-    """Return views of equal parts along an axis, or of parts that begin at given indices."""
+    """Return views of equal parts along an axis, as ``numpy.split``."""
 
 def spmd(comm: object = None) -> Session:
     """Make every rank of ``mpiexec -n P python script.py`` an engine of one session (collective)."""
 
 sqrt: _Unary
-"""Return the non-negative square-root of an array, element-wise."""
+"""Return the square root; of negative floats NaN."""
 
 square: _Unary
-"""Return the element-wise square of the input."""
+"""Multiply each element by itself."""
 
 def squeeze(a: ArrayLike, axis: Axes = None) -> DistArray:
-    """Return a view without axes of length 1."""
+    """Return a view without axes of length 1, as ``numpy.squeeze``."""
 
 def stack(
     arrays: Sequence[ArrayLike] | DistArray,
@@ -2081,13 +2081,13 @@ def std(
     mean: ArrayLike | NoValue = ...,
     correction: float | NoValue = ...,
 ) -> DistArray:
-    """Take the square root of the variance."""
+    """Return the standard deviation over axes, as ``numpy.std``."""
 
 def subset(engines: int, session: Session | None = None) -> Session:
     """Make a session on the first engines of another one, and make it the current one."""
 
 subtract: _Binary
-"""Subtract arguments, element-wise."""
+"""Subtract ``x2`` from ``x1``."""
 
 def sum(
     a: ArrayLike,
@@ -2101,7 +2101,7 @@ def sum(
     """Sum over axes, as ``numpy.sum``."""
 
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> DistArray:
-    """Return a view with two axes exchanged."""
+    """Return a view with two axes exchanged, as ``numpy.swapaxes``."""
 
 def take(
     a: ArrayLike,
@@ -2118,16 +2118,16 @@ def take_along_axis(
     """Return elements at positions along an axis, other ones for each 1-D slice."""
 
 tan: _Unary
-"""Compute tangent element-wise."""
+"""Return the tangent of angles in radians."""
 
 tanh: _Unary
-"""Compute hyperbolic tangent element-wise."""
+"""Return the hyperbolic tangent."""
 
 def tensordot(a: ArrayLike, b: ArrayLike, axes: SummedAxes = 2) -> DistArray:
     """Sum products over axes of two arrays."""
 
 def tile(A: ArrayLike, reps: Any) -> DistArray:
-    """Return an array again and again along its axes, as ``numpy.tile``; what is sent, once."""
+    """Return an array again and again along its axes, as ``numpy.tile``."""
 
 def to_parquet(
     path: str | os.PathLike[str], columns: Mapping[str, ArrayLike], **options: object
@@ -2153,7 +2153,7 @@ def trace(
     """Sum diagonals."""
 
 def transpose(a: ArrayLike, axes: Axes = None) -> DistArray:
-    """Return a view with its axes in another order."""
+    """Return a view with its axes in another order, as ``numpy.transpose``."""
 
 def trapezoid(
     y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
@@ -2194,10 +2194,10 @@ def triu_indices_from(arr: DistArray, k: int = 0) -> tuple[DistArray, ...]:
     """Return the indices of the upper triangle of a matrix, as :func:`triu_indices`."""
 
 true_divide: _Binary
-"""Divide arguments element-wise."""
+"""Divide; integers become floats."""
 
 trunc: _Unary
-"""Return the truncated value of the input, element-wise."""
+"""Round towards 0."""
 
 def union1d(ar1: ArrayLike, ar2: ArrayLike) -> DistArray:
     """Return the elements of both arrays in order, each once."""
@@ -2238,12 +2238,12 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[A
     """Return the indices along each axis of positions in an array, as ``numpy.unravel_index``."""
 
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[DistArray, ...]:
-    """Return a view for each index of an axis."""
+    """Return a view for each index of an axis, as ``numpy.unstack``."""
 
 def unwrap(
     p: ArrayLike, discont: float | None = None, axis: int = -1, *, period: float = 6.283185307179586
 ) -> DistArray:
-    """Take out jumps of a period: the corrections are added up along the axis."""
+    """Take out jumps of a period along an axis, as ``numpy.unwrap``."""
 
 def vander(x: ArrayLike, N: int | None = None, increasing: builtins.bool = False) -> DistArray:
     """Return the matrix of powers of numbers: those of one number in a row."""
@@ -2260,7 +2260,7 @@ def var(
     mean: ArrayLike | NoValue = ...,
     correction: float | NoValue = ...,
 ) -> DistArray:
-    """Variance in two passes, as NumPy: the mean, then the mean square of what is left."""
+    """Return the variance over axes, as ``numpy.var``, in two passes."""
 
 def vdot(a: ArrayLike, b: ArrayLike, /) -> DistArray:
     """Sum the products of all elements of two arrays, those of the first conjugated."""
@@ -2282,10 +2282,10 @@ def vstack(
     dtype: DTypeLike | None = None,
     casting: str = "same_kind",
 ) -> DistArray:
-    """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
+    """Join arrays as rows, as ``numpy.vstack``."""
 
 def where(condition: ArrayLike, x: _Limit = ..., y: _Limit = ..., /) -> Any:
-    """Choose elements from ``x`` where the condition is true, else from ``y``."""
+    """Choose elements from ``x`` where a condition is true, else from ``y``."""
 
 def zeros(
     shape: Shape,
@@ -2298,7 +2298,7 @@ def zeros(
     device: str | None = None,
     like: object = None,
 ) -> DistArray:
-    """Make an array of zeros."""
+    """Make an array of zeros, as ``numpy.zeros``."""
 
 def zeros_like(
     prototype: ArrayLike,
@@ -2310,4 +2310,4 @@ def zeros_like(
     dist: Dist = None,
     device: str | None = None,
 ) -> DistArray:
-    """Make an array of zeros that lies like another."""
+    """Make an array of zeros that lies like another, as ``numpy.zeros_like``."""

@@ -28,18 +28,83 @@ def _kind(x: object) -> Any:
 
 @stands_for(np.result_type)
 def result_type(*arrays_and_dtypes: DTypeLike | ArrayLike) -> np.dtype:
-    """Return the dtype that arrays, dtypes and Python numbers are promoted to, as NumPy's."""
+    """Return the dtype to which arrays, dtypes and Python numbers are promoted, as NumPy's.
+
+    The notebook knows the dtypes: nothing is sent.
+
+    Parameters
+    ----------
+    *arrays_and_dtypes : array_like or dtype
+        What meets.
+
+    Returns
+    -------
+    dtype
+        The common dtype.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.result_type(dnb.arange(3), dnb.float32)
+    dtype('float64')
+    """
     return np.result_type(*map(_kind, arrays_and_dtypes))
 
 
 @stands_for(np.can_cast)
 def can_cast(from_: DTypeLike | Array, to: DTypeLike, casting: str = "safe") -> bool:
-    """Tell whether a dtype can be cast to another, as NumPy's; only the array's dtype counts."""
+    """Tell whether a dtype can be cast to another, as ``numpy.can_cast``.
+
+    Of an array only the dtype counts, which the notebook knows: nothing is sent.
+
+    Parameters
+    ----------
+    from_ : dtype or DistArray
+        From which.
+    to : dtype
+        To which.
+    casting : str
+        By which rule.
+
+    Returns
+    -------
+    bool
+        In the notebook.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.can_cast(dnb.arange(3), dnb.float32), dnb.can_cast(dnb.int64, dnb.float64)
+    (False, True)
+    """
     return np.can_cast(_kind(from_), _kind(to), casting)  # type: ignore[arg-type]
 
 
 def isdtype(dtype: Any, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
-    """Tell whether a dtype is of a kind, such as ``'real floating'``, as NumPy's."""
+    """Tell whether a dtype is of a kind, as ``numpy.isdtype``.
+
+    A matter of the dtype alone: nothing is sent.
+
+    Parameters
+    ----------
+    dtype : dtype
+        The dtype.
+    kind : str, dtype or tuple of these
+        Such as ``'real floating'`` or ``'integral'``.
+
+    Returns
+    -------
+    bool
+        In the notebook.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> dnb.isdtype(dnb.float32, "real floating")
+    True
+    """
     return np.isdtype(dtype, kind)
 
 
@@ -47,13 +112,58 @@ def isdtype(dtype: Any, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
 def astype(
     x: DistArray, dtype: DTypeLike, /, *, copy: bool = True, device: str | None = None
 ) -> DistArray:
-    """Return a copy with another dtype; the elements stay where they are."""
+    """Return a copy with another dtype, as ``numpy.astype``.
+
+    The elements stay where they are, and nothing is sent.
+
+    Parameters
+    ----------
+    x : DistArray
+        The elements.
+    dtype : dtype
+        Of the result.
+    copy : bool
+        Whether an array that has the dtype is copied.
+    device : str, optional
+        ``'cpu'``, the only one there is, as the array API standard asks.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``x``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.astype(dnb.array([1.7, -1.7]), int).to_numpy()
+    array([ 1, -1])
+    """
     check_device(device)
     return asarray(x).astype(dtype, copy=copy)
 
 
 def iinfo(type: DTypeLike | Array, /) -> np.iinfo:
-    """Return the limits of an integer dtype, or of that of an array."""
+    """Return the limits of an integer dtype, or of that of an array, as ``numpy.iinfo``.
+
+    A matter of the dtype alone: nothing is sent.
+
+    Parameters
+    ----------
+    type : dtype or DistArray
+        Of what.
+
+    Returns
+    -------
+    numpy.iinfo
+        With ``min``, ``max`` and ``bits``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> dnb.iinfo(dnb.int8).max
+    127
+    """
     return np.iinfo(_kind(type))
 
 
@@ -84,12 +194,36 @@ class finfo:  # noqa: N801 - NumPy's name
 
 @stands_for(np.from_dlpack)
 def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = None) -> DistArray:
-    """Make a distributed array of another library's; a DistArray is returned as it is.
+    """Make a distributed array of another library's, as ``numpy.from_dlpack``.
+
+    Engines are sent their parts, as by :func:`distnb.asarray`. A DistArray is returned as it is.
+
+    Parameters
+    ----------
+    x : object
+        What has ``__dlpack__``, in the memory of the notebook.
+    device : str, optional
+        ``'cpu'``, the only one there is, as the array API standard asks.
+    copy : bool, optional
+        True: always a copy; False: an error if one is needed.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``x``.
 
     Raises
     ------
     ValueError
         For another device, or if a copy would be needed and ``copy`` is False.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> import numpy as np
+    >>> with dnb.inprocess(2):
+    ...     dnb.from_dlpack(np.arange(3)).to_numpy()
+    array([0, 1, 2])
     """
     check_device(device)
     return asarray(x if isinstance(x, DistArray) else np.from_dlpack(x), copy=copy)

@@ -144,7 +144,28 @@ class DistArray(Array):
     def setflags(
         self, write: bool | None = None, align: bool | None = None, uic: bool | None = None
     ) -> None:
-        """Set whether elements can be assigned to; the others are as they are."""
+        """Set whether elements can be assigned to; the others are as they are.
+
+        The notebook keeps it: nothing is sent.
+
+        Parameters
+        ----------
+        write : bool, optional
+            Whether elements can be assigned to.
+        align, uic : bool, optional
+            Only their defaults.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     x = dnb.arange(3)
+        ...     x.setflags(write=False)
+        ...     x[0] = 1
+        Traceback (most recent call last):
+        ...
+        ValueError: assignment destination is read-only
+        """
         if align is False or uic:
             raise ValueError(explain("setflags()", "align or uic", "write alone", "leave them out"))
         if write is not None:
@@ -194,12 +215,45 @@ class DistArray(Array):
 
         Each engine sends the part it holds. Raises what an engine raised since the last read. Of an
         array in the notebook, nothing is sent, and no engine is waited for.
+
+        Returns
+        -------
+        ndarray
+            Of the same shape and dtype.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     (2 * dnb.arange(3, dist="block")).to_numpy()
+        array([0, 2, 4])
         """
         found = None if self._near is None and self.dbase.near is None else self.near
         return read(self) if found is None else found.copy()
 
     def item(self, *index: SupportsIndex | tuple[SupportsIndex, ...]) -> Any:
-        """Return one element as a Python scalar."""
+        """Return one element as a Python scalar.
+
+        An element on an engine is sent from there: this waits.
+
+        Parameters
+        ----------
+        *index : int or tuple of int
+            Which element: an index for each axis, one in C order, or none of an array of one
+            element.
+
+        Returns
+        -------
+        bool, int, float or complex
+            In the notebook.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.array([[1, 2], [3, 4]]).item(1, 0)
+        3
+        """
         at: Any = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
         one: Any = self[at] if index else self
         if isinstance(one, np.generic):
@@ -213,7 +267,22 @@ class DistArray(Array):
         return one.to_numpy().item()
 
     def tolist(self) -> Any:
-        """Return the elements as nested lists; obeys the gather budget."""
+        """Return the elements as nested lists.
+
+        They are sent to the notebook, which obeys the gather budget.
+
+        Returns
+        -------
+        list
+            A number of an array without axes.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.arange(3).tolist()
+        [0, 1, 2]
+        """
         return self.__array__().tolist()
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
@@ -328,7 +397,7 @@ class DistArray(Array):
         return self.swapaxes(-1, -2)
 
     def transpose(self, *axes: Axes) -> DistArray:
-        """Return a view with its axes in another order."""
+        """Return a view with its axes in another order; see :func:`distnb.transpose`."""
         order: Any = axes
         if len(axes) == 1 and isinstance(axes[0], tuple | list | Array | np.ndarray):
             order = tuple(axes[0]) if np.ndim(axes[0]) else axes
@@ -346,14 +415,14 @@ class DistArray(Array):
         return self.alias(self.dview.transpose(axes)) if found is None else found
 
     def swapaxes(self, axis1: int, axis2: int) -> DistArray:
-        """Return a view with two axes exchanged."""
+        """Return a view with two axes exchanged; see :func:`distnb.swapaxes`."""
         order = list(range(self.ndim))
         i, j = one_axis(axis1, self.ndim), one_axis(axis2, self.ndim)
         order[i], order[j] = order[j], order[i]
         return self._turned(tuple(order))
 
     def squeeze(self, axis: Axes = None) -> DistArray:
-        """Return a view without axes of length 1."""
+        """Return a view without axes of length 1; see :func:`distnb.squeeze`."""
         axes = (
             [d for d, n in enumerate(self.shape) if n == 1]
             if axis is None or (not self.ndim and axis in (0, -1))
@@ -374,7 +443,7 @@ class DistArray(Array):
     # -- copies ------------------------------------------------------------------------------
 
     def copy(self, order: Order = "C") -> DistArray:
-        """Return a new array with the same elements, which stay where they are."""
+        """Return a copy, whose elements stay where they are; see :func:`distnb.copy`."""
         order_of(order)
         found = like(self, np.copy)
         return copied(self, self.dtype, stay(self, self.dtype)) if found is None else found
@@ -387,7 +456,35 @@ class DistArray(Array):
         subok: bool = True,
         copy: bool = True,
     ) -> DistArray:
-        """Return a copy with another dtype (or itself, with ``copy=False`` and the same dtype)."""
+        """Return a copy with another dtype, as ``numpy.ndarray.astype``.
+
+        The elements stay where they are, and nothing is sent.
+
+        Parameters
+        ----------
+        dtype : dtype
+            Of the result.
+        order : {'C', 'F', 'A', 'K'}, optional
+            As in NumPy. Elements lie as the layout says, whatever the order.
+        casting : str
+            How elements may be cast, as in NumPy.
+        subok : bool, optional
+            As in NumPy; the result is a DistArray in any case.
+        copy : bool
+            Whether an array that has the dtype is copied.
+
+        Returns
+        -------
+        DistArray
+            Of the same shape.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.array([1.7, -1.7]).astype(int).to_numpy()
+        array([ 1, -1])
+        """
         order_of(order)
         to = numeric(dtype)
         if not np.can_cast(self.dtype, to, casting):  # type: ignore[arg-type]
@@ -403,15 +500,30 @@ class DistArray(Array):
     def redistribute(self, dist: Dist = None, grid: Grid = None) -> DistArray:
         """Return a new array with the same elements in another layout.
 
+        Each engine sends to each other one message with exactly the elements that the other is to
+        hold and does not hold yet; elements that stay are copied locally. See ``layout.cost`` for
+        how many.
+
         Parameters
         ----------
-        dist, grid
-            As in :func:`distnb.array`; another array's ``layout`` is accepted, too.
+        dist : str, tuple, DistArray or layout, optional
+            How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+            ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+        grid : int or tuple of int, optional
+            Engines along each split axis.
 
-        Notes
-        -----
-        Each engine sends to each other one message with exactly the elements that the other is to
-        hold and does not hold yet; elements that stay are copied locally.
+        Returns
+        -------
+        DistArray
+            Of the same shape and dtype.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.arange(5, dist="block").redistribute("cyclic")
+        [0 1 2 3 4]
+        (5,) int64, 40 B, elements in turn on 2 engines
         """
         return copied(self, self.dtype, layout_for(self.shape, self.session, dist, grid))
 
@@ -423,11 +535,48 @@ class DistArray(Array):
         *,
         stable: bool | None = None,
     ) -> None:
-        """Sort in place along an axis, as :func:`distnb.sort`; the array stays where it is."""
+        """Sort in place along an axis, as :func:`distnb.sort`; the array stays where it is.
+
+        No element is sent more than twice, and then to where it lies in the array; nothing is sent
+        if the axis is not split.
+
+        Parameters
+        ----------
+        axis : int or None
+            Along which axis.
+        kind, order, stable
+            As in :func:`distnb.sort`.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     x = dnb.array([3, 1, 2])
+        ...     x.sort()
+        ...     x.to_numpy()
+        array([1, 2, 3])
+        """
         sort_into(self, axis, kind, order, stable=stable)
 
     def fill(self, value: Number) -> None:
-        """Set all elements to a scalar."""
+        """Set all elements to a scalar.
+
+        Each engine sets its own: nothing is sent but the scalar.
+
+        Parameters
+        ----------
+        value : scalar
+            What to set.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     x = dnb.zeros(3)
+        ...     x.fill(7)
+        ...     x.to_numpy()
+        array([7., 7., 7.])
+        """
         self[...] = value
 
     @property
@@ -449,7 +598,29 @@ class DistArray(Array):
         set_imag(self, value)
 
     def view(self, dtype: DTypeLike | None = None, type: type | None = None) -> DistArray:
-        """Return a view: of the same elements, or of their bytes as another dtype."""
+        """Return a view: of the same elements, or of their bytes as another dtype.
+
+        Elements stay where they are, and what is written into either is seen in both.
+
+        Parameters
+        ----------
+        dtype : dtype, optional
+            Of the view.
+        type : type, optional
+            ``numpy.ndarray``, for one of NumPy's with these elements, or ``DistArray``.
+
+        Returns
+        -------
+        DistArray
+            A view.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.array([1, 2], dtype="u2").view("u1").to_numpy()
+        array([1, 0, 2, 0], dtype=uint8)
+        """
         return view_as(self, dtype, type)
 
     # -- NumPy's protocols ---------------------------------------------------------------------
@@ -527,7 +698,30 @@ class DistArray(Array):
         return DEVICE
 
     def to_device(self, device: str, /, *, stream: None = None) -> DistArray:
-        """Return the array itself: there is one device."""
+        """Return the array itself: there is one device.
+
+        Nothing is sent; where elements are is for ``redistribute``.
+
+        Parameters
+        ----------
+        device : str, optional
+            ``'cpu'``, the only one there is, as the array API standard asks.
+        stream : None
+            There are none.
+
+        Returns
+        -------
+        DistArray
+            The array.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     x = dnb.arange(3)
+        ...     x.to_device("cpu") is x
+        True
+        """
         if device != self.device or stream is not None:
             raise ValueError(
                 explain(
@@ -580,7 +774,7 @@ class DistArray(Array):
         initial: Number | NoValue | None = np._NoValue,
         where: ArrayLike = True,
     ) -> DistArray:
-        """Sum over ``axis``; the result is held by every engine along it."""
+        """Sum over ``axis``: every engine along it gets the result; see :func:`distnb.sum`."""
         return reduce("sum", self, axis, dtype, out, keepdims, initial, where)
 
     def prod(
@@ -592,7 +786,7 @@ class DistArray(Array):
         initial: Number | NoValue | None = np._NoValue,
         where: ArrayLike = True,
     ) -> DistArray:
-        """Product over ``axis``."""
+        """Multiply over ``axis``; see :func:`distnb.prod`."""
         return reduce("prod", self, axis, dtype, out, keepdims, initial, where)
 
     def min(
@@ -603,7 +797,7 @@ class DistArray(Array):
         initial: Number | NoValue | None = np._NoValue,
         where: ArrayLike = True,
     ) -> DistArray:
-        """Minimum over ``axis``."""
+        """Return the minimum over ``axis``; see :func:`distnb.min`."""
         return reduce("min", self, axis, None, out, keepdims, initial, where)
 
     def max(
@@ -614,7 +808,7 @@ class DistArray(Array):
         initial: Number | NoValue | None = np._NoValue,
         where: ArrayLike = True,
     ) -> DistArray:
-        """Maximum over ``axis``."""
+        """Return the maximum over ``axis``; see :func:`distnb.max`."""
         return reduce("max", self, axis, None, out, keepdims, initial, where)
 
     def any(
@@ -624,7 +818,7 @@ class DistArray(Array):
         keepdims: bool = False,
         where: ArrayLike = True,
     ) -> DistArray:
-        """Tell whether any element is true."""
+        """Tell whether any element is true; see :func:`distnb.any`."""
         return reduce("any", self, axis, None, out, keepdims, np._NoValue, where)
 
     def all(
@@ -634,19 +828,19 @@ class DistArray(Array):
         keepdims: bool = False,
         where: ArrayLike = True,
     ) -> DistArray:
-        """Tell whether all elements are true."""
+        """Tell whether all elements are true; see :func:`distnb.all`."""
         return reduce("all", self, axis, None, out, keepdims, np._NoValue, where)
 
     def argmin(
         self, axis: SupportsIndex | None = None, out: Array | None = None, keepdims: bool = False
     ) -> DistArray:
-        """Position of the first minimum."""
+        """Return where the first minimum is; see :func:`distnb.argmin`."""
         return reduce("argmin", self, axis, None, out, keepdims)
 
     def argmax(
         self, axis: SupportsIndex | None = None, out: Array | None = None, keepdims: bool = False
     ) -> DistArray:
-        """Position of the first maximum."""
+        """Return where the first maximum is; see :func:`distnb.argmax`."""
         return reduce("argmax", self, axis, None, out, keepdims)
 
     def mean(
@@ -657,7 +851,7 @@ class DistArray(Array):
         keepdims: bool = False,
         where: ArrayLike = True,
     ) -> DistArray:
-        """Arithmetic mean over ``axis``."""
+        """Return the arithmetic mean over ``axis``; see :func:`distnb.mean`."""
         return mean(self, axis, dtype, out, keepdims, where=where)
 
     def var(
@@ -669,7 +863,7 @@ class DistArray(Array):
         keepdims: bool = False,
         where: ArrayLike = True,
     ) -> DistArray:
-        """Variance over ``axis``."""
+        """Return the variance over ``axis``; see :func:`distnb.var`."""
         return var(self, axis, dtype, out, ddof, keepdims, where=where)
 
     def std(
@@ -681,11 +875,11 @@ class DistArray(Array):
         keepdims: bool = False,
         where: ArrayLike = True,
     ) -> DistArray:
-        """Return the standard deviation over ``axis``."""
+        """Return the standard deviation over ``axis``; see :func:`distnb.std`."""
         return std(self, axis, dtype, out, ddof, keepdims, where=where)
 
     def round(self, decimals: int = 0, out: Array | None = None) -> DistArray:
-        """Round to a number of decimals."""
+        """Round to a number of decimals; see :func:`distnb.round`."""
         return round_(self, decimals, out)
 
     def clip(
@@ -695,11 +889,11 @@ class DistArray(Array):
         out: Array | None = None,
         **options: Any,
     ) -> DistArray:
-        """Limit the elements to an interval; options are those of ufuncs."""
+        """Limit the elements to an interval; see :func:`distnb.clip`."""
         return clip(self, min=min, max=max, out=out, **options)
 
     def conj(self, out: Array | None = None) -> DistArray:
-        """Return the complex conjugate."""
+        """Return the complex conjugate, also as ``conjugate``; see :func:`distnb.conj`."""
         if out is None and self.dtype.kind != "c":
             return self
         return elementwise("conjugate", self, out=out)
@@ -716,7 +910,24 @@ class DistArray(Array):
         """Give the array another size in place; what is added is zero.
 
         Other names of the array see it. Views of it keep what there was, so NumPy refuses where
-        there are any; here, too, unless ``refcheck`` is false.
+        there are any; here, too, unless ``refcheck`` is false. Elements go where they are to lie in
+        the default layout of the new shape.
+
+        Parameters
+        ----------
+        *new_shape : int or tuple of int
+            Lengths of the axes.
+        refcheck : bool
+            Whether to refuse where there are views.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     x = dnb.arange(3)
+        ...     x.resize(5)
+        ...     x.to_numpy()
+        array([0, 1, 2, 0, 0])
         """
         if type(refcheck) is not bool:
             raise TypeError(explain("refcheck", repr(refcheck), "a bool", "leave it out"))
@@ -729,7 +940,27 @@ class DistArray(Array):
         return ravel(self, order)
 
     def flatten(self, order: Order = "C") -> DistArray:
-        """Return a copy of all elements along one axis."""
+        """Return a copy of all elements along one axis.
+
+        In the layout, and with the messages, of :func:`distnb.reshape`.
+
+        Parameters
+        ----------
+        order : {'C', 'F', 'A', 'K'}
+            In which order elements are read.
+
+        Returns
+        -------
+        DistArray
+            Of one axis.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.array([[1, 2], [3, 4]]).flatten("F").to_numpy()
+        array([1, 3, 2, 4])
+        """
         return flatten(self, order)
 
     @property
@@ -847,7 +1078,28 @@ class DistArray(Array):
         kind: str = "introselect",
         order: None = None,
     ) -> None:
-        """Bring the elements into an order that is right at ``kth``, in place."""
+        """Bring the elements into an order that is right at ``kth``, in place.
+
+        All are sorted, as by :func:`distnb.partition`, and the array stays where it is.
+
+        Parameters
+        ----------
+        kth : int or sequence of int
+            Which positions.
+        axis : int or None
+            Along which axis.
+        kind, order
+            As in NumPy, only their defaults.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     x = dnb.array([3, 1, 2])
+        ...     x.partition(1)
+        ...     x.to_numpy()
+        array([1, 2, 3])
+        """
         if not self.writeable:
             raise ValueError("partition array is read-only")
         self[...] = partition(self, kth, one_axis(axis, self.ndim), kind, order)
@@ -863,23 +1115,96 @@ class DistArray(Array):
         return dot(self, b, out)
 
     def tobytes(self, order: Literal["C", "F", "A", "K"] | None = "C") -> bytes:
-        """Return the elements as bytes; obeys the gather budget."""
+        """Return the elements as bytes.
+
+        They are sent to the notebook, which obeys the gather budget.
+
+        Parameters
+        ----------
+        order : {'C', 'F', 'A', 'K'}
+            In which order elements are read.
+
+        Returns
+        -------
+        bytes
+            Of all elements.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.array([65, 66], dtype="u1").tobytes()
+        b'AB'
+        """
         return self.__array__().tobytes(order)
 
     def tofile(self, fid: File, sep: str = "", format: str = "%s") -> None:
         """Write raw elements, as ``numpy.ndarray.tofile``: each engine its part of a named file.
 
         To an open file, the notebook writes; text (``sep``) obeys the gather budget.
+
+        Parameters
+        ----------
+        fid : str, path or file
+            Where to write.
+        sep : str
+            What is between elements of text; by default they are written as they are in memory.
+        format : str
+            How elements of text are written.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.arange(3).tofile("elements.raw")
+        ...     dnb.fromfile("elements.raw", dtype=int).to_numpy()
+        array([0, 1, 2])
         """
         tofile(self, fid, sep, format)
 
     def dump(self, file: object) -> None:
-        """Pickle the array to a file; obeys the gather budget."""
+        """Pickle the array to a file.
+
+        The elements are sent to the notebook, which obeys the gather budget; ``dnb.save`` lets each
+        engine write its own.
+
+        Parameters
+        ----------
+        file : str, path or file
+            Where to write.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     import pickle
+        ...     dnb.arange(3).dump("array.pkl")
+        ...     with open("array.pkl", "rb") as file:
+        ...         found = pickle.load(file)
+        ...     found
+        array([0, 1, 2])
+        """
         into: Any = file
         self.__array__().dump(into)
 
     def dumps(self) -> bytes:
-        """Return the array pickled; obeys the gather budget."""
+        """Return the array pickled, as one of NumPy's.
+
+        The elements are sent to the notebook, which obeys the gather budget.
+
+        Returns
+        -------
+        bytes
+            For ``pickle.loads``.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     import pickle
+        ...     pickle.loads(dnb.arange(3).dumps())
+        array([0, 1, 2])
+        """
         return self.__array__().dumps()
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
@@ -932,26 +1257,114 @@ class DistArray(Array):
         return found
 
     def get_local_data(self) -> np.ndarray:
-        """Return a copy of the elements that this rank holds."""
+        """Return a copy of the elements that this rank holds, under ``mpiexec``.
+
+        Nothing is sent; all ranks call it together.
+
+        Returns
+        -------
+        ndarray
+            This rank's part.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.spmd():  # doctest: +SKIP
+        ...     dnb.arange(4).get_local_data()  # of two ranks, on the first
+        array([0, 1])
+        """
         return self.local.copy()
 
     def set_local_data(self, data: ArrayLike) -> None:
-        """Write the elements that this rank holds; each rank gives its own."""
+        """Write the elements that this rank holds, under ``mpiexec``; each rank gives its own.
+
+        Elements stay where they are; ranks only agree that all parts fit.
+
+        Parameters
+        ----------
+        data : array_like
+            Of the shape of this rank's part, or a number.
+
+        Raises
+        ------
+        ValueError
+            On all ranks, if the part of one does not fit.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.spmd() as session:  # doctest: +SKIP
+        ...     x = dnb.zeros(4, dist="block")
+        ...     x.set_local_data(session.transport.rank)
+        ...     x.to_numpy()  # of two ranks
+        array([0., 0., 1., 1.])
+        """
         set_local(self, data)
 
     def get_full_data(self) -> np.ndarray:
-        """Return all elements, on every rank."""
+        """Return all elements, on every rank.
+
+        Each engine sends the part it holds, as for ``to_numpy``.
+
+        Returns
+        -------
+        ndarray
+            Of the same shape and dtype.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.arange(3, dist="block").get_full_data()
+        array([0, 1, 2])
+        """
         return self.to_numpy()
 
     def set_full_data(self, data: ArrayLike) -> None:
-        """Write all elements, which every rank gives."""
+        """Write all elements, which every rank gives.
+
+        Each engine takes its part.
+
+        Parameters
+        ----------
+        data : array_like
+            Of the shape of the array.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     x = dnb.zeros(3, dist="block")
+        ...     x.set_full_data([1, 2, 3])
+        ...     x.to_numpy()
+        array([1., 2., 3.])
+        """
         set_full(self, data)
 
     def get_data(self, key: Subscript, local_keys: bool = False) -> DistArray:
         """Return elements by a key, ``A[key]``.
 
         With ``local_keys`` each rank gives a key of its own, and holds what it asked for: a part of
-        the result along axis 0.
+        the result along axis 0, of which what is elsewhere is sent to it.
+
+        Parameters
+        ----------
+        key : index
+            What is in brackets.
+        local_keys : bool
+            Whether each rank gives its own, under ``mpiexec``.
+
+        Returns
+        -------
+        DistArray
+            What was asked for.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.arange(6).get_data(slice(1, 4)).to_numpy()
+        array([1, 2, 3])
         """
         found: DistArray = get_data(self, key, local_keys)
         return found
@@ -959,8 +1372,26 @@ class DistArray(Array):
     def set_data(self, data: ArrayLike, key: Subscript, local_keys: bool = False) -> None:
         """Write elements by a key, ``A[key] = data``.
 
-        With ``local_keys`` each rank gives a key and data of its own; of equal places the one of
-        the highest rank stays.
+        With ``local_keys`` each rank gives a key and data of its own, which are sent to all; of
+        equal places the one of the highest rank stays.
+
+        Parameters
+        ----------
+        data : array_like
+            What to write.
+        key : index
+            What is in brackets.
+        local_keys : bool
+            Whether each rank gives its own, under ``mpiexec``.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     x = dnb.zeros(4)
+        ...     x.set_data([7, 8], slice(1, 3))
+        ...     x.to_numpy()
+        array([0., 7., 8., 0.])
         """
         set_data(self, data, key, local_keys)
 
@@ -969,6 +1400,8 @@ class DistArray(Array):
     def splits(self, parts: int | None = None, axis: int = 0) -> Splits:
         """Cut the array along an axis into parts, for the tasks of :func:`distnb.foreach`.
 
+        Nothing is sent or copied.
+
         Parameters
         ----------
         parts : int, optional
@@ -976,6 +1409,19 @@ class DistArray(Array):
             part has elements of two engines.
         axis : int
             What is cut.
+
+        Returns
+        -------
+        Splits
+            The parts, to pass to :func:`distnb.foreach`.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     x = dnb.arange(10, dist="block")
+        ...     dnb.foreach(sum, x.splits(4))
+        [np.int64(3), np.int64(7), np.int64(18), np.int64(17)]
         """
         return Splits(self, parts, axis)
 

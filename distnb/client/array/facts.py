@@ -20,50 +20,210 @@ def _hollow(a: ArrayLike) -> ArrayLike:
 
 @stands_for(np.shape)
 def shape(a: ArrayLike) -> Ints:
-    """Return the lengths of the axes."""
+    """Return the lengths of the axes, as ``numpy.shape``.
+
+    The notebook knows them: nothing is sent or waited for.
+
+    Parameters
+    ----------
+    a : array_like
+        The array.
+
+    Returns
+    -------
+    tuple of int
+        The shape.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.shape(dnb.zeros((3, 4)))
+    (3, 4)
+    """
     return np.shape(_hollow(a))
 
 
 @stands_for(np.ndim)
 def ndim(a: ArrayLike) -> int:
-    """Return the number of axes."""
+    """Return the number of axes, as ``numpy.ndim``.
+
+    The notebook knows it: nothing is sent or waited for.
+
+    Parameters
+    ----------
+    a : array_like
+        The array.
+
+    Returns
+    -------
+    int
+        In the notebook.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.ndim(dnb.zeros((3, 4)))
+    2
+    """
     return np.ndim(_hollow(a))
 
 
 @stands_for(np.size)
 def size(a: ArrayLike, axis: Axes = None) -> int:
-    """Return the number of elements, or the lengths of axes multiplied."""
+    """Return the number of elements, or the lengths of axes multiplied, as ``numpy.size``.
+
+    The notebook knows it: nothing is sent or waited for.
+
+    Parameters
+    ----------
+    a : array_like
+        The array.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+
+    Returns
+    -------
+    int
+        In the notebook.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.size(dnb.zeros((3, 4))), dnb.size(dnb.zeros((3, 4)), 1)
+    (12, 4)
+    """
     return np.size(_hollow(a), axis)  # type: ignore[arg-type]
 
 
 @stands_for(np.iscomplexobj)
 def iscomplexobj(x: ArrayLike) -> bool:
-    """Tell whether the dtype is complex."""
+    """Tell whether the dtype is complex, as ``numpy.iscomplexobj``.
+
+    The notebook knows it: nothing is sent or waited for.
+
+    Parameters
+    ----------
+    x : array_like
+        The array.
+
+    Returns
+    -------
+    bool
+        In the notebook.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.iscomplexobj(dnb.array([1 + 0j]))
+    True
+    """
     return np.iscomplexobj(_hollow(x))
 
 
 @stands_for(np.isrealobj)
 def isrealobj(x: ArrayLike) -> bool:
-    """Tell whether the dtype is not complex."""
+    """Tell whether the dtype is not complex, as ``numpy.isrealobj``.
+
+    The notebook knows it: nothing is sent or waited for.
+
+    Parameters
+    ----------
+    x : array_like
+        The array.
+
+    Returns
+    -------
+    bool
+        In the notebook.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.isrealobj(dnb.array([1 + 0j]))
+    False
+    """
     return np.isrealobj(_hollow(x))
 
 
 def isfortran(a: ArrayLike) -> bool:
     """Tell whether an array of NumPy's lies in Fortran order; a distributed one never does.
 
-    How its elements lie is for the layout.
+    How its elements lie is for the layout, which the notebook knows: nothing is sent.
+
+    Parameters
+    ----------
+    a : array_like
+        The array.
+
+    Returns
+    -------
+    bool
+        In the notebook.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.isfortran(dnb.zeros((3, 4)).T)
+    False
     """
     return isinstance(a, np.ndarray) and np.isfortran(a)
 
 
 @stands_for(np.common_type)
 def common_type(*arrays: ArrayLike) -> type[np.inexact]:
-    """Return the inexact scalar type that arrays are promoted to, as ``numpy.common_type``."""
+    """Return the inexact scalar type to which arrays are promoted, as ``numpy.common_type``.
+
+    The notebook knows the dtypes: nothing is sent.
+
+    Parameters
+    ----------
+    *arrays : array_like
+        The arrays.
+
+    Returns
+    -------
+    type
+        Of floats or complex numbers.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.common_type(dnb.arange(3), dnb.ones(3, dnb.float32))
+    <class 'numpy.float64'>
+    """
     return np.common_type(*map(_hollow, arrays))
 
 
 @stands_for(np.min_scalar_type)
 def min_scalar_type(a: ArrayLike) -> np.dtype:
-    """Return the smallest dtype that holds a number, which is read; else the array's dtype."""
+    """Return the smallest dtype that holds a number, as ``numpy.min_scalar_type``.
+
+    A number on the engines is read, for which is waited; of an array it is the dtype, which the
+    notebook knows.
+
+    Parameters
+    ----------
+    a : array_like
+        The number, or an array.
+
+    Returns
+    -------
+    dtype
+        The dtype.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.min_scalar_type(300), dnb.min_scalar_type(dnb.arange(3))
+    (dtype('uint16'), dtype('int64'))
+    """
     one = isinstance(a, Array) and not a.ndim
     return np.min_scalar_type(np.asarray(a) if one else _hollow(a))

@@ -70,18 +70,36 @@ def array2string(
 
     Of an array with more than ``threshold`` elements only the edges are sent to the notebook.
 
+    Parameters
+    ----------
+    a : array_like
+        The array.
+    max_line_width, precision, suppress_small, separator, prefix
+        As in NumPy.
+    threshold : int, optional
+        From how many elements on it is shortened; by default as ``numpy.printoptions`` say.
+    edgeitems : int, optional
+        How many elements are written at each end of an axis that is shortened.
+    **options
+        Others of NumPy's.
+
+    Returns
+    -------
+    str
+        The text.
+
     Examples
     --------
     >>> import distnb as dnb
     >>> with dnb.inprocess(3):
-    ...     print(dnb.arange(10_000).reshape(100, 100))
-    [[   0    1    2 ...   97   98   99]
-     [ 100  101  102 ...  197  198  199]
-     [ 200  201  202 ...  297  298  299]
-     ...
-     [9700 9701 9702 ... 9797 9798 9799]
-     [9800 9801 9802 ... 9897 9898 9899]
-     [9900 9901 9902 ... 9997 9998 9999]]
+    ...     print(dnb.array2string(dnb.arange(10_000).reshape(100, 100), separator=", "))
+    [[   0,    1,    2, ...,   97,   98,   99],
+     [ 100,  101,  102, ...,  197,  198,  199],
+     [ 200,  201,  202, ...,  297,  298,  299],
+     ...,
+     [9700, 9701, 9702, ..., 9797, 9798, 9799],
+     [9800, 9801, 9802, ..., 9897, 9898, 9899],
+     [9900, 9901, 9902, ..., 9997, 9998, 9999]]
     """
     x, usual = asarray(a), np.get_printoptions()
     most = usual["threshold"] if threshold is None else threshold
@@ -107,7 +125,29 @@ def array_str(
     precision: int | None = None,
     suppress_small: bool | None = None,
 ) -> str:
-    """Return the elements as text, as ``numpy.array_str``; see ``array2string``."""
+    """Return the elements as text, as ``numpy.array_str``.
+
+    Of a large array only the edges are sent to the notebook, as by :func:`distnb.array2string`.
+
+    Parameters
+    ----------
+    a : array_like
+        The array.
+    max_line_width, precision, suppress_small
+        As in NumPy.
+
+    Returns
+    -------
+    str
+        The text.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.array_str(dnb.arange(10_000))
+    '[   0    1    2 ... 9997 9998 9999]'
+    """
     x = asarray(a)
     if not x.ndim:
         return np.array_str(x.to_numpy(), max_line_width, precision, suppress_small)
@@ -121,7 +161,29 @@ def array_repr(
     precision: int | None = None,
     suppress_small: bool | None = None,
 ) -> str:
-    """Return an array as NumPy's ``repr`` writes one; of a large one, the edges are fetched."""
+    """Return an array as NumPy's ``repr`` writes one, as ``numpy.array_repr``.
+
+    Of a large array only the edges are sent to the notebook, as by :func:`distnb.array2string`.
+
+    Parameters
+    ----------
+    arr : array_like
+        The array.
+    max_line_width, precision, suppress_small
+        As in NumPy.
+
+    Returns
+    -------
+    str
+        The text.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.array_repr(dnb.arange(3))
+    'array([0, 1, 2])'
+    """
     x, usual = asarray(arr), np.get_printoptions()
     most, items = usual["threshold"], usual["edgeitems"]
     if x.size <= most:

@@ -38,6 +38,30 @@ def apply_along_axis(
     slice. It is called once more, in the notebook, for the first slice, which is read to find out
     dtype and shape. If there is one slice only, an array of one axis, the function gets the
     distributed array. Functions of NumPy with an ``axis`` are faster.
+
+    Parameters
+    ----------
+    func1d : callable
+        Called as ``func1d(slice, *args, **kwargs)``.
+    axis : int
+        Along which axis slices are taken.
+    arr : array_like
+        The elements.
+    *args, **kwargs
+        What the function gets besides.
+
+    Returns
+    -------
+    DistArray
+        With the axes of what the function returns in place of ``axis``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     rows = dnb.array([[1, 5], [2, 9]])
+    ...     dnb.apply_along_axis(lambda row: row.max() - row.min(), 1, rows).to_numpy()
+    array([4, 7])
     """
     x = asarray(arr, session=session_of(arr))
     d = one_axis(axis, x.ndim)
@@ -90,7 +114,32 @@ def piecewise(
 ) -> Array:
     """Choose a function, or a value, by conditions, as ``numpy.piecewise``.
 
-    A function is called in the notebook, with the elements for which its condition holds.
+    A function is called in the notebook, with the elements for which its condition holds: these are
+    taken and put back as by ``x[mask]``, which waits for their number. The result lies as ``x``.
+
+    Parameters
+    ----------
+    x : array_like
+        The elements.
+    condlist : sequence of array_like of bool
+        The conditions; where several hold, the last one counts.
+    funclist : sequence of callable or scalar
+        What comes where each holds; one more is for where none does.
+    *args, **kw
+        What functions get besides.
+
+    Returns
+    -------
+    DistArray
+        Of the shape and dtype of ``x``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x = dnb.array([-2.0, 0.0, 3.0])
+    ...     dnb.piecewise(x, [x < 0, x > 0], [-1, lambda v: v * v, 7]).to_numpy()
+    array([-1.,  7.,  9.])
     """
     at = asarray(x, session=session_of(x))
     conditions: Any = condlist

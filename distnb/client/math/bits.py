@@ -39,6 +39,23 @@ def _shifts(bitorder: str) -> np.ndarray:
 def packbits(a: ArrayLike, /, axis: int | None = None, bitorder: str = "big") -> Array:
     """Pack truth values into the bits of bytes, as ``numpy.packbits``.
 
+    Elements are made truth values where they are, and brought together in groups of eight: what is
+    sent is what :func:`distnb.reshape` sends, of a byte each.
+
+    Parameters
+    ----------
+    a : array_like of bool or int
+        What is not zero is 1.
+    axis : int, optional
+        Along which axis; by default all elements in C order.
+    bitorder : {'big', 'little'}
+        Whether the first of eight is the highest bit or the lowest.
+
+    Returns
+    -------
+    DistArray of uint8
+        An eighth as long along the axis, rounded up.
+
     Examples
     --------
     >>> import distnb as dnb
@@ -64,6 +81,26 @@ def unpackbits(
     a: ArrayLike, /, axis: int | None = None, count: int | None = None, bitorder: str = "big"
 ) -> Array:
     """Unpack the bits of bytes, as ``numpy.unpackbits``.
+
+    Each engine unpacks what it holds; then bits go where they are to lie, as by
+    :func:`distnb.reshape`.
+
+    Parameters
+    ----------
+    a : array_like of uint8
+        The bytes.
+    axis : int, optional
+        Along which axis; by default all elements in C order.
+    count : int, optional
+        How many bits to return: those that are missing are 0; a negative number is left out at the
+        end.
+    bitorder : {'big', 'little'}
+        Whether the highest bit comes first or the lowest.
+
+    Returns
+    -------
+    DistArray of uint8
+        Zeros and ones, eight times as long along the axis.
 
     Examples
     --------

@@ -28,13 +28,57 @@ __all__: list[str] = []
 
 @stands_for(np.fix, small="exact")
 def fix(x: ArrayLike, out: Array | None = None) -> Array:
-    """Round towards zero."""
+    """Round towards zero, as ``numpy.fix``.
+
+    Element by element: the result lies as ``x``, and nothing is sent.
+
+    Parameters
+    ----------
+    x : array_like
+        What to round.
+    out : DistArray, optional
+        Where the result is put.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``x``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.fix([1.7, -1.7]).to_numpy()
+    array([ 1., -1.])
+    """
     return elementwise("trunc", asarray(x), out=out)
 
 
 @stands_for(np.angle, small="exact")
 def angle(z: ArrayLike, deg: bool = False) -> Array:
-    """Return the angle of complex numbers."""
+    """Return the angle of complex numbers in the plane, as ``numpy.angle``.
+
+    Element by element: the result lies as ``z``, and nothing is sent.
+
+    Parameters
+    ----------
+    z : array_like
+        Complex numbers, or real ones.
+    deg : bool
+        Whether in degrees; by default in radians.
+
+    Returns
+    -------
+    DistArray of float
+        Angles from -pi to pi, of the shape of ``z``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.angle([1, 1j, -1], deg=True).to_numpy()
+    array([  0.,  90., 180.])
+    """
     x = asarray(z)
     parts = (x.imag, x.real) if x.dtype.kind == "c" else (0, x)
     found = elementwise("arctan2", *parts)
@@ -43,27 +87,111 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
 
 @stands_for(np.iscomplex, small="exact")
 def iscomplex(x: ArrayLike) -> Array:
-    """Tell which elements have an imaginary part."""
+    """Tell which elements have an imaginary part that is not zero, as ``numpy.iscomplex``.
+
+    Element by element: the result lies as ``x``, and nothing is sent.
+
+    Parameters
+    ----------
+    x : array_like
+        The elements.
+
+    Returns
+    -------
+    DistArray of bool
+        Of the shape of ``x``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.iscomplex([1 + 1j, 2 + 0j]).to_numpy()
+    array([ True, False])
+    """
     a = asarray(x)
     return elementwise("not_equal", a.imag, 0) if a.dtype.kind == "c" else zeros_like(a, bool)
 
 
 @stands_for(np.isreal, small="exact")
 def isreal(x: ArrayLike) -> Array:
-    """Tell which elements have no imaginary part."""
+    """Tell which elements have no imaginary part, or one of zero, as ``numpy.isreal``.
+
+    Element by element: the result lies as ``x``, and nothing is sent.
+
+    Parameters
+    ----------
+    x : array_like
+        The elements.
+
+    Returns
+    -------
+    DistArray of bool
+        Of the shape of ``x``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.isreal([1 + 1j, 2 + 0j]).to_numpy()
+    array([False,  True])
+    """
     return elementwise("equal", asarray(x).imag, 0)
 
 
 @stands_for(np.isposinf, small="exact")
 def isposinf(x: ArrayLike, out: Array | None = None) -> Array:
-    """Tell which elements are positive infinity."""
+    """Tell which elements are positive infinity, as ``numpy.isposinf``.
+
+    Element by element: the result lies as ``x``, and nothing is sent.
+
+    Parameters
+    ----------
+    x : array_like
+        The elements.
+    out : DistArray, optional
+        Where the result is put.
+
+    Returns
+    -------
+    DistArray of bool
+        Of the shape of ``x``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.isposinf([1.0, dnb.inf, -dnb.inf]).to_numpy()
+    array([False,  True, False])
+    """
     sign = elementwise("signbit", asarray(x))
     return elementwise("logical_and", elementwise("isinf", asarray(x)), ~sign, out=out)
 
 
 @stands_for(np.isneginf, small="exact")
 def isneginf(x: ArrayLike, out: Array | None = None) -> Array:
-    """Tell which elements are negative infinity."""
+    """Tell which elements are negative infinity, as ``numpy.isneginf``.
+
+    Element by element: the result lies as ``x``, and nothing is sent.
+
+    Parameters
+    ----------
+    x : array_like
+        The elements.
+    out : DistArray, optional
+        Where the result is put.
+
+    Returns
+    -------
+    DistArray of bool
+        Of the shape of ``x``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.isneginf([1.0, dnb.inf, -dnb.inf]).to_numpy()
+    array([False, False,  True])
+    """
     sign = elementwise("signbit", asarray(x))
     return elementwise("logical_and", elementwise("isinf", asarray(x)), sign, out=out)
 
@@ -76,7 +204,33 @@ def nan_to_num(
     posinf: float | None = None,
     neginf: float | None = None,
 ) -> Array:
-    """Replace NaN and infinities by numbers."""
+    """Replace NaN and infinities by numbers, as ``numpy.nan_to_num``.
+
+    Element by element: the result lies as ``x``, and nothing is sent.
+
+    Parameters
+    ----------
+    x : array_like
+        The elements.
+    copy : bool
+        Whether in a copy; else they are replaced in ``x`` itself.
+    nan : float
+        What comes for NaN.
+    posinf, neginf : float, optional
+        What comes for infinities; by default the largest and the least number of the dtype.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``x``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.nan_to_num([1.0, dnb.nan, dnb.inf], posinf=9.0).to_numpy()
+    array([1., 0., 9.])
+    """
     a = array(x, copy=copy)
     if a.dtype.kind not in "fc":
         return a
@@ -114,7 +268,30 @@ def _turned(imag: Array, dtype: np.dtype, odd: Sequence[tuple[str, float]]) -> A
 
 @stands_for(np.real_if_close)
 def real_if_close(a: ArrayLike, tol: float = 100) -> Array:
-    """Return the real part if the imaginary parts are close to zero (reads one value)."""
+    """Return the real parts if all imaginary parts are close to zero, as ``numpy.real_if_close``.
+
+    Whether they are is one number, for which is waited. The real parts are a view, and lie as
+    ``a``.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    tol : float
+        How close: in units of the dtype's precision if it is above 1, else as a number.
+
+    Returns
+    -------
+    DistArray
+        Real parts, or ``a`` as it is.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.real_if_close([1 + 1e-20j, 2 + 0j]).to_numpy()
+    array([1., 2.])
+    """
     x = asarray(a)
     if x.dtype.kind != "c":
         return x
@@ -124,7 +301,27 @@ def real_if_close(a: ArrayLike, tol: float = 100) -> Array:
 
 @stands_for(np.sinc, small="exact")
 def sinc(x: ArrayLike) -> Array:
-    """Return sin(pi x) / (pi x)."""
+    """Return ``sin(pi x) / (pi x)``, and 1 at 0, as ``numpy.sinc``.
+
+    Element by element: the result lies as ``x``, and nothing is sent.
+
+    Parameters
+    ----------
+    x : array_like
+        The elements.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``x``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.sinc([0.0, 0.5]).to_numpy()
+    array([1.        , 0.63661977])
+    """
     y = np.pi * asarray(x)
     eps = np.finfo(y.dtype).eps if y.dtype.kind == "f" else 1e-20
     y = elementwise("where", y, y, eps)
@@ -133,7 +330,38 @@ def sinc(x: ArrayLike) -> Array:
 
 @stands_for(np.i0, small="exact")
 def i0(x: ArrayLike) -> Array:
-    """Return the modified Bessel function of the first kind, order 0."""
+    """Return the modified Bessel function of the first kind and order 0, as ``numpy.i0``.
+
+    Element by element, by a series of Chebyshev polynomials below 8 and another one above: the
+    result lies as ``x``, and nothing is sent.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    TypeError
+        For complex numbers.
+
+    References
+    ----------
+    C. W. Clenshaw, "Chebyshev series for mathematical functions", National Physical Laboratory
+    Mathematical Tables 5, 1962.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.i0([0.0, 1.0]).to_numpy()
+    array([1.        , 1.26606588])
+    """
     a = asarray(x)
     if a.dtype.kind == "c":
         raise TypeError("i0 not supported for complex values")
@@ -158,7 +386,28 @@ def _chebyshev(x: Array, coefficients: Sequence[float]) -> Array:
 
 @stands_for(np.sort_complex, small="exact")
 def sort_complex(a: ArrayLike) -> Array:
-    """Sort along the last axis, as complex numbers."""
+    """Sort along the last axis, and return complex numbers, as ``numpy.sort_complex``.
+
+    By real parts, of equal ones by imaginary parts. Layout and messages are those of
+    :func:`distnb.sort`.
+
+    Parameters
+    ----------
+    a : array_like
+        What to sort.
+
+    Returns
+    -------
+    DistArray of complex
+        A sorted copy.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.sort_complex([3, 1 + 2j, 1 + 1j]).to_numpy()
+    array([1.+1.j, 1.+2.j, 3.+0.j])
+    """
     found = sort(asarray(a))
     if found.dtype.kind == "c":
         return found
@@ -169,7 +418,34 @@ def sort_complex(a: ArrayLike) -> Array:
 def unwrap(
     p: ArrayLike, discont: float | None = None, axis: int = -1, *, period: float = 2 * np.pi
 ) -> Array:
-    """Take out jumps of a period: the corrections are added up along the axis."""
+    """Take out jumps of a period along an axis, as ``numpy.unwrap``.
+
+    The corrections are added up along the axis, so messages are those of :func:`distnb.diff` and
+    :func:`distnb.cumsum`. The result lies as ``p``.
+
+    Parameters
+    ----------
+    p : array_like
+        Angles, or another quantity that is known up to a period.
+    discont : float, optional
+        From which difference on there is a jump; by default half a period.
+    axis : int
+        Along which axis.
+    period : float
+        By how much values jump.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``p``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.unwrap([0, 3, 6, 1, 4], period=8).to_numpy()
+    array([ 0,  3,  6,  9, 12])
+    """
     x = asarray(p)
     d = axis % x.ndim
     rest = (slice(None),) * d + (slice(1, None),)
@@ -198,7 +474,34 @@ def isclose(
     atol: ArrayLike = 1e-8,
     equal_nan: bool = False,
 ) -> Array:
-    """Tell which elements agree within tolerances."""
+    """Tell which elements agree within tolerances, as ``numpy.isclose``.
+
+    True where ``abs(a - b) <= atol + rtol * abs(b)``. Element by element: the result lies as the
+    larger operand, and of aligned operands nothing is sent.
+
+    Parameters
+    ----------
+    a, b : array_like
+        The operands, which meet by broadcasting.
+    rtol : array_like of float, optional
+        Tolerance for each unit of ``b``.
+    atol : array_like of float, optional
+        Tolerance besides.
+    equal_nan : bool
+        Whether NaN agrees with NaN.
+
+    Returns
+    -------
+    DistArray of bool
+        Of the shape to which operands are broadcast.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.isclose([1.0, 2.0], [1.0 + 1e-9, 2.1]).to_numpy()
+    array([ True, False])
+    """
     _check_tolerances(atol, rtol)
     return _close(a, b, rtol, atol, equal_nan)
 
@@ -254,13 +557,60 @@ def allclose(
     atol: ArrayLike = 1e-8,
     equal_nan: bool = False,
 ) -> bool:
-    """Tell whether all elements agree within tolerances (reads one value)."""
+    """Tell whether all elements agree within tolerances, as ``numpy.allclose``.
+
+    It is waited for one truth value; what is sent besides is what :func:`distnb.isclose` sends.
+
+    Parameters
+    ----------
+    a, b : array_like
+        The operands, which meet by broadcasting.
+    rtol : array_like of float, optional
+        Tolerance for each unit of ``b``.
+    atol : array_like of float, optional
+        Tolerance besides.
+    equal_nan : bool
+        Whether NaN agrees with NaN.
+
+    Returns
+    -------
+    bool
+        In the notebook.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.allclose(dnb.ones(4), 1.0 + 1e-9)
+    True
+    """
     return bool(reduce("all", isclose(a, b, rtol, atol, equal_nan)))
 
 
 @stands_for(np.array_equiv, small="exact")
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> bool:
-    """Tell whether all elements are equal where they meet by broadcasting (reads one value)."""
+    """Tell whether elements are equal where they meet by broadcasting.
+
+    As ``numpy.array_equiv``. It is waited for one truth value; what does not lie alike is sent to
+    the larger operand.
+
+    Parameters
+    ----------
+    a1, a2 : array_like
+        What to compare; shapes that do not meet are not equal.
+
+    Returns
+    -------
+    bool
+        In the notebook.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.array_equiv([1, 2], [[1, 2], [1, 2]])
+    True
+    """
     session = session_of(a1, a2)
     x, y = asarray(a1, session=session), asarray(a2, session=session)
     try:
@@ -275,7 +625,35 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> bool:
 
 @stands_for(np.apply_over_axes)
 def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: ArrayLike) -> Array:
-    """Call a function that reduces along one axis for one axis after the other."""
+    """Call a function that reduces along one axis for one axis after the other.
+
+    As ``numpy.apply_over_axes``: an axis that the function takes away comes again with length 1.
+    The function is called in the notebook, with a distributed array; what it sends is its own
+    matter.
+
+    Parameters
+    ----------
+    func : callable
+        Called as ``func(x, axis)``.
+    a : array_like
+        The elements.
+    axes : int or sequence of int
+        The axes, in their order.
+
+    Returns
+    -------
+    DistArray
+        Of as many axes as ``a``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.apply_over_axes(dnb.sum, dnb.ones((2, 3, 4)), [0, 2]).to_numpy()
+    array([[[8.],
+            [8.],
+            [8.]]])
+    """
     x = asarray(a)
     for axis in np.ravel(axes):
         found = func(x, int(axis) % x.ndim)

@@ -37,6 +37,30 @@ def diff(
     """Return differences of neighbours along an axis, ``n`` times, as ``numpy.diff``.
 
     The result follows the operand from its second index on: an element goes over each border.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    n : int
+        How often.
+    axis : int
+        Along which axis.
+    prepend, append : array_like, optional
+        What comes before and after along the axis first; it is joined as by
+        :func:`distnb.concatenate`.
+
+    Returns
+    -------
+    DistArray
+        Shorter by ``n`` along the axis; of truth values, where they differ.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.diff(dnb.array([1, 4, 9, 16])).to_numpy()
+    array([3, 5, 7])
     """
     if n == 0:
         return a  # type: ignore[return-value] # as NumPy does
@@ -67,7 +91,30 @@ def _end(value: ArrayLike | NoValue, x: Array, d: int) -> Any:
 def ediff1d(
     ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
 ) -> Array:
-    """Return differences of neighbours in C order, as ``numpy.ediff1d``."""
+    """Return differences of neighbours in C order, as ``numpy.ediff1d``.
+
+    Messages are those of :func:`distnb.ravel` and :func:`distnb.diff`: of one axis, an element goes
+    over each border. With ends the result is joined as by :func:`distnb.concatenate`.
+
+    Parameters
+    ----------
+    ary : array_like
+        The elements.
+    to_end, to_begin : array_like, optional
+        What comes after and before the differences.
+
+    Returns
+    -------
+    DistArray
+        Of one axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.ediff1d([1, 4, 9], to_begin=0).to_numpy()
+    array([0, 3, 5])
+    """
     x = ravel(asarray(ary))
     for name, end in (("to_begin", to_begin), ("to_end", to_end)):
         kind = x.dtype if end is None else _kind(end)
@@ -94,6 +141,29 @@ def gradient(f: ArrayLike, *varargs: ArrayLike, axis: Axes = None, edge_order: i
 
     They lie as the array; an element goes over each border in each direction. Coordinates are
     compared with each other, which waits if they are on engines.
+
+    Parameters
+    ----------
+    f : array_like
+        The values.
+    varargs : scalar or array_like, optional
+        The distance of neighbours, one for all axes or for each; or coordinates along an axis.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    edge_order : {1, 2}
+        Of which order differences at the ends are.
+
+    Returns
+    -------
+    DistArray, or a tuple of one for each axis
+        Of the shape of ``f``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.gradient(dnb.array([1.0, 4.0, 9.0, 16.0])).to_numpy()
+    array([3., 4., 6., 7.])
     """
     x = asarray(f)
     axes = tuple(range(x.ndim)) if axis is None else _axes(axis, x.ndim)
@@ -193,7 +263,34 @@ def _edge(x: Array, d: int, h: Any, end: int, order: int) -> Any:
 def trapezoid(
     y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
 ) -> Array:
-    """Integrate along an axis by the trapezoidal rule, as ``numpy.trapezoid``."""
+    """Integrate along an axis by the trapezoidal rule, as ``numpy.trapezoid``.
+
+    An element goes over each border of the axis; then it is a sum, which lies and sends as
+    :func:`distnb.sum`.
+
+    Parameters
+    ----------
+    y : array_like
+        The values.
+    x : array_like, optional
+        Where they are; by default ``dx`` apart.
+    dx : float or array_like
+        The distance of neighbours.
+    axis : int
+        Along which axis.
+
+    Returns
+    -------
+    DistArray
+        Of the other axes.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.trapezoid(dnb.array([[1.0, 2.0, 3.0], [4.0, 4.0, 4.0]]), dx=0.5).to_numpy()
+    array([2., 4.])
+    """
     values = asarray(y)
     d = one_axis(axis, values.ndim)
     width: Any = dx

@@ -72,6 +72,11 @@ def pad(
         The options of a mode: ``constant_values``, ``end_values``, ``stat_length``,
         ``reflect_type``.
 
+    Returns
+    -------
+    DistArray
+        Longer along each axis by its margins.
+
     Examples
     --------
     >>> import distnb as dnb
@@ -311,7 +316,29 @@ _FILL: dict[str, Callable[..., None]] = {
 def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Array:
     """Return a view without zeros at the ends of axes, as ``numpy.trim_zeros``.
 
-    Its shape depends on the elements: it is waited for two numbers of each axis.
+    Its shape depends on the elements: it is waited for two numbers of each axis. The view moves
+    nothing.
+
+    Parameters
+    ----------
+    filt : array_like
+        The elements.
+    trim : {'fb', 'f', 'b'}
+        At which ends: front, back or both.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+
+    Returns
+    -------
+    DistArray
+        A view.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.trim_zeros(dnb.array([0, 0, 5, 0, 7, 0])).to_numpy()
+    array([5, 0, 7])
     """
     x = asarray(filt)
     words = trim.lower()

@@ -41,17 +41,22 @@ def sum_(
     a : array_like
         What to sum.
     axis : int or tuple of int, optional
-        The axes to sum; by default all.
+        Along which axes; by default all.
     dtype : dtype, optional
-        In which it is summed; by default as in NumPy.
+        In which it is computed; by default as in NumPy.
     out : DistArray, optional
         Where the result is put.
     keepdims : bool
-        Whether axes that are summed are kept, with length 1.
+        Whether axes that are reduced are kept, with length 1.
     initial : scalar, optional
         What is added to the sum.
     where : array_like of bool, optional
         Which elements count.
+
+    Returns
+    -------
+    DistArray
+        Of the axes that are kept.
 
     Examples
     --------
@@ -73,7 +78,40 @@ def prod(
     initial: Number | NoValue | None = np._NoValue,
     where: ArrayLike | NoValue = True,
 ) -> Array:
-    """Multiply over axes, as ``numpy.prod``; see :func:`distnb.sum`."""
+    """Multiply over axes, as ``numpy.prod``.
+
+    Layout and messages are those of :func:`distnb.sum`: axes that are kept stay split, every engine
+    along the others gets a copy, and partial results are sent along a tree.
+
+    Parameters
+    ----------
+    a : array_like
+        What to multiply.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    dtype : dtype, optional
+        In which it is computed; by default as in NumPy.
+    out : DistArray, optional
+        Where the result is put.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+    initial : scalar, optional
+        What the product begins with.
+    where : array_like of bool, optional
+        Which elements count.
+
+    Returns
+    -------
+    DistArray
+        Of the axes that are kept.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.prod(dnb.array([[1, 2], [3, 4]]), axis=0).to_numpy()
+    array([3, 8])
+    """
     return reduce("prod", asarray(a), axis, dtype, out, keepdims, initial, where)
 
 
@@ -86,7 +124,38 @@ def min_(
     initial: Number | NoValue | None = np._NoValue,
     where: ArrayLike | NoValue = True,
 ) -> Array:
-    """Return the minimum over axes, as ``numpy.min``; see :func:`distnb.sum`."""
+    """Return the minimum over axes, as ``numpy.min``; NaN where there is one.
+
+    Layout and messages are those of :func:`distnb.sum`: axes that are kept stay split, every engine
+    along the others gets a copy, and partial results are sent along a tree.
+
+    Parameters
+    ----------
+    a : array_like
+        Where to look.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    out : DistArray, optional
+        Where the result is put.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+    initial : scalar, optional
+        A value that counts as well; needed where there is no element.
+    where : array_like of bool, optional
+        Which elements count.
+
+    Returns
+    -------
+    DistArray
+        Of the axes that are kept.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.min(dnb.array([[3, 1], [2, 4]]), axis=1).to_numpy()
+    array([1, 2])
+    """
     return reduce("min", asarray(a), axis, None, out, keepdims, initial, where)
 
 
@@ -99,7 +168,38 @@ def max_(
     initial: Number | NoValue | None = np._NoValue,
     where: ArrayLike | NoValue = True,
 ) -> Array:
-    """Return the maximum over axes, as ``numpy.max``; see :func:`distnb.sum`."""
+    """Return the maximum over axes, as ``numpy.max``; NaN where there is one.
+
+    Layout and messages are those of :func:`distnb.sum`: axes that are kept stay split, every engine
+    along the others gets a copy, and partial results are sent along a tree.
+
+    Parameters
+    ----------
+    a : array_like
+        Where to look.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    out : DistArray, optional
+        Where the result is put.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+    initial : scalar, optional
+        A value that counts as well; needed where there is no element.
+    where : array_like of bool, optional
+        Which elements count.
+
+    Returns
+    -------
+    DistArray
+        Of the axes that are kept.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.max(dnb.array([[3, 1], [2, 4]]), axis=1).to_numpy()
+    array([3, 4])
+    """
     return reduce("max", asarray(a), axis, None, out, keepdims, initial, where)
 
 
@@ -112,7 +212,36 @@ def any_(
     *,
     where: ArrayLike | NoValue = True,
 ) -> Array:
-    """Tell whether any element is true, as ``numpy.any``; see :func:`distnb.sum`."""
+    """Tell whether any element is true along axes, as ``numpy.any``.
+
+    Layout and messages are those of :func:`distnb.sum`: axes that are kept stay split, every engine
+    along the others gets a copy, and partial results are sent along a tree.
+
+    Parameters
+    ----------
+    a : array_like
+        Where to look.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    out : DistArray, optional
+        Where the result is put.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+    where : array_like of bool, optional
+        Which elements count.
+
+    Returns
+    -------
+    DistArray of bool
+        Of the axes that are kept.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.any(dnb.array([[0, 1], [0, 0]]), axis=1).to_numpy()
+    array([ True, False])
+    """
     return reduce("any", asarray(a), axis, None, out, keepdims, np._NoValue, where)
 
 
@@ -125,7 +254,36 @@ def all_(
     *,
     where: ArrayLike | NoValue = True,
 ) -> Array:
-    """Tell whether all elements are true, as ``numpy.all``; see :func:`distnb.sum`."""
+    """Tell whether all elements are true along axes, as ``numpy.all``.
+
+    Layout and messages are those of :func:`distnb.sum`: axes that are kept stay split, every engine
+    along the others gets a copy, and partial results are sent along a tree.
+
+    Parameters
+    ----------
+    a : array_like
+        Where to look.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    out : DistArray, optional
+        Where the result is put.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+    where : array_like of bool, optional
+        Which elements count.
+
+    Returns
+    -------
+    DistArray of bool
+        Of the axes that are kept.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.all(dnb.array([[0, 1], [2, 3]]), axis=1).to_numpy()
+    array([False,  True])
+    """
     return reduce("all", asarray(a), axis, None, out, keepdims, np._NoValue, where)
 
 
@@ -133,7 +291,34 @@ def all_(
 def argmin(
     a: ArrayLike, axis: Axes = None, out: Array | None = None, *, keepdims: bool | NoValue = False
 ) -> Array:
-    """Return where the first minimum is, as ``numpy.argmin``; see :func:`distnb.sum`."""
+    """Return where the first minimum along an axis is, as ``numpy.argmin``.
+
+    The result lies as a minimum does, see :func:`distnb.sum`. Partial results that are sent are
+    values with their positions.
+
+    Parameters
+    ----------
+    a : array_like
+        Where to look.
+    axis : int, optional
+        Along which axis; by default all elements in C order.
+    out : DistArray, optional
+        Where the result is put.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+
+    Returns
+    -------
+    DistArray of int
+        Positions along the axis; without one, in C order.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.argmin(dnb.array([[3, 1], [2, 4]]), axis=1).to_numpy()
+    array([1, 0])
+    """
     return reduce("argmin", asarray(a), axis, None, out, keepdims)
 
 
@@ -141,7 +326,34 @@ def argmin(
 def argmax(
     a: ArrayLike, axis: Axes = None, out: Array | None = None, *, keepdims: bool | NoValue = False
 ) -> Array:
-    """Return where the first maximum is, as ``numpy.argmax``; see :func:`distnb.sum`."""
+    """Return where the first maximum along an axis is, as ``numpy.argmax``.
+
+    The result lies as a maximum does, see :func:`distnb.sum`. Partial results that are sent are
+    values with their positions.
+
+    Parameters
+    ----------
+    a : array_like
+        Where to look.
+    axis : int, optional
+        Along which axis; by default all elements in C order.
+    out : DistArray, optional
+        Where the result is put.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+
+    Returns
+    -------
+    DistArray of int
+        Positions along the axis; without one, in C order.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.argmax(dnb.array([[3, 1], [2, 4]]), axis=1).to_numpy()
+    array([0, 1])
+    """
     return reduce("argmax", asarray(a), axis, None, out, keepdims)
 
 
@@ -190,7 +402,39 @@ def mean(
     *,
     where: ArrayLike | NoValue = True,
 ) -> Array:
-    """Arithmetic mean: a sum, divided on the engines."""
+    """Return the arithmetic mean over axes, as ``numpy.mean``.
+
+    A sum, which each engine divides by the number of elements: layout and messages are those of
+    :func:`distnb.sum`, with a mask also those of a sum of the mask.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    dtype : dtype, optional
+        In which it is computed; by default double precision for integers, single precision for
+        half.
+    out : DistArray, optional
+        Where the result is put.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+    where : array_like of bool, optional
+        Which elements count.
+
+    Returns
+    -------
+    DistArray
+        Of the axes that are kept.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.mean(dnb.array([[1, 2], [3, 6]]), axis=0).to_numpy()
+    array([2., 4.])
+    """
     x = asarray(a)
     axes = some_axes(axis, x.ndim)
     keep = keepdims is True
@@ -221,7 +465,45 @@ def var(
     mean: ArrayLike | NoValue = np._NoValue,
     correction: float | NoValue = np._NoValue,
 ) -> Array:
-    """Variance in two passes, as NumPy: the mean, then the mean square of what is left."""
+    """Return the variance over axes, as ``numpy.var``, in two passes.
+
+    First the mean, of which every engine gets the part that it needs, then the mean square of what
+    is left: what is sent are the partial results of two sums, and the result lies as one of them
+    does (see :func:`distnb.sum`).
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    dtype : dtype, optional
+        In which it is computed; by default as in NumPy.
+    out : DistArray, optional
+        Where the result is put.
+    ddof : float
+        What is taken from the number of elements before it divides the sum of squares.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+    where : array_like of bool, optional
+        Which elements count.
+    mean : array_like, optional
+        The mean, where it is known, with axes of length 1 kept; it saves a pass.
+    correction : float, optional
+        Another name of ``ddof``.
+
+    Returns
+    -------
+    DistArray
+        Of the axes that are kept.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.var(dnb.array([[1.0, 2.0], [3.0, 6.0]]), axis=0).to_numpy()
+    array([1., 4.])
+    """
     ddof = free_of(ddof, correction)
     x = asarray(a)
     axes = some_axes(axis, x.ndim)
@@ -255,7 +537,43 @@ def std(
     mean: ArrayLike | NoValue = np._NoValue,
     correction: float | NoValue = np._NoValue,
 ) -> Array:
-    """Take the square root of the variance."""
+    """Return the standard deviation over axes, as ``numpy.std``.
+
+    The square root of the variance: layout and messages are those of :func:`distnb.var`.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    dtype : dtype, optional
+        In which it is computed; by default as in NumPy.
+    out : DistArray, optional
+        Where the result is put.
+    ddof : float
+        What is taken from the number of elements before it divides the sum of squares.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+    where : array_like of bool, optional
+        Which elements count.
+    mean : array_like, optional
+        The mean, where it is known, with axes of length 1 kept; it saves a pass.
+    correction : float, optional
+        Another name of ``ddof``.
+
+    Returns
+    -------
+    DistArray
+        Of the axes that are kept.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.std(dnb.array([[1.0, 2.0], [3.0, 6.0]]), axis=0).to_numpy()
+    array([1., 2.])
+    """
     found = var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
     if found.dtype.kind in "biu":  # of a number NumPy casts the root, and of an array it refuses to
         root = elementwise("sqrt", found, out=found if found.ndim else None)
@@ -268,7 +586,33 @@ def std(
 def ptp(
     a: ArrayLike, axis: Axes = None, out: Array | None = None, keepdims: bool | NoValue = False
 ) -> Array:
-    """Return how far the largest element is from the smallest."""
+    """Return how far the largest element is from the smallest along axes, as ``numpy.ptp``.
+
+    Two reductions, whose layout and messages are those of :func:`distnb.sum`.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    out : DistArray, optional
+        Where the result is put.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+
+    Returns
+    -------
+    DistArray
+        Of the axes that are kept.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.ptp(dnb.array([[3, 1], [2, 7]]), axis=1).to_numpy()
+    array([2, 5])
+    """
     x, keep = asarray(a), keepdims is True
     ends = [reduce(op, x, axis, keepdims=keep) for op in ("max", "min")]
     check_out(ends[0], out)
@@ -277,6 +621,30 @@ def ptp(
 
 @stands_for(np.count_nonzero, small="exact")
 def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Array:
-    """Count the elements that are not zero."""
+    """Count the elements that are not zero along axes, as ``numpy.count_nonzero``.
+
+    Each engine counts its own; sent are the counts, and the result lies as in :func:`distnb.sum`.
+
+    Parameters
+    ----------
+    a : array_like
+        What to count.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+    keepdims : bool
+        Whether axes that are reduced are kept, with length 1.
+
+    Returns
+    -------
+    DistArray of int
+        Of the axes that are kept.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.count_nonzero(dnb.array([[3, 0], [2, 7]]), axis=0).to_numpy()
+    array([2, 1])
+    """
     x = asarray(a)
     return reduce("sum", elementwise("not_equal", x, 0), axis, np.dtype(np.intp), None, keepdims)

@@ -123,6 +123,29 @@ def cumsum(
     Along a split axis, floats differ from NumPy's in the last digits: NumPy adds one element after
     the other, here the sum of the engines before is added to the sum of the engine's own. Which
     elements are added to which depends on the layout, never on timing.
+
+    Parameters
+    ----------
+    a : array_like
+        What to add up.
+    axis : int, optional
+        Along which axis; by default all elements in C order.
+    dtype : dtype, optional
+        In which it is computed; by default as in NumPy.
+    out : DistArray, optional
+        Where the result is put.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``a``; without an axis, of one axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     dnb.cumsum(dnb.arange(6, dist="block")).to_numpy()
+    array([ 0,  1,  3,  6, 10, 15])
     """
     return _running(np.add, a, axis, dtype, out)
 
@@ -134,7 +157,33 @@ def cumprod(
     dtype: DTypeLike | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Return running products along an axis, as ``numpy.cumprod``; see :func:`distnb.cumsum`."""
+    """Return running products along an axis, as ``numpy.cumprod``; by default over all elements.
+
+    Layout and messages are those of :func:`distnb.cumsum`: totals of the parts travel.
+
+    Parameters
+    ----------
+    a : array_like
+        What to multiply.
+    axis : int, optional
+        Along which axis; by default all elements in C order.
+    dtype : dtype, optional
+        In which it is computed; by default as in NumPy.
+    out : DistArray, optional
+        Where the result is put.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``a``; without an axis, of one axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(3):
+    ...     dnb.cumprod(dnb.array([1, 2, 3, 4], dist="block")).to_numpy()
+    array([ 1,  2,  6, 24])
+    """
     return _running(np.multiply, a, axis, dtype, out)
 
 
@@ -145,7 +194,33 @@ def nancumsum(
     dtype: DTypeLike | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Return running sums with NaN taken as 0; see :func:`distnb.cumsum`."""
+    """Return running sums with NaN taken as 0, as ``numpy.nancumsum``.
+
+    Layout and messages are those of :func:`distnb.cumsum`: totals of the parts travel.
+
+    Parameters
+    ----------
+    a : array_like
+        What to add up.
+    axis : int, optional
+        Along which axis; by default all elements in C order.
+    dtype : dtype, optional
+        In which it is computed; by default as in NumPy.
+    out : DistArray, optional
+        Where the result is put.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``a``; without an axis, of one axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.nancumsum(dnb.array([1.0, dnb.nan, 3.0])).to_numpy()
+    array([1., 1., 4.])
+    """
     return _running(np.add, _without_nan(a, 0), axis, dtype, out)
 
 
@@ -156,7 +231,33 @@ def nancumprod(
     dtype: DTypeLike | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Return running products with NaN taken as 1; see :func:`distnb.cumprod`."""
+    """Return running products with NaN taken as 1, as ``numpy.nancumprod``.
+
+    Layout and messages are those of :func:`distnb.cumsum`: totals of the parts travel.
+
+    Parameters
+    ----------
+    a : array_like
+        What to multiply.
+    axis : int, optional
+        Along which axis; by default all elements in C order.
+    dtype : dtype, optional
+        In which it is computed; by default as in NumPy.
+    out : DistArray, optional
+        Where the result is put.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``a``; without an axis, of one axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.nancumprod(dnb.array([2.0, dnb.nan, 3.0])).to_numpy()
+    array([2., 2., 6.])
+    """
     return _running(np.multiply, _without_nan(a, 1), axis, dtype, out)
 
 
@@ -170,9 +271,35 @@ def cumulative_sum(
     out: Array | None = None,
     include_initial: bool = False,
 ) -> Array:
-    """Return running sums along an axis; see :func:`distnb.cumsum`.
+    """Return running sums along an axis, as the array API standard has them.
 
-    ``include_initial``: the first one is 0, and there is one more.
+    Layout and messages are those of :func:`distnb.cumsum`: totals of the parts travel. With the 0
+    in front it is joined as :func:`distnb.concatenate` does.
+
+    Parameters
+    ----------
+    x : array_like
+        What to add up.
+    axis : int, optional
+        Along which axis; it can be left out if there is one only.
+    dtype : dtype, optional
+        In which it is computed; by default as in NumPy.
+    out : DistArray, optional
+        Where the result is put.
+    include_initial : bool
+        Whether a 0 comes before the sums, which are then one more.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``x``, or one longer along the axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.cumulative_sum(dnb.array([1, 2, 3]), include_initial=True).to_numpy()
+    array([0, 1, 3, 6])
     """
     return _cumulative(np.add, 0, asarray(x), axis, dtype, out, include_initial)
 
@@ -187,9 +314,35 @@ def cumulative_prod(
     out: Array | None = None,
     include_initial: bool = False,
 ) -> Array:
-    """Return running products along an axis; see :func:`distnb.cumprod`.
+    """Return running products along an axis, as the array API standard has them.
 
-    ``include_initial``: the first one is 1, and there is one more.
+    Layout and messages are those of :func:`distnb.cumsum`: totals of the parts travel. With the 1
+    in front it is joined as :func:`distnb.concatenate` does.
+
+    Parameters
+    ----------
+    x : array_like
+        What to multiply.
+    axis : int, optional
+        Along which axis; it can be left out if there is one only.
+    dtype : dtype, optional
+        In which it is computed; by default as in NumPy.
+    out : DistArray, optional
+        Where the result is put.
+    include_initial : bool
+        Whether a 1 comes before the products, which are then one more.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``x``, or one longer along the axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.cumulative_prod(dnb.array([1, 2, 3]), include_initial=True).to_numpy()
+    array([1, 1, 2, 6])
     """
     return _cumulative(np.multiply, 1, asarray(x), axis, dtype, out, include_initial)
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.arguments import NoValue
 from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.small_steps import quick
+from distnb.client.math.ufunc_texts import docstring, method_docstring
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import written_plain
 from distnb.client.record.namespace import stands_for
@@ -74,13 +75,6 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
         return elementwise(row.name, *_first_array(*inputs), **options)
 
     function.__signature__ = _signature(row)  # type: ignore[attr-defined]
-    summary = (row.run.__doc__ or "").split("\n\n")
-    first = next((s.strip() for s in summary if s.strip() and "(" not in s.split()[0]), "")
-    function.__doc__ = (
-        f"{first}\n\n    Elementwise, as ``numpy.{row.name}``. The result stays where the largest "
-        "operand is; what\n    lies elsewhere is sent there, and an aligned operation sends "
-        "nothing.\n    "
-    )
     return function
 
 
@@ -112,7 +106,7 @@ def _method(ufunc: np.ufunc, name: str) -> _Function:
         return getattr(ufunc, name)(*inputs, **options)
 
     method.__name__, method.__qualname__ = name, f"{ufunc.__name__}.{name}"
-    method.__doc__ = f"Do as ``numpy.{ufunc.__name__}.{name}``, on the engines."
+    method.__doc__ = method_docstring(ufunc, name)
     return method
 
 
@@ -126,6 +120,7 @@ def _of_ufunc(ufunc: np.ufunc) -> Any:
     """Return the function of a ufunc: as in NumPy one, whatever it is called."""
     function = _make_elementwise(table.ELEMENTWISE[ufunc.__name__])
     function.__name__ = function.__qualname__ = ufunc.__name__
+    function.__doc__ = docstring(ufunc)
     _add_methods(function, ufunc)
     return function
 
@@ -239,9 +234,31 @@ trunc = _of_table("trunc")
 
 @stands_for(np.where)
 def where(condition: ArrayLike, x: _Limit = _NONE, y: _Limit = _NONE, /) -> Any:
-    """Choose elements from ``x`` where the condition is true, else from ``y``.
+    """Choose elements from ``x`` where a condition is true, else from ``y``.
 
-    Of a condition alone, return where it is true, as :func:`distnb.nonzero`.
+    As ``numpy.where``. Element by element: the result stays where the largest operand is, what lies
+    elsewhere is sent there, and an aligned operation sends nothing. Of a condition alone, return
+    where it is true, as :func:`distnb.nonzero`.
+
+    Parameters
+    ----------
+    condition : array_like of bool
+        What decides.
+    x, y : array_like, optional
+        Where elements come from: both or neither.
+
+    Returns
+    -------
+    DistArray, or a tuple of one for each axis
+        Of the shape to which the three are broadcast; of a condition alone, indices.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x = dnb.array([3, -1, 2])
+    ...     dnb.where(x > 0, x, 0).to_numpy()
+    array([3, 0, 2])
     """
     if x is _NONE and y is _NONE:
         return nonzero(condition)
@@ -265,10 +282,28 @@ def clip(
     max: _Limit = _NONE,
     **options: Any,
 ) -> Array:
-    """Limit the elements to an interval.
+    """Limit the elements to an interval, as ``numpy.clip``.
 
-    The limits are both ``a_min`` and ``a_max``, of which None is none; or by name one or both of
-    ``min`` and ``max``. Other options are those of ufuncs: ``where``, ``casting``, ``dtype``.
+    Element by element: the result stays where the largest operand is, what lies elsewhere is sent
+    there, and an aligned operation sends nothing.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    a_min, a_max : array_like, optional
+        The limits, both; None for no limit.
+    out : DistArray, optional
+        Where the result is put.
+    min, max : array_like, optional
+        In place of these by name, one or both.
+    **options
+        Those of ufuncs: ``where``, ``casting``, ``dtype``.
+
+    Returns
+    -------
+    DistArray
+        Of the shape to which ``a`` and the limits are broadcast.
 
     Examples
     --------
@@ -314,7 +349,31 @@ def _within(low: object, high: object, limits: np.iinfo) -> tuple[Any, Any]:
 
 @stands_for(np.round, np.around, small="exact")
 def round_(a: ArrayLike, decimals: int = 0, out: Array | None = None) -> Array:
-    """Round to a number of decimals."""
+    """Round to a number of decimals, as ``numpy.round``; halves go to the even one.
+
+    Element by element: the result lies as ``a``, and nothing is sent.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    decimals : int
+        How many decimals; negative ones are before the point.
+    out : DistArray, optional
+        Where the result is put.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``a``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.round([1.25, 2.675, 35.0], 1).to_numpy()
+    array([ 1.2,  2.7, 35. ])
+    """
     x, places = asarray(a), operator.index(decimals)
     if x.dtype == bool and not places:  # NumPy has a dtype for this alone
         return elementwise("rint", x, out=out)
@@ -326,19 +385,85 @@ around = round_
 
 @stands_for(np.real)
 def real(val: ArrayLike) -> Array:
-    """Return the real part."""
+    """Return the real part, as ``numpy.real``.
+
+    Of complex numbers it is a view, of real ones the array itself: it lies as ``val``, and nothing
+    is sent.
+
+    Parameters
+    ----------
+    val : array_like
+        The elements.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``val``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.real([1 + 2j, 3 - 1j]).to_numpy()
+    array([1., 3.])
+    """
     return asarray(val).real
 
 
 @stands_for(np.imag)
 def imag(val: ArrayLike) -> Array:
-    """Return the imaginary part."""
+    """Return the imaginary part, as ``numpy.imag``.
+
+    Of complex numbers it is a view, of real ones zeros that cannot be written: it lies as ``val``,
+    and nothing is sent.
+
+    Parameters
+    ----------
+    val : array_like
+        The elements.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``val``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.imag([1 + 2j, 3 - 1j]).to_numpy()
+    array([ 2., -1.])
+    """
     return asarray(val).imag
 
 
 @stands_for(np.copyto)
 def copyto(dst: Array, src: ArrayLike, casting: str = "same_kind", where: ArrayLike = True) -> None:
-    """Assign the elements of ``src`` to ``dst``, where a mask is true."""
+    """Assign the elements of an array to another one, where a mask is true, as ``numpy.copyto``.
+
+    ``dst`` stays where it is: elements that lie elsewhere are sent there. An array of NumPy's is
+    written in the notebook.
+
+    Parameters
+    ----------
+    dst : DistArray or ndarray
+        What is written.
+    src : array_like
+        What is assigned; it is broadcast.
+    casting : str
+        How ``src`` may be cast, as in NumPy.
+    where : array_like of bool
+        Which elements are assigned.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x = dnb.zeros(3)
+    ...     dnb.copyto(x, [1.0, 2.0, 3.0], where=[True, False, True])
+    ...     x.to_numpy()
+    array([1., 0., 3.])
+    """
     if written_plain(np.copyto, dst, src, casting=casting, where=where):
         return
     kind = src.dtype if hasattr(src, "dtype") else np.asarray(src).dtype
@@ -355,7 +480,30 @@ def copyto(dst: Array, src: ArrayLike, casting: str = "same_kind", where: ArrayL
 
 @stands_for(np.array_equal, small="exact")
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
-    """Tell whether shapes and all elements are equal (reads one value)."""
+    """Tell whether shapes and all elements are equal, as ``numpy.array_equal``.
+
+    It is waited for one truth value. Of arrays that lie differently, one is sent to where the other
+    is; of two shapes nothing is asked.
+
+    Parameters
+    ----------
+    a1, a2 : array_like
+        What to compare.
+    equal_nan : bool
+        Whether NaN equals NaN.
+
+    Returns
+    -------
+    bool
+        In the notebook.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.array_equal(dnb.arange(3), [0, 1, 2])
+    True
+    """
     x, y = asarray(a1), asarray(a2)
     if x.shape != y.shape:
         return False

@@ -27,7 +27,35 @@ def from_pickle(text: bytes) -> Array:
 
 @stands_for(np.copy)
 def copy(a: ArrayLike, order: Order = "K", subok: bool = False) -> Array:
-    """Return a copy; the elements of a distributed array stay where they are."""
+    """Return a copy, as ``numpy.copy``.
+
+    The elements of a distributed array stay where they are; others are sent as by
+    :func:`distnb.array`.
+
+    Parameters
+    ----------
+    a : array_like
+        What to copy.
+    order : {'C', 'F', 'A', 'K'}, optional
+        As in NumPy. Elements lie as the layout says, whatever the order.
+    subok : bool, optional
+        As in NumPy; the result is a DistArray in any case.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``a``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x = dnb.arange(3)
+    ...     y = dnb.copy(x)
+    ...     y[0] = 9
+    ...     x.to_numpy()
+    array([0, 1, 2])
+    """
     return array(a, order=order)
 
 
@@ -44,7 +72,46 @@ def asanyarray(
     device: str | None = None,
     like: object = None,
 ) -> Array:
-    """Make a distributed array, or return the data itself, as :func:`distnb.asarray`."""
+    """Make a distributed array, or return the data itself if it is one already.
+
+    As ``numpy.asanyarray``, which is the same as :func:`distnb.asarray` here: each engine is sent
+    the part that it holds.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    dtype : dtype, optional
+        Of the result; by default as in NumPy.
+    order : {'C', 'F', 'A', 'K'}, optional
+        As in NumPy. Elements lie as the layout says, whatever the order.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
+    copy : bool, optional
+        True: always a copy; False: an error if one is needed.
+    session : Session, optional
+        Where it is made; by default the current one, or that of ``like``.
+    device : str, optional
+        ``'cpu'``, the only one there is, as the array API standard asks.
+    like : DistArray, optional
+        An array whose session is used.
+
+    Returns
+    -------
+    DistArray
+        ``a`` itself where it fits.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x = dnb.arange(3)
+    ...     dnb.asanyarray(x) is x
+    True
+    """
     check_device(device)
     return asarray(a, dtype, order, dist=dist, grid=grid, copy=copy, session=session, like=like)
 
@@ -53,7 +120,33 @@ def asanyarray(
 def ascontiguousarray(
     a: ArrayLike, dtype: DTypeLike | None = None, *, like: object = None
 ) -> Array:
-    """Return an array that is all of its base, with an axis at least: itself, or a copy."""
+    """Return an array that is all of its base, with an axis at least: itself, or a copy.
+
+    As ``numpy.ascontiguousarray``. A copy of a view stays where the view is, and nothing is sent;
+    how elements lie on an engine is for the layout.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    dtype : dtype, optional
+        Of the result; by default as in NumPy.
+    like : DistArray, optional
+        An array whose session is used.
+
+    Returns
+    -------
+    DistArray
+        No view of a part.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x = dnb.arange(6)[::2]
+    ...     dnb.ascontiguousarray(x).to_numpy()
+    array([0, 2, 4])
+    """
     x = asarray(a, dtype, like=like)
     return array(x if is_whole(x) else x.copy(), copy=None, ndmin=1)
 
@@ -62,13 +155,57 @@ def ascontiguousarray(
 def asfortranarray(a: ArrayLike, dtype: DTypeLike | None = None, *, like: object = None) -> Array:
     """Return an array that is all of its base, as :func:`distnb.ascontiguousarray`.
 
-    How its elements lie in memory is for the layout.
+    A copy of a view stays where the view is, and nothing is sent. How elements lie on an engine is
+    for the layout, so that there is no Fortran order.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    dtype : dtype, optional
+        Of the result; by default as in NumPy.
+    like : DistArray, optional
+        An array whose session is used.
+
+    Returns
+    -------
+    DistArray
+        No view of a part.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x = dnb.arange(6)[::2]
+    ...     dnb.asfortranarray(x).to_numpy()
+    array([0, 2, 4])
     """
     return ascontiguousarray(a, dtype, like=like)
 
 
 def asarray_chkfinite(a: ArrayLike, dtype: DTypeLike | None = None, order: Order = None) -> Array:
-    """Make a distributed array; raise ValueError for NaN and infinity, which waits for engines.
+    """Make a distributed array; refuse NaN and infinity, as ``numpy.asarray_chkfinite``.
+
+    Data are sent as by :func:`distnb.asarray`; then it is waited for one truth value.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    dtype : dtype, optional
+        Of the result; by default as in NumPy.
+    order : {'C', 'F', 'A', 'K'}, optional
+        As in NumPy. Elements lie as the layout says, whatever the order.
+
+    Returns
+    -------
+    DistArray
+        ``a`` itself where it fits.
+
+    Raises
+    ------
+    ValueError
+        If an element is not finite.
 
     Examples
     --------
@@ -107,7 +244,36 @@ def require(
     """Return an array of a dtype with what is required of it, as ``numpy.require``.
 
     A copy is made of a view where ``'C'``, ``'F'`` or ``'O'`` is required, and of what is read-only
-    where ``'W'`` is. How elements lie in memory is for the layout.
+    where ``'W'`` is; it stays where the elements are. How elements lie in memory is for the layout.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    dtype : dtype, optional
+        Of the result; by default as in NumPy.
+    requirements : str or sequence of str, optional
+        ``'C'``, ``'F'``, ``'A'``, ``'W'``, ``'O'`` or ``'E'``, or NumPy's longer names of them.
+    like : DistArray, optional
+        An array whose session is used.
+
+    Returns
+    -------
+    DistArray
+        ``a`` itself where it fits.
+
+    Raises
+    ------
+    KeyError
+        For other requirements.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x = dnb.broadcast_to(dnb.arange(2), (2, 2))
+    ...     dnb.require(x, requirements="W").flags.writeable
+    True
     """
     asked = [requirements] if isinstance(requirements, str) else list(requirements or ())
     unknown = [word for word in asked if word.upper() not in _FLAGS]

@@ -55,32 +55,45 @@ def array(
 ) -> Array:
     """Make a distributed array from array-like data.
 
+    Each engine is sent only the part that it holds; where it shares memory with the notebook, it
+    finds the part there. Without ``dist`` and ``grid``, what is below the cutoff stays in the
+    notebook.
+
     Parameters
     ----------
     data : array_like or DistArray
-        The elements; each engine is sent only the part that it holds.
+        The elements.
     dtype : dtype, optional
         Bool, integer, float or complex; by default that of the data.
-    dist : optional
-        The layout. None: blocks along the first axis that is at least as long as there are
-        engines. ``'replicated'``; ``('engine', r)``: all on one; one word for the first axis or a
-        tuple with a word for each: ``'*'`` whole, ``'block'``, ``'cyclic'``, ``('cyclic', k)``
-        block-cyclic, ``('irregular', cuts)``; or another array or its ``layout``.
+    dist : str, tuple, DistArray or layout, optional
+        The layout. None: blocks along the first axis that is at least as long as there are engines.
+        ``'replicated'``; ``('engine', r)``: all on one; one word for the first axis or a tuple with
+        a word for each: ``'*'`` whole, ``'block'``, ``'cyclic'``, ``('cyclic', k)`` block-cyclic,
+        ``('irregular', cuts)``; or another array or its ``layout``.
     grid : int or tuple of int, optional
         Engines along each split axis.
     copy : bool or None
         Whether a DistArray that already fits is copied. False: never; then data that are no
         DistArray, or that do not fit, are an error.
-    order, subok : optional
+    order : {'C', 'F', 'A', 'K'}, optional
         As in NumPy. Elements lie as the layout says, whatever the order.
+    subok : bool, optional
+        As in NumPy; the result is a DistArray in any case.
     ndmin : int
         The least number of axes: those that are missing come first, of length 1.
     ndmax : int
         The largest depth of lists that is taken for axes; elements that are lists are refused.
     session : Session, optional
-        By default the current one, or that of ``like``.
+        Where it is made; by default the current one, or that of ``like``.
+    device : str, optional
+        ``'cpu'``, the only one there is, as the array API standard asks.
     like : DistArray, optional
         An array whose session is used.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of the data.
 
     Raises
     ------
@@ -187,7 +200,46 @@ def asarray(
     device: str | None = None,
     like: object = None,
 ) -> Array:
-    """Make a distributed array, or return the data itself if it is one already; see ``array``."""
+    """Make a distributed array, or return the data itself if it is one already.
+
+    As ``numpy.asarray``. Each engine is sent the part that it holds, see :func:`distnb.array`; a
+    distributed array is redistributed if another layout is asked for.
+
+    Parameters
+    ----------
+    data : array_like
+        The elements.
+    dtype : dtype, optional
+        Of the result; by default as in NumPy.
+    order : {'C', 'F', 'A', 'K'}, optional
+        As in NumPy. Elements lie as the layout says, whatever the order.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
+    copy : bool, optional
+        True: always a copy; False: an error if one is needed.
+    session : Session, optional
+        Where it is made; by default the current one, or that of ``like``.
+    device : str, optional
+        ``'cpu'``, the only one there is, as the array API standard asks.
+    like : DistArray, optional
+        An array whose session is used.
+
+    Returns
+    -------
+    DistArray
+        ``data`` itself where it fits.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x = dnb.asarray([1, 2, 3], dist="block")
+    ...     dnb.asarray(x) is x, x.layout.elements()
+    (True, (2, 1))
+    """
     check_device(device)
     if order is not None:
         order_of(order)
@@ -231,7 +283,43 @@ def empty(
     device: str | None = None,
     like: object = None,
 ) -> Array:
-    """Make an array with undefined content."""
+    """Make an array whose elements are not set, as ``numpy.empty``.
+
+    Engines make room for their parts, and nothing is sent. Without ``dist`` and ``grid``, what is
+    below the cutoff stays in the notebook.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Lengths of the axes.
+    dtype : dtype, optional
+        Of the result; by default as in NumPy.
+    order : {'C', 'F'}, optional
+        As in NumPy. Elements lie as the layout says, whatever the order.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
+    session : Session, optional
+        Where it is made; by default the current one, or that of ``like``.
+    device : str, optional
+        ``'cpu'``, the only one there is, as the array API standard asks.
+    like : DistArray, optional
+        An array whose session is used.
+
+    Returns
+    -------
+    DistArray
+        Of this shape; by default of floats.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.empty((6, 4), dist="block").layout.elements()
+    (12, 12)
+    """
     check_device(device)
     return made(shape, dtype, dist, grid, session, ("empty",), order, like)
 
@@ -248,7 +336,45 @@ def zeros(
     device: str | None = None,
     like: object = None,
 ) -> Array:
-    """Make an array of zeros."""
+    """Make an array of zeros, as ``numpy.zeros``.
+
+    Engines fill their parts, and nothing is sent. Without ``dist`` and ``grid``, what is below the
+    cutoff stays in the notebook.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Lengths of the axes.
+    dtype : dtype, optional
+        Of the result; by default as in NumPy.
+    order : {'C', 'F'}, optional
+        As in NumPy. Elements lie as the layout says, whatever the order.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
+    session : Session, optional
+        Where it is made; by default the current one, or that of ``like``.
+    device : str, optional
+        ``'cpu'``, the only one there is, as the array API standard asks.
+    like : DistArray, optional
+        An array whose session is used.
+
+    Returns
+    -------
+    DistArray
+        Of this shape; by default of floats.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.zeros((2, 2), dist=("*", "block"))
+    [[0. 0.]
+     [0. 0.]]
+    (2, 2) float64, 32 B, columns in blocks on 2 engines
+    """
     check_device(device)
     return made(shape, dtype, dist, grid, session, ("fill", 0), order, like)
 
@@ -265,7 +391,45 @@ def ones(
     device: str | None = None,
     like: object = None,
 ) -> Array:
-    """Make an array of ones."""
+    """Make an array of ones, as ``numpy.ones``.
+
+    Engines fill their parts, and nothing is sent. Without ``dist`` and ``grid``, what is below the
+    cutoff stays in the notebook.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Lengths of the axes.
+    dtype : dtype, optional
+        Of the result; by default as in NumPy.
+    order : {'C', 'F'}, optional
+        As in NumPy. Elements lie as the layout says, whatever the order.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
+    session : Session, optional
+        Where it is made; by default the current one, or that of ``like``.
+    device : str, optional
+        ``'cpu'``, the only one there is, as the array API standard asks.
+    like : DistArray, optional
+        An array whose session is used.
+
+    Returns
+    -------
+    DistArray
+        Of this shape; by default of floats.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.ones((2, 2), dist=("*", "block"))
+    [[1. 1.]
+     [1. 1.]]
+    (2, 2) float64, 32 B, columns in blocks on 2 engines
+    """
     check_device(device)
     return made(shape, dtype, dist, grid, session, ("fill", 1), order, like)
 
@@ -283,7 +447,46 @@ def full(
     device: str | None = None,
     like: object = None,
 ) -> Array:
-    """Make an array of one value; the dtype is the value's by default."""
+    """Make an array of one value, as ``numpy.full``.
+
+    Engines fill their parts with a number, and nothing is sent; values that are an array are
+    assigned. Without ``dist`` and ``grid``, what is below the cutoff stays in the notebook.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Lengths of the axes.
+    fill_value : array_like
+        The value, or values that are broadcast.
+    dtype : dtype, optional
+        Of the result; by default that of the value.
+    order : {'C', 'F'}, optional
+        As in NumPy. Elements lie as the layout says, whatever the order.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
+    session : Session, optional
+        Where it is made; by default the current one, or that of ``like``.
+    device : str, optional
+        ``'cpu'``, the only one there is, as the array API standard asks.
+    like : DistArray, optional
+        An array whose session is used.
+
+    Returns
+    -------
+    DistArray
+        Of this shape.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.full((2, 2), 7).to_numpy()
+    array([[7, 7],
+           [7, 7]])
+    """
     check_device(device)
     at = session_asked(session, fill_value if isinstance(fill_value, Array) else like)
     if isinstance(fill_value, Array):
@@ -336,7 +539,42 @@ def empty_like(
     dist: Dist = None,
     device: str | None = None,
 ) -> Array:
-    """Make an array with undefined content that lies like another."""
+    """Make an array whose elements are not set and that lies like another, as ``numpy.empty_like``.
+
+    Engines make room for their parts, and nothing is sent: it is aligned with the other one. With
+    another shape it lies as a new array.
+
+    Parameters
+    ----------
+    prototype : array_like
+        What it is like.
+    dtype : dtype, optional
+        Of the result; by default that of ``prototype``.
+    order : {'C', 'F', 'A', 'K'}, optional
+        As in NumPy. Elements lie as the layout says, whatever the order.
+    subok : bool, optional
+        As in NumPy; the result is a DistArray in any case.
+    shape : int or tuple of int, optional
+        Lengths of the axes; by default those of ``prototype``.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    device : str, optional
+        ``'cpu'``, the only one there is, as the array API standard asks.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``prototype``, or of this one.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x = dnb.ones(5, dist="cyclic")
+    ...     dnb.empty_like(x).layout == x.layout
+    True
+    """
     check_device(device)
     order_of(order)
     return _like(prototype, dtype, shape, dist, ("empty",))
@@ -353,7 +591,42 @@ def zeros_like(
     dist: Dist = None,
     device: str | None = None,
 ) -> Array:
-    """Make an array of zeros that lies like another."""
+    """Make an array of zeros that lies like another, as ``numpy.zeros_like``.
+
+    Engines fill their parts, and nothing is sent: it is aligned with the other one. With another
+    shape it lies as a new array.
+
+    Parameters
+    ----------
+    prototype : array_like
+        What it is like.
+    dtype : dtype, optional
+        Of the result; by default that of ``prototype``.
+    order : {'C', 'F', 'A', 'K'}, optional
+        As in NumPy. Elements lie as the layout says, whatever the order.
+    subok : bool, optional
+        As in NumPy; the result is a DistArray in any case.
+    shape : int or tuple of int, optional
+        Lengths of the axes; by default those of ``prototype``.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    device : str, optional
+        ``'cpu'``, the only one there is, as the array API standard asks.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``prototype``, or of this one.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.zeros_like(dnb.arange(3, dist="cyclic"))
+    [0 0 0]
+    (3,) int64, 24 B, elements in turn on 2 engines
+    """
     check_device(device)
     order_of(order)
     return _like(prototype, dtype, shape, dist, ("fill", 0))
@@ -370,7 +643,42 @@ def ones_like(
     dist: Dist = None,
     device: str | None = None,
 ) -> Array:
-    """Make an array of ones that lies like another."""
+    """Make an array of ones that lies like another, as ``numpy.ones_like``.
+
+    Engines fill their parts, and nothing is sent: it is aligned with the other one. With another
+    shape it lies as a new array.
+
+    Parameters
+    ----------
+    prototype : array_like
+        What it is like.
+    dtype : dtype, optional
+        Of the result; by default that of ``prototype``.
+    order : {'C', 'F', 'A', 'K'}, optional
+        As in NumPy. Elements lie as the layout says, whatever the order.
+    subok : bool, optional
+        As in NumPy; the result is a DistArray in any case.
+    shape : int or tuple of int, optional
+        Lengths of the axes; by default those of ``prototype``.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    device : str, optional
+        ``'cpu'``, the only one there is, as the array API standard asks.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``prototype``, or of this one.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.ones_like(dnb.arange(3, dist="cyclic"))
+    [1 1 1]
+    (3,) int64, 24 B, elements in turn on 2 engines
+    """
     check_device(device)
     order_of(order)
     return _like(prototype, dtype, shape, dist, ("fill", 1))
@@ -388,7 +696,43 @@ def full_like(
     dist: Dist = None,
     device: str | None = None,
 ) -> Array:
-    """Make an array of one value that lies like another."""
+    """Make an array of one value that lies like another, as ``numpy.full_like``.
+
+    Engines fill their parts: it is aligned with the other one, and only values that are an array
+    are sent. With another shape it lies as a new array.
+
+    Parameters
+    ----------
+    prototype : array_like
+        What it is like.
+    fill_value : array_like
+        The value, or values that are broadcast.
+    dtype : dtype, optional
+        Of the result; by default that of ``prototype``.
+    order : {'C', 'F', 'A', 'K'}, optional
+        As in NumPy. Elements lie as the layout says, whatever the order.
+    subok : bool, optional
+        As in NumPy; the result is a DistArray in any case.
+    shape : int or tuple of int, optional
+        Lengths of the axes; by default those of ``prototype``.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    device : str, optional
+        ``'cpu'``, the only one there is, as the array API standard asks.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``prototype``, or of this one.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.full_like(dnb.arange(3), 7).to_numpy()
+    array([7, 7, 7])
+    """
     check_device(device)
     order_of(order)
     found = _like(prototype, dtype, shape, dist, ("empty",))

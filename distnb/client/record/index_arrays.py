@@ -52,6 +52,30 @@ def indices(
 
     They are one array with an axis in front, that of the axes, which is whole; ``dist`` says how
     each of them lies. With ``sparse`` they are a tuple of arrays of length 1 along other axes.
+    Engines fill their parts, and nothing is sent.
+
+    Parameters
+    ----------
+    dimensions : sequence of int
+        Lengths of the axes.
+    dtype : dtype
+        Of the indices.
+    sparse : bool
+        Whether to return arrays that broadcast to the whole ones.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
+    session : Session, optional
+        Where it is made; by default the current one.
+    device : str, optional
+        ``'cpu'``, the only one there is, as the array API standard asks.
+
+    Returns
+    -------
+    DistArray, or a tuple of one for each axis
+        Of the shape ``(len(dimensions), *dimensions)``.
 
     Examples
     --------
@@ -103,7 +127,42 @@ def fromfunction(
     """Call a function with the arrays of global indices, as ``numpy.fromfunction``.
 
     The function runs in the notebook, on distributed index arrays: what it computes runs on the
-    engines.
+    engines, and lies as they do.
+
+    Parameters
+    ----------
+    function : callable
+        Called with an array of indices for each axis, and ``kwargs``.
+    shape : int or tuple of int
+        Lengths of the axes.
+    dtype : dtype
+        Of the indices.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
+    session : Session, optional
+        Where it is made; by default the current one, or that of ``like``.
+    device : str, optional
+        ``'cpu'``, the only one there is, as the array API standard asks.
+    like : DistArray, optional
+        An array whose session is used.
+    **kwargs
+        What the function gets besides.
+
+    Returns
+    -------
+    object
+        What the function returns.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.fromfunction(lambda i, j: 10 * i + j, (2, 3), dtype=int).to_numpy()
+    array([[ 0,  1,  2],
+           [10, 11, 12]])
     """
     check_device(device)
     at = session_asked(session, like)
@@ -129,7 +188,48 @@ def eye(
     device: str | None = None,
     like: object = None,
 ) -> Array:
-    """Make a 2-D array with ones on a diagonal and zeros elsewhere."""
+    """Make a matrix with ones on a diagonal and zeros elsewhere, as ``numpy.eye``.
+
+    Engines compute their parts from indices, and nothing is sent. Without ``dist`` and ``grid``,
+    what is below the cutoff stays in the notebook.
+
+    Parameters
+    ----------
+    N : int
+        Number of rows.
+    M : int, optional
+        Number of columns; by default as many.
+    k : int
+        Which diagonal: above the main one, or below if negative.
+    dtype : dtype
+        Of the result.
+    order : {'C', 'F'}, optional
+        As in NumPy. Elements lie as the layout says, whatever the order.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
+    session : Session, optional
+        Where it is made; by default the current one, or that of ``like``.
+    device : str, optional
+        ``'cpu'``, the only one there is, as the array API standard asks.
+    like : DistArray, optional
+        An array whose session is used.
+
+    Returns
+    -------
+    DistArray
+        Of the shape ``(N, M)``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.eye(2, 3, k=1).to_numpy()
+    array([[0., 1., 0.],
+           [0., 0., 1.]])
+    """
     check_device(device)
     order_of(order, among="CF")
     shape = lengths((N, N if M is None else M))
@@ -141,5 +241,31 @@ def eye(
 
 @stands_for(np.identity, makes=_in_matrix)
 def identity(n: int, dtype: DTypeLike | None = None, **layout: Any) -> Array:
-    """Make the identity matrix."""
+    """Make the identity matrix, as ``numpy.identity``.
+
+    Engines compute their parts from indices, and nothing is sent.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows, and of columns.
+    dtype : dtype, optional
+        Of the result; by default floats.
+    **layout
+        ``dist``, ``grid``, ``session``, ``device`` and ``like``, as in :func:`distnb.eye`.
+
+    Returns
+    -------
+    DistArray
+        Of the shape ``(n, n)``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.identity(2, dist=("*", "block"))
+    [[1. 0.]
+     [0. 1.]]
+    (2, 2) float64, 32 B, columns in blocks on 2 engines
+    """
     return eye(n, dtype=float if dtype is None else dtype, **layout)

@@ -67,7 +67,43 @@ def arange(
 ) -> Array:
     """Make evenly spaced numbers in ``[start, stop)``, bit for bit as ``numpy.arange``.
 
-    Limits that are distributed arrays are read.
+    Engines compute their parts, and nothing is sent; limits that are distributed arrays are read.
+    Without ``dist`` and ``grid``, what is below the cutoff stays in the notebook.
+
+    Parameters
+    ----------
+    start : number, optional
+        The first one; by default 0. Alone it is ``stop``.
+    stop : number
+        Where they end; it does not belong to them.
+    step : number, optional
+        The distance of neighbours; by default 1.
+    dtype : dtype, optional
+        Of the result; by default as in NumPy.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
+    session : Session, optional
+        Where it is made; by default the current one, or that of ``like``.
+    device : str, optional
+        ``'cpu'``, the only one there is, as the array API standard asks.
+    like : DistArray, optional
+        An array whose session is used.
+
+    Returns
+    -------
+    DistArray
+        Of one axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.arange(0, 10, 2, dist="block")
+    [0 2 4 6 8]
+    (5,) int64, 40 B, elements in blocks on 2 engines
     """
     check_device(device)
     start, stop, step = (_number(x) for x in (start, stop, 1 if step is None else step))
@@ -131,8 +167,45 @@ def linspace(
 ) -> Any:
     """Make ``num`` evenly spaced numbers from ``start`` to ``stop``, as ``numpy.linspace``.
 
-    Limits that are distributed arrays are read. Limits with axes are between slices along
-    ``axis``; the numbers are split along it before they meet them.
+    Engines compute their parts, and nothing is sent; limits that are distributed arrays are read.
+    Limits with axes are between slices along ``axis``; the numbers are split along it before they
+    meet them.
+
+    Parameters
+    ----------
+    start, stop : number or array_like
+        The limits.
+    num : int
+        How many.
+    endpoint : bool
+        Whether ``stop`` is the last one.
+    retstep : bool
+        Whether to return the distance of neighbours, too.
+    dtype : dtype, optional
+        Of the result; by default as in NumPy.
+    axis : int
+        Where the axis of the numbers is, if limits have axes.
+    dist : str, tuple, DistArray or layout, optional
+        How it lies: ``'block'``, ``'cyclic'``, ``'replicated'``, a word for each axis such as
+        ``('*', 'block')``, or as another array; see :func:`distnb.array`.
+    grid : int or tuple of int, optional
+        Engines along each split axis.
+    session : Session, optional
+        Where it is made; by default the current one.
+    device : str, optional
+        ``'cpu'``, the only one there is, as the array API standard asks.
+
+    Returns
+    -------
+    DistArray, or a tuple of one and the distance
+        Of ``num`` elements along ``axis``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.linspace(0, 1, 5).to_numpy()
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
     check_device(device)
     n = operator.index(num)

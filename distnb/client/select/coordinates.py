@@ -39,6 +39,11 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[A
     order : {'C', 'F'}
         In which order positions are counted.
 
+    Returns
+    -------
+    tuple of DistArray of int
+        One for each axis, of the shape of ``indices``.
+
     Examples
     --------
     >>> import distnb as dnb
@@ -82,6 +87,11 @@ def ravel_multi_index(
     order : {'C', 'F'}
         In which order positions are counted.
 
+    Returns
+    -------
+    DistArray of int
+        Of the shape to which the indices are broadcast.
+
     Examples
     --------
     >>> import distnb as dnb
@@ -115,6 +125,11 @@ def ix_(*args: ArrayLike) -> tuple[Any, ...]:
     ----------
     args : 1-D array_like
         Indices along an axis, or masks.
+
+    Returns
+    -------
+    tuple of DistArray of int
+        An array for each axis, which broadcast to all combinations.
 
     Examples
     --------

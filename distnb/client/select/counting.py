@@ -43,6 +43,11 @@ def bincount(
     minlength : int
         The least length of the result.
 
+    Returns
+    -------
+    DistArray of int, or of float with weights
+        An element for each number from 0 to the largest.
+
     Examples
     --------
     >>> import distnb as dnb

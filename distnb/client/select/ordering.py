@@ -61,6 +61,11 @@ def argsort(
     descending : bool
         Whether the largest come first; then NaN come before all others.
 
+    Returns
+    -------
+    DistArray of int
+        Positions along the axis, of the shape of ``a``.
+
     Examples
     --------
     >>> import distnb as dnb
@@ -127,6 +132,18 @@ def lexsort(keys: Any, axis: Any = -1) -> Array:
     A stable sort by each key, the first one first; all keys that are still to come travel with it.
     The result lies as a sorted copy of the first key.
 
+    Parameters
+    ----------
+    keys : sequence of array_like
+        Of one shape; the last one counts most.
+    axis : int
+        Along which axis.
+
+    Returns
+    -------
+    DistArray of int
+        Of the shape of a key.
+
     Examples
     --------
     >>> import distnb as dnb
@@ -160,7 +177,31 @@ def partition(
     """Return a copy in which the elements at ``kth`` are where they would be in a sorted one.
 
     As ``numpy.partition``; the order of the others is not specified there, and here all of the copy
-    is sorted. To get elements by position without moving all others, use ``quantile`` or ``topk``.
+    is sorted: layout and messages are those of :func:`distnb.sort`. To get elements by position
+    without moving all others, use :func:`distnb.quantile` or :func:`distnb.topk`.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    kth : int or sequence of int
+        Which positions.
+    axis : int or None
+        Along which axis; None takes all elements in C order.
+    kind, order
+        As in NumPy, only their defaults.
+
+    Returns
+    -------
+    DistArray
+        A sorted copy.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.partition(dnb.array([3, 1, 2]), 1).to_numpy()
+    array([1, 2, 3])
     """
     x, axis = _check_partition(a, kth, axis, kind, order)
     return sort(x, axis)
@@ -174,7 +215,33 @@ def argpartition(
     kind: str | None = "introselect",
     order: None = None,
 ) -> Array:
-    """Return positions that partition an array, as ``numpy.argpartition``; see ``partition``."""
+    """Return positions that partition an array, as ``numpy.argpartition``.
+
+    All are in sorted order: layout and messages are those of :func:`distnb.argsort`.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    kth : int or sequence of int
+        Which positions.
+    axis : int or None
+        Along which axis; None takes all elements in C order.
+    kind, order
+        As in NumPy, only their defaults.
+
+    Returns
+    -------
+    DistArray of int
+        Positions along the axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.argpartition(dnb.array([3, 1, 2]), 1).to_numpy()
+    array([1, 2, 0])
+    """
     x, axis = _check_partition(a, kth, axis, kind, order, positions=True)
     return argsort(x, axis)
 

@@ -306,6 +306,11 @@ def delete(arr: ArrayLike, obj: Any, axis: SupportsIndex | None = None) -> Array
     axis : int, optional
         Along which axis; by default, of all elements in C order.
 
+    Returns
+    -------
+    DistArray
+        A new array without these parts.
+
     Examples
     --------
     >>> import distnb as dnb
@@ -351,8 +356,9 @@ def insert(
 ) -> Array:
     """Return a copy with values put in before some indices along an axis, as ``numpy.insert``.
 
-    One index is a join of what is before it, the values, and what comes after. For several, which
-    are read, old and new elements are assigned to a new array by position.
+    One index is a join of what is before it, the values, and what comes after, see
+    :func:`distnb.concatenate`. For several, which are read, old and new elements are assigned by
+    position to a new array in the default layout: each is sent to where it is to lie.
 
     Parameters
     ----------
@@ -364,6 +370,11 @@ def insert(
         What to put in; cast to the dtype of ``arr``.
     axis : int, optional
         Along which axis; by default, into all elements in C order.
+
+    Returns
+    -------
+    DistArray
+        Of the dtype of ``arr``.
 
     Examples
     --------

@@ -45,6 +45,11 @@ def searchsorted(
     sorter : array_like of int, optional
         Positions that sort ``a``, as from ``argsort``.
 
+    Returns
+    -------
+    DistArray of int
+        Of the shape of ``v``.
+
     Examples
     --------
     >>> import distnb as dnb
@@ -105,8 +110,23 @@ def looked_up(a: Array, v: Array, side: str) -> Array:
 def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Array:
     """Return the number of the bin of each element, as ``numpy.digitize``.
 
-    As ``searchsorted``, also in descending bins. Bins on the engines are looked at first, to see in
-    which order they are: this waits.
+    Layout and messages are those of :func:`distnb.searchsorted`, also in descending bins: the
+    result lies as ``x``. Bins on the engines are looked at first, to see in which order they are:
+    this waits.
+
+    Parameters
+    ----------
+    x : array_like
+        The elements.
+    bins : array_like
+        The edges, in ascending or descending order.
+    right : bool
+        Whether bins include their right edge, and not the left one.
+
+    Returns
+    -------
+    DistArray of int
+        Of the shape of ``x``: 0 before all edges, their number after all.
 
     Examples
     --------

@@ -51,6 +51,11 @@ def sort(
     descending : bool
         Whether the largest come first; then NaN come before all others.
 
+    Returns
+    -------
+    DistArray
+        Of the shape of ``a``; without an axis, of one axis.
+
     Examples
     --------
     >>> import distnb as dnb

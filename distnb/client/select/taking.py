@@ -103,9 +103,14 @@ def take(
     axis : int, optional
         Along which axis; by default, of all elements in C order.
     out : DistArray, optional
-        Where to put the result.
+        Where the result is put.
     mode : {'raise', 'wrap', 'clip'}
         What to do about indices that are out of bounds.
+
+    Returns
+    -------
+    DistArray
+        With the axes of the indices in place of ``axis``.
 
     Raises
     ------
@@ -158,6 +163,11 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | No
         Positions; of as many axes as ``arr``, which broadcast together but for ``axis``.
     axis : int or None
         Along which axis; None: of all elements in C order.
+
+    Returns
+    -------
+    DistArray
+        With the length of ``indices`` along the axis.
 
     Examples
     --------
@@ -246,6 +256,11 @@ def flatnonzero(a: ArrayLike) -> Array:
     a : array_like
         The elements.
 
+    Returns
+    -------
+    DistArray of int
+        Of one axis, as long as there are such elements.
+
     Examples
     --------
     >>> import distnb as dnb
@@ -268,6 +283,11 @@ def nonzero(a: ArrayLike, /) -> tuple[Array, ...]:
     ----------
     a : array_like
         The elements, with at least one axis.
+
+    Returns
+    -------
+    tuple of DistArray of int
+        Of one axis each, as long as there are such elements.
 
     Examples
     --------
@@ -309,6 +329,11 @@ def argwhere(a: ArrayLike) -> Array:
     a : array_like
         The elements.
 
+    Returns
+    -------
+    DistArray of int
+        A row of indices for each element that is not zero.
+
     Examples
     --------
     >>> import distnb as dnb
@@ -342,7 +367,12 @@ def compress(
     axis : int, optional
         Along which axis; by default, of all elements in C order.
     out : DistArray, optional
-        Where to put the result.
+        Where the result is put.
+
+    Returns
+    -------
+    DistArray
+        As long along the axis as there are true conditions.
 
     Examples
     --------
@@ -368,7 +398,8 @@ def compress(
 def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
     """Return the elements of an array for which a condition is true, along one axis.
 
-    As ``numpy.extract``: the same as ``arr[condition]`` if both have the same shape.
+    As ``numpy.extract``: the same as ``arr[condition]`` if both have the same shape. Layout and
+    messages are those of :func:`distnb.compress`: it is waited for the number of elements.
 
     Parameters
     ----------
@@ -376,6 +407,11 @@ def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
         As many elements as ``arr``.
     arr : array_like
         Where to take from.
+
+    Returns
+    -------
+    DistArray
+        Of one axis.
 
     Examples
     --------
@@ -413,9 +449,14 @@ def choose(
     choices : sequence of array_like
         They broadcast together, and with ``a``.
     out : DistArray, optional
-        Where to put the result.
+        Where the result is put.
     mode : {'raise', 'wrap', 'clip'}
         What to do about numbers of which there is no choice; ``'raise'`` means ValueError.
+
+    Returns
+    -------
+    DistArray
+        Of the shape to which ``a`` and the choices are broadcast.
 
     Examples
     --------
@@ -456,6 +497,11 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLik
         Masks, and as many choices.
     default : scalar or array_like
         Where no condition is true.
+
+    Returns
+    -------
+    DistArray
+        Of the shape to which all operands are broadcast.
 
     Examples
     --------

@@ -168,6 +168,18 @@ def connect(
     -------
     Session
         The current session from now on. Closing it frees its arrays; the engines stay.
+
+    Raises
+    ------
+    ConnectionError
+        If there is no such cluster, it is gone, or it has no engines.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.connect(profile="mpi") as session:  # doctest: +SKIP
+    ...     session.size
+    4
     """
     origin = "connect", (profile, cluster_id)
     before = _running(origin) if client is None else None
@@ -189,6 +201,20 @@ def spmd(comm: object = None) -> Session:
     ----------
     comm : mpi4py.MPI.Comm, optional
         The ranks that take part, by default those of ``MPI.COMM_WORLD``; it is duplicated.
+
+    Returns
+    -------
+    Session
+        The current session from now on. Closing it frees its arrays.
+
+    Examples
+    --------
+    In ``script.py``, run by ``mpiexec -n 4 python script.py``:
+
+    >>> import distnb as dnb
+    >>> with dnb.spmd():  # doctest: +SKIP
+    ...     float(dnb.arange(10.0).sum())
+    45.0
     """
     return _become_current(Session(Spmd(comm)))
 
@@ -198,6 +224,16 @@ def inprocess(n: int = 1) -> Session:
 
     For debugging, teaching and tests. One engine runs commands where they are flushed; more are
     threads.
+
+    Parameters
+    ----------
+    n : int
+        Number of engines.
+
+    Returns
+    -------
+    Session
+        The current session from now on; a context manager, whose end frees its arrays.
 
     Examples
     --------
@@ -225,6 +261,11 @@ def subset(engines: int, session: Session | None = None) -> Session:
         How many of the engines.
     session : Session, optional
         The other session; by default the current one.
+
+    Returns
+    -------
+    Session
+        The current session from now on.
 
     Raises
     ------
@@ -254,6 +295,18 @@ def session() -> Session:
 
     With none chosen, the default ipyparallel cluster is used if one runs, else engines are
     started, one for each core; a line says which.
+
+    Returns
+    -------
+    Session
+        The one that arrays are made in if no other is asked for.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2) as made:
+    ...     dnb.session() is made
+    True
     """
     check_side()
     while _CURRENT and _CURRENT[-1].closed:

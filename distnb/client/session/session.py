@@ -80,6 +80,15 @@ class Session:
         Number of engines.
     closed : bool
         Whether it has been closed.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2) as session:
+    ...     session.size, session.closed
+    (2, False)
+    >>> session.closed
+    True
     """
 
     def __init__(self, transport: AnyTransport, owner: Owner | None = None) -> None:

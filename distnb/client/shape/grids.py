@@ -26,8 +26,34 @@ def meshgrid(
 ) -> tuple[Array, ...]:
     """Return coordinates of a grid, as ``numpy.meshgrid``.
 
-    All results have the default layout, so that they meet without messages. With ``copy=False``
-    or ``sparse=True`` and no copies they are views.
+    All results have the default layout, so that they meet without messages: engines are sent what
+    they need of each vector. With ``copy=False`` they are views of the vectors, and nothing is
+    sent.
+
+    Parameters
+    ----------
+    *xi : array_like
+        The coordinates along each axis, in one axis.
+    copy : bool
+        Whether to return copies.
+    sparse : bool
+        Whether to return arrays that broadcast to the whole ones.
+    indexing : {'xy', 'ij'}
+        Whether the first vector goes along the second axis or the first.
+
+    Returns
+    -------
+    tuple of DistArray
+        One for each vector.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x, y = dnb.meshgrid([1, 2, 3], [10, 20])
+    ...     (x + y).to_numpy()
+    array([[11, 12, 13],
+           [21, 22, 23]])
     """
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")

@@ -50,9 +50,16 @@ def concatenate(
     axis : int or None
         None joins all elements in C order.
     out : DistArray, optional
-        Where to put the result.
-    dtype, casting
-        The dtype of the result, and how operands may be cast.
+        Where the result is put.
+    dtype : dtype, optional
+        Of the result; by default as in NumPy.
+    casting : str, optional
+        How operands may be cast, as in NumPy; by default ``'same_kind'``.
+
+    Returns
+    -------
+    DistArray
+        As long along the axis as all arrays together.
 
     Examples
     --------
@@ -88,7 +95,30 @@ def concatenate(
 
 
 def concat(arrays: Sequence[ArrayLike] | Array, /, *, axis: int | None = 0) -> Array:
-    """Join arrays along an axis that exists; see :func:`distnb.concatenate`."""
+    """Join arrays along an axis that exists, as the array API standard has it.
+
+    Layout and messages are those of :func:`distnb.concatenate`: the result follows the largest
+    operand.
+
+    Parameters
+    ----------
+    arrays : sequence of array_like
+        Of the same shape but for the axis.
+    axis : int or None
+        None joins all elements in C order.
+
+    Returns
+    -------
+    DistArray
+        As long along the axis as all arrays together.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.concat([dnb.arange(3), [7, 8]]).to_numpy()
+    array([0, 1, 2, 7, 8])
+    """
     return concatenate(arrays, axis)
 
 
@@ -173,7 +203,37 @@ def stack(
     dtype: DTypeLike | None = None,
     casting: str = "same_kind",
 ) -> Array:
-    """Join arrays of one shape along a new axis, which is not split, as ``numpy.stack``."""
+    """Join arrays of one shape along a new axis, which is not split, as ``numpy.stack``.
+
+    Layout and messages are those of :func:`distnb.concatenate`: nothing is sent if all lie alike.
+
+    Parameters
+    ----------
+    arrays : sequence of array_like
+        Of one shape.
+    axis : int
+        Where the new axis is.
+    out : DistArray, optional
+        Where the result is put.
+    dtype : dtype, optional
+        Of the result; by default as in NumPy.
+    casting : str, optional
+        How operands may be cast, as in NumPy; by default ``'same_kind'``.
+
+    Returns
+    -------
+    DistArray
+        Of one axis more.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.stack([dnb.arange(3), [7, 8, 9]], axis=1).to_numpy()
+    array([[0, 7],
+           [1, 8],
+           [2, 9]])
+    """
     parts = _parts(arrays)
     if not parts:
         raise ValueError("need at least one array to stack")
@@ -201,7 +261,33 @@ def _stacked(
 def vstack(
     tup: Sequence[ArrayLike] | Array, *, dtype: DTypeLike | None = None, casting: str = "same_kind"
 ) -> Array:
-    """Join arrays as rows, as ``numpy.vstack``; the rules are those of ``concatenate``."""
+    """Join arrays as rows, as ``numpy.vstack``.
+
+    Layout and messages are those of :func:`distnb.concatenate`: the result follows the largest
+    operand.
+
+    Parameters
+    ----------
+    tup : sequence of array_like
+        Vectors count as matrices of one row.
+    dtype : dtype, optional
+        Of the result; by default as in NumPy.
+    casting : str, optional
+        How operands may be cast, as in NumPy; by default ``'same_kind'``.
+
+    Returns
+    -------
+    DistArray
+        Of two axes at least.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.vstack([dnb.arange(3), [[7, 8, 9]]]).to_numpy()
+    array([[0, 1, 2],
+           [7, 8, 9]])
+    """
     return _stacked(tup, atleast_2d, 0, dtype, casting)
 
 
@@ -209,7 +295,32 @@ def vstack(
 def hstack(
     tup: Sequence[ArrayLike] | Array, *, dtype: DTypeLike | None = None, casting: str = "same_kind"
 ) -> Array:
-    """Join arrays along the second axis, as ``numpy.hstack``; rules as of ``concatenate``."""
+    """Join arrays along the second axis, vectors along their only one, as ``numpy.hstack``.
+
+    Layout and messages are those of :func:`distnb.concatenate`: the result follows the largest
+    operand.
+
+    Parameters
+    ----------
+    tup : sequence of array_like
+        Of the same shape but for the axis.
+    dtype : dtype, optional
+        Of the result; by default as in NumPy.
+    casting : str, optional
+        How operands may be cast, as in NumPy; by default ``'same_kind'``.
+
+    Returns
+    -------
+    DistArray
+        As long along the axis as all arrays together.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.hstack([dnb.arange(3), [7, 8]]).to_numpy()
+    array([0, 1, 2, 7, 8])
+    """
     return _stacked(tup, atleast_1d, 1, dtype, casting)
 
 
@@ -217,13 +328,61 @@ def hstack(
 def dstack(
     tup: Sequence[ArrayLike] | Array, *, dtype: DTypeLike | None = None, casting: str = "same_kind"
 ) -> Array:
-    """Join arrays along the third axis, as ``numpy.dstack``; rules as of ``concatenate``."""
+    """Join arrays along the third axis, as ``numpy.dstack``.
+
+    Layout and messages are those of :func:`distnb.concatenate`: the result follows the largest
+    operand.
+
+    Parameters
+    ----------
+    tup : sequence of array_like
+        Vectors and matrices get axes of length 1.
+    dtype : dtype, optional
+        Of the result; by default as in NumPy.
+    casting : str, optional
+        How operands may be cast, as in NumPy; by default ``'same_kind'``.
+
+    Returns
+    -------
+    DistArray
+        Of three axes at least.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.dstack([dnb.arange(2), [7, 8]]).to_numpy()
+    array([[[0, 7],
+            [1, 8]]])
+    """
     return _stacked(tup, atleast_3d, 2, dtype, casting)
 
 
 @stands_for(np.column_stack, small="exact")
 def column_stack(tup: Sequence[ArrayLike] | Array) -> Array:
-    """Join vectors and matrices as columns, as ``numpy.column_stack``; as ``concatenate``."""
+    """Join vectors and matrices as columns, as ``numpy.column_stack``.
+
+    Layout and messages are those of :func:`distnb.concatenate`: the result follows the largest
+    operand.
+
+    Parameters
+    ----------
+    tup : sequence of array_like
+        Vectors count as matrices of one column.
+
+    Returns
+    -------
+    DistArray
+        Of two axes.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.column_stack([dnb.arange(2), [7, 8]]).to_numpy()
+    array([[0, 7],
+           [1, 8]])
+    """
     return _stacked(tup, _column, 1, None, "same_kind")
 
 
@@ -236,7 +395,30 @@ row_stack = vstack
 
 @stands_for(np.block, small="exact")
 def block(arrays: Nested) -> Array:
-    """Join nested lists of arrays, the innermost along the last axis, as ``numpy.block``."""
+    """Join nested lists of arrays, the innermost along the last axis, as ``numpy.block``.
+
+    For each list a new array is made as by :func:`distnb.concatenate`, which says where it lies and
+    what is sent.
+
+    Parameters
+    ----------
+    arrays : nested list of array_like
+        All as deep.
+
+    Returns
+    -------
+    DistArray
+        All blocks in one.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.block([[dnb.eye(2), dnb.ones((2, 1))], [5, 6, 7]]).to_numpy()
+    array([[1., 0., 1.],
+           [0., 1., 1.],
+           [5., 6., 7.]])
+    """
     depth = _depth(arrays)
     ndim = max(depth, _most_axes(arrays))
     found = _blocks(arrays, depth, ndim)
@@ -271,6 +453,31 @@ def _blocks(arrays: Any, depth: int, ndim: int) -> Any:
 
 @stands_for(np.append, small="exact")
 def append(arr: ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None) -> Array:
-    """Join two arrays, as ``numpy.append``; by default all elements in C order."""
+    """Join two arrays, as ``numpy.append``; by default all elements in C order.
+
+    Layout and messages are those of :func:`distnb.concatenate`: all is copied, so that appending in
+    a loop is slow.
+
+    Parameters
+    ----------
+    arr : array_like
+        What comes first.
+    values : array_like
+        What comes after.
+    axis : int, optional
+        Along which axis; by default all elements in C order.
+
+    Returns
+    -------
+    DistArray
+        A new array.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.append(dnb.arange(3), [7, 8]).to_numpy()
+    array([0, 1, 2, 7, 8])
+    """
     both = [a if isinstance(a, Array) else np.asarray(a) for a in (arr, values)]  # none is weak
     return concatenate(both, axis)

@@ -19,15 +19,28 @@ __all__ = ["from_parts"]
 def from_parts(parts: Any, *, session: Session | None = None, device: str | None = None) -> Array:
     """Make an array of parts, one for each engine, joined along the first axis.
 
+    The layout is irregular along axis 0 (block where the lengths agree with it). Engines are sent
+    their parts; what they have already is copied where it is.
+
     Parameters
     ----------
     parts : list of array_like, or str
         One array for each engine (lengths may differ, and be 0), or the name of a variable that
-        each engine has in its ``%px`` namespace; then the elements are copied where they are.
+        each engine has in its ``%px`` namespace.
+    session : Session, optional
+        Where it is made; by default the current one.
+    device : str, optional
+        ``'cpu'``, the only one there is, as the array API standard asks.
 
-    Notes
-    -----
-    The layout is irregular along axis 0 (block where the lengths agree with it).
+    Returns
+    -------
+    DistArray
+        As long along the first axis as all parts together.
+
+    Raises
+    ------
+    ValueError
+        If parts do not agree in dtype and in the other axes, or are not as many as engines.
 
     Examples
     --------

@@ -41,6 +41,11 @@ def repeat(a: ArrayLike, repeats: Any, axis: SupportsIndex | None = None) -> Arr
     axis : int, optional
         By default all elements in C order.
 
+    Returns
+    -------
+    DistArray
+        As long along the axis as all repetitions together.
+
     Examples
     --------
     >>> import distnb as dnb
@@ -138,7 +143,31 @@ def _ends(times: np.ndarray, cuts: list[int]) -> list[int]:
 
 @stands_for(np.tile, small="grows")
 def tile(A: ArrayLike, reps: Any) -> Array:  # noqa: N803 - NumPy's name
-    """Return an array again and again along its axes, as ``numpy.tile``; what is sent, once."""
+    """Return an array again and again along its axes, as ``numpy.tile``.
+
+    Layout and messages are those of :func:`distnb.reshape`, of a view that is stretched: what is
+    sent, is sent once.
+
+    Parameters
+    ----------
+    A : array_like
+        What to repeat.
+    reps : int or sequence of int
+        How often along each axis, of which there may be more.
+
+    Returns
+    -------
+    DistArray
+        A new array.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.tile(dnb.array([1, 2]), (2, 2)).to_numpy()
+    array([[1, 2, 1, 2],
+           [1, 2, 1, 2]])
+    """
     x = asarray(A)
     times = tuple(operator.index(n) for n in (reps if np.iterable(reps) else (reps,)))
     ndim = max(x.ndim, len(times))

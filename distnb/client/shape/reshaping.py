@@ -59,6 +59,11 @@ def reshape(
     copy : bool, optional
         True: never a view; False: an error if it cannot be a view.
 
+    Returns
+    -------
+    DistArray
+        Of this shape: a view where NumPy's is one.
+
     Raises
     ------
     ValueError
@@ -256,9 +261,29 @@ def _pieces(x: Array, other: Ints) -> Iterator[Array]:
 
 @stands_for(np.ravel)
 def ravel(a: ArrayLike, order: Order = "C") -> Array:
-    """Return all elements along one axis: a view if all axes but one have length 1.
+    """Return all elements along one axis, as ``numpy.ravel``: a view where NumPy's is one.
 
-    Else as :func:`distnb.reshape`: in blocks.
+    Nothing is sent if all axes but one have length 1; else elements go into blocks, as by
+    :func:`distnb.reshape`.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    order : {'C', 'F', 'A', 'K'}
+        In which order elements are read.
+
+    Returns
+    -------
+    DistArray
+        Of one axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.ravel(dnb.array([[1, 2], [3, 4]]), order="F").to_numpy()
+    array([1, 3, 2, 4])
     """
     found = _in_order(asarray(a), order, None)
     # as NumPy's: a view only if that is contiguous
@@ -421,7 +446,27 @@ def set_size(x: Array, shape: Shape | None, shared: bool) -> None:
 def resize(a: ArrayLike, new_shape: Shape) -> Array:
     """Return an array of another size: elements in C order, again and again, as ``numpy.resize``.
 
-    What is sent is what two calls of ``reshape`` send.
+    Layout and messages are those of two calls of :func:`distnb.reshape`.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    new_shape : int or tuple of int
+        Lengths of the axes.
+
+    Returns
+    -------
+    DistArray
+        A new array of this shape.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.resize(dnb.arange(3), (2, 4)).to_numpy()
+    array([[0, 1, 2, 0],
+           [1, 2, 0, 1]])
     """
     x = asarray(a)
     shape = new_shape if isinstance(new_shape, tuple | list) else (new_shape,)
@@ -455,23 +500,107 @@ def _at_least(numpys: Callable[..., Any], arys: tuple[Any, ...]) -> Any:
 
 @stands_for(np.atleast_1d)
 def atleast_1d(*arys: ArrayLike) -> Any:
-    """Return views with axes of length 1 added, as ``numpy.atleast_1d``."""
+    """Return views of one axis at least, as ``numpy.atleast_1d``.
+
+    Axes of length 1 are added: elements stay where they are, and nothing is sent.
+
+    Parameters
+    ----------
+    *arys : array_like
+        The arrays.
+
+    Returns
+    -------
+    DistArray, or a tuple of one for each
+        Views.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.atleast_1d(7).to_numpy()
+    array([7])
+    """
     return _at_least(np.atleast_1d, arys)
 
 
 @stands_for(np.atleast_2d)
 def atleast_2d(*arys: ArrayLike) -> Any:
-    """Return views with axes of length 1 added, as ``numpy.atleast_2d``."""
+    """Return views of two axes at least, as ``numpy.atleast_2d``.
+
+    Axes of length 1 are added in front: elements stay where they are, and nothing is sent.
+
+    Parameters
+    ----------
+    *arys : array_like
+        The arrays.
+
+    Returns
+    -------
+    DistArray, or a tuple of one for each
+        Views.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.atleast_2d([1, 2]).to_numpy()
+    array([[1, 2]])
+    """
     return _at_least(np.atleast_2d, arys)
 
 
 @stands_for(np.atleast_3d)
 def atleast_3d(*arys: ArrayLike) -> Any:
-    """Return views with axes of length 1 added, as ``numpy.atleast_3d``."""
+    """Return views of three axes at least, as ``numpy.atleast_3d``.
+
+    Axes of length 1 are added: elements stay where they are, and nothing is sent.
+
+    Parameters
+    ----------
+    *arys : array_like
+        The arrays.
+
+    Returns
+    -------
+    DistArray, or a tuple of one for each
+        Views; a vector comes along the second axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.atleast_3d([1, 2]).shape
+    (1, 2, 1)
+    """
     return _at_least(np.atleast_3d, arys)
 
 
 @stands_for(np.broadcast_shapes)
 def broadcast_shapes(*args: Shape) -> Ints:
-    """Return the shape that shapes broadcast to."""
+    """Return the shape to which shapes broadcast, as ``numpy.broadcast_shapes``.
+
+    A matter of numbers in the notebook: no array is needed, and nothing is sent.
+
+    Parameters
+    ----------
+    *args : int or tuple of int
+        The shapes.
+
+    Returns
+    -------
+    tuple of int
+        The shape.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> dnb.broadcast_shapes((3, 1), (4,))
+    (3, 4)
+    """
     return np.broadcast_shapes(*args)

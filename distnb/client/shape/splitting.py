@@ -21,7 +21,30 @@ __all__: list[str] = []
 
 @stands_for(np.unstack)
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """Return a view for each index of an axis."""
+    """Return a view for each index of an axis, as ``numpy.unstack``.
+
+    Elements stay where they are, and nothing is sent.
+
+    Parameters
+    ----------
+    x : array_like
+        What to take apart.
+    axis : int
+        Along which axis.
+
+    Returns
+    -------
+    tuple of DistArray
+        Views without the axis.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     a, b = dnb.unstack(dnb.array([[1, 2], [3, 4]]), axis=1)
+    ...     a.to_numpy(), b.to_numpy()
+    (array([1, 3]), array([2, 4]))
+    """
     found = asarray(x)
     if found.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")
@@ -31,7 +54,31 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
 
 @stands_for(np.array_split)
 def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[Array]:
-    """Return views of parts along an axis, as ``numpy.array_split``; lengths may differ by 1."""
+    """Return views of parts along an axis, as ``numpy.array_split``; lengths may differ by 1.
+
+    Elements stay where they are, and nothing is sent.
+
+    Parameters
+    ----------
+    ary : array_like
+        What to take apart.
+    indices_or_sections : int or sequence of int
+        How many parts, or where all but the first begin.
+    axis : int
+        Along which axis.
+
+    Returns
+    -------
+    list of DistArray
+        Views.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     [x.to_numpy() for x in dnb.array_split(dnb.arange(5), 2)]
+    [array([0, 1, 2]), array([3, 4])]
+    """
     x = asarray(ary)
     d = one_axis(axis, x.ndim)
     before = (slice(None),) * d
@@ -53,7 +100,36 @@ def _cuts(n: int, given: Any) -> list[int]:
 
 @stands_for(np.split)
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:
-    """Return views of equal parts along an axis, or of parts that begin at given indices."""
+    """Return views of equal parts along an axis, as ``numpy.split``.
+
+    Elements stay where they are, and nothing is sent.
+
+    Parameters
+    ----------
+    ary : array_like
+        What to take apart.
+    indices_or_sections : int or sequence of int
+        How many parts, of one length, or where all but the first begin.
+    axis : int
+        Along which axis.
+
+    Returns
+    -------
+    list of DistArray
+        Views.
+
+    Raises
+    ------
+    ValueError
+        If so many parts are not equally long; use :func:`distnb.array_split`.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     [x.to_numpy() for x in dnb.split(dnb.arange(5), [1, 3])]
+    [array([0]), array([1, 2]), array([3, 4])]
+    """
     x = asarray(ary)
     if not hasattr(indices_or_sections, "__len__"):
         n = x.shape[one_axis(axis, x.ndim)]
@@ -72,18 +148,86 @@ def _at_least(x: ArrayLike, least: int, name: str) -> Array:
 
 @stands_for(np.hsplit)
 def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[Array]:
-    """Return views of parts along the second axis (of a vector: the first), as NumPy's."""
+    """Return views of parts along the second axis, of a vector the first, as ``numpy.hsplit``.
+
+    Elements stay where they are, and nothing is sent.
+
+    Parameters
+    ----------
+    ary : array_like
+        What to take apart.
+    indices_or_sections : int or sequence of int
+        How many parts, of one length, or where all but the first begin.
+
+    Returns
+    -------
+    list of DistArray
+        Views.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     [x.to_numpy() for x in dnb.hsplit(dnb.array([[1, 2], [3, 4]]), 2)]
+    [array([[1],
+           [3]]), array([[2],
+           [4]])]
+    """
     x = _at_least(ary, 1, "hsplit")
     return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
 
 
 @stands_for(np.vsplit)
 def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[Array]:
-    """Return views of parts along the first axis, as ``numpy.vsplit``."""
+    """Return views of parts along the first axis, as ``numpy.vsplit``.
+
+    Elements stay where they are, and nothing is sent.
+
+    Parameters
+    ----------
+    ary : array_like
+        What to take apart, of two axes at least.
+    indices_or_sections : int or sequence of int
+        How many parts, of one length, or where all but the first begin.
+
+    Returns
+    -------
+    list of DistArray
+        Views.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     [x.to_numpy() for x in dnb.vsplit(dnb.array([[1, 2], [3, 4]]), 2)]
+    [array([[1, 2]]), array([[3, 4]])]
+    """
     return split(_at_least(ary, 2, "vsplit"), indices_or_sections, 0)
 
 
 @stands_for(np.dsplit)
 def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[Array]:
-    """Return views of parts along the third axis, as ``numpy.dsplit``."""
+    """Return views of parts along the third axis, as ``numpy.dsplit``.
+
+    Elements stay where they are, and nothing is sent.
+
+    Parameters
+    ----------
+    ary : array_like
+        What to take apart, of three axes at least.
+    indices_or_sections : int or sequence of int
+        How many parts, of one length, or where all but the first begin.
+
+    Returns
+    -------
+    list of DistArray
+        Views.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     [x.shape for x in dnb.dsplit(dnb.ones((2, 2, 4)), 2)]
+    [(2, 2, 2), (2, 2, 2)]
+    """
     return split(_at_least(ary, 3, "dsplit"), indices_or_sections, 2)

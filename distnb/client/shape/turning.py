@@ -27,6 +27,27 @@ def roll(a: ArrayLike, shift: ArrayLike, axis: Any = None) -> Array:
 
     The result follows the operand. Only elements that get to another engine are sent. Without an
     axis, an array of several axes is reshaped to one and back.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    shift : int or tuple of int
+        By how many places.
+    axis : int or tuple of int, optional
+        Along which axes; by default all elements in C order.
+
+    Returns
+    -------
+    DistArray
+        Of the shape of ``a``.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.roll(dnb.arange(5), 2).to_numpy()
+    array([3, 4, 0, 1, 2])
     """
     x = asarray(a)
     if axis is None:
@@ -58,7 +79,31 @@ def _two(by: int, n: int) -> list[tuple[slice, slice]]:
 
 @stands_for(np.rollaxis)
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
-    """Return a view with an axis moved before another one, as ``numpy.rollaxis``."""
+    """Return a view with an axis moved before another one, as ``numpy.rollaxis``.
+
+    Elements stay where they are, and nothing is sent; :func:`distnb.moveaxis` is easier to read.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : int
+        Which axis.
+    start : int
+        Before which one it comes.
+
+    Returns
+    -------
+    DistArray
+        A view.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.rollaxis(dnb.ones((2, 3, 4)), 2).shape
+    (4, 2, 3)
+    """
     x = asarray(a)
     d = one_axis(axis, x.ndim)
     if not -x.ndim <= operator.index(start) <= x.ndim:
@@ -73,7 +118,28 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
 
 @stands_for(np.fliplr)
 def fliplr(m: ArrayLike) -> Array:
-    """Return a view with the elements along axis 1 in reverse order."""
+    """Return a view with the elements along axis 1 in reverse order, as ``numpy.fliplr``.
+
+    Elements stay where they are, and nothing is sent.
+
+    Parameters
+    ----------
+    m : array_like
+        Of two axes at least.
+
+    Returns
+    -------
+    DistArray
+        A view.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.fliplr(dnb.array([[1, 2], [3, 4]])).to_numpy()
+    array([[2, 1],
+           [4, 3]])
+    """
     x = asarray(m)
     if x.ndim < 2:
         raise ValueError("Input must be >= 2-d.")
@@ -82,7 +148,28 @@ def fliplr(m: ArrayLike) -> Array:
 
 @stands_for(np.flipud)
 def flipud(m: ArrayLike) -> Array:
-    """Return a view with the elements along axis 0 in reverse order."""
+    """Return a view with the elements along axis 0 in reverse order, as ``numpy.flipud``.
+
+    Elements stay where they are, and nothing is sent.
+
+    Parameters
+    ----------
+    m : array_like
+        Of one axis at least.
+
+    Returns
+    -------
+    DistArray
+        A view.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.flipud(dnb.array([[1, 2], [3, 4]])).to_numpy()
+    array([[3, 4],
+           [1, 2]])
+    """
     x = asarray(m)
     if x.ndim < 1:
         raise ValueError("Input must be >= 1-d.")
@@ -91,7 +178,32 @@ def flipud(m: ArrayLike) -> Array:
 
 @stands_for(np.rot90)
 def rot90(m: ArrayLike, k: int = 1, axes: Any = (0, 1)) -> Array:
-    """Return a view turned by 90 degrees, ``k`` times, from the first axis to the second."""
+    """Return a view turned by 90 degrees, ``k`` times, from the first axis to the second.
+
+    As ``numpy.rot90``. Elements stay where they are, and nothing is sent.
+
+    Parameters
+    ----------
+    m : array_like
+        Of two axes at least.
+    k : int
+        How often; negative numbers turn the other way.
+    axes : pair of int
+        The plane in which it is turned.
+
+    Returns
+    -------
+    DistArray
+        A view.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.rot90(dnb.array([[1, 2], [3, 4]])).to_numpy()
+    array([[2, 4],
+           [1, 3]])
+    """
     x = asarray(m)
     if len(tuple(axes)) != 2:
         raise ValueError("len(axes) must be 2.")

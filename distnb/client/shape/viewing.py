@@ -24,24 +24,113 @@ __all__: list[str] = []
 
 @stands_for(np.transpose)
 def transpose(a: ArrayLike, axes: Axes = None) -> Array:
-    """Return a view with its axes in another order."""
+    """Return a view with its axes in another order, as ``numpy.transpose``.
+
+    Elements stay where they are, and nothing is sent: each engine holds a transposed part.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axes : sequence of int, optional
+        The axes in their new order; by default reversed.
+
+    Returns
+    -------
+    DistArray
+        A view.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.transpose(dnb.array([[1, 2], [3, 4]])).to_numpy()
+    array([[1, 3],
+           [2, 4]])
+    """
     return asarray(a).transpose(axes)
 
 
 def permute_dims(a: ArrayLike, axes: Sequence[SupportsIndex]) -> Array:
-    """Return a view with its axes in another order."""
+    """Return a view with its axes in another order, as the array API standard has it.
+
+    Elements stay where they are, and nothing is sent: each engine holds a transposed part.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axes : sequence of int
+        The axes in their new order.
+
+    Returns
+    -------
+    DistArray
+        A view.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.permute_dims(dnb.ones((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
     return asarray(a).transpose(axes)
 
 
 @stands_for(np.swapaxes)
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
-    """Return a view with two axes exchanged."""
+    """Return a view with two axes exchanged, as ``numpy.swapaxes``.
+
+    Elements stay where they are, and nothing is sent.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis1, axis2 : int
+        The axes.
+
+    Returns
+    -------
+    DistArray
+        A view.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.swapaxes(dnb.ones((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
+    """
     return asarray(a).swapaxes(axis1, axis2)
 
 
 @stands_for(np.moveaxis)
 def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Array:
-    """Return a view with axes moved to other places."""
+    """Return a view with axes moved to other places, as ``numpy.moveaxis``.
+
+    Elements stay where they are, and nothing is sent. The other axes keep their order.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    source, destination : int or sequence of int
+        Which axes, and to where.
+
+    Returns
+    -------
+    DistArray
+        A view.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.moveaxis(dnb.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
     x = asarray(a)
     np.moveaxis(np.empty((1,) * x.ndim), source, destination)  # NumPy checks
     pairs = zip(*(np.atleast_1d(v).tolist() for v in (source, destination)), strict=True)
@@ -52,7 +141,29 @@ def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Array:
 
 @stands_for(np.flip)
 def flip(m: ArrayLike, axis: Axes = None) -> Array:
-    """Return a view with the elements along axes in reverse order."""
+    """Return a view with the elements along axes in reverse order, as ``numpy.flip``.
+
+    Elements stay where they are, and nothing is sent.
+
+    Parameters
+    ----------
+    m : array_like
+        The elements.
+    axis : int or tuple of int, optional
+        Along which axes; by default all.
+
+    Returns
+    -------
+    DistArray
+        A view.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.flip(dnb.arange(4)).to_numpy()
+    array([3, 2, 1, 0])
+    """
     x = asarray(m)
     axes = some_axes(axis, x.ndim)
     return x[tuple(slice(None, None, -1) if d in axes else slice(None) for d in range(x.ndim))]
@@ -60,7 +171,29 @@ def flip(m: ArrayLike, axis: Axes = None) -> Array:
 
 @stands_for(np.expand_dims)
 def expand_dims(a: ArrayLike, axis: Axes) -> Array:
-    """Return a view with new axes of length 1."""
+    """Return a view with new axes of length 1, as ``numpy.expand_dims``.
+
+    Elements stay where they are, and nothing is sent.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : int or tuple of int
+        Where the axes are in the result.
+
+    Returns
+    -------
+    DistArray
+        A view.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.expand_dims(dnb.arange(4), (0, 2)).shape
+    (1, 4, 1)
+    """
     x = asarray(a)
     given = axis if isinstance(axis, tuple | list) else (axis,)
     view = x.dview
@@ -71,13 +204,71 @@ def expand_dims(a: ArrayLike, axis: Axes) -> Array:
 
 @stands_for(np.squeeze)
 def squeeze(a: ArrayLike, axis: Axes = None) -> Array:
-    """Return a view without axes of length 1."""
+    """Return a view without axes of length 1, as ``numpy.squeeze``.
+
+    Elements stay where they are, and nothing is sent.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : int or tuple of int, optional
+        Which of these axes; by default all.
+
+    Returns
+    -------
+    DistArray
+        A view.
+
+    Raises
+    ------
+    ValueError
+        If an axis has another length.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.squeeze(dnb.ones((1, 3, 1))).shape
+    (3,)
+    """
     return asarray(a).squeeze(axis)
 
 
 @stands_for(np.broadcast_to)
 def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> Array:
-    """Return a read-only view stretched to a shape."""
+    """Return a view stretched to a shape, as ``numpy.broadcast_to``; it cannot be written.
+
+    Elements stay where they are, and nothing is sent: each is held once.
+
+    Parameters
+    ----------
+    array : array_like
+        The elements.
+    shape : int or tuple of int
+        Lengths of the axes.
+    subok : bool, optional
+        As in NumPy; the result is a DistArray in any case.
+
+    Returns
+    -------
+    DistArray
+        A view.
+
+    Raises
+    ------
+    ValueError
+        If it does not stretch to the shape.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     dnb.broadcast_to(dnb.arange(2), (3, 2)).to_numpy()
+    array([[0, 1],
+           [0, 1],
+           [0, 1]])
+    """
     x = asarray(array)
     wanted = lengths(shape)
     try:
@@ -95,7 +286,28 @@ def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> Array:
 
 @stands_for(np.broadcast_arrays)
 def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
-    """Return read-only views of one shape."""
+    """Return views of one shape, as ``numpy.broadcast_arrays``; they cannot be written.
+
+    Elements stay where they are, and nothing is sent: each is held once.
+
+    Parameters
+    ----------
+    *args : array_like
+        The arrays.
+
+    Returns
+    -------
+    tuple of DistArray
+        Views.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x, y = dnb.broadcast_arrays(dnb.arange(2), [[10], [20]])
+    ...     x.shape, y.shape
+    ((2, 2), (2, 2))
+    """
     arrays = [asarray(a) for a in args]
     shape = np.broadcast_shapes(*(a.shape for a in arrays))
     return tuple(broadcast_to(a, shape) for a in arrays)
@@ -103,7 +315,28 @@ def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
 
 @stands_for(np.shares_memory, np.may_share_memory)
 def shares_memory(a: ArrayLike, b: ArrayLike) -> bool:
-    """Tell whether two views have an element in common (exact; nothing is sent)."""
+    """Tell whether two arrays have an element in common, exactly, as ``numpy.shares_memory``.
+
+    The notebook knows it of the views: nothing is sent.
+
+    Parameters
+    ----------
+    a, b : array_like
+        The arrays; what is no DistArray shares nothing.
+
+    Returns
+    -------
+    bool
+        In the notebook.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2):
+    ...     x = dnb.arange(6)
+    ...     dnb.shares_memory(x[::2], x[2:]), dnb.shares_memory(x[::2], x[1::2])
+    (True, False)
+    """
     if not (isinstance(a, Array) and isinstance(b, Array)):
         return False
     if a.dbase is b.dbase:

@@ -53,6 +53,18 @@ def nditer(
 
     They are brought to the notebook, which obeys the gather budget.
 
+    Parameters
+    ----------
+    op : array_like, or a sequence of them
+        The arrays.
+    flags, op_flags, *args, **options
+        As in ``numpy.nditer``.
+
+    Returns
+    -------
+    numpy.nditer
+        In the notebook.
+
     Raises
     ------
     TypeError
