@@ -401,8 +401,8 @@ class Shuffler(Source):
     ) -> Array:
         """Draw vectors of positive numbers with sum 1: gamma numbers over their sum.
 
-        The layout is the default, or ``dist=``. Nothing is sent but partial sums, if vectors are
-        split.
+        The layout is the default, or ``dist=``. Nothing is sent but the shapes, and partial sums if
+        vectors are split.
 
         Parameters
         ----------
