@@ -440,18 +440,7 @@ def reduce_in_order(
     kind = numeric(np.asarray(ufunc.reduce(sample, axis, dtype, **options)).dtype)
     first = ufunc.identity if initial is np._NoValue else initial
     if where is not True:
-        if ufunc.identity is None:
-            raise TypeError(
-                explain(
-                    f"{ufunc.__name__}.reduce()",
-                    "where=",
-                    "a ufunc with an identity",
-                    "index the elements that are wanted",
-                )
-            )
-        if not np.isfinite(ufunc.identity):  # integers have none
-            x = x.astype(kind)
-        x = elementwise("where", where, x, np.asarray(ufunc.identity).astype(x.dtype)[()])
+        x = _with_identity(ufunc, x, where, kind)
     found = x if x.ndim else x.astype(kind)
     axes = some_axes(axis, x.ndim) if x.ndim else ()
     for d in sorted(axes, reverse=True):
@@ -463,6 +452,23 @@ def reduce_in_order(
         initial = np._NoValue
     shown = found if keepdims else found.squeeze(axes)
     return delivered(shown, out)
+
+
+def _with_identity(ufunc: np.ufunc, x: Array, where: ArrayLike, kind: np.dtype) -> Array:
+    """Return an array with what changes nothing where a mask is false."""
+    if ufunc.identity is None:
+        raise TypeError(
+            explain(
+                f"{ufunc.__name__}.reduce()",
+                "where=",
+                "a ufunc with an identity",
+                "index the elements that are wanted",
+            )
+        )
+    if not np.isfinite(ufunc.identity):  # integers have none
+        x = x.astype(kind)
+    found: Array = elementwise("where", where, x, np.asarray(ufunc.identity).astype(x.dtype)[()])
+    return found
 
 
 def _runs(at: np.ndarray, breaks: np.ndarray, n: int) -> Iterator[tuple[list[int], int]]:
