@@ -393,7 +393,7 @@ def method_docstring(ufunc: np.ufunc, method: str) -> str:
 
 
 def docstring(ufunc: np.ufunc) -> str:
-    """Return the docstring of a ufunc."""
+    """Return the docstring of a ufunc, or of what has its name, numbers and loops."""
     name, row = ufunc.__name__, _WORDS[ufunc.__name__]
     call = f"dnb.{name}({row.operands})"
     return _TEXT.format(

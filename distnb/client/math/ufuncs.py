@@ -118,10 +118,10 @@ def _of_table(name: str) -> Any:
 @cache
 def _of_ufunc(ufunc: np.ufunc) -> Any:
     """Return the function of a ufunc: as in NumPy one, whatever it is called."""
-    function = _make_elementwise(table.ELEMENTWISE[ufunc.__name__])
+    function: Any = _make_elementwise(table.ELEMENTWISE[ufunc.__name__])
     function.__name__ = function.__qualname__ = ufunc.__name__
-    function.__doc__ = docstring(ufunc)
     _add_methods(function, ufunc)
+    function.__doc__ = docstring(function)  # it has the ufunc's loops, which take a while to list
     return function
 
 
