@@ -108,9 +108,9 @@ def _made(
     return fresh(session, found, None)
 
 
-def _is_shape(x: Any) -> bool:
+def _is_shape(x: object) -> bool:
     """Tell whether something is a tuple, or a list, of Python's integers."""
-    if type(x) not in (tuple, list):
+    if not isinstance(x, tuple | list):
         return False
     for n in x:  # noqa: SIM110 - half the time of all()
         if type(n) is not int:
@@ -246,7 +246,7 @@ def _widest(arrays: Sequence[Any]) -> int:
     return found if len(arrays) > 1 else found * found
 
 
-def _asked(x: Any) -> int:
+def _asked(x: object) -> int:
     """Return the largest length, or the product of several, that arguments may ask for."""
     if type(x) is int:
         return abs(x)
@@ -283,7 +283,7 @@ def _factor(x: Any) -> int:
     return abs(x) + 1 if type(x) is int else 1
 
 
-def _is_result(found: Any) -> bool:
+def _is_result(found: object) -> bool:
     """Tell whether something is what functions return: arrays that can be held, and scalars."""
     if isinstance(found, np.ndarray | np.generic):
         return storable(found.dtype) and found.dtype.isnative
@@ -292,7 +292,7 @@ def _is_result(found: Any) -> bool:
     return type(found) in SCALARS
 
 
-def _shows(found: Any, nears: Sequence[Any]) -> bool:
+def _shows(found: object, nears: Sequence[Any]) -> bool:
     """Tell whether a result is NumPy's view of an operand: then the long way makes ours."""
     if isinstance(found, tuple | list):
         return any(_shows(f, nears) for f in found)

@@ -264,7 +264,7 @@ def made(
     return create(at, extents, kind, layout_of_new(extents, kind, at, dist, grid), how, stays=True)
 
 
-def _in_shape(shape: Any, *_: Any, **_options: Any) -> float:
+def _in_shape(shape: Any, *_: object, **_options: object) -> float:
     """Return the number of elements in a shape; a truth value is no length."""
     if type(shape) is bool:
         return inf

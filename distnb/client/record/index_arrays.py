@@ -169,7 +169,7 @@ def fromfunction(
     return function(*each_index(lengths(shape), dtype, dist=dist, grid=grid, session=at), **kwargs)
 
 
-def _in_matrix(N: int, M: int | None = None, *_: Any, **_options: Any) -> int:
+def _in_matrix(N: int, M: int | None = None, *_: object, **_options: object) -> int:
     """Return the number of elements in a matrix; an identity's has the order in the first place."""
     return N * (M if type(M) is int else N)
 

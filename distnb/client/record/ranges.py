@@ -25,7 +25,11 @@ __all__ = ["arange", "in_spaces", "linspace"]
 
 
 def _in_range(
-    start: Any = None, stop: Any = None, step: Any = None, *_: Any, **_options: Any
+    start: float | None = None,
+    stop: float | None = None,
+    step: float | None = None,
+    *_: object,
+    **_options: object,
 ) -> float:
     """Return the number of elements that ``arange`` makes, or one more or less."""
     if stop is None:
@@ -34,7 +38,7 @@ def _in_range(
     return 1 + abs(length / (1 if step is None else step))
 
 
-def in_spaces(_start: Any, _stop: Any, num: int = 50, *_: Any, **_options: Any) -> int:
+def in_spaces(_start: object, _stop: object, num: int = 50, *_: object, **_options: object) -> int:
     """Return the number of elements between two limits."""
     return num
 
