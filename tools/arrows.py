@@ -75,7 +75,7 @@ ORDER: dict[str, str] = {
         journal windows observing progress shared_memory session glimpse bases current
     """,
     "distnb.client.handle": """
-        arguments indexing host_parts array host_arrays conversion promised_layouts reach
+        arguments indexing host_parts array host_arrays conversion copies promised_layouts reach
         small_steps rehearsal aliasing whole_functions
     """,
     "distnb.client.record": """

@@ -11,7 +11,7 @@ from distnb.client.handle.array import Array
 from distnb.client.math.mapping import constant
 from distnb.client.math.pickling import pickled
 from distnb.client.parts.cuts import Cuts
-from distnb.client.parts.operands import Copies, Given, bases_of, cuts_of_all, given
+from distnb.client.parts.operands import Given, bases_of, cuts_of_all, given
 from distnb.client.parts.results import Outcome, new_report
 from distnb.client.session.session import Session
 from distnb.client.shape.splits import Splits
@@ -113,8 +113,6 @@ def foreach(
     cuts = cuts_of_all(splits, [args[k] for k in updated], session)
     found = _prepared(args, dict(zip(map(id, splits), cuts, strict=True)), updated, written)
     outcome = _run(session, function, args, constants, found, cuts[0], updated)
-    copies: Copies = session.extensions[Copies]
-    copies.settle(session)
     name = calling.name_of(function)
     outcome.check(name, _told_of(args, cuts), bool(updated))
     for one in found.values():

@@ -95,14 +95,17 @@ class Session:
         self.recorder = Recorder(self.size, self.send, self.flush, transport.concurrent)
         self.deferred = self.recorder.deferred
         self.handles = HandleTable(Budget(share_of_node(transport.about)), self.recorder.delete)
-        self.functions = Functions(transport.define, self.recorder.delete)
+        self.functions = Functions(self._define, self.recorder.delete)
+        #: Messages to the engines by which functions were sent.
+        self._defining = 0
         self.connection = Connection(transport)
         self.memory = SharedMemory(self.ask, transport.concurrent)
         #: Small steps, one after the other, that were recorded because engines were busy.
         self.small_steps = 0
         #: How often arrays came in reach of the notebook: it may have written into them since.
         self.reaches = 0
-        #: Whether there are bases with the same elements as others (``handle.aliasing``).
+        #: Whether bases are told of writes: others have the same elements (``handle.aliasing``), or
+        #: what was made of them (``handle.copies``).
         self.looks = False
         self.replies = Replies(self.size, self.handles, call_sites)
         #: What this cell and the last one did.
@@ -148,6 +151,17 @@ class Session:
                 base.about_to_be_written()
                 if base.look is not None:
                     base.look.wrote(base)
+
+    def _define(self, number: int, text: bytes) -> None:
+        """Give all engines a function."""
+        before = self.transport.sent
+        self.transport.define(number, text)
+        self._defining += self.transport.sent - before
+
+    @property
+    def foreign(self) -> int:
+        """How many messages went to the engines that may have changed arrays there (``%px``)."""
+        return self.transport.sent - self._defining
 
     @property
     def recorded(self) -> int:
