@@ -143,7 +143,7 @@ def test_a_product_of_the_same_vector_sends_nothing(session):
 
 
 def test_what_px_writes_is_sent_again(session):
-    a = np.ceil(sp.random_array((60, 60), density=0.5, rng=1, format="csr"))
+    a = sp.random_array((60, 60), density=0.5, rng=1, format="csr").ceil()
     matrix, u = sparse.csr_array(a, session=session), numbered((60,)).astype(float)
     x = dnb.array(u, dist="block", session=session)
     client = session.transport.client
