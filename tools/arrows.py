@@ -105,7 +105,7 @@ ORDER: dict[str, str] = {
     """,
     "distnb.client.signal": "fft_commands fft convolution polynomials spacing",
     "distnb.client.sparse": """
-        scipys structure commands dense creation base arithmetic indexing reductions assignment
+        scipys structure commands dense balance creation base arithmetic reductions indexing
         compressed coordinates construction semirings
     """,
     "distnb.client.parts": "cuts operands results foreach partners",

@@ -99,6 +99,7 @@ def foreach(
     """
     splits = [x for x in args if isinstance(x, Splits)]
     session = _session(args, splits)
+    session.by_parts = True
     updated = _updated(update, args)
     written = [base for k in sorted(updated) for base in bases_of(args[k].array)]
     if len({id(base) for base in written}) < len(written):

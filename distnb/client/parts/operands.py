@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from distnb.client.array.migration import bounds_of, laid
 from distnb.client.handle.array import Array, is_whole, read_only
 from distnb.client.handle.conversion import copied
 from distnb.client.handle.copies import lying
-from distnb.client.parts.cuts import Cuts, bounds_of, cut, laid
+from distnb.client.parts.cuts import Cuts, cut
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.client.shape.splits import Splits

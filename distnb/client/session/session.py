@@ -113,6 +113,10 @@ class Session:
         self.measuring = Measuring(transport, self.line)
         self._observer = Observer(transport, self.connection, self.recorder, self.line)
         self.progress = Progress(self._observer, None if transport.rank else surface())
+        #: Whether functions of parts were called, so that where arrays are cut may be in results.
+        self.by_parts = False
+        #: What the session did by itself, and the batch before it.
+        self.notes: list[tuple[int, str]] = []
         self.extensions = Extensions()
         _SESSIONS.add(self)
 
@@ -394,7 +398,14 @@ class Session:
     def end_window(self, window: Window) -> Report:
         """End measuring; return where the time went since :meth:`start_window`."""
         commands = self.recorded
-        return self.measuring.end(window, self._reading()._replace(recorded=commands))
+        reading = self._reading()._replace(recorded=commands)
+        since = window.start.batches
+        notes = tuple([text for batch, text in self.notes if batch >= since])
+        return self.measuring.end(window, reading, notes)
+
+    def note(self, text: str) -> None:
+        """Note for reports what the session did by itself."""
+        self.notes = [*self.notes[-99:], (self.batches, text)]
 
     def _reading(self) -> Reading:
         """Return the engines' accounts, when all is done that was recorded so far."""

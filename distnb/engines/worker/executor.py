@@ -82,6 +82,7 @@ COLLECTIVES: dict[str, Callable[[Collective, BaseTable], Any]] = {
     "select": selecting.Select,
     "sort": sorting.Sort,
     "sparse.bring": products.Brought,
+    "sparse.count": local.Counted,
     "sparse.dense": local.Dense,
     "sparse.diagonal": local.Diagonal,
     "sparse.each": local.Each,
