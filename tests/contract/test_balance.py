@@ -108,6 +108,8 @@ def alone(session, engines_only, monkeypatch):
     def take(seconds_an_element, speeds=None):
         def seconds_of(_, handles):
             (x,) = alive
+            if handles != (x.structure.indptr.dbase.handle,):
+                return np.zeros(session.size)  # of plans
             each = np.array(x.layout.nnz) * seconds_an_element * x.structure.rounds
             return each if speeds is None else each * np.array(speeds)
 

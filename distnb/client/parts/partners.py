@@ -49,14 +49,14 @@ def together(*arrays: Array | Compressed, axis: int = 0, rebalance: bool = False
     -----
     With ``rebalance``, or for every sparse array with ``distnb.config.rebalance = "auto"``, parts
     are compared after 4 products, and after 8, 16 and so on. Where one engine has more than 1.1
-    times the elements of the median one, or computed for 1.25 times as long, and what was lost to
-    that so far is more than what moving would cost, all is cut anew, in place: so that engines have
-    as many elements, or else, as long to compute. Reports say what was done, why, and what it
-    brought (``Report.notes``). Rows stay whole, so ``A @ x`` has the same digits; what is added
-    up over engines (``A.T @ x``, sums of what lies as rows) may differ in the last one, as in any
-    other layout. The setting does nothing where more than that could depend on who has what: after
-    :func:`distnb.foreach`, :func:`distnb.map_blocks` or ``%px`` with arrays, and under ``mpiexec``,
-    whose ranks would have to agree on times.
+    times the elements of the median one, or (after 16) computed for 1.25 times as long, and what
+    was lost to that so far is more than what moving would cost, all is cut anew, in place: so that
+    engines have as many elements, or else, as long to compute. Reports say what was done, why,
+    and what it brought (``Report.notes``). Rows stay whole, so ``A @ x`` has the same digits; what
+    is added up over engines (``A.T @ x``, sums of what lies as rows) may differ in the last one, as
+    in any other layout. The setting does nothing where more than that could depend on who has what:
+    after :func:`distnb.foreach`, :func:`distnb.map_blocks` or ``%px`` with arrays, and under
+    ``mpiexec``, whose ranks would have to agree on times.
 
     Examples
     --------
@@ -135,8 +135,8 @@ def repartition(x: Array | Compressed, by: str | ArrayLike = "nnz", axis: int = 
         A whole array.
     by : 'nnz', 'time' or array_like
         What is to be balanced: elements that are not zero (of sparse arrays, stored ones); what
-        engines computed in the commands of this cell and the last one that read the array, spread
-        over its parts; or weights, one for each index along the axis, not negative.
+        engines computed in the last commands that read the array, spread over its parts; or
+        weights, one for each index along the axis, not negative.
     axis : int
         What is cut.
 

@@ -39,12 +39,13 @@ __all__ = ["balanced_cuts", "costs_of", "count", "cut_anew", "recut_in_place", "
 
 _COUNT = np.dtype(np.int64)
 #: Products after which parts are compared for the first time; then after twice as many, and so on.
-_FIRST = 4
+#: Times count from the third time on: other programs may have had a core for a while.
+_FIRST, _SURE = 4, 16
 #: So many times the median may the largest part have, or the slowest take, and be left alone.
 _EVEN, _STEADY = 1.1, 1.25
 #: Bytes that are sent in a second, where that was not measured, and that are copied; seconds that
 #: moving costs, however little it is.
-_SENT, _COPIED, _LEAST = 1e9, 2e9, 5e-3
+_SENT, _COPIED, _LEAST = 2e9, 4e9, 3e-3
 
 
 def balanced_cuts(x: Stored, wanted: np.ndarray | None = None) -> Ints:
@@ -110,17 +111,17 @@ def _elements(s: Structure) -> list[Any]:
 
 
 def seconds_of(session: Session, handles: Iterable[int]) -> np.ndarray:
-    """Return how long each engine computed in commands that read some bases, as far as is known."""
-    names = {name for h in handles for name in session.journal.names(h)}
-    found = np.zeros(session.size)
-    cells = session.journal.cell, session.journal.last
-    for cell in dict.fromkeys(cells):
-        for batch in cell.batches:
-            commands = enumerate(batch.commands)
-            which = [i for i, c in commands if any(x.base in names for x in c.reads)]
-            if which:
-                rows = [times.rows(len(batch.commands))[which, 0].sum() for times in batch.times]
-                found += _by_rank(session, rows)
+    """Return how long each engine computed in the last commands that read some bases.
+
+    A base that moves gets another handle, so this is of where it lies now.
+    """
+    names, found = set(handles), np.zeros(session.size)
+    for batch in session.journal.recent:
+        commands = enumerate(batch.commands)
+        which = [i for i, c in commands if any(x.base in names for x in c.reads)]
+        if which:
+            rows = [times.rows(len(batch.commands))[which, 0].sum() for times in batch.times]
+            found += _by_rank(session, rows)
     return found / 1e9
 
 
@@ -172,8 +173,9 @@ def _consider(x: Any, s: Structure) -> None:
     if s.before is not None:
         _tell_what_it_brought(x, s, s.before, slowest)
     unequal = not s.by_time and _apart(s.per_engine) > _EVEN
-    unsteady = _apart(seconds.tolist()) > _STEADY
-    gain = slowest - float(seconds.mean())
+    unsteady = s.rounds >= _SURE and _apart(seconds.tolist()) > _STEADY
+    lost = slowest - float(seconds.mean())
+    gain = lost if not unequal else float(seconds.mean()) * (s.layout_imbalance - 1)
     if not (unequal or unsteady) or gain <= _price(s):
         return
     wanted = None if unequal else _by_speed(seconds, s.per_engine)
@@ -191,7 +193,8 @@ def _consider(x: Any, s: Structure) -> None:
         why = f"the slowest engine took {slowest / float(seconds.mean()):.2f} of the mean"
     s.session.note(
         f"{_name(x)} was cut anew after {before.rounds} products: {why}, now elements are "
-        f"{s.layout_imbalance:.2f}; it took {took * 1e3:.1f} ms, and {gain * 1e3:.1f} ms were lost"
+        f"{s.layout_imbalance:.2f}; it took {took * 1e3:.1f} ms, and is to save "
+        f"{gain * 1e3:.1f} ms in as many products"
     )
 
 
@@ -236,4 +239,5 @@ def _price(s: Structure) -> float:
         for (a, b), (c, d) in zip(pairwise(s.ends), pairwise(goal), strict=True)
     )
     sent = (s.nnz - stays) * each / (session.measuring.bandwidth or _SENT)
-    return _LEAST + sent + s.nnz * each / session.size / _COPIED + s.planning
+    planned = float(seconds_of(session, (s.indices.dbase.handle,)).mean())  # that reads indices
+    return _LEAST + sent + s.nnz * each / session.size / _COPIED + planned

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,12 +56,11 @@ def plan_for(structure: Structure, layout: Layout) -> Plan:
     found: Plan | None = structure.plans.get(layout)
     if found is not None and not found.kept.dbase.lost:
         return found
-    session, began = structure.session, perf_counter()
+    session = structure.session
     kept = _counted(session, structure)
     indices, _ = places(structure)
     record("sparse.plan", (kept,), (indices,), (structure.minor, layout))
     plan = Plan(kept, tuple([tuple(row) for row in kept.to_numpy().tolist()]))
-    structure.planning = perf_counter() - began
     if len(structure.plans) >= _PLANS:
         structure.plans.clear()
     structure.plans[layout] = plan

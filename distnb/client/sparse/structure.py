@@ -158,8 +158,8 @@ class Structure:
         self.plans: dict[Layout, Any] = {}
         #: The arrays of this structure, whose elements are to go along where it is cut anew.
         self.arrays: WeakValueDictionary[int, Any] = WeakValueDictionary()
-        #: Products since it was cut, and seconds that the notebook waited for plans of products.
-        self.rounds, self.planning = 0, 0.0
+        #: Products since it was cut.
+        self.rounds = 0
         #: Whether it was cut by time, and what products took before: until that was told of.
         self.by_time = False
         self.before: Before | None = None

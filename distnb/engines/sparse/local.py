@@ -140,12 +140,12 @@ class Rowwise(SingleEngine):
     def work(self) -> None:
         """Fill the block."""
         minor, method, options = self.args
-        part = part_of(self.ins, minor)
         if method == "lengths":
-            found: Any = np.diff(part.indptr)
-        else:
-            part = part.copy() if method not in ("sum", "mean") else part
-            found = getattr(part, method)(axis=1, **dict(options))
+            block_of(self.out)[...] = np.diff(block_of(self.ins[2]))
+            return
+        part = part_of(self.ins, minor)
+        part = part.copy() if method not in ("sum", "mean") else part
+        found = getattr(part, method)(axis=1, **dict(options))
         block_of(self.out)[...] = found.toarray() if hasattr(found, "toarray") else found
 
 
