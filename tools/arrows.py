@@ -115,7 +115,8 @@ ORDER: dict[str, str] = {
     "distnb.widgets": "drawing layouts times status",
     "distnb.widgets.drawing": "text markup bars matrices page showing",
     "distnb.widgets.layouts": """
-        engine_memory picture layout_svg layout_view card halo migration several proposal chooser
+        engine_memory picture layout_svg layout_view card halo migration several sparse_view
+        proposal chooser
     """,
     "distnb.widgets.times": """
         columns account ladder glance operations changes trace pages timeline timing scaling

@@ -229,3 +229,31 @@ def test_costs_say_where_parts_end():
     np.testing.assert_allclose(shares((0, 10, 10, 20), (1.0, 5.0, 1.0)), [20 / 3, 40 / 3])
     np.testing.assert_allclose(shares((0, 6, 12), (2.0, 1.0)), [4.5])
     assert shares((0, 0, 0), (1.0, 1.0)).tolist() == [0]
+
+
+@pytest.mark.ways("one", "four")
+def test_a_plot_tells_who_has_most(session, engines_only):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    a = by_degree()
+    A = sparse.csr_array(a)
+    for even in (False, True):
+        ax = A.layout.plot()
+        drawn = [round(bar.get_width()) for bar in ax.patches]
+        assert drawn == list(A.layout.nnz)
+        title = ax.get_title(loc="left")
+        assert f"{a.nnz:,} stored elements on {session.size} engines" in title
+        if session.size > 1 and not even:
+            assert f"Engine {int(np.argmax(drawn))} holds most" in title
+        texts = [t.get_text() for t in ax.texts]
+        assert [int(t.split()[0].replace(",", "")) for t in texts] == drawn
+        pyplot.close(ax.figure)
+        dnb.repartition(A)
+    figure, axes = pyplot.subplots()
+    assert A.tocsc().layout.plot(ax=axes) is axes
+    assert "columns" in axes.get_yticklabels()[0].get_text()
+    pyplot.close(figure)
+    many = type(A.layout)("rows", tuple(range(41)), tuple(range(1, 41)))
+    ax = many.plot()
+    assert not ax.texts
+    assert "Engine 39 holds most: 1.95 times the mean" in ax.get_title(loc="left")
+    pyplot.close(ax.figure)

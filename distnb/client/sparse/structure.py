@@ -14,6 +14,7 @@ import numpy as np
 
 from distnb.client.handle.arguments import Dist
 from distnb.client.handle.array import Array
+from distnb.client.record.placement import Placement
 from distnb.client.session.session import Session
 from distnb.client.sparse.scipys import index_dtype
 from distnb.common.errors import explain
@@ -227,6 +228,20 @@ class SparseLayout(NamedTuple):
     def imbalance(self) -> float:
         """The most elements of an engine, over their mean."""
         return imbalance(self.nnz)
+
+    def plot(self, ax: object = None) -> Any:
+        """Draw how many elements each engine stores; returns the matplotlib Axes.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     ax = dnb.sparse.csr_array([[1, 2], [3, 0]]).layout.plot()
+        >>> print(ax.get_title(loc="left"))
+        Engine 0 holds most: 1.33 times the mean
+        3 stored elements on 2 engines
+        """
+        return Placement.views.plot_sparse(self, ax=ax)
 
     def shares(self) -> str:
         """Return how many elements each engine has, in words."""
