@@ -185,6 +185,24 @@ def test_slow_engines_get_less_and_are_asked_once(session, alone):
     assert max(elements) < 1.4 * np.median(elements)
 
 
+def test_tasks_of_parts_are_rounds_if_the_user_says_so(session, alone):
+    take, alive = alone
+    take(1e-3)
+    a = by_degree()
+    A, sums = sparse.csr_array(a), dnb.zeros(N, dist="block")
+    alive.append(A)
+    dnb.together(A, sums, rebalance=True)
+
+    def add(part, mine):
+        mine += part.sum(axis=1)
+
+    for _ in range(9):
+        dnb.foreach(add, A.splits(), sums.splits(), update=1)
+    assert A.layout.imbalance <= 1.05
+    assert sums.layout.base.spell() == f"('irregular', {A.layout.cuts}) on {session.size} engines"
+    np.testing.assert_array_equal(sums.to_numpy(), 9 * a.sum(axis=1))
+
+
 def test_a_failure_to_balance_is_told_and_harms_nothing(session, alone, monkeypatch):
     take, alive = alone
     take(1e-3)

@@ -15,7 +15,9 @@ from distnb.client.parts.operands import Given, bases_of, cuts_of_all, given
 from distnb.client.parts.results import Outcome, new_report
 from distnb.client.session.session import Session
 from distnb.client.shape.splits import Splits
+from distnb.client.sparse.balance import count
 from distnb.client.sparse.base import Sparse
+from distnb.client.sparse.compressed import Compressed
 from distnb.common import calling
 from distnb.common.errors import SessionError, explain
 from distnb.wire.protocol import Collective
@@ -119,6 +121,9 @@ def foreach(
     for one in found.values():
         if one.target is not None:
             one.target[...] = one.arrays[0]
+    for split in splits:
+        if isinstance(split.array, Compressed) and split.array.axis == split.axis:
+            count(split.array)
     return outcome.result(splits[0].axis)
 
 

@@ -43,7 +43,8 @@ def together(*arrays: Array | Compressed, axis: int = 0, rebalance: bool = False
         What is cut.
     rebalance : bool
         Cut all of them anew where parts of a sparse one among them take unequally long in a loop of
-        products (``A @ x``, ``A.T @ x``, :func:`distnb.sparse.matmul`).
+        products (``A @ x``, ``A.T @ x``, :func:`distnb.sparse.matmul`) or of
+        :func:`distnb.foreach` with its parts.
 
     Notes
     -----

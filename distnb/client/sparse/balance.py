@@ -148,7 +148,10 @@ def costs_of(seconds: np.ndarray, sizes: Sequence[int]) -> list[float]:
 
 
 def count(x: Any) -> None:
-    """Count a product of a compressed array, and cut it anew if the user wants that and it pays."""
+    """Count a round of a compressed array: a product, or tasks of its parts.
+
+    It is cut anew if the user wants that and it pays.
+    """
     s: Structure = x.structure
     s.rounds += 1
     n = s.rounds
