@@ -12,7 +12,7 @@ EXAMPLES ?= $(if $(filter test-all,$(TIER)),1,0.1)
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .PHONY: help demo quick test test-all test-mpich test-openmpi numpy-suite test-pauses test-scalapack coverage \
-    chromium check notebook bench docs clean distclean
+    chromium check notebook bench bench-graphs docs clean distclean
 
 PY := .venv/bin/python
 PY_OPENMPI := .venv-openmpi/bin/python
@@ -77,6 +77,9 @@ notebook: .venv/ready-notebook  ## open JupyterLab in notebooks/
 
 bench: .venv/ready-bench  ## run the benchmarks, with peers, into build/bench
 	$(PY) -m benchmarks.run $(ARGS)
+
+bench-graphs: .venv/ready-bench  ## sparse arrays, graphs, balance and tasks against SciPy and mpi4py
+	$(PY) -m benchmarks.graphs $(ARGS)
 
 docs: .venv/ready-docs  ## build the documentation into build/docs
 	$(PY) -m sphinx -W --keep-going docs build/docs $(ARGS)

@@ -2134,7 +2134,9 @@ def to_parquet(
 ) -> None:
     """Write columns as a folder of Parquet files, one of each engine's rows."""
 
-def together(*arrays: DistArray | Compressed, axis: int = 0) -> None:
+def together(
+    *arrays: DistArray | Compressed, axis: int = 0, rebalance: builtins.bool = False
+) -> None:
     """Cut arrays alike along an axis, and keep them so: where one is moved, the others go along."""
 
 def topk(

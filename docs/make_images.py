@@ -94,6 +94,7 @@ def main(arguments: list[str]) -> None:
         shifted = [base[1:-1, 1:-1].layout, base[:-2, 1:-1].layout]
         save("pictures", pictures())
         save("halo", Several(shifted, ["A[1:-1, 1:-1]", "A[:-2, 1:-1]"]).plot())
+        draw_balance()
     if "--layouts" not in arguments:
         draw_time()
         draw_report()
@@ -116,6 +117,23 @@ def draw(name: str, arrays: dict[str, Any]) -> None:
         array.layout.plot(ax=ax).set_box_aspect(1)
         ax.set_title(title, loc="left", fontsize=9, family="monospace")
     save(name, figure)
+
+
+def draw_balance() -> None:
+    """Draw a sparse array whose first rows have most elements, before and after it is balanced."""
+    n = 4096
+    lengths = np.maximum(1, 2048 / np.arange(1, n + 1) ** 0.7).astype(int)
+    rows = np.repeat(np.arange(n), lengths)
+    columns = np.random.default_rng(1).integers(0, n, len(rows))
+    graph = dnb.sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(n, n))
+    figure, panels = pyplot.subplots(2, 1, figsize=(6.5, 5.0), layout="constrained")
+    for ax, title in zip(panels, ("Before", "After dnb.repartition(A)"), strict=True):
+        graph.layout.plot(ax=ax)
+        ax.set_title(f"{title}. {ax.get_title(loc='left')}", loc="left", fontsize=9)
+        dnb.repartition(graph)
+    panels[0].set_xlabel("")
+    panels[1].set_xlim(panels[0].get_xlim())
+    save("balance", figure)
 
 
 def draw_time() -> None:

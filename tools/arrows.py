@@ -76,7 +76,7 @@ ORDER: dict[str, str] = {
         journal windows observing progress shared_memory session glimpse bases current
     """,
     "distnb.client.handle": """
-        arguments indexing host_parts array host_arrays conversion promised_layouts reach
+        arguments indexing host_parts array host_arrays conversion copies promised_layouts reach
         small_steps rehearsal aliasing whole_functions
     """,
     "distnb.client.record": """
@@ -108,7 +108,7 @@ ORDER: dict[str, str] = {
     """,
     "distnb.client.signal": "fft_commands fft convolution polynomials spacing",
     "distnb.client.sparse": """
-        scipys structure commands dense creation base arithmetic indexing reductions assignment
+        scipys structure commands dense balance creation base arithmetic reductions indexing
         compressed coordinates construction semirings
     """,
     "distnb.client.parts": "cuts operands results foreach partners",
@@ -118,7 +118,8 @@ ORDER: dict[str, str] = {
     "distnb.widgets": "drawing layouts times status",
     "distnb.widgets.drawing": "text markup bars matrices page showing",
     "distnb.widgets.layouts": """
-        engine_memory picture layout_svg layout_view card halo migration several proposal chooser
+        engine_memory picture layout_svg layout_view card halo migration several sparse_view
+        proposal chooser
     """,
     "distnb.widgets.times": """
         columns account ladder glance operations changes trace pages timeline timing scaling

@@ -15,7 +15,11 @@ from typing import Any
 __all__ = ["Config", "config"]
 
 #: What a setting that is a word can be.
-WORDS = {"road": ("direct", "ipyparallel"), "place": ("auto", "engines", "notebook")}
+WORDS = {
+    "road": ("direct", "ipyparallel"),
+    "place": ("auto", "engines", "notebook"),
+    "rebalance": ("off", "auto"),
+}
 
 
 @dataclass
@@ -30,6 +34,9 @@ class Config:
     place: str = "auto"
     """Who computes: "auto" the engines what is large, and the notebook itself what is small, on the
     same memory; "engines" or "notebook" whatever they can. Results are the same."""
+    rebalance: str = "off"
+    """Whether sparse arrays are cut anew where their parts take unequally long: "off", or "auto"
+    in loops of products where that pays (see :func:`distnb.together`)."""
     alone: int = 1 << 26
     """Bytes of a matrix up to which one engine factors it alone, with all cores of its node; 16
     times that for spectra, and for LU where all engines share a node."""

@@ -288,6 +288,8 @@ class Report(Advised):
         Bytes that an engine reads and writes in a second when all copy memory at once, if known.
     notebook : Notebook or None
         What the notebook itself did; None where it is one with an engine.
+    notes : tuple of str
+        What the session did by itself: arrays that it cut anew, why, and what that brought.
     """
 
     wall: float
@@ -300,6 +302,7 @@ class Report(Advised):
     clock_error: float = 0.0
     memory_bandwidth: float | None = None
     notebook: Notebook | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def imbalance(self) -> float:

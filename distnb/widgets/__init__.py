@@ -20,6 +20,7 @@ from distnb.widgets.layouts.picture import (  # the function hides its module
     picture,
 )
 from distnb.widgets.layouts.several import Several
+from distnb.widgets.layouts.sparse_view import plot_sparse
 from distnb.widgets.times.timing import TimeReport
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "memory_of",
     "picture",
     "plot",
+    "plot_sparse",
     "size_text",
     "to_html",
 ]

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import distnb as dnb
+from distnb import sparse
 from tests.contract.support import measured, numbered, on_engines, same, setting
 from tests.contract.test_counts import traffic
 from tests.waiting import until
@@ -117,6 +119,42 @@ def test_indices_reach_what_is_lent(session, do, messages, places):
     with pytest.raises(IndexError, match="index 60 is out of bounds for axis 0 with size 60"):
         do(a, dnb.array(np.where(np.arange(90) == 70, 60, i))).to_numpy()
     same(do(a, index), do(x, i))
+
+
+def test_a_product_of_the_same_vector_sends_nothing(session):
+    a = sp.random_array((60, 60), density=0.5, rng=1, format="csr")
+    matrix, u = sparse.csr_array(a, session=session), numbered((60,)).astype(float)
+    x = dnb.array(u, dist="block", session=session)
+    matrix @ x
+    for step in range(4):
+        u[step] = step
+        x[step] = step
+        session.flush()
+        with measured(session) as reports:
+            y = matrix @ x
+        _, nbytes = traffic(reports[0])
+        assert nbytes > 0
+        assert in_place(reports[0]) == (nbytes if lends(session) else 0)
+        with measured(session) as reports:
+            z = matrix @ x
+        assert traffic(reports[0]) == (0, 0)
+        same(y, a @ u)
+        same(z, a @ u)
+
+
+def test_what_px_writes_is_sent_again(session):
+    a = sp.random_array((60, 60), density=0.5, rng=1, format="csr").ceil()
+    matrix, u = sparse.csr_array(a, session=session), numbered((60,)).astype(float)
+    x = dnb.array(u, dist="block", session=session)
+    client = session.transport.client
+    for _ in range(3):
+        same(matrix @ x, a @ u)
+        same(matrix.T @ x, a.T @ u)
+        session.bind([("written", x.bound)])
+        client[:].execute("written.local[:] += 1", block=True)
+        u += 1
+    same(matrix @ x, a @ u)
+    client[:].execute("del written", block=True)
 
 
 def in_segment(session, array):

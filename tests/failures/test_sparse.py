@@ -10,6 +10,8 @@ from tests.failures.support import planted
 
 #: Command -> what records it, of a square array ``A`` and a vector ``x``.
 STEPS = {
+    "sparse.bring": lambda A, x: A @ x,
+    "sparse.count": lambda A, x: dnb.repartition(A, by=np.arange(9.0)).sum(axis=1),
     "sparse.dense": lambda A, x: A.toarray(),
     "sparse.diagonal": lambda A, x: A.diagonal(),
     "sparse.each": lambda A, x: A + A,

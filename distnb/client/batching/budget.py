@@ -37,8 +37,10 @@ class Budget:
     """
 
     def __init__(self, share: int) -> None:
-        self._share = share
+        self.share = share
         self._reserved = 0
+        #: Lets go what could be made again, where there is no room for what is asked for.
+        self.shed: Callable[[], None] = lambda: None
         #: Bytes that were freed, by the garbage collector in any thread, and are still counted.
         self._released: deque[int] = deque()
         #: Notes the bytes of a base that was freed (called by the garbage collector: no lock).
@@ -52,11 +54,14 @@ class Budget:
         ``known`` is what this returned for the like of it before.
         """
         asked = need(shape, dtype, layout) if known is None else known
-        limit = self._share * config.memory_share
+        limit = self.share * config.memory_share
         if len(self._released) > _MANY or self._reserved + asked > limit:
             self._settle()
+        if asked and self.share and self._reserved + asked > limit:
+            self.shed()
+            self._settle()
         reserved = self._reserved + asked
-        if asked and self._share and reserved > limit:
+        if asked and self.share and reserved > limit:
             raise MemoryError(
                 explain(
                     f"array of shape {shape} and {dtype}",
@@ -70,10 +75,10 @@ class Budget:
 
     def room(self) -> int | None:
         """Return the bytes that another base may take on an engine (None if unknown)."""
-        if not self._share:
+        if not self.share:
             return None
         self._settle()
-        return max(0, int(self._share * config.memory_share) - self._reserved)
+        return max(0, int(self.share * config.memory_share) - self._reserved)
 
     def _settle(self) -> None:
         """Count what was freed no longer."""

@@ -427,7 +427,7 @@ def leave(base: Base) -> None:
         base.move(base.layout)
         parts = None if base.memory is not None else parts_of(session, near, base.layout)
         record_creation(base, base.laid("empty") if parts is None else ("data", parts))
-    base.near = base.copy = None  # it may have been written here
+    base.near = base.kept = None  # it may have been written here
 
 
 def create(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from distnb.client.handle.host_parts import parts_of
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.errors import SessionError, explain
-from distnb.geometry.layout import Ints, Layout, default_layout, make_layout
+from distnb.geometry.layout import Ints, Layout, default_layout, make_layout, replicated
 from distnb.geometry.views import View, follow
 from distnb.wire.protocol import Apply, Operand
 
@@ -103,7 +103,7 @@ def move_out(base: Base, layout: Layout | None = None) -> None:
         )
     base.move(layout or default_layout(base.shape, base.session.size))
     record_creation(base, ("data", parts_of(base.session, host, base.layout)))
-    base.host = base.near = base.copy = None
+    base.host = base.near = base.kept = None
 
 
 def _copy_of(x: Array) -> Any:
@@ -113,11 +113,13 @@ def _copy_of(x: Array) -> Any:
     """
     base = x.dbase
     if base.sharing is not None or base.exported:  # others may have written there
-        base.copy = None
-    if base.host is not None and (base.copy is None or base.copy.lost):
-        layout = make_layout(base.shape, base.session.size, "replicated")
-        base.copy = from_host(base.session, base.host, layout).dbase
-    return Array.made(base.copy, x.dview, writeable=False)
+        base.kept = None
+    layout = replicated(len(base.shape), base.session.size)
+    copy = None if base.kept is None else base.kept.get(layout)
+    if copy is None or copy.lost:
+        copy = from_host(base.session, cast(np.ndarray, base.host), layout).dbase
+        base.kept = {layout: copy}
+    return Array.made(copy, x.dview, writeable=False)
 
 
 def check_session(x: Array, session: Session) -> None:

@@ -177,7 +177,7 @@ def quick_into(run: Callable[..., Any], out: Array, other: ArrayLike) -> bool:
     if config.place == "engines" and not out.at_home:
         return False
     if out._whole is not None:
-        out.dbase.copy = None
+        out.dbase.kept = None
     return done(run, (near, given, near)) is not None
 
 
@@ -277,7 +277,7 @@ def store(x: Array, key: Subscript, value: ArrayLike) -> bool:
     else:
         return False
     if x._whole is not None:
-        x.dbase.copy = None
+        x.dbase.kept = None
     try:
         if near.nbytes > QUICK and type(key) is not int and near[key].nbytes > QUICK:
             return False

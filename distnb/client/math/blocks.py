@@ -238,6 +238,7 @@ def record_call(
     session = outs[0].session
     written, read = tuple([x.operand for x in outs]), tuple([x.operand for x in ins])
     number = session.functions.number(text)
+    session.by_parts |= op == "map_blocks"
     session.record(Collective(op, written, read, (number, name, *args), session.site()))
     session.functions.trim()
 

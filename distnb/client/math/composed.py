@@ -507,7 +507,7 @@ def isclose(
 
 
 @in_reach(np.isclose, "exact")
-def _close(a: ArrayLike, b: ArrayLike | None, rtol: ArrayLike, atol: ArrayLike, equal_nan: bool) -> Array:
+def _close(a: ArrayLike, b: ArrayLike, rtol: Any, atol: Any, equal_nan: bool) -> Array:
     numbers, session = (int, float, complex), session_of(a, b, rtol, atol)
     x, y, rtol, atol = (
         v if isinstance(v, numbers) else asarray(cast(ArrayLike, v), session=session)

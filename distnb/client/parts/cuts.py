@@ -7,10 +7,9 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from distnb.client.sparse.structure import even
-from distnb.geometry.axes import Whole, cut_at
-from distnb.geometry.layout import Grid, Ints, Layout
+from distnb.geometry.layout import Ints
 
-__all__ = ["Cuts", "bounds_of", "cut", "laid", "shared_out"]
+__all__ = ["Cuts", "cut", "shared_out"]
 
 
 class Cuts(NamedTuple):
@@ -57,23 +56,3 @@ def cut(bounds: Ints, parts: int, weights: Sequence[int]) -> Cuts:
     for (low, high), count in zip(pairwise(bounds), counts, strict=True):
         places += [low + at for at in even(high - low, count)[1:]]
     return Cuts(tuple(places), (0, *accumulate(counts)))
-
-
-def bounds_of(layout: Layout, shape: Ints, axis: int, size: int) -> Ints | None:
-    """Return where an axis is cut among all engines, one after the other; None if it is not so."""
-    grid, d = layout.grid, layout.dims[axis]
-    if grid.first or grid.size != size or layout.parts(axis) != size:
-        return None
-    if size > 1 and grid.strides[d] != 1:
-        return None
-    kind, n = layout.axes[axis], shape[axis]
-    if size > 1 and kind.period(size):
-        return None
-    return (0, *[kind.bounds(n, size, c)[1] for c in range(size)]) if size > 1 else (0, n)
-
-
-def laid(bounds: Ints, ndim: int, axis: int) -> Layout:
-    """Return the layout of an array whose axis is cut at some bounds."""
-    axes = tuple([cut_at(bounds) if a == axis else Whole() for a in range(ndim)])
-    dims = tuple([0 if a == axis else -1 for a in range(ndim)])
-    return Layout(Grid.of((len(bounds) - 1,)), axes, dims)

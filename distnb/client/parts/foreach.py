@@ -11,11 +11,13 @@ from distnb.client.handle.array import Array
 from distnb.client.math.mapping import constant
 from distnb.client.math.pickling import pickled
 from distnb.client.parts.cuts import Cuts
-from distnb.client.parts.operands import Copies, Given, bases_of, cuts_of_all, given
+from distnb.client.parts.operands import Given, bases_of, cuts_of_all, given
 from distnb.client.parts.results import Outcome, new_report
 from distnb.client.session.session import Session
 from distnb.client.shape.splits import Splits
+from distnb.client.sparse.balance import count
 from distnb.client.sparse.base import Sparse
+from distnb.client.sparse.compressed import Compressed
 from distnb.common import calling
 from distnb.common.errors import SessionError, explain
 from distnb.wire.protocol import Collective
@@ -99,6 +101,7 @@ def foreach(
     """
     splits = [x for x in args if isinstance(x, Splits)]
     session = _session(args, splits)
+    session.by_parts = True
     updated = _updated(update, args)
     written = [base for k in sorted(updated) for base in bases_of(args[k].array)]
     if len({id(base) for base in written}) < len(written):
@@ -113,13 +116,14 @@ def foreach(
     cuts = cuts_of_all(splits, [args[k] for k in updated], session)
     found = _prepared(args, dict(zip(map(id, splits), cuts, strict=True)), updated, written)
     outcome = _run(session, function, args, constants, found, cuts[0], updated)
-    copies: Copies = session.extensions[Copies]
-    copies.settle(session)
     name = calling.name_of(function)
     outcome.check(name, _told_of(args, cuts), bool(updated))
     for one in found.values():
         if one.target is not None:
             one.target[...] = one.arrays[0]
+    for split in splits:
+        if isinstance(split.array, Compressed) and split.array.axis == split.axis:
+            count(split.array)
     return outcome.result(splits[0].axis)
 
 

@@ -6,14 +6,15 @@ it is updated, it is written back.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from distnb.client.array.migration import bounds_of, laid
 from distnb.client.handle.array import Array, is_whole, read_only
-from distnb.client.handle.conversion import as_dist, copied, in_layout
-from distnb.client.parts.cuts import Cuts, bounds_of, cut, laid
+from distnb.client.handle.conversion import copied
+from distnb.client.handle.copies import lying
+from distnb.client.parts.cuts import Cuts, cut
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.client.shape.splits import Splits
@@ -25,9 +26,6 @@ from distnb.common.errors import explain
 from distnb.geometry.layout import replicated
 
 __all__ = ["Given", "bases_of", "cuts_of_all", "given", "length"]
-
-#: Calls for which copies of arrays are kept that are not used again.
-_CALLS = 4
 
 
 class Given(NamedTuple):
@@ -150,65 +148,8 @@ def _matrix(x: Compressed, written: Sequence[Base]) -> Given:
 
 
 def _everywhere(x: Array, written: Sequence[Base]) -> Any:
-    """Return an array with all elements of ``x`` on each engine, and none that tasks write.
-
-    It is made once for as long as nothing writes into ``x``.
-    """
-    session, layout = x.session, replicated(x.ndim, x.session.size)
-    if x.at_home:
-        return in_layout(as_dist(x, session), layout)
-    copies: Copies = session.extensions[Copies]
-    found = copies.find(x) if is_whole(x) else None
-    if found is None:
-        own = any(x.dbase is base for base in written)
-        found = copied(x, x.dtype, layout) if own else in_layout(x, layout)
-        if is_whole(x) and found is not x:
-            copies.keep(x, found)
-    return found
-
-
-class Copies:
-    """Copies that each engine has of arrays on engines, as they were when they were made.
-
-    A base knows its own (``Base.copy``) until something writes into it. Only those that the last
-    calls used are kept.
-    """
-
-    def __init__(self) -> None:
-        #: Handle of a copy -> what engines had been asked for besides batches when it was used.
-        self._sent: dict[int, int] = {}
-        #: The arrays that were passed now, and in the last calls.
-        self._now: list[Base] = []
-        self._calls: deque[list[Base]] = deque()
-
-    def find(self, x: Array) -> Any:
-        """Return the copy of an array that is as it is now, None if there is none."""
-        base, session = x.dbase, x.session
-        copy = base.copy
-        if copy is None or copy.lost or base.lost or base.near is not None:
-            return None
-        if base.look is not None or self._sent.get(copy.handle) != session.transport.sent:
-            return None
-        self._now.append(base)
-        return Array.made(copy, x.dview, writeable=False)
-
-    def keep(self, x: Array, found: Array) -> None:
-        """Keep a copy for as long as nothing writes into the array."""
-        session = x.session
-        written_unseen = session.memory.shown and session.transport.rank is not None
-        if x.dbase.look is None and not written_unseen:
-            x.session.looks = True
-            x.dbase.copy = found.dbase
-            self._now.append(x.dbase)
-
-    def settle(self, session: Session) -> None:
-        """Let go what was not used for some calls."""
-        dropped = self._calls.popleft() if len(self._calls) == _CALLS else []
-        self._calls.append(self._now)
-        self._now = []
-        kept = [base for call in self._calls for base in call]
-        for base in dropped:
-            if not any(base is other for other in kept):
-                base.copy = None
-        copies = [base.copy for base in kept]
-        self._sent = {c.handle: session.transport.sent for c in copies if c is not None}
+    """Return an array with all elements of ``x`` on each engine, and none that tasks write."""
+    layout = replicated(x.ndim, x.session.size)
+    if any(x.dbase is base for base in written):
+        return copied(x, x.dtype, layout)
+    return lying(x, layout)

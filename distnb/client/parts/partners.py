@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
-from weakref import ref
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distnb.client.array.migration import Followers, move
+from distnb.client.array.migration import (
+    Followers,
+    Group,
+    bounds_of,
+    cut_together,
+    laid,
+    move,
+)
 from distnb.client.handle.array import Array, is_whole
 from distnb.client.handle.indexing import one_axis
 from distnb.client.math.reductions import count_nonzero
-from distnb.client.parts.cuts import bounds_of, laid
-from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
-from distnb.client.sparse.commands import recut
+from distnb.client.sparse.balance import balanced_cuts, costs_of, cut_anew, seconds_of
 from distnb.client.sparse.compressed import Compressed
-from distnb.client.sparse.creation import balanced_cuts
-from distnb.client.sparse.structure import even, nearest
+from distnb.client.sparse.structure import even, nearest, shares
 from distnb.common.errors import LayoutError, SessionError, explain
-from distnb.geometry.layout import Ints, Layout
-from distnb.geometry.views import View
+from distnb.geometry.layout import Ints
 
 __all__ = ["repartition", "together"]
 
 
-def together(*arrays: Array | Compressed, axis: int = 0) -> None:
+def together(*arrays: Array | Compressed, axis: int = 0, rebalance: bool = False) -> None:
     """Cut arrays alike along an axis, and keep them so: where one is moved, the others go along.
 
     All are brought, in place, to where the first is cut. From then on :meth:`distnb.DistArray.move`
@@ -40,6 +41,23 @@ def together(*arrays: Array | Compressed, axis: int = 0) -> None:
         Whole arrays of one length along the axis; CSR is cut along axis 0, CSC along axis 1.
     axis : int
         What is cut.
+    rebalance : bool
+        Cut all of them anew where parts of a sparse one among them take unequally long in a loop of
+        products (``A @ x``, ``A.T @ x``, :func:`distnb.sparse.matmul`) or of
+        :func:`distnb.foreach` with its parts.
+
+    Notes
+    -----
+    With ``rebalance``, or for every sparse array with ``distnb.config.rebalance = "auto"``, parts
+    are compared after 4 products, and after 8, 16 and so on. Where one engine has more than 1.1
+    times the elements of the median one, or (after 16) computed for 1.25 times as long, and what
+    was lost to that so far is more than what moving would cost, all is cut anew, in place: so that
+    engines have as many elements, or else, as long to compute. Reports say what was done, why,
+    and what it brought (``Report.notes``). Rows stay whole, so ``A @ x`` has the same digits; what
+    is added up over engines (``A.T @ x``, sums of what lies as rows) may differ in the last one, as
+    in any other layout. The setting does nothing where more than that could depend on who has what:
+    after :func:`distnb.foreach`, :func:`distnb.map_blocks` or ``%px`` with arrays, and under
+    ``mpiexec``, whose ranks would have to agree on times.
 
     Examples
     --------
@@ -62,11 +80,15 @@ def together(*arrays: Array | Compressed, axis: int = 0) -> None:
                 "partners", f"lengths {lengths} along axis {axis}", "one length", "pass such arrays"
             )
         )
-    group = _Group(arrays, places)
-    group.cut_at(_bounds(arrays[0], places[0]))
+    owners = [x.dbase if isinstance(x, Array) else x for x in arrays]
+    members = list(zip(owners, places, strict=True))
     followers: Followers = session.extensions[Followers]
-    followers.groups = [g for g in followers.groups if g.alive()]
-    followers.groups.append(group)
+    followers.add(Group(members, rebalance))
+    try:
+        cut_together(session, members, _bounds(arrays[0], places[0]))
+    except BaseException:
+        followers.groups.pop()
+        raise
 
 
 def _checked(x: object, axis: int, session: Session) -> int:
@@ -102,66 +124,6 @@ def _bounds(x: Array | Compressed, axis: int) -> Ints:
     return even(n, size) if found is None else found
 
 
-class _Group:
-    """Arrays that are cut alike; it keeps none of them. Dense ones are known by their bases."""
-
-    def __init__(self, arrays: Sequence[Any], axes: Sequence[int]) -> None:
-        owners = [x.dbase if isinstance(x, Array) else x for x in arrays]
-        self._members = [(ref(x), axis) for x, axis in zip(owners, axes, strict=True)]
-        self._moving = False
-
-    def alive(self) -> list[tuple[Any, int]]:
-        """Return those that are there: bases, and sparse arrays; and the axis of each."""
-        found = [(r(), axis) for r, axis in self._members]
-        return [(x, axis) for x, axis in found if x is not None]
-
-    def check(self, base: Base, layout: Layout) -> None:
-        """Raise LayoutError if others cannot go along with a base."""
-        for x, axis in self.alive():
-            if x is base and bounds_of(layout, base.shape, axis, base.session.size) is None:
-                raise LayoutError(
-                    explain(
-                        "array with partners",
-                        layout.spell(),
-                        f"blocks along axis {axis}, one for each engine",
-                        "choose such a layout, or redistribute() a copy",
-                    )
-                )
-
-    def follow(self, base: Base) -> None:
-        """Bring the others to where a base is cut now."""
-        if self._moving:
-            return
-        for x, axis in self.alive():
-            bounds = bounds_of(base.layout, base.shape, axis, base.session.size)
-            if x is base and bounds is not None:
-                self.cut_at(bounds)
-
-    def has(self, x: object) -> bool:
-        """Tell whether a sparse array is one of them."""
-        return any(y is x for y, _ in self.alive())
-
-    def cut_at(self, bounds: Ints) -> None:
-        """Cut all of them at some places."""
-        self._moving = True
-        try:
-            for x, axis in self.alive():
-                if isinstance(x, Base):
-                    move(Array.made(x, View.whole(x.shape)), _there(x, axis, bounds), None)
-                else:
-                    x._become(recut(x.stored, bounds))
-        finally:
-            self._moving = False
-
-
-def _there(base: Base, axis: int, bounds: Ints) -> Layout:
-    """Return a layout with these bounds: that of the base if it has them."""
-    own = None if base.host is not None else base.layout
-    if own is not None and bounds_of(own, base.shape, axis, len(bounds) - 1) == bounds:
-        return own
-    return laid(bounds, len(base.shape), axis)
-
-
 # -- balance -----------------------------------------------------------------------------------
 
 
@@ -175,8 +137,9 @@ def repartition(x: Array | Compressed, by: str | ArrayLike = "nnz", axis: int = 
     ----------
     x : DistArray or sparse array
         A whole array.
-    by : 'nnz' or array_like
-        What is to be balanced: elements that are not zero (of sparse arrays, stored ones), or
+    by : 'nnz', 'time' or array_like
+        What is to be balanced: elements that are not zero (of sparse arrays, stored ones); what
+        engines computed in the last commands that read the array, spread over its parts; or
         weights, one for each index along the axis, not negative.
     axis : int
         What is cut.
@@ -194,24 +157,24 @@ def repartition(x: Array | Compressed, by: str | ArrayLike = "nnz", axis: int = 
     ...     print(x.layout.base.spell())
     ('irregular', (0, 1, 6)) on 2 engines
     """
-    session: Session = x.session
-    a = _checked(x, axis, session)
+    a = _checked(x, axis, x.session)
     bounds = _balanced(x, by, a)
     if isinstance(x, Array):
         move(x, laid(bounds, x.ndim, a), None)
-        return x
-    followers: Followers = session.extensions[Followers]
-    groups = [g for g in followers.groups if g.has(x)] or [_Group((x,), (a,))]
-    for group in groups:
-        group.cut_at(bounds)
+    else:
+        cut_anew(x, bounds)
     return x
 
 
 def _balanced(x: Array | Compressed, by: str | ArrayLike, axis: int) -> Ints:
     size, n = x.session.size, x.shape[axis]
     if isinstance(by, str):
+        if by == "time":
+            return _by_time(x, axis)
         if by != "nnz":
-            raise ValueError(explain("by", repr(by), "'nnz' or weights", "pass one of these"))
+            raise ValueError(
+                explain("by", repr(by), "'nnz', 'time' or weights", "pass one of these")
+            )
         if isinstance(x, Compressed):
             return balanced_cuts(x.stored)
         others = tuple([a for a in range(x.ndim) if a != axis])
@@ -234,3 +197,43 @@ def _balanced(x: Array | Compressed, by: str | ArrayLike, axis: int) -> Ints:
     wanted = np.arange(1, size) * (total / size)
     above = np.searchsorted(upto[1:], wanted)
     return nearest(wanted, above, upto[above], upto[np.minimum(above + 1, n)], n)
+
+
+def _by_time(x: Array | Compressed, axis: int) -> Ints:
+    """Return cuts between which engines would have computed equally long."""
+    session: Session = x.session
+    session.flush()
+    if isinstance(x, Compressed):
+        seconds = _seconds(session, x.structure.indptr.dbase.handle)
+        costs = costs_of(seconds, x.structure.per_engine)
+        return balanced_cuts(x.stored, shares(x.structure.ends, costs))
+    bounds = None if x.at_home else bounds_of(x.dbase.layout, x.shape, axis, session.size)
+    if bounds is None:
+        raise LayoutError(
+            explain(
+                "array to be balanced by time",
+                f"{x.layout.base.spell()}",
+                f"blocks along axis {axis}, one for each engine",
+                "move it so, and compute with it first",
+            )
+        )
+    costs = costs_of(_seconds(session, x.dbase.handle), np.diff(bounds).tolist())
+    inner = np.rint(shares(bounds, costs)).astype(int)
+    return (0, *np.maximum.accumulate(inner).tolist(), bounds[-1])
+
+
+def _seconds(session: Session, handle: int) -> np.ndarray:
+    """Return how long engines computed with a base; the same on all ranks of a script."""
+    found = seconds_of(session, (handle,))
+    if session.transport.rank is not None:
+        found = np.sum(session.transport.share(found), axis=0)
+    if not found.any():
+        raise ValueError(
+            explain(
+                "times of parts",
+                "none",
+                "some, of commands that read the array",
+                "compute with it first, or balance it by 'nnz' or weights",
+            )
+        )
+    return found

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from distnb.client.array.migration import laid
 from distnb.client.batching.failures import exception_like
 from distnb.client.handle.array import Array, create
-from distnb.client.parts.cuts import laid
 from distnb.client.session.session import Session
 from distnb.common.config import config
 from distnb.common.errors import GatherError, explain

@@ -47,8 +47,9 @@ class Base:
     """The owner of memory, on the engines or in the notebook.
 
     On the engines it is known by its ``handle``; dropping the last reference frees it. In the
-    notebook it is an ndarray in C order, ``host``. ``copy`` may be a base on the engines with the
-    same elements, which every engine holds. A base on the engines may be in reach of the
+    notebook it is an ndarray in C order, ``host``. ``kept`` are bases on the engines that were made
+    of its elements, until these are written (``handle.copies``). A base on the engines may be in
+    reach of the
     notebook: ``near`` is then what the notebook reads and writes, and no engine does until the base
     leaves (``handle.reach``). With ``memory`` that is the engines' own, in the notebook's shared
     segment; else engines are sent it when it leaves. An element that was read is made on the
@@ -58,12 +59,12 @@ class Base:
     __slots__ = (
         *(
             "__weakref__",
-            "copy",
             "dtype",
             "exported",
             "sharing",
             "handle",
             "host",
+            "kept",
             "known",
             "layout",
             "look",
@@ -96,7 +97,8 @@ class Base:
         self.near: np.ndarray | None = None
         self.promise: Promised | None = None
         self.memory: np.ndarray | None = None
-        self.copy: Base | None = None
+        #: Layout, or what else it is of the elements -> base on the engines with that.
+        self.kept: dict[Any, Base] | None = None
         #: Bases whose memory in the notebook is that of this one, looked at in another way.
         self.sharing: list[ref[Base]] | None = None
         #: What it is to bases on engines with the same elements in another shape.
@@ -135,7 +137,7 @@ class Base:
         base.shape = near.shape
         base.dtype = near.dtype
         base.near = near
-        base.host = base.copy = base.known = base.promise = base.sharing = base.look = None
+        base.host = base.kept = base.known = base.promise = base.sharing = base.look = None
         base.exported = False
         base.memory = memory
         base.site = -1
@@ -167,7 +169,7 @@ class Base:
         base.shape = shape
         base.dtype = dtype
         base.layout = layout
-        base.host = base.near = base.memory = base.promise = base.copy = base.known = None
+        base.host = base.near = base.memory = base.promise = base.kept = base.known = None
         base.sharing = base.look = None
         base.exported = False
         base.site = -1
@@ -211,7 +213,7 @@ class Base:
 
     def about_to_be_written(self) -> None:
         """Let nobody take what was kept of the elements for what they are after this."""
-        self.copy = None
+        self.kept = None
 
     def exchange(self, other: Base) -> None:
         """Take the memory of another base, which has the same elements elsewhere, for one's own."""

@@ -7,6 +7,7 @@ are kept.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
@@ -32,6 +33,8 @@ __all__ = ["Cell", "Done", "Journal"]
 
 #: Commands of a cell that are kept.
 MOST = 1 << 13
+#: Those that were done last that are kept besides.
+RECENT = 1 << 12
 #: Commands that are not the user's.
 OURS = (Ask, Bind, Lay)
 #: Commands that compute.
@@ -115,6 +118,9 @@ class Journal:
         self._done = 0.0
         self._paused = False
         self._names: dict[int, Ints] = {}
+        #: The batches that were done last, whatever the cell.
+        self.recent: deque[Done] = deque()
+        self._many = 0
         self.cell = self.last = self._computed = Cell({})
 
     def begin(self) -> None:
@@ -162,5 +168,11 @@ class Journal:
         """Keep a batch whose replies have come; ``sent`` is when it left, in ns."""
         now = perf_counter()
         seconds, self._done = now - max(sent / 1e9, self._done), now
-        if not self._paused:
-            self.cell.add(Done(commands, freed, tuple(times), seconds))
+        if self._paused:
+            return
+        done = Done(commands, freed, tuple(times), seconds)
+        self.cell.add(done)
+        self.recent.append(done)
+        self._many += len(commands)
+        while self._many > RECENT and len(self.recent) > 1:
+            self._many -= len(self.recent.popleft().commands)

@@ -104,14 +104,17 @@ class Session:
         self.recorder = Recorder(self.size, self.send, self.flush, transport.concurrent)
         self.deferred = self.recorder.deferred
         self.handles = HandleTable(Budget(share_of_node(transport.about)), self.recorder.delete)
-        self.functions = Functions(transport.define, self.recorder.delete)
+        self.functions = Functions(self._define, self.recorder.delete)
+        #: Messages to the engines by which functions were sent.
+        self._defining = 0
         self.connection = Connection(transport)
         self.memory = SharedMemory(self.ask, transport.concurrent)
         #: Small steps, one after the other, that were recorded because engines were busy.
         self.small_steps = 0
         #: How often arrays came in reach of the notebook: it may have written into them since.
         self.reaches = 0
-        #: Whether there are bases with the same elements as others (``handle.aliasing``).
+        #: Whether bases are told of writes: others have the same elements (``handle.aliasing``), or
+        #: what was made of them (``handle.copies``).
         self.looks = False
         self.replies = Replies(self.size, self.handles, call_sites)
         #: What this cell and the last one did.
@@ -119,6 +122,10 @@ class Session:
         self.measuring = Measuring(transport, self.line)
         self._observer = Observer(transport, self.connection, self.recorder, self.line)
         self.progress = Progress(self._observer, None if transport.rank else surface())
+        #: Whether functions of parts were called, so that where arrays are cut may be in results.
+        self.by_parts = False
+        #: What the session did by itself, and the batch before it.
+        self.notes: list[tuple[int, str]] = []
         self.extensions = Extensions()
         _SESSIONS.add(self)
 
@@ -157,6 +164,17 @@ class Session:
                 base.about_to_be_written()
                 if base.look is not None:
                     base.look.wrote(base)
+
+    def _define(self, number: int, text: bytes) -> None:
+        """Give all engines a function."""
+        before = self.transport.sent
+        self.transport.define(number, text)
+        self._defining += self.transport.sent - before
+
+    @property
+    def foreign(self) -> int:
+        """How many messages went to the engines that may have changed arrays there (``%px``)."""
+        return self.transport.sent - self._defining
 
     @property
     def recorded(self) -> int:
@@ -389,7 +407,14 @@ class Session:
     def end_window(self, window: Window) -> Report:
         """End measuring; return where the time went since :meth:`start_window`."""
         commands = self.recorded
-        return self.measuring.end(window, self._reading()._replace(recorded=commands))
+        reading = self._reading()._replace(recorded=commands)
+        since = window.start.batches
+        notes = tuple([text for batch, text in self.notes if batch >= since])
+        return self.measuring.end(window, reading, notes)
+
+    def note(self, text: str) -> None:
+        """Note for reports what the session did by itself."""
+        self.notes = [*self.notes[-99:], (self.batches, text)]
 
     def _reading(self) -> Reading:
         """Return the engines' accounts, when all is done that was recorded so far."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import chain
 from time import perf_counter, perf_counter_ns, thread_time
@@ -74,7 +75,7 @@ class Window:
 
     def __init__(self, transport: AnyTransport, start: Reading) -> None:
         self._transport = transport
-        self._start = start
+        self.start = start
         self._kept: list[Record] = []
         self._commands = 0
         self._most = min(_MOST, _MOST_SPANS // transport.size)
@@ -105,22 +106,22 @@ class Window:
         def named(key: tuple[str, int]) -> tuple[str, str]:
             return key[0], line(key[1]) if key[1] >= 0 else ""
 
-        moments = tuple((r.asked, r.there) for r in (self._start, end))
+        moments = tuple((r.asked, r.there) for r in (self.start, end))
         batches = [(len(r.commands), r.times) for r in self._kept]
         mine = _Seen(clock_name(), moments, batches, self._sums)
         seen: list[_Seen] = self._transport.share(mine)
         zeros, wall, error = self._zeros(seen) if len(seen) > 1 else self._zeros_of_engines(end)
-        accounts = zip(self._start.accounts, end.accounts, strict=True)
+        accounts = zip(self.start.accounts, end.accounts, strict=True)
         return Report(
             wall / 1e9,
             tuple(_closed(after.since(before), wall) for before, after in accounts),
             Sums.joined([s.sums for s in seen]).op_times(named),
-            end.recorded - self._start.recorded,
-            end.batches - self._start.batches,
+            end.recorded - self.start.recorded,
+            end.batches - self.start.batches,
             tuple(self._steps(seen, zeros, named)),
             self._dropped,
             error / 1e9,
-            notebook=_between(self._start, end),
+            notebook=_between(self.start, end),
         )
 
     def _steps(
@@ -141,7 +142,7 @@ class Window:
 
         On the client's host all have the same clock.
         """
-        begin, wall = self._start.there, end.there - self._start.there
+        begin, wall = self.start.there, end.there - self.start.there
         here, zeros, errors = clock_name(), list[int](), [0]
         for rank, about in enumerate(self._transport.about):
             ahead = 0
@@ -208,10 +209,10 @@ class Measuring:
             for window in list(self.windows):
                 window.take(record)
 
-    def end(self, window: Window, reading: Reading) -> Report:
-        """End measuring; return where the time went."""
+    def end(self, window: Window, reading: Reading, notes: tuple[str, ...]) -> Report:
+        """End measuring; return where the time went, with what the session did by itself."""
         self.windows.discard(window)
-        report = window.report(reading, self._line)
+        report = replace(window.report(reading, self._line), notes=notes)
         self.bandwidth = bandwidth(report.engines) or self.bandwidth
         if self.reported is not None:
             self.reported(report)

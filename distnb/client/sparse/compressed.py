@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,10 @@ from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.client.shape.splits import Splits
 from distnb.client.sparse.arithmetic import compared, dense_of, is_dense, is_sparse, merged, ours
-from distnb.client.sparse.assignment import assigned
+from distnb.client.sparse.balance import balanced_cuts, count, recut_in_place
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import each, elements, recut, times, turned
-from distnb.client.sparse.creation import balanced_cuts, stored
+from distnb.client.sparse.creation import stored
 from distnb.client.sparse.dense import (
     dense,
     diagonal,
@@ -32,7 +33,7 @@ from distnb.client.sparse.dense import (
     scattered,
     spread,
 )
-from distnb.client.sparse.indexing import key_of, pointwise, selected
+from distnb.client.sparse.indexing import assigned, key_of, pointwise, selected
 from distnb.client.sparse.reductions import Reductions
 from distnb.client.sparse.scipys import is_scalar, result_of, scipy_sparse, supported
 from distnb.client.sparse.structure import SparseLayout, Stored, cuts_for, global_pointers
@@ -75,6 +76,11 @@ class Compressed(Reductions):
 
     def _become(self, x: Compressed | Stored) -> None:
         self.data, self.structure = x.data, x.structure
+        x.structure.arrays[id(self)] = self
+
+    def _ready(self, cuts: Ints) -> Callable[[], None]:
+        """Cut it elsewhere, with all arrays of its structure; return what puts that in place."""
+        return recut_in_place(self.structure, cuts)
 
     @property
     def shape(self) -> Ints:  # type: ignore[override]
@@ -400,6 +406,7 @@ class Compressed(Reductions):
                 explain("product with a dense array", f"{y.ndim} axes", "one or two", "use a loop")
             )
         check_product(self.shape, y.shape)
+        count(self)
         return (gathered if self.axis == 0 else scattered)(self.stored, y)
 
     def _times_sparse(self, other: Sparse) -> Any:

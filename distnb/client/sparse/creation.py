@@ -11,18 +11,16 @@ from distnb.client.handle.arguments import Dist, Shape
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import as_dist, in_layout
 from distnb.client.handle.indexing import lengths
-from distnb.client.math.scans import cumsum
 from distnb.client.record.creation import asarray
-from distnb.client.select.searching import searchsorted
 from distnb.client.session.session import Session
+from distnb.client.sparse.balance import balanced_cuts
 from distnb.client.sparse.commands import made, recut, routed, sent
-from distnb.client.sparse.dense import rowwise
 from distnb.client.sparse.scipys import index_dtype, scipy_sparse, supported
-from distnb.client.sparse.structure import Stored, cuts_for, even, line, nearest
+from distnb.client.sparse.structure import Stored, cuts_for, line
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 
-__all__ = ["balanced_cuts", "stored", "triplets"]
+__all__ = ["stored", "triplets"]
 
 
 def stored(
@@ -127,17 +125,3 @@ def triplets(arg1: Any, shape: Shape | None, kind: np.dtype | None) -> tuple[Any
 
 def _balanced(x: Stored, dist: Dist) -> Stored:
     return recut(x, balanced_cuts(x)) if isinstance(dist, str) and dist == "nnz" else x
-
-
-def balanced_cuts(x: Stored) -> Ints:
-    """Return cuts between which as many elements lie as can be; found on the engines."""
-    s, p = x.structure, x.structure.session.size
-    if not s.major or p == 1:
-        return even(s.major, p)
-    each = rowwise(x, "lengths", np.dtype(np.int64))
-    upto: Any = cumsum(each)
-    wanted = np.arange(1, p) * (s.nnz / p)
-    above = searchsorted(upto, wanted).to_numpy()
-    below, reached = np.maximum(above - 1, 0), np.minimum(above, s.major - 1)
-    before = np.where(above > 0, upto[below].to_numpy(), 0)
-    return nearest(wanted, above, before, upto[reached].to_numpy(), s.major)

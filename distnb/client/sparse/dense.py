@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from distnb.client.handle.array import Array, create, is_whole, record_creation
-from distnb.client.handle.conversion import as_dist, in_layout
+from distnb.client.handle.conversion import as_dist
+from distnb.client.handle.copies import Copies, lying
 from distnb.client.math.scans import cumsum
 from distnb.client.record.creation import zeros
 from distnb.client.session.bases import Base
@@ -83,7 +85,11 @@ def gathered(x: Stored, other: Array, ring: Semiring | None = None) -> Any:
     inner = y.shape[1:]
     ring = ring or _plain(product_dtype(x.data.dtype, y.dtype))
     out = create(s.session, (s.major, *inner), ring.dtype, line(s.cuts, len(inner)), ("empty",))
-    return _multiply("sparse.gather", out, x, _along(y.dbase.layout), y, ring)
+    if out.size:
+        plan, (_, indptr) = plan_for(s, _along(y.dbase.layout)), places(s)
+        ins = (elements(x), indptr, plan.kept, _entries(plan, y))
+        record("sparse.gather", (out,), ins, (packed_ring(ring),))
+    return out
 
 
 def scattered(x: Stored, other: Array, ring: Semiring | None = None) -> Any:
@@ -91,11 +97,15 @@ def scattered(x: Stored, other: Array, ring: Semiring | None = None) -> Any:
     s = x.structure
     y = as_dist(other, s.session)
     inner = y.shape[1:]
-    y = in_layout(y, line(s.cuts, len(inner)))
+    y = lying(y, line(s.cuts, len(inner)))
     ring = ring or _plain(product_dtype(x.data.dtype, y.dtype))
     cuts = s.cuts if s.major == s.minor else even(s.minor, s.session.size)
     out = create(s.session, (s.minor, *inner), ring.dtype, line(cuts, len(inner)), ("empty",))
-    return _multiply("sparse.scatter", out, x, line(cuts), y, ring)
+    if out.size:
+        plan, (_, indptr) = plan_for(s, line(cuts)), places(s)
+        ins, args = (elements(x), indptr, plan.kept, y), (plan.counts, packed_ring(ring))
+        record("sparse.scatter", (out,), ins, args)
+    return out
 
 
 def _plain(dtype: np.dtype) -> Semiring:
@@ -107,13 +117,16 @@ def picked(x: Stored, other: Array) -> Any:
     s = x.structure
     y = _readable(as_dist(other, s.session))
     out = create(s.session, (s.nnz,), y.dtype, line(s.ends), ("empty",))
-    return _multiply("sparse.pick", out, x, _along(y.dbase.layout), y, _plain(y.dtype))
+    if out.size:
+        plan = plan_for(s, _along(y.dbase.layout))
+        record("sparse.pick", (out,), (plan.kept, _entries(plan, y)), ())
+    return out
 
 
 def spread(x: Stored, other: Array) -> Any:
     """Return for each element the entry of a vector along the major axis; they lie as elements."""
     s = x.structure
-    y = in_layout(as_dist(other, s.session), line(s.cuts))
+    y = lying(as_dist(other, s.session), line(s.cuts))
     out = create(s.session, (s.nnz,), y.dtype, line(s.ends), ("empty",))
     _, indptr = places(s)
     return _fill("sparse.spread", out, (indptr, y), ())
@@ -123,18 +136,34 @@ def looked_up(x: Stored, other: Array, axis: int) -> Any:
     """Return for each element what a dense array of the same shape has there."""
     s = x.structure
     where = line(s.cuts, 1)
-    y = in_layout(as_dist(other, s.session), where if axis == 0 else where.T)
+    y = lying(as_dist(other, s.session), where if axis == 0 else where.T)
     out = create(s.session, (s.nnz,), y.dtype, line(s.ends), ("empty",))
     return _fill("sparse.look", out, (*places(s), y), (axis,))
 
 
-def _multiply(op: str, out: Array, x: Stored, along: Layout, y: Array, ring: Semiring) -> Any:
-    """Record a product; ``along``: the layout of a vector along the minor axis."""
-    if out.size:
-        plan, (_, indptr) = plan_for(x.structure, along), places(x.structure)
-        args = (plan.counts, packed_ring(ring))
-        record(op, (out,), (elements(x), indptr, plan.kept, y), args)
-    return out
+def _entries(plan: Plan, y: Array) -> Any:
+    """Return what the parts need of a vector: itself, if each has just that, or what is brought.
+
+    It is brought once for as long as nothing writes into the vector.
+    """
+    held = [y.dbase.layout.local_shape(y.shape, r) for r in range(len(plan.counts))]
+    if all(_is_all(r, row, held[r]) for r, row in enumerate(plan.counts)):
+        return y
+    session, base = y.session, plan.kept.dbase
+    copies: Copies = session.extensions[Copies]
+    found = copies.find(y, base)
+    if found is None:
+        ends, inner = (0, *accumulate(map(sum, plan.counts))), y.shape[1:]
+        where = line(ends, len(inner))
+        found = create(session, (ends[-1], *inner), y.dtype, where, ("empty",))
+        record("sparse.bring", (found,), (plan.kept, y), (plan.counts,))
+        copies.keep(y, base, found)
+    return found
+
+
+def _is_all(rank: int, needs: Ints, held: Ints | None) -> bool:
+    """Tell whether a rank needs all that it has, and nothing else, or nothing at all."""
+    return not any(needs) or (held is not None and needs[rank] == held[0] == sum(needs))
 
 
 def _readable(x: Array) -> Any:
@@ -144,7 +173,7 @@ def _readable(x: Array) -> Any:
     rows = layout.copies == 1 and len(layout.grid.sizes) == 1 and layout.dims[:1] == (0,)
     if is_whole(x) and (everywhere or rows):
         return x
-    return in_layout(x, line(even(x.shape[0], size), x.ndim - 1))
+    return lying(x, line(even(x.shape[0], size), x.ndim - 1))
 
 
 def _along(layout: Layout) -> Layout:

@@ -12,6 +12,7 @@ from distnb.client.handle.conversion import check_session
 from distnb.client.math.ufuncs import where
 from distnb.client.record.creation import asarray, ones
 from distnb.client.sparse.arithmetic import is_dense, is_sparse, ours
+from distnb.client.sparse.balance import count
 from distnb.client.sparse.base import Sparse
 from distnb.client.sparse.commands import each, times
 from distnb.client.sparse.compressed import Compressed, check_product, csr_array
@@ -229,6 +230,7 @@ def _product(left: Any, right: Any, ring: Semiring) -> Any:
         raise ValueError(explain("dense factor", f"{right.ndim} axes", "one or two", "reshape it"))
     check_product(left.shape, right.shape)
     x = left._summed()
+    count(x)
     return (gathered if x.axis == 0 else scattered)(x.stored, right, ring)
 
 

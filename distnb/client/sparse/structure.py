@@ -8,18 +8,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from distnb.client.handle.arguments import Dist
 from distnb.client.handle.array import Array
+from distnb.client.record.placement import Placement
 from distnb.client.session.session import Session
 from distnb.client.sparse.scipys import index_dtype
 from distnb.common.errors import explain
 from distnb.geometry.axes import Block, Irregular, Whole, cut_at
 from distnb.geometry.layout import Grid, Ints, Layout
+from distnb.measure.events import imbalance
 
 __all__ = [
+    "Before",
     "SparseLayout",
     "Stored",
     "Structure",
@@ -32,6 +36,7 @@ __all__ = [
     "local_pointers",
     "nearest",
     "pointer_cuts",
+    "shares",
 ]
 
 
@@ -68,6 +73,18 @@ def nearest(
     return (0, *np.maximum.accumulate(rows.clip(0, n)).tolist(), n)
 
 
+def shares(ends: Ints, costs: Sequence[float]) -> np.ndarray:
+    """Return up to which elements parts cost as much each; ``costs``: one element of each part.
+
+    >>> shares((0, 4, 8), (3.0, 1.0)).tolist()
+    [2.6666666666666665]
+    """
+    each = np.diff(ends) * np.asarray(costs)
+    upto = np.concatenate([[0.0], np.cumsum(each)])
+    wanted = np.arange(1, len(costs)) * (upto[-1] / len(costs))
+    return np.interp(wanted, upto, np.asarray(ends, float))
+
+
 def cuts_for(dist: Dist, n: int, parts: int, indptr: np.ndarray | None = None) -> Ints:
     """Return the cuts of the major axis that ``dist=`` asks for."""
     if dist is None or (isinstance(dist, str) and dist == "block"):
@@ -95,10 +112,17 @@ def line(cuts: Ints, inner: int = 0) -> Layout:
     return Layout(Grid.of((len(cuts) - 1,)), axes, (0,) + (-1,) * inner)
 
 
+class Before(NamedTuple):
+    """What products took before a structure was cut anew: seconds of the slowest engine."""
+
+    seconds: float
+    rounds: int
+
+
 class Structure:
     """Indices and pointers of a compressed array, which arrays with other elements may share.
 
-    Nothing writes into it, so what was planned for it stays true.
+    Nothing writes into it, so what was planned for it stays true until it is cut elsewhere.
 
     Parameters
     ----------
@@ -133,6 +157,19 @@ class Structure:
         self.indices, self.indptr = indices, indptr
         self.canonical = canonical
         self.plans: dict[Layout, Any] = {}
+        #: The arrays of this structure, whose elements are to go along where it is cut anew.
+        self.arrays: WeakValueDictionary[int, Any] = WeakValueDictionary()
+        #: Products since it was cut.
+        self.rounds = 0
+        #: Whether it was cut by time, and what products took before: until that was told of.
+        self.by_time = False
+        self.before: Before | None = None
+
+    def cut_at(self, cuts: Ints, ends: Ints, indptr: Array) -> None:
+        """Note that the indices are cut elsewhere now, with the pointers of the new parts."""
+        self.cuts, self.ends, self.indptr = cuts, ends, indptr
+        self.plans = {}
+        self.rounds = 0
 
     @property
     def session(self) -> Session:
@@ -154,6 +191,11 @@ class Structure:
     def per_engine(self) -> Ints:
         """How many of them each engine has."""
         return tuple(b - a for a, b in pairwise(self.ends))
+
+    @property
+    def layout_imbalance(self) -> float:
+        """The most elements of an engine, over their mean."""
+        return imbalance(self.per_engine)
 
     @property
     def index_dtype(self) -> np.dtype:
@@ -185,8 +227,21 @@ class SparseLayout(NamedTuple):
     @property
     def imbalance(self) -> float:
         """The most elements of an engine, over their mean."""
-        mean = sum(self.nnz) / len(self.nnz)
-        return max(self.nnz) / mean if mean else 1.0
+        return imbalance(self.nnz)
+
+    def plot(self, ax: object = None) -> Any:
+        """Draw how many elements each engine stores; returns the matplotlib Axes.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     ax = dnb.sparse.csr_array([[1, 2], [3, 0]]).layout.plot()
+        >>> print(ax.get_title(loc="left"))
+        Engine 0 holds most: 1.33 times the mean
+        3 stored elements on 2 engines
+        """
+        return Placement.views.plot_sparse(self, ax=ax)
 
     def shares(self) -> str:
         """Return how many elements each engine has, in words."""

@@ -13,7 +13,7 @@ from distnb.engines.sparse.parts import Making, block_of, part_of
 from distnb.engines.sparse.semirings import among, from_keys, keys_of
 from distnb.ops.semirings import Semiring
 
-__all__ = ["Dense", "Diagonal", "Each", "Looked", "Rowwise", "Spread"]
+__all__ = ["Counted", "Dense", "Diagonal", "Each", "Looked", "Rowwise", "Spread"]
 
 #: Methods of SciPy's arrays that take another part, or a scalar.
 _OPERATORS = frozenset(
@@ -140,12 +140,12 @@ class Rowwise(SingleEngine):
     def work(self) -> None:
         """Fill the block."""
         minor, method, options = self.args
-        part = part_of(self.ins, minor)
         if method == "lengths":
-            found: Any = np.diff(part.indptr)
-        else:
-            part = part.copy() if method not in ("sum", "mean") else part
-            found = getattr(part, method)(axis=1, **dict(options))
+            block_of(self.out)[...] = np.diff(block_of(self.ins[2]))
+            return
+        part = part_of(self.ins, minor)
+        part = part.copy() if method not in ("sum", "mean") else part
+        found = getattr(part, method)(axis=1, **dict(options))
         block_of(self.out)[...] = found.toarray() if hasattr(found, "toarray") else found
 
 
@@ -156,6 +156,16 @@ class Diagonal(SingleEngine):
         """Fill the block."""
         minor, cuts, k = self.args
         block_of(self.out)[...] = part_of(self.ins, minor).diagonal(k + cuts[self.rank])
+
+
+class Counted(SingleEngine):
+    """Make the pointers of a part, from how many elements its rows have."""
+
+    def work(self) -> None:
+        """Fill the block."""
+        block = block_of(self.out)
+        block[0] = 0
+        np.cumsum(block_of(self.ins[0]), out=block[1:])
 
 
 class Spread(SingleEngine):

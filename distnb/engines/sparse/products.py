@@ -1,64 +1,53 @@
-"""Products of a sparse array and a vector, or some columns: one exchange of what is needed.
+"""Products of a sparse array and a vector, or some columns.
 
-``gather``: the minor axis is summed; each engine gets the entries of ``x`` that its part needs, and
-has its entries of the result. ``scatter``: the major axis is summed; each engine has its entries of
-``x``, and gives what it has for the result to those that hold this, who add it up in the order of
-the ranks. The ranks know from the plan's counts who sends; on a node, ``gather`` reads in place.
+Where the minor axis is summed, each engine first gets the entries of ``x`` that its part needs
+(``bring``), and multiplies by itself (``gather``): what was brought may serve again. ``scatter``:
+the major axis is summed; each engine has its entries of ``x``, and gives what it has for the result
+to those that hold this, who add it up in the order of the ranks. The ranks know from the plan's
+counts who sends; on a node, ``bring`` reads in place.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from distnb.engines.collectives.single_engine import SingleEngine
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.peer_blocks import PeerBlocks
 from distnb.engines.runtime.store import BaseTable
 from distnb.engines.sparse.needs import Need, taken
 from distnb.engines.sparse.parts import block_of
 from distnb.engines.sparse.semirings import Ring
-from distnb.measure.events import COMPUTE, Clock
+from distnb.measure.events import COMPUTE, TRANSFER, Clock
 from distnb.wire.protocol import Collective
 
-__all__ = ["Gathered", "Picked", "Scattered"]
+__all__ = ["Brought", "Gathered", "Picked", "Scattered"]
 
 _ENTRIES, _PLACES = 0, 1
 #: A block is read in place if it has at most so many times the bytes that are needed.
 _WORTH = 16
 
 
-class _Product:
-    """What both have in common: ``args``: how many entries each rank needs of each, the semiring.
+def _peers(counts: Any, rank: int) -> tuple[list[int], list[int]]:
+    """Return the other ranks that need something of one, and of which it needs something."""
+    takers = [r for r, row in enumerate(counts) if row[rank] and r != rank]
+    return takers, [r for r, n in enumerate(counts[rank]) if n and r != rank]
 
-    Operands: elements, pointers, plan, vector.
+
+class Brought:
+    """Get what parts need of a vector; ``args``: how many entries each rank needs of each.
+
+    Operands: plan, vector. The output has what each rank needs, in the order of the plan.
     """
 
     def __init__(self, command: Collective, store: BaseTable) -> None:
-        self.rank = store.rank
-        self.counts, ring = command.args
-        self.ring = Ring(ring, store.compiler)
-        self.data, self.indptr, self.plan, self.x = [store.bases[x.base] for x in command.ins]
+        self.rank, self.node = store.rank, store.memory.node
+        (self.counts,) = command.args
+        self.plan, self.x = [store.bases[x.base] for x in command.ins]
         self.out = store.bases[command.outs[0].base]
-
-    def _peers(self, of: int | None, on: int | None) -> list[int]:
-        """Return the other ranks that need something of one, or of which one needs something."""
-        if on is None:
-            found = [r for r, row in enumerate(self.counts) if of is not None and row[of]]
-        else:
-            found = [r for r, n in enumerate(self.counts[on]) if n]
-        return [r for r in found if r != self.rank]
-
-    def _blocks(self, need: Need) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return elements, places of their entries, and pointers."""
-        return block_of(self.data), need.indices, block_of(self.indptr)
-
-
-class Gathered(_Product):
-    """Sum over the minor axis."""
-
-    def __init__(self, command: Collective, store: BaseTable) -> None:
-        super().__init__(command, store)
-        self.node = store.memory.node
-        takers, givers = self._peers(self.rank, None), self._peers(None, self.rank)
+        takers, givers = _peers(self.counts, self.rank)
         near = {r: self._lent(r, self.rank) for r in takers}
         lenders = [r for r in givers if self._lent(self.rank, r)]
         readers = {r: n for r, n in near.items() if n}
@@ -88,25 +77,19 @@ class Gathered(_Product):
         return [(r, _ENTRIES) for r in self.takes] + self.peers.expected
 
     def run(self, exchange: Exchange, clock: Clock) -> None:
-        """Get what is needed, and multiply."""
-        before = clock.switch(COMPUTE)
+        """Send what others need, and take in what this rank does."""
+        before = clock.switch(TRANSFER)
         need: Need = self.plan.kept
         self.peers.offer(exchange)
         for r in self.sends:
             exchange.send(r, _ENTRIES, np.ascontiguousarray(taken(block_of(self.x), need.given[r])))
-        self.use(need, self._entries(need, exchange))
+        self._take(need, exchange)
         self.peers.close(exchange)
         clock.switch(before)
 
-    def use(self, need: Need, entries: np.ndarray) -> None:
-        """Fill the result from the entries that this rank needs."""
-        self.ring.rows(self._blocks(need), entries, block_of(self.out))
-
-    def _entries(self, need: Need, exchange: Exchange) -> np.ndarray:
-        """Return the entries that this rank needs, in the order of the plan."""
-        if need.whole == self.rank:
-            return block_of(self.x)
-        entries = np.empty((need.length, *self.x.shape[1:]), self.x.dtype)
+    def _take(self, need: Need, exchange: Exchange) -> None:
+        """Fill what this rank needs, in the order of the plan."""
+        entries = block_of(self.out)
         if self.rank in need.wanted:
             entries[need.places[self.rank]] = taken(block_of(self.x), need.wanted[self.rank])
         for r, (block,) in self.peers.open(exchange).items():
@@ -114,30 +97,53 @@ class Gathered(_Product):
         self.peers.end_reads(exchange)
         for r in self.takes:
             exchange.receive(r, _ENTRIES, entries[need.places[r]])
-        return entries
 
 
-class Picked(Gathered):
-    """Give each element the entry of the vector that its minor index names."""
+class Gathered(SingleEngine):
+    """Sum over the minor axis; ``args``: the semiring.
 
-    def use(self, need: Need, entries: np.ndarray) -> None:
-        """Fill the result, which is as the elements."""
-        if len(need.indices):
-            block_of(self.out)[...] = entries[need.indices]
+    Operands: elements, pointers, plan, and what the parts need of the vector.
+    """
+
+    def __init__(self, command: Collective, store: BaseTable) -> None:
+        super().__init__(command, store)
+        self.ring = Ring(self.args[0], store.compiler)
+
+    def work(self) -> None:
+        """Fill the block."""
+        data, indptr, plan, entries = self.ins
+        blocks = block_of(data), plan.kept.indices, block_of(indptr)
+        self.ring.rows(blocks, block_of(entries), block_of(self.out))
 
 
-class Scattered(_Product):
-    """Sum over the major axis."""
+class Picked(SingleEngine):
+    """Give each element the entry of the vector that its minor index names.
 
-    @property
-    def owed(self) -> list[Key]:
-        """Messages this rank sends: what it has for entries of others."""
-        return [(r, _ENTRIES) for r in self._peers(None, self.rank)]
+    Operands: plan, and what the parts need of the vector.
+    """
 
-    @property
-    def expected(self) -> list[Key]:
-        """Messages this rank takes in."""
-        return [(r, _ENTRIES) for r in self._peers(self.rank, None)]
+    def work(self) -> None:
+        """Fill the block."""
+        plan, entries = self.ins
+        block_of(self.out)[...] = block_of(entries)[plan.kept.indices]
+
+
+class Scattered:
+    """Sum over the major axis; ``args``: how many entries each rank needs of each, the semiring.
+
+    Operands: elements, pointers, plan, vector.
+    """
+
+    def __init__(self, command: Collective, store: BaseTable) -> None:
+        self.rank = store.rank
+        self.counts, ring = command.args
+        self.ring = Ring(ring, store.compiler)
+        self.data, self.indptr, self.plan, self.x = [store.bases[x.base] for x in command.ins]
+        self.out = store.bases[command.outs[0].base]
+        holders, givers = _peers(self.counts, self.rank)
+        #: Messages this rank takes in, and sends: what it has for entries of others.
+        self.expected: list[Key] = [(r, _ENTRIES) for r in holders]
+        self.owed: list[Key] = [(r, _ENTRIES) for r in givers]
 
     def run(self, exchange: Exchange, clock: Clock) -> None:
         """Multiply, send, and add up in the order of the ranks."""
@@ -147,7 +153,8 @@ class Scattered(_Product):
         inner = self.x.shape[1:]
         entries = np.zeros((need.length, *inner), self.out.dtype)
         if x is not None:
-            self.ring.columns(self._blocks(need), x, entries)
+            blocks = block_of(self.data), need.indices, block_of(self.indptr)
+            self.ring.columns(blocks, x, entries)
         for r, _ in self.owed:
             exchange.send(r, _ENTRIES, np.ascontiguousarray(entries[need.places[r]]))
         if out is not None:

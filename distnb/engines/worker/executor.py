@@ -81,6 +81,8 @@ COLLECTIVES: dict[str, Callable[[Collective, BaseTable], Any]] = {
     "segments": segmented.Segments,
     "select": selecting.Select,
     "sort": sorting.Sort,
+    "sparse.bring": products.Brought,
+    "sparse.count": local.Counted,
     "sparse.dense": local.Dense,
     "sparse.diagonal": local.Diagonal,
     "sparse.each": local.Each,

@@ -86,6 +86,7 @@ def text_of(report: Report) -> str:
 def _notes(report: Report, most: int) -> list[str]:
     """Return what else must be said: engines that share a row, and steps that were not kept."""
     notes = together(len(report.engines), len(rows(report, most)), "mean")
+    notes += report.notes
     if report.dropped:
         kept = f"the first {len(report.steps):,} steps"
         notes.append(f"efficiencies are those of {kept}; {report.dropped:,} more are only in sums")
