@@ -15,7 +15,10 @@ from typing import Any
 __all__ = ["Config", "config"]
 
 #: What a setting that is a word can be.
-WORDS = {"road": ("direct", "ipyparallel"), "place": ("auto", "engines", "notebook")}
+WORDS = {
+    "road": ("direct", "ipyparallel"), "place": ("auto", "engines", "notebook"),
+    "recover": ("auto", "ask", "never"),
+}
 
 
 @dataclass
@@ -56,6 +59,11 @@ class Config:
     memory, and not sent; 0 for never. Read when a session starts."""
     timeout: float = 0.0
     """Seconds to wait for engines before a value read fails; 0 waits until interrupted."""
+    recover: str = "auto"
+    """What happens when engines die that distnb started: "auto" starts new ones, which take over
+    the arrays; "ask" waits for ``session.recover()``; "never" is for what is quicker by a little,
+    as arrays need not outlive engines. Whether arrays can be had is settled when a session
+    starts."""
     progress: float = 1.5
     """Seconds that a wait for engines lasts before a line shows how far they are; 0 for never."""
     show_wait: float = 2.0

@@ -22,7 +22,9 @@ from distnb.client.batching.replies import MISSING, Replies
 from distnb.client.batching.user_functions import Functions
 from distnb.client.session.journal import Journal
 from distnb.client.session.observing import Observer
+from distnb.client.session.ledger import Ledger
 from distnb.client.session.progress import Progress, surface
+from distnb.client.session.recovery import Recovery
 from distnb.client.session.shared_memory import SharedMemory
 from distnb.client.session.windows import Measuring, Reading, Window, read_notebook
 from distnb.client.transport.contract import AnyTransport, share_of_node
@@ -37,7 +39,7 @@ from distnb.wire.protocol import Ask, Bind, Command, Fetch, InNotebook, Operand
 __all__ = ["Session", "fill_in"]
 
 #: What users use of a session.
-_PUBLIC = {"close", "closed", "end_window", "flush", "live", "size", "start_window"}
+_PUBLIC = {"close", "closed", "end_window", "flush", "live", "recover", "size", "start_window"}
 #: Bytes from which engines of this node copy elements to where the notebook wants them.
 _IN_PLACE = 1 << 16
 
@@ -98,6 +100,8 @@ class Session:
         self.functions = Functions(transport.define, self.recorder.delete)
         self.connection = Connection(transport)
         self.memory = SharedMemory(self.ask, transport.concurrent)
+        self.ledger = Ledger(self.memory, self.handles)
+        self.recovery = Recovery(self)
         #: Small steps, one after the other, that were recorded because engines were busy.
         self.small_steps = 0
         #: How often arrays came in reach of the notebook: it may have written into them since.
@@ -129,7 +133,38 @@ class Session:
                     "session", "a closed one", "an open one", "call dnb.start() and make new arrays"
                 )
             )
+        self._revive()
         self.connection.check()
+
+    def recover(self) -> None:
+        """Go on with new engines, if the engines have died; else do nothing.
+
+        With ``dnb.config.recover = "auto"`` that is done at the next use. Arrays have the content
+        that they had, but for what the engines were writing in place; that is told.
+
+        Raises
+        ------
+        EngineError
+            If there can be no new engines, or they cannot take over the arrays.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2) as session:
+        ...     session.recover()
+        """
+        with self.recorder.lock, deferred_interrupts():
+            while self.connection.sent and not self.transport.alive():
+                self._take_oldest()
+            if self.connection.dead or not self.transport.alive():
+                self.recovery.run()
+
+    def _revive(self) -> None:
+        """Go on with new engines if the others have died, and if that was not to be asked for."""
+        if self.connection.dead and self.recovery.by_itself:
+            with self.recorder.lock, deferred_interrupts():
+                if self.connection.dead:
+                    self.recovery.run()
 
     def record(self, *commands: Command) -> None:
         """Add commands to the pending batch."""
@@ -183,21 +218,23 @@ class Session:
         if not (idle or self.closed) and connection.ready:
             self.deferred.record()
         with self.recorder.lock, deferred_interrupts():
-            if idle and connection.full:
+            if idle and (connection.full or connection.dead or self.ledger.crowded):
                 return
             self.progress.begin()
             try:
                 self._submit()
             finally:
                 self.progress.end()
-        while not idle and connection.overfull:
+        while not idle and (connection.overfull or (self.ledger.crowded and connection.sent)):
             self._collect_oldest()
 
     def _submit(self) -> None:
         """Send what is pending."""
         commands, buffers = self.recorder.take()
-        if commands and not (self.closed or self.connection.dead):
-            self.connection.submit(commands, buffers, self.recorder.errors)
+        if not commands or self.closed or self.connection.dead:
+            return
+        placed = self.ledger.enter(commands, self.settled) if self.connection.keeps else ()
+        self.connection.submit(commands, buffers, self.recorder.errors, placed)
 
     def flush(self) -> None:
         """Send what is pending and wait until the engines have done it.
@@ -206,6 +243,7 @@ class Session:
         """
         if self.closed:
             return
+        self._revive()
         if self.connection.ready and self.deferred.pending is not None:
             self.deferred.record()
         with self.recorder.lock, deferred_interrupts():  # once for the batch and its replies
@@ -229,7 +267,7 @@ class Session:
             return False
         connection = self.connection
         while connection.sent:
-            if not self.transport.done(connection.sent[0].ticket):
+            if not connection.done():
                 return False
             self._collect_oldest()
         return connection.ready
@@ -267,8 +305,11 @@ class Session:
         """Take in the replies to the oldest batch; tell whether engines gave up unasked."""
         outcome = self.connection.collect()
         if outcome is None:
+            self._revive()
             return False
         sent, replies, known = outcome
+        if self.connection.keeps:
+            self.ledger.done(sent, known)
         if not known:  # nor is whether these were deleted
             for handle in sent.freed:
                 self.recorder.delete(handle)
@@ -335,7 +376,7 @@ class Session:
         whole = None
         for data in parts:
             if data is MISSING:
-                raise lost_error(shape)
+                raise lost_error(shape, self.handles.lost(operand.base))
             if data is not None and data.shape == shape:
                 whole = data
         if not place and whole is not None:
@@ -408,6 +449,7 @@ class Session:
         finally:
             self.closed = True
             self.recorder.close()
+            self.ledger.close()
             self.memory.close()
             self.progress.close()
             with contextlib.suppress(Exception):  # engines that are gone need no goodbye
