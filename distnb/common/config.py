@@ -16,7 +16,8 @@ __all__ = ["Config", "config"]
 
 #: What a setting that is a word can be.
 WORDS = {
-    "road": ("direct", "ipyparallel"), "place": ("auto", "engines", "notebook"),
+    "road": ("direct", "ipyparallel"),
+    "place": ("auto", "engines", "notebook"),
     "recover": ("auto", "ask", "never"),
 }
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from distnb.client.batching.error_states import DEFAULT, ErrorState
 from distnb.client.transport.contract import AnyTransport, Buffers
 from distnb.common.config import config
-from distnb.common.errors import EngineError
+from distnb.common.errors import EngineError, explain
 from distnb.common.interrupts import interruptible
 from distnb.geometry.layout import Ints
 from distnb.wire.encoding import encode
@@ -21,6 +21,15 @@ __all__ = ["Connection", "Outcome", "Sent"]
 
 #: Batches that may be on their way before the client waits for the oldest.
 _IN_FLIGHT = 16
+
+
+#: What is said of engines that have died, where there can be others.
+_DEAD = (
+    "engines",
+    "some that have died",
+    "all alive",
+    "call session.recover(): new ones take over the arrays",
+)
 
 
 class Again(NamedTuple):
@@ -205,6 +214,8 @@ class Connection:
 
     def _give_up(self, error: EngineError) -> None:
         """Note that the engines, or what they do, cannot be known any more."""
+        if self.keeps and not self._transport.alive():
+            error = EngineError(explain(*_DEAD))
         self.dead = str(error)
         self.orphans += self.sent
         self.sent.clear()

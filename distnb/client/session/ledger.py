@@ -74,8 +74,9 @@ class Ledger:
         gone, found = set(freed), list[Command]()
         for command in commands:
             if type(command) is Create and command.base not in gone:
-                command = self._made(command, settled)
-            elif type(command) is Collective and command.op in _KNOWING:
+                found.append(self._made(command, settled))
+                continue
+            if type(command) is Collective and command.op in _KNOWING:
                 self._change(command.outs[0].base, all=False)
             found.append(command)
         return tuple(found)

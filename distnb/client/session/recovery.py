@@ -95,7 +95,7 @@ class Recovery:
     def _take_over(self, orphans: list[Sent]) -> list[int]:
         """Let new engines have what the ledger says, and send them what is left to do.
 
-        Returns the handles of what is lost only now.
+        Returns the handles of arrays that are lost.
         """
         session = self._session
         connection, ledger = session.connection, session.ledger
@@ -119,7 +119,7 @@ class Recovery:
             ledger.lose(handle, why)
             session.handles.lose([handle], before, why)
         session.recorder.count()
-        return lost
+        return [h for h in lost if ledger.kept[h].all]
 
     def _run(self, *commands: Command) -> None:
         """Let engines run commands now; raises EngineError if they cannot."""

@@ -21,8 +21,8 @@ from distnb.client.batching.recorder import Recorder
 from distnb.client.batching.replies import MISSING, Replies
 from distnb.client.batching.user_functions import Functions
 from distnb.client.session.journal import Journal
-from distnb.client.session.observing import Observer
 from distnb.client.session.ledger import Ledger
+from distnb.client.session.observing import Observer
 from distnb.client.session.progress import Progress, surface
 from distnb.client.session.recovery import Recovery
 from distnb.client.session.shared_memory import SharedMemory
