@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from distnb.client.batching.connection import Sent
+from distnb.client.batching.connection import Connection, Sent
+from distnb.client.batching.handle_table import HandleTable
+from distnb.client.batching.recorder import Recorder
+from distnb.client.batching.replies import Replies
 from distnb.client.batching.rerun import rerun
-from distnb.client.session.ledger import Kept
+from distnb.client.batching.user_functions import Functions
+from distnb.client.session.ledger import Kept, Ledger
+from distnb.client.session.shared_memory import SharedMemory
+from distnb.client.transport.contract import AnyTransport
 from distnb.common.config import config
 from distnb.common.errors import EngineError, explain
 from distnb.common.interrupts import interruptible
 from distnb.wire.protocol import Ask, Command, title
-
-if TYPE_CHECKING:
-    from distnb.client.session.session import Session
 
 __all__ = ["Recovery"]
 
@@ -28,16 +31,33 @@ __all__ = ["Recovery"]
 _ATTEMPTS = 3
 
 
+class Parts(Protocol):
+    """What a session consists of, as far as new engines have to do with it."""
+
+    transport: AnyTransport
+    connection: Connection
+    recorder: Recorder
+    functions: Functions
+    handles: HandleTable
+    replies: Replies
+    memory: SharedMemory
+    ledger: Ledger
+    size: int
+
+    def line(self, site: int) -> str:
+        """Return a line of the user's as text."""
+
+
 class Recovery:
     """What a session does when its engines have died.
 
     Parameters
     ----------
-    session : Session
+    session : Parts
         The session.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Parts) -> None:
         self._session = session
         #: Whether new engines are there that have not taken over yet.
         self._unfinished = False

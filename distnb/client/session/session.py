@@ -18,7 +18,7 @@ from distnb.client.batching.connection import Connection
 from distnb.client.batching.failures import lost_error
 from distnb.client.batching.handle_table import Entry, HandleTable
 from distnb.client.batching.recorder import Recorder
-from distnb.client.batching.replies import MISSING, Replies
+from distnb.client.batching.replies import MISSING, Replies, fill_in
 from distnb.client.batching.user_functions import Functions
 from distnb.client.session.journal import Journal
 from distnb.client.session.ledger import Ledger
@@ -33,10 +33,9 @@ from distnb.common.interrupts import deferred_interrupts
 from distnb.geometry.views import Placed
 from distnb.measure.events import Report
 from distnb.measure.snapshot import Live
-from distnb.plans.transfer import at, plan_parts
 from distnb.wire.protocol import Ask, Bind, Command, Fetch, InNotebook, Operand
 
-__all__ = ["Session", "fill_in"]
+__all__ = ["Session"]
 
 #: What users use of a session.
 _PUBLIC = {"close", "closed", "end_window", "flush", "live", "recover", "size", "start_window"}
@@ -473,21 +472,6 @@ class Session:
         state = f"{self.size} engine{'s' * (self.size != 1)}"
         state = "closed" if self.closed else "engines gone" if self.connection.dead else state
         return f"<distnb session: {state}, {self.transport.kind}>"
-
-
-def fill_in(out: np.ndarray, parts: list[Any], placed: Placed) -> None:
-    """Put what each rank sent of a view where it belongs; None of those that hold nothing of it."""
-    for rank, data in enumerate(parts):
-        if data is None:
-            continue
-        if data.shape == out.shape:
-            out[...] = data
-            continue
-        part = plan_parts(rank, placed)
-        if part is None:
-            continue
-        for chunk, to in zip(part.chunks, part.places, strict=True):
-            at(out, chunk.shape, to)[...] = at(data, chunk.shape, chunk.message)
 
 
 _SESSIONS: weakref.WeakSet[Session] = weakref.WeakSet()
