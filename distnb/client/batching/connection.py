@@ -234,6 +234,10 @@ class Connection:
         self.sent.clear()
         self.ready = False
 
+    def give_up_on_others(self, dead: str) -> None:
+        """Note that no other engines can take over."""
+        self.dead, self.keeps, self.orphans = dead, False, []
+
     def fail(self, error: BaseException) -> None:
         """Note an error that is to be raised; the first one counts."""
         self._error = self._error or error

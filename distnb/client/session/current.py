@@ -247,7 +247,9 @@ def subset(engines: int, session: Session | None = None) -> Session:
         raise TypeError(explain("engines", repr(engines), expected, "pass engines=1"))
     if not 1 <= engines <= whole.size:
         raise ValueError(explain("engines", engines, expected, "pass fewer"))
-    return _become_current(Session(whole.transport.subset(engines)))
+    made = Session(whole.transport.subset(engines))
+    made.recovery.prepare()
+    return _become_current(made)
 
 
 def session() -> Session:

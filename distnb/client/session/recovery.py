@@ -19,6 +19,7 @@ from distnb.client.batching.rerun import rerun
 from distnb.client.batching.user_functions import Functions
 from distnb.client.session.ledger import Kept, Ledger
 from distnb.client.session.shared_memory import SharedMemory
+from distnb.client.session.windows import Measuring
 from distnb.client.transport.contract import AnyTransport
 from distnb.common.config import config
 from distnb.common.errors import EngineError, explain
@@ -42,6 +43,7 @@ class Parts(Protocol):
     replies: Replies
     memory: SharedMemory
     ledger: Ledger
+    measuring: Measuring
     size: int
 
     def line(self, site: int) -> str:
@@ -96,7 +98,10 @@ class Recovery:
                 break
             except BaseException as error:
                 connection.fall_back(dead, orphans)
-                if not left or not isinstance(error, EngineError) or transport.alive():
+                if not isinstance(error, EngineError):
+                    raise
+                if not left or transport.alive():
+                    connection.give_up_on_others(str(error))
                     raise
         self._unfinished = False
         _say(f"ready again after {time.monotonic() - began:.1f} s{self._told(lost)}")
@@ -139,6 +144,7 @@ class Recovery:
             ledger.lose(handle, why)
             session.handles.lose([handle], before, why)
         session.recorder.count()
+        session.measuring.lose()
         return [h for h in lost if ledger.kept[h].all]
 
     def _run(self, *commands: Command) -> None:

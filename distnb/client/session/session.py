@@ -436,6 +436,7 @@ class Session:
         """Free everything on the engines; stop them if this session started them. Idempotent."""
         if self.closed:
             return
+        self.connection.keeps = False  # who closes it wants no other engines
         try:
             if not self.connection.dead:
                 self.flush()

@@ -40,7 +40,7 @@ from distnb.client.transport.mpiexec import (
     for_one_host,
     mpi_family,
 )
-from distnb.client.transport.watchdog import AGAIN, CALL, load_json, read_text
+from distnb.client.transport.watchdog import AGAIN, CALL, OVER, load_json, read_text
 from distnb.common.errors import EngineError, explain
 from distnb.common.leftovers import own_folder, sweep
 
@@ -232,9 +232,12 @@ class _Watchdog:
         (self.folder / AGAIN).touch()
         self.process.send_signal(CALL)
         while (self.folder / AGAIN).exists():
-            if self.process.poll() is not None or time.monotonic() > self.deadline:
+            over = self.process.poll() is not None or (self.folder / OVER).exists()
+            if over or time.monotonic() > self.deadline:
                 do = "close the session and call dnb.start(): arrays are lost"
-                raise EngineError(explain("new engines", "no watchdog", "one to start them", do))
+                raise EngineError(
+                    explain("new engines", "a cluster that has ended", "its rest", do)
+                )
             time.sleep(0.01)
 
     def check_ports(self) -> None:

@@ -20,13 +20,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["AGAIN", "CALL", "load_json", "read_text"]
+__all__ = ["AGAIN", "CALL", "OVER", "load_json", "read_text"]
 
 GRACE = (1.0, 0.5)
 """Seconds that engines, and then mpiexec, have to end when asked to."""
 
-AGAIN, CALL = "again", signal.SIGHUP
-"""The file by which the owner asks for new engines, and the signal that it is there."""
+AGAIN, CALL, OVER = "again", signal.SIGHUP, "over"
+"""The file by which the owner asks for new engines, the signal that it is there, and the file that
+says that there will be none."""
 
 CHILD_SUBREAPER, PARENT_DEATH_SIGNAL = 36, 1
 """Options of Linux's prctl."""
@@ -85,6 +86,7 @@ def _watch(owner: int, folder: Path, commands: dict[str, list[str]]) -> None:
             published = published or _publish(folder)
             wait(0.25 if published else 0.02)
     finally:
+        (folder / OVER).touch()
         _end_all(wait, pids, engine)
     while os.getppid() == owner and not told:
         wait(0.25)
