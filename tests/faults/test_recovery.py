@@ -26,7 +26,7 @@ def kill(session, *ranks):
 
 
 def caught(session, gate, rank):
-    """Let an engine stop in a batch; return what ends it, sends it and kills the other engine."""
+    """Let an engine stop in a batch; return what ends it, sends it and kills the engines."""
     last = dnb.ones(9)
     plant(session, rank, "name == 'Reduce'", gate.stand)
 
@@ -34,7 +34,7 @@ def caught(session, gate, rank):
         total = last.sum()
         session.send()
         until(gate.come)
-        kill(session, (rank + 1) % session.size)
+        kill(session)
         return total
 
     return die

@@ -89,11 +89,12 @@ class Recovery:
             raise EngineError(connection.dead or str(transport.gone()))
         began, dead = time.monotonic(), connection.dead or str(transport.gone())
         _say("engines have died: new ones start, and take over the arrays")
-        orphans = self._orphans()
         for left in reversed(range(_ATTEMPTS)):
             try:
                 self._unfinished = True
+                orphans = connection.orphans
                 interruptible(transport.renew)
+                orphans = self._known(orphans)
                 lost = self._take_over(orphans)
                 break
             except BaseException as error:
@@ -106,12 +107,14 @@ class Recovery:
         self._unfinished = False
         _say(f"ready again after {time.monotonic() - began:.1f} s{self._told(lost)}")
 
-    def _orphans(self) -> list[Sent]:
-        """Return the batches that were on their way, which know whether engines had begun them."""
-        session = self._session
-        last = session.memory.begun(session.size)
+    def _known(self, orphans: list[Sent]) -> list[Sent]:
+        """Return the batches that were on their way, which know whether engines had begun them.
+
+        Only when the last of these has ended: one goes on for a while where another has died.
+        """
+        last = self._session.memory.begun(self._session.size)
         found = []
-        for sent in session.connection.orphans:
+        for sent in orphans:
             assert sent.again is not None
             begun = sent.again.begun or sent.number <= last
             found.append(sent._replace(again=sent.again._replace(begun=begun)))

@@ -236,7 +236,7 @@ class _Watchdog:
             if over or time.monotonic() > self.deadline:
                 do = "close the session and call dnb.start(): arrays are lost"
                 raise EngineError(
-                    explain("new engines", "a cluster that has ended", "its rest", do)
+                    explain("new engines", "an ended cluster", "its rest", do)
                 )
             time.sleep(0.01)
 
