@@ -70,10 +70,11 @@ ORDER: dict[str, str] = {
     """,
     "distnb.client.batching": """
         error_states call_sites failures budget handle_table user_functions deferred recorder
-        connection replies
+        connection replies rerun
     """,
     "distnb.client.session": """
-        journal windows observing progress shared_memory session glimpse bases current
+        journal windows observing progress shared_memory ledger recovery session glimpse bases
+        current
     """,
     "distnb.client.handle": """
         arguments indexing host_parts array host_arrays conversion copies promised_layouts reach

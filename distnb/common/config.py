@@ -19,6 +19,7 @@ WORDS = {
     "road": ("direct", "ipyparallel"),
     "place": ("auto", "engines", "notebook"),
     "rebalance": ("off", "auto"),
+    "recover": ("auto", "ask", "never"),
 }
 
 
@@ -63,6 +64,11 @@ class Config:
     memory, and not sent; 0 for never. Read when a session starts."""
     timeout: float = 0.0
     """Seconds to wait for engines before a value read fails; 0 waits until interrupted."""
+    recover: str = "auto"
+    """What happens when engines die that distnb started: "auto" starts new ones, which take over
+    the arrays; "ask" waits for ``session.recover()``; "never" is for what is quicker by a little,
+    as arrays need not outlive engines. Whether arrays can be had is settled when a session
+    starts."""
     progress: float = 1.5
     """Seconds that a wait for engines lasts before a line shows how far they are; 0 for never."""
     show_wait: float = 2.0

@@ -18,12 +18,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Card", "SharedSegment", "card_of", "map_segment", "new_segment"]
+__all__ = ["BEGUN", "Card", "SharedSegment", "card_of", "map_segment", "new_segment"]
 
 #: Parts of a segment begin and end at multiples of this.
 _GRAIN = 1 << 16
 #: Address space that the segments of a node may take in each process.
 _ADDRESSES = 1 << 45
+
+
+#: Where in a segment there is room for a number of each process that maps it; what is taken of the
+#: segment begins after the first grain.
+BEGUN = 64
 
 
 class Card(NamedTuple):
@@ -61,6 +66,8 @@ class SharedSegment:
             self.close()
             raise
         self._start: int = np.frombuffer(self._map, np.uint8).ctypes.data
+        #: The last batch that each process of those that map it has begun.
+        self.begun = np.frombuffer(self._map, np.int64, (_GRAIN - BEGUN) // 8, BEGUN)
         #: (start, length) of what is free, in order; what came back may be called in at any time.
         self._free = [(_GRAIN, nbytes - _GRAIN)]
         self._returned: deque[tuple[int, int]] = deque()

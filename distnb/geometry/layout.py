@@ -195,6 +195,23 @@ class Layout:
                 return low * prod(shape[a + 1 :])
         return 0
 
+    @lru_cache(maxsize=4096)  # noqa: B019 - layouts are small values
+    def place(self, shape: Ints, rank: int) -> int:
+        """Return where a rank's part begins if the parts lie one after the other, in elements.
+
+        >>> default_layout((4, 4), 2).T.place((4, 4), 1)
+        8
+        """
+        if self.in_order(shape):
+            return self.start(shape, rank)
+        before = range(self.grid.lowest, rank)
+        return sum(prod(part) for r in before if (part := self.local_shape(shape, r)) is not None)
+
+    @lru_cache(maxsize=1024)  # noqa: B019 - layouts are small values
+    def all_parts(self, shape: Ints) -> int:
+        """Return how many elements all parts have together."""
+        return prod(shape) * self.copies
+
     @lru_cache(maxsize=1024)  # noqa: B019 - layouts are small values
     def largest_part(self, shape: Ints) -> int:
         """Return an upper bound of the number of elements that any rank holds."""

@@ -259,6 +259,9 @@ CREATIONS: dict[str, tuple[str, ...]] = {
     "data": ("slot",),
     "local": ("name",),
     "at": ("place", "how"),
+    "room": ("place",),
+    "same": ("place",),
+    "lost": ("place",),
 }
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from distnb.client.array.distarray import DistArray
+from distnb.client.array.migration import bounds_of
 from distnb.client.math.ufuncs import fmax, fmin, isfinite, where
-from distnb.client.parts.cuts import bounds_of
 from distnb.client.parts.foreach import foreach
 from distnb.client.record.creation import array
 from distnb.pictures.binning import Cloud, Strip, Window, cloud, extremes, strip

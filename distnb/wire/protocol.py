@@ -86,7 +86,8 @@ class Create(NamedTuple):
     ``('empty',)``, ``('fill', value)``, ``('index', axis, start, step)``: the global index along
     an axis, scaled; ``('random', kind, key, args)``; ``('data', slot)``: buffer ``slot`` of the
     message holds this rank's part; ``('local', name)``; ``('at', place, *how)``: it lies in
-    the notebook's segment.
+    the notebook's segment. ``('room', place)``: there, with undefined content; ``('same',
+    place)``, with the content that is there; ``('lost', place)``, as one whose content is lost.
     """
 
     base: int
@@ -95,6 +96,11 @@ class Create(NamedTuple):
     layout: Layout
     how: tuple[Any, ...]
     site: int
+
+    @property
+    def bare(self) -> bool:
+        """Whether the content is undefined until it is written, so that making it is no work."""
+        return self.how[0] in ("empty", "room")
 
     @property
     def reads(self) -> Operands:

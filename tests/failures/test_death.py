@@ -22,8 +22,8 @@ GONE = r"^engines: got \d alive, expected 3; close the session and call dnb.star
 
 @pytest.fixture
 def doomed(monkeypatch):
-    """A session with three engines of its own; no process of it may be left."""
-    with own_engines(3, monkeypatch) as session:
+    """A session with three engines of its own that are not replaced; no process may be left."""
+    with support.setting(recover="never"), own_engines(3, monkeypatch) as session:
         yield session
 
 

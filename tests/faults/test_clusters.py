@@ -13,6 +13,7 @@ import distnb as dnb
 from distnb.common import leftovers
 from tests.failures import support
 from tests.faults.processes import below, controllers_of, watchdog_of
+from tests.marking import own_engines
 
 pytestmark = [pytest.mark.usefixtures("interruptible"), pytest.mark.tier("test-all")]
 
@@ -35,7 +36,12 @@ KILLED = {
 
 @pytest.mark.ways("openmpi")
 @pytest.mark.parametrize("what", KILLED)
-def test_all_ends_and_says_so(doomed, what):
+def test_all_ends_and_says_so(monkeypatch, what):
+    with support.setting(recover="never"), own_engines(2, monkeypatch) as doomed:
+        all_ends(doomed, what)
+
+
+def all_ends(doomed, what):
     x = dnb.ones(9)
     doomed.flush()
     for pid in KILLED[what](doomed):

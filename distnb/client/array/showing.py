@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distnb.client.array.printing import corners, edges_of, hollow
+from distnb.client.batching.replies import fill_in
 from distnb.client.handle.arguments import Subscript
 from distnb.client.handle.array import Array
 from distnb.client.record.placement import Placement
 from distnb.client.session.glimpse import WAITING, Asked, Glimpse
-from distnb.client.session.session import fill_in
 from distnb.common.config import config
 from distnb.geometry.layout import Ints
 from distnb.wire.protocol import Fetch

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from distnb.client.batching.error_states import DEFAULT, ErrorState
 from distnb.client.transport.contract import AnyTransport, Buffers
 from distnb.common.config import config
-from distnb.common.errors import EngineError
+from distnb.common.errors import EngineError, explain
 from distnb.common.interrupts import interruptible
 from distnb.geometry.layout import Ints
 from distnb.wire.encoding import encode
@@ -23,8 +23,28 @@ __all__ = ["Connection", "Outcome", "Sent"]
 _IN_FLIGHT = 16
 
 
+#: What is said of engines that have died, where there can be others.
+_DEAD = (
+    "engines",
+    "some that have died",
+    "all alive",
+    "call session.recover(): new ones take over the arrays",
+)
+
+
+class Again(NamedTuple):
+    """What is sent of a batch, deletions and places included, and whether engines have begun it."""
+
+    commands: tuple[Command, ...]
+    buffers: Buffers
+    begun: bool = False
+
+
 class Sent(NamedTuple):
-    """A batch on its way: its ticket and what is needed to explain its reply."""
+    """A batch on its way: its ticket and what is needed to explain its reply.
+
+    There is no ticket if engines that were gone could not be sent it.
+    """
 
     at: int
     number: int
@@ -33,6 +53,8 @@ class Sent(NamedTuple):
     commands: tuple[Command, ...]
     freed: Ints
     errors: ErrorState = DEFAULT
+    #: What is needed to send it once more.
+    again: Again | None = None
 
 
 class Outcome(NamedTuple):
@@ -73,6 +95,10 @@ class Connection:
         self.sent: deque[Sent] = deque()
         self.leaving: tuple[int, tuple[Command, ...]] | None = None
         self.epoch = 0
+        #: Whether batches are kept until engines have done them, for others if they die.
+        self.keeps = False
+        #: Those that were on their way when the engines died.
+        self.orphans: list[Sent] = []
         #: The epoch that engines have begun.
         self._begun = 0
 
@@ -89,39 +115,66 @@ class Connection:
         return len(self.sent) > (0 if self._transport.inline else _IN_FLIGHT)
 
     def submit(
-        self, commands: tuple[Command, ...], buffers: Buffers, errors: ErrorState = DEFAULT
+        self,
+        commands: tuple[Command, ...],
+        buffers: Buffers,
+        errors: ErrorState = DEFAULT,
+        placed: tuple[Command, ...] = (),
     ) -> bool:
         """Send a batch; tell whether that could be done.
 
-        ``errors``: what is to be done about floating point errors in it.
+        ``errors``: what is to be done about floating point errors in it. ``placed``: what to send
+        in place of the commands.
         """
         numbered = tuple([c for c in commands if type(c) is not Free])
+        freed = tuple([h for c in commands if type(c) is Free for h in c.bases])
         self.batches += 1
         self.leaving = (self.batches, numbered)
-        message = encode(Batch(self.batches, self.epoch, commands, bool(config.fuse)))
-        self.bytes_out += len(message)
-        freed = tuple([h for c in commands if type(c) is Free for h in c.bases])
+        again = Again(placed or commands, buffers)
         at = perf_counter_ns()
-        self._transport.latest = self.batches
+        sent = Sent(at, self.batches, self.epoch, None, numbered, freed, errors, again)
+        return self._send(sent, again)
+
+    def repeat(self, sent: Sent, again: Again) -> None:
+        """Send a batch once more, to other engines, and maybe without some of its commands."""
+        self._send(sent._replace(epoch=self.epoch, ticket=None, again=again), again)
+
+    def _send(self, sent: Sent, what: Again) -> bool:
+        message = encode(Batch(sent.number, sent.epoch, what.commands, bool(config.fuse)))
+        self.bytes_out += len(message)
+        self._transport.latest = sent.number
+        if not self.keeps:
+            sent = sent._replace(again=None)
         try:
-            ticket = self._transport.submit(message, buffers)
+            ticket = self._transport.submit(message, what.buffers)
         except EngineError as error:
             self.leaving = None
+            if self.keeps and not self._transport.alive():  # what came before is to be heard of
+                self.sent.append(sent)
+                return True
             self._give_up(error)
             return False
-        self.sent.append(Sent(at, self.batches, self.epoch, ticket, numbered, freed, errors))
-        self._begun = self.epoch if numbered else self._begun
+        self.sent.append(sent._replace(ticket=ticket))
+        self._begun = sent.epoch if sent.commands else self._begun
         self.leaving = None
         return True
 
+    def done(self) -> bool:
+        """Tell whether the oldest batch need not be waited for."""
+        ticket = self.sent[0].ticket
+        return ticket is None or self._transport.done(ticket)
+
     def wait(self) -> None:
         """Wait for the replies to the oldest batch; lets Ctrl-C through."""
-        interruptible(partial(self._transport.wait, self.sent[0].ticket))
+        if self.sent[0].ticket is not None:
+            interruptible(partial(self._transport.wait, self.sent[0].ticket))
 
     def collect(self) -> Outcome | None:
         """Return what came of the oldest batch; None if the engines cannot be used any more."""
         sent = self.sent[0]
         try:
+            if sent.ticket is None:
+                raise self._transport.gone()
             found = Outcome(sent, self._transport.collect(sent.ticket))
         except EngineError as error:
             if sent.epoch == self.epoch or not self._transport.alive():
@@ -143,6 +196,8 @@ class Connection:
 
         Returns which engines do not answer, "" if all did.
         """
+        if self.sent[0].ticket is None:
+            return ""
         return interruptible(partial(self._transport.interrupt, self.sent[0].ticket))
 
     @property
@@ -159,9 +214,29 @@ class Connection:
 
     def _give_up(self, error: EngineError) -> None:
         """Note that the engines, or what they do, cannot be known any more."""
+        if self.keeps and not self._transport.alive():
+            error = EngineError(explain(*_DEAD))
         self.dead = str(error)
+        self.orphans += self.sent
         self.sent.clear()
         self.fail(error)
+
+    def revive(self) -> None:
+        """Note that other engines have come in place of those that died."""
+        self.dead = ""
+        self.orphans = []
+        self._error = None
+        self.ready = True
+
+    def fall_back(self, dead: str, orphans: list[Sent]) -> None:
+        """Note that engines could not take over, so that all is as it was when the others died."""
+        self.dead, self.orphans = dead, orphans
+        self.sent.clear()
+        self.ready = False
+
+    def give_up_on_others(self, dead: str) -> None:
+        """Note that no other engines can take over."""
+        self.dead, self.keeps, self.orphans = dead, False, []
 
     def fail(self, error: BaseException) -> None:
         """Note an error that is to be raised; the first one counts."""

@@ -51,12 +51,14 @@ def exception_like(kinds: Sequence[str], message: str) -> BaseException:
     return EngineError(f"{kinds[0]}: {message}")
 
 
-def lost_error(shape: Ints) -> LostArrayError:
-    """Return the error for reading an array whose content is gone."""
+def lost_error(shape: Ints, why: str | bool = "") -> LostArrayError:
+    """Return the error for reading an array whose content is gone, and why if that is known."""
+    if not isinstance(why, str) or not why:
+        why = "a command that writes it failed or was interrupted"
     return LostArrayError(
         explain(
             f"array of shape {shape}",
-            "no content: a command that writes it failed or was interrupted",
+            f"no content: {why}",
             "a good array",
             "make it again, or assign all of it",
         )

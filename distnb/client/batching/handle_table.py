@@ -23,8 +23,9 @@ class Entry(Protocol):
     shape: Ints
     dtype: np.dtype
     layout: Layout
-    lost: bool
+    lost: bool | str
     since: int
+    memory: np.ndarray | None
 
 
 class HandleTable:
@@ -66,13 +67,19 @@ class HandleTable:
         found = [reference() for reference in list(self.entries.values())]
         return [base for base in found if base is not None]
 
+    def lost(self, handle: int) -> bool | str:
+        """Return whether the content of a base is lost, or why."""
+        reference = self.entries.get(handle)
+        base = None if reference is None else reference()
+        return base is not None and base.lost
+
     def __len__(self) -> int:
         return len(self.entries)
 
-    def lose(self, handles: Iterable[int], number: int) -> None:
+    def lose(self, handles: Iterable[int], number: int, why: str = "") -> None:
         """Mark bases as lost by a batch, but for those that a later one made good again."""
         for handle in handles:
             reference = self.entries.get(handle)
             base = reference() if reference is not None else None
             if base is not None and base.since <= number:
-                base.lost = True
+                base.lost = why or True

@@ -112,6 +112,12 @@ class Recorder:
         self._commands, self._buffers = [], []
         return commands, buffers
 
+    def count(self) -> None:
+        """Count a command that engines were sent past the recorder."""
+        with self.lock:
+            self.recorded += 1
+            self._taken += 1
+
     @property
     def pending(self) -> int:
         """Number of commands that wait."""

@@ -6,14 +6,18 @@ from functools import partial
 from itertools import count
 from typing import Any
 
+import numpy as np
+
 from distnb.client.batching.call_sites import CallSites
 from distnb.client.batching.connection import Outcome
 from distnb.client.batching.error_states import ErrorState, tell
 from distnb.client.batching.failures import exception_of
 from distnb.client.batching.handle_table import HandleTable
+from distnb.geometry.views import Placed
+from distnb.plans.transfer import at, plan_parts
 from distnb.wire.protocol import Command, title
 
-__all__ = ["MISSING", "Replies"]
+__all__ = ["MISSING", "Replies", "fill_in"]
 
 #: In place of a value that a rank does not have.
 MISSING: Any = object()
@@ -84,3 +88,18 @@ class Replies:
         for (_, _, kind), (command, errors) in found.items():
             site = getattr(command, "site", 0)
             tell(errors, [kind], title(command), partial(self._sites.place, site))
+
+
+def fill_in(out: np.ndarray, parts: list[Any], placed: Placed) -> None:
+    """Put what each rank sent of a view where it belongs; None of those that hold nothing of it."""
+    for rank, data in enumerate(parts):
+        if data is None:
+            continue
+        if data.shape == out.shape:
+            out[...] = data
+            continue
+        part = plan_parts(rank, placed)
+        if part is None:
+            continue
+        for chunk, to in zip(part.chunks, part.places, strict=True):
+            at(out, chunk.shape, to)[...] = at(data, chunk.shape, chunk.message)

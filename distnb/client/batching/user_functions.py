@@ -32,8 +32,8 @@ class Functions:
     def __init__(self, define: Callable[[int, bytes], None], delete: Callable[[int], None]) -> None:
         self._define = define
         self._delete = delete
-        #: Digest of a text -> number, and bytes of the text.
-        self._known: OrderedDict[bytes, tuple[int, int]] = OrderedDict()
+        #: Digest of a text -> number, and the text.
+        self._known: OrderedDict[bytes, tuple[int, bytes]] = OrderedDict()
         self._last = self._bytes = 0
 
     def number(self, text: bytes) -> int:
@@ -47,7 +47,7 @@ class Functions:
         with deferred_interrupts():
             self._last -= 1
             self._define(self._last, text)
-            self._known[key] = self._last, len(text)
+            self._known[key] = self._last, text
             self._bytes += len(text)
         return self._last
 
@@ -55,6 +55,11 @@ class Functions:
         """Drop those that were not used for longest, and any that is too large, after its use."""
         while self._bytes > _MOST_BYTES or len(self._known) > _MOST:
             newest = next(reversed(self._known.values()))
-            number, nbytes = self._known.popitem(last=newest[1] > _MOST_BYTES)[1]
-            self._bytes -= nbytes
+            number, text = self._known.popitem(last=len(newest[1]) > _MOST_BYTES)[1]
+            self._bytes -= len(text)
             self._delete(number)
+
+    def tell_again(self) -> None:
+        """Give new engines all functions that those before them had."""
+        for number, text in self._known.values():
+            self._define(number, text)

@@ -183,7 +183,7 @@ class Array(NDArrayOperatorsMixin):
         if base.look is not None:
             base.look.refresh(base)
         if base.lost:
-            raise lost_error(self.shape)
+            raise lost_error(self.shape, base.lost)
         if base.known is not None:
             record_known(base)
         if base.near is not None:

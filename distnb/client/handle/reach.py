@@ -106,6 +106,7 @@ def _laid(base: Base, pace: Pace) -> bool:
     base.memory, pace.wanted[base.handle] = memory, -1
     there = session.ask(lambda slot: Lay(slot, whole, place, site))
     if all(found is True for found in there):
+        session.ledger.lies(base.handle, memory)
         del pace.wanted[base.handle]
     return base.handle not in pace.wanted
 

@@ -112,7 +112,7 @@ def _row(nbytes: int, held: _Found, texts: tuple[str, str, str]) -> Referred:
         layout,
         nbytes,
         line,
-        base.lost,
+        bool(base.lost),
     )
 
 

@@ -107,7 +107,8 @@ class Base:
         self.exported = False
         #: The elements, where they are known and engines have nothing of it yet.
         self.known: np.ndarray | None = None
-        self.lost = False
+        #: Whether its content is lost, or why.
+        self.lost: bool | str = False
         #: The line that made it, as the session numbers them; -1 if that was not noted.
         self.site = -1
         #: Added to the numbers of its handles' specs: another one after each change of layout.

@@ -39,10 +39,10 @@ def _launch() -> Any:
     return importlib.import_module("distnb.client.transport.launch")
 
 
-def _reach(client: Any) -> Any:
-    """Return a transport to the engines of an ipyparallel client."""
+def _reach(client: Any, source: Any = None) -> Any:
+    """Return a transport to the engines of an ipyparallel client, and of who can start others."""
     module = importlib.import_module("distnb.client.transport.socket_transport")
-    return module.SocketTransport(client, uuid.uuid4().hex)
+    return module.SocketTransport(client, uuid.uuid4().hex, source=source)
 
 
 def _running(origin: Origin) -> Session | None:
@@ -132,11 +132,12 @@ def start(n: int | None = None, *, beside: bool = False) -> Session:
     _tell_of_cores(int(count))
     engines = launch.start_engines(count)
     try:
-        made = Session(_reach(engines.client), owner=engines)
+        made = Session(_reach(engines.client, engines), owner=engines)
     except BaseException:
         engines.stop()
         raise
     made.origin = origin
+    made.recovery.prepare()
     return _become_current(made)
 
 
@@ -287,7 +288,9 @@ def subset(engines: int, session: Session | None = None) -> Session:
         raise TypeError(explain("engines", repr(engines), expected, "pass engines=1"))
     if not 1 <= engines <= whole.size:
         raise ValueError(explain("engines", engines, expected, "pass fewer"))
-    return _become_current(Session(whole.transport.subset(engines)))
+    made = Session(whole.transport.subset(engines))
+    made.recovery.prepare()
+    return _become_current(made)
 
 
 def session() -> Session:

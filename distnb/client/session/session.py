@@ -18,11 +18,13 @@ from distnb.client.batching.connection import Connection
 from distnb.client.batching.failures import lost_error
 from distnb.client.batching.handle_table import Entry, HandleTable
 from distnb.client.batching.recorder import Recorder
-from distnb.client.batching.replies import MISSING, Replies
+from distnb.client.batching.replies import MISSING, Replies, fill_in
 from distnb.client.batching.user_functions import Functions
 from distnb.client.session.journal import Journal
+from distnb.client.session.ledger import Ledger
 from distnb.client.session.observing import Observer
 from distnb.client.session.progress import Progress, surface
+from distnb.client.session.recovery import Recovery
 from distnb.client.session.shared_memory import SharedMemory
 from distnb.client.session.windows import Measuring, Reading, Window, read_notebook
 from distnb.client.transport.contract import AnyTransport, share_of_node
@@ -31,13 +33,12 @@ from distnb.common.interrupts import deferred_interrupts
 from distnb.geometry.views import Placed
 from distnb.measure.events import Report
 from distnb.measure.snapshot import Live
-from distnb.plans.transfer import at, plan_parts
 from distnb.wire.protocol import Ask, Bind, Command, Fetch, InNotebook, Operand
 
-__all__ = ["Session", "fill_in"]
+__all__ = ["Session"]
 
 #: What users use of a session.
-_PUBLIC = {"close", "closed", "end_window", "flush", "live", "size", "start_window"}
+_PUBLIC = {"close", "closed", "end_window", "flush", "live", "recover", "size", "start_window"}
 #: Bytes from which engines of this node copy elements to where the notebook wants them.
 _IN_PLACE = 1 << 16
 
@@ -109,6 +110,8 @@ class Session:
         self._defining = 0
         self.connection = Connection(transport)
         self.memory = SharedMemory(self.ask, transport.concurrent)
+        self.ledger = Ledger(self.memory, self.handles)
+        self.recovery = Recovery(self)
         #: Small steps, one after the other, that were recorded because engines were busy.
         self.small_steps = 0
         #: How often arrays came in reach of the notebook: it may have written into them since.
@@ -145,7 +148,38 @@ class Session:
                     "session", "a closed one", "an open one", "call dnb.start() and make new arrays"
                 )
             )
+        self._revive()
         self.connection.check()
+
+    def recover(self) -> None:
+        """Go on with new engines, if the engines have died; else do nothing.
+
+        With ``dnb.config.recover = "auto"`` that is done at the next use. Arrays have the content
+        that they had, but for what the engines were writing in place; that is told.
+
+        Raises
+        ------
+        EngineError
+            If there can be no new engines, or they cannot take over the arrays.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2) as session:
+        ...     session.recover()
+        """
+        with self.recorder.lock, deferred_interrupts():
+            while self.connection.sent and not self.transport.alive():
+                self._take_oldest()
+            if self.connection.dead or not self.transport.alive():
+                self.recovery.run()
+
+    def _revive(self) -> None:
+        """Go on with new engines if the others have died, and if that was not to be asked for."""
+        if self.connection.dead and self.recovery.by_itself:
+            with self.recorder.lock, deferred_interrupts():
+                if self.connection.dead:
+                    self.recovery.run()
 
     def record(self, *commands: Command) -> None:
         """Add commands to the pending batch."""
@@ -210,21 +244,23 @@ class Session:
         if not (idle or self.closed) and connection.ready:
             self.deferred.record()
         with self.recorder.lock, deferred_interrupts():
-            if idle and connection.full:
+            if idle and (connection.full or connection.dead or self.ledger.crowded):
                 return
             self.progress.begin()
             try:
                 self._submit()
             finally:
                 self.progress.end()
-        while not idle and connection.overfull:
+        while not idle and (connection.overfull or (self.ledger.crowded and connection.sent)):
             self._collect_oldest()
 
     def _submit(self) -> None:
         """Send what is pending."""
         commands, buffers = self.recorder.take()
-        if commands and not (self.closed or self.connection.dead):
-            self.connection.submit(commands, buffers, self.recorder.errors)
+        if not commands or self.closed or self.connection.dead:
+            return
+        placed = self.ledger.enter(commands, self.settled) if self.connection.keeps else ()
+        self.connection.submit(commands, buffers, self.recorder.errors, placed)
 
     def flush(self) -> None:
         """Send what is pending and wait until the engines have done it.
@@ -233,6 +269,7 @@ class Session:
         """
         if self.closed:
             return
+        self._revive()
         if self.connection.ready and self.deferred.pending is not None:
             self.deferred.record()
         with self.recorder.lock, deferred_interrupts():  # once for the batch and its replies
@@ -256,7 +293,7 @@ class Session:
             return False
         connection = self.connection
         while connection.sent:
-            if not self.transport.done(connection.sent[0].ticket):
+            if not connection.done():
                 return False
             self._collect_oldest()
         return connection.ready
@@ -294,8 +331,11 @@ class Session:
         """Take in the replies to the oldest batch; tell whether engines gave up unasked."""
         outcome = self.connection.collect()
         if outcome is None:
+            self._revive()
             return False
         sent, replies, known = outcome
+        if self.connection.keeps:
+            self.ledger.done(sent, known)
         if not known:  # nor is whether these were deleted
             for handle in sent.freed:
                 self.recorder.delete(handle)
@@ -362,7 +402,7 @@ class Session:
         whole = None
         for data in parts:
             if data is MISSING:
-                raise lost_error(shape)
+                raise lost_error(shape, self.handles.lost(operand.base))
             if data is not None and data.shape == shape:
                 whole = data
         if not place and whole is not None:
@@ -430,6 +470,7 @@ class Session:
         """Free everything on the engines; stop them if this session started them. Idempotent."""
         if self.closed:
             return
+        self.connection.keeps = False  # who closes it wants no other engines
         try:
             if not self.connection.dead:
                 self.flush()
@@ -442,6 +483,7 @@ class Session:
         finally:
             self.closed = True
             self.recorder.close()
+            self.ledger.close()
             self.memory.close()
             self.progress.close()
             with contextlib.suppress(Exception):  # engines that are gone need no goodbye
@@ -465,21 +507,6 @@ class Session:
         state = f"{self.size} engine{'s' * (self.size != 1)}"
         state = "closed" if self.closed else "engines gone" if self.connection.dead else state
         return f"<distnb session: {state}, {self.transport.kind}>"
-
-
-def fill_in(out: np.ndarray, parts: list[Any], placed: Placed) -> None:
-    """Put what each rank sent of a view where it belongs; None of those that hold nothing of it."""
-    for rank, data in enumerate(parts):
-        if data is None:
-            continue
-        if data.shape == out.shape:
-            out[...] = data
-            continue
-        part = plan_parts(rank, placed)
-        if part is None:
-            continue
-        for chunk, to in zip(part.chunks, part.places, strict=True):
-            at(out, chunk.shape, to)[...] = at(data, chunk.shape, chunk.message)
 
 
 _SESSIONS: weakref.WeakSet[Session] = weakref.WeakSet()

@@ -6,6 +6,7 @@ layout says. The notebook gives out the places, and no message is needed for tha
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -40,6 +41,8 @@ class SharedMemory:
     def __init__(self, ask: Callable[[Callable[[int], Command]], list[Any]], possible: bool):
         self._ask = ask
         self._pool: Pool | None = None
+        #: The idle timer takes places, too.
+        self._lock = threading.Lock()
         self.possible = possible
         #: What engines may be at: (the last batch that they may need it for, memory).
         self._held: deque[tuple[int, np.ndarray]] = deque()
@@ -75,6 +78,25 @@ class SharedMemory:
         self._pool = Pool(config.pool_bytes, segment)
         return True
 
+    def card(self, slot: int) -> Command:
+        """Return what lets new engines map the segment."""
+        assert self._pool is not None
+        assert self._pool.segment is not None
+        return Ask(slot, "share", tuple(card_of(self._pool.segment)))
+
+    def begun(self, size: int) -> int:
+        """Return the last batch that any engine has begun."""
+        return max(self._begun(size), default=0)
+
+    def forget_begun(self, size: int) -> None:
+        """Take it that no engine has begun any batch."""
+        self._begun(size)[:] = 0
+
+    def _begun(self, size: int) -> np.ndarray:
+        assert self._pool is not None
+        assert self._pool.segment is not None
+        return self._pool.segment.begun[:size]
+
     def fits(self, shape: Ints, layout: Layout) -> bool:
         """Tell whether a base can lie there: whole, in C order, on the engines of this node."""
         return layout.in_order(shape) and prod(shape) > 0 and self.available()
@@ -84,21 +106,26 @@ class SharedMemory:
 
         None if there is no room. ``settled`` is the last batch that engines have done.
         """
-        assert self._pool is not None
-        assert self._pool.segment is not None
-        held = self._held
-        while held and held[0][0] <= settled:
-            _, gone = held.popleft()
-            if self.shown and self._pool.segment.offset(gone) is not None:  # not what was read
-                self._shown.append(gone)
         if sum([x.nbytes for x in self._shown]) > _SHOWN:
             self._ask_who_looks()
-        nbytes = prod(shape) * dtype.itemsize
-        for _ in range(2):
-            try:
-                return np.ndarray(shape, dtype, self._pool.take(nbytes, shared=True))
-            except MemoryError:
-                self._pool.clear()
+        found = self.keep(prod(shape) * dtype.itemsize, settled)
+        return None if found is None else np.ndarray(shape, dtype, found)
+
+    def keep(self, nbytes: int, settled: int) -> np.ndarray | None:
+        """Return memory, as :meth:`take` does, without asking engines anything."""
+        assert self._pool is not None
+        assert self._pool.segment is not None
+        with self._lock:
+            held = self._held
+            while held and held[0][0] <= settled:
+                _, gone = held.popleft()
+                if self.shown and self._pool.segment.offset(gone) is not None:  # not what was read
+                    self._shown.append(gone)
+            for _ in range(2):
+                try:
+                    return self._pool.take(nbytes, shared=True)
+                except MemoryError:
+                    self._pool.clear()
         return None
 
     def read_into(

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from distnb.client.batching.connection import Outcome
 from distnb.client.transport.contract import AnyTransport
+from distnb.common.errors import EngineError, explain
 from distnb.measure.events import (
     IDLE,
     Account,
@@ -81,6 +82,8 @@ class Window:
         self._most = min(_MOST, _MOST_SPANS // transport.size)
         self._sums = Sums()
         self._dropped = 0
+        #: Whether there are other engines now than when it began.
+        self.lost = False
 
     def take(self, record: Record) -> None:
         """Take in a batch."""
@@ -200,6 +203,11 @@ class Measuring:
         self.windows.add(window)
         return window
 
+    def lose(self) -> None:
+        """Note that other engines have come, with other clocks: no open window can be closed."""
+        for window in list(self.windows):
+            window.lost = True
+
     def take(self, outcome: Outcome) -> None:
         """Take in the times of a batch."""
         sent, replies, _ = outcome
@@ -212,6 +220,10 @@ class Measuring:
     def end(self, window: Window, reading: Reading, notes: tuple[str, ...]) -> Report:
         """End measuring; return where the time went, with what the session did by itself."""
         self.windows.discard(window)
+        if window.lost:
+            raise EngineError(
+                explain("measured window", "engines that died in it", "the same", "measure again")
+            )
         report = replace(window.report(reading, self._line), notes=notes)
         self.bandwidth = bandwidth(report.engines) or self.bandwidth
         if self.reported is not None:

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from distnb.common.config import config
-from distnb.common.errors import SessionError, explain
+from distnb.common.errors import EngineError, SessionError, explain
 from distnb.measure.snapshot import Sample
 from distnb.wire.messages import Reply
 from distnb.wire.protocol import Operand
@@ -108,6 +108,19 @@ class Transport(Generic[Ticket]):
     def alive(self) -> bool:
         """Tell whether all engines can be reached."""
         return True
+
+    def gone(self) -> EngineError:
+        """Return what is said of engines that cannot be reached."""
+        return EngineError(explain("engines", "none", "all alive", "call dnb.start()"))
+
+    def renew(self) -> None:
+        """Reach new engines in place of those that died; raises EngineError if there are none."""
+        raise self.gone()
+
+    @property
+    def renewable(self) -> bool:
+        """Whether there can be new engines on this host in place of those that die."""
+        return False
 
     def living(self) -> set[int]:
         """Return the ranks whose processes are there."""

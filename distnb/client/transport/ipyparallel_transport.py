@@ -7,7 +7,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from weakref import WeakKeyDictionary
 
 from distnb.client.transport.contract import (
@@ -39,6 +39,16 @@ if TYPE_CHECKING:
     Results = list[ipyparallel.AsyncResult]
 
 
+class Source(Protocol):
+    """Who started the engines, and can start others in their place."""
+
+    #: How often that was done.
+    generation: int
+
+    def renew(self, generation: int) -> list[int]:
+        """Start engines in place of those of a generation, unless there are; return their ids."""
+
+
 class IPyParallelTransport(Transport["Results"]):
     """ipyparallel engines that share an MPI world.
 
@@ -55,14 +65,25 @@ class IPyParallelTransport(Transport["Results"]):
     kind = "ipyparallel"
 
     def __init__(
-        self, client: ipyparallel.Client, session: str, engines: int | None = None
+        self,
+        client: ipyparallel.Client,
+        session: str,
+        engines: int | None = None,
+        source: Source | None = None,
     ) -> None:
         self.client = client
         self._session = session
+        self._first, self._source = engines, source
+        self._reach(list(client.ids))
+
+    def _reach(self, ids: list[int]) -> None:
+        """Attach the session to engines, which ipyparallel knows by these numbers."""
+        client, engines = self.client, self._first
+        self._generation = 0 if self._source is None else self._source.generation
         # Batches of two sessions must reach all engines in the same order, or they would wait for
         # each other.
         self._order = _ORDERS.setdefault(client, threading.RLock())
-        self._all = self._ranks(client)
+        self._all = self._ranks(client, ids)
         self._ids = self._all[:engines]
         self.size = len(self._ids)
         self._everyone = client[self._all]
@@ -71,7 +92,7 @@ class IPyParallelTransport(Transport["Results"]):
         for view in (self._everyone, self._view, *self._one):
             view.track = False
         settings = (config.pool_bytes, config.shared, engines or 0)
-        about = self._answer(self._call(self._view, "attach", session, *settings))
+        about = self._answer(self._call(self._view, "attach", self._session, *settings))
         self.about = sorted(about, key=lambda a: int(a["rank"]))
         self._check()
 
@@ -93,9 +114,8 @@ class IPyParallelTransport(Transport["Results"]):
         except TimeoutError as error:
             raise self._gone(error) from error
 
-    def _ranks(self, client: ipyparallel.Client) -> list[int]:
+    def _ranks(self, client: ipyparallel.Client, ids: list[int]) -> list[int]:
         """Return the engine ids in the order of their ranks, after checking that MPI joins them."""
-        ids = list(client.ids)
         if not ids:
             raise EngineError(
                 explain("engines", "none", "at least one", "run `ipcluster start --engines=MPI`")
@@ -176,7 +196,8 @@ class IPyParallelTransport(Transport["Results"]):
         return len(self.client.history)
 
     def alive(self) -> bool:
-        return len(self._alive()) == self.size
+        current = self._source is None or self._source.generation == self._generation
+        return current and len(self._alive()) == self.size
 
     def living(self) -> set[int]:
         there = set(self._alive())
@@ -185,18 +206,30 @@ class IPyParallelTransport(Transport["Results"]):
     def _alive(self) -> list[int]:
         return sorted(set(self._ids) & set(self.client.ids))
 
+    def gone(self) -> EngineError:
+        return EngineError(
+            explain(
+                "engines",
+                f"{len(self._alive())} alive",
+                f"{self.size}",
+                "close the session and call dnb.start(): where one engine ends MPI ends "
+                "all, and arrays are lost",
+            )
+        )
+
+    @property
+    def renewable(self) -> bool:
+        return self._source is not None
+
+    def renew(self) -> None:
+        if self._source is None:
+            raise self.gone()
+        self._reach(self._source.renew(self._generation))
+
     def _gone(self, error: Exception) -> Exception:
         poll(lambda: not self.alive(), 0.5)  # the hub tells of a death a little later
         if not self.alive():
-            return EngineError(
-                explain(
-                    "engines",
-                    f"{len(self._alive())} alive",
-                    f"{self.size}",
-                    "close the session and call dnb.start(): where one engine ends MPI ends "
-                    "all, and arrays are lost",
-                )
-            )
+            return self.gone()
         return EngineError(f"engines: got {error!r}, expected a reply; see the engines' logs")
 
     def interrupt(self, ticket: Results) -> str:
@@ -225,7 +258,7 @@ class IPyParallelTransport(Transport["Results"]):
         return ""
 
     def subset(self, engines: int) -> IPyParallelTransport:
-        return type(self)(self.client, uuid.uuid4().hex, engines)
+        return type(self)(self.client, uuid.uuid4().hex, engines, self._source)
 
     def close(self) -> None:
         self._farewell(self._view, "detach", self._session)

@@ -40,7 +40,7 @@ from distnb.client.transport.mpiexec import (
     for_one_host,
     mpi_family,
 )
-from distnb.client.transport.watchdog import load_json, read_text
+from distnb.client.transport.watchdog import AGAIN, CALL, OVER, load_json, read_text
 from distnb.common.errors import EngineError, explain
 from distnb.common.leftovers import own_folder, sweep
 
@@ -55,6 +55,9 @@ __all__ = ["Engines", "connect_client", "running_default_cluster", "start_engine
 #: look for the controller's beats every period + 500 ms, and give up after 60 s.
 HEARTBEAT = ["--HeartMonitor.period=200", "--HeartMonitor.max_heartmonitor_misses=1000000000"]
 MISSED = "--IPEngine.max_heartbeat_misses=85"
+
+#: Seconds in which new engines must be ready that take the place of others.
+RESTART = 60.0
 
 #: Where Open MPI 5 and 4 keep what they may leave behind.
 SESSION_FOLDER = ("PRTE_MCA_prte_tmpdir_base", "OMPI_MCA_orte_tmpdir_base")
@@ -80,6 +83,22 @@ class Engines:
     n: int
     """The number of engines."""
     _watchdog: _Watchdog = field(repr=False)
+    generation: int = 0
+    """How often there were new engines in place of others."""
+    _ids: list[int] = field(default_factory=list, repr=False)
+
+    def renew(self, generation: int) -> list[int]:
+        """Start engines in place of those of a generation; return their ids.
+
+        If that was done already, as sessions share engines, do nothing. Raises EngineError if it
+        cannot be done.
+        """
+        if generation == self.generation:
+            before = dict(self.client._engines)
+            self._watchdog.again(RESTART)
+            self._ids = _newcomers(self._watchdog, self.client, self.n, before)
+            self.generation += 1
+        return self._ids
 
     def stop(self) -> None:
         """End all processes and remove all files of the cluster; the second time, do nothing."""
@@ -207,6 +226,18 @@ class _Watchdog:
             raise TimeoutError(explain("starting engines", progress, "all in time", do))
         time.sleep(0.01)
 
+    def again(self, timeout: float) -> None:
+        """Let the watchdog end what is left of the engines, and start others."""
+        self.deadline = time.monotonic() + timeout
+        (self.folder / AGAIN).touch()
+        self.process.send_signal(CALL)
+        while (self.folder / AGAIN).exists():
+            over = self.process.poll() is not None or (self.folder / OVER).exists()
+            if over or time.monotonic() > self.deadline:
+                do = "close the session and call dnb.start(): arrays are lost"
+                raise EngineError(explain("new engines", "an ended cluster", "its rest", do))
+            time.sleep(0.01)
+
     def check_ports(self) -> None:
         """Raise if a part of the controller did not get its port."""
         log = read_text(self.folder / "controller.log")
@@ -300,12 +331,24 @@ def _all_registered(watchdog: _Watchdog, client: ipyparallel.Client, n: int) -> 
     return True
 
 
-def _check_world(watchdog: _Watchdog, client: ipyparallel.Client, n: int) -> None:
+def _newcomers(
+    watchdog: _Watchdog, client: ipyparallel.Client, n: int, before: dict[int, str]
+) -> list[int]:
+    """Return the ids of n engines that were not there before, once all are ready."""
+    while len(found := [i for i, key in client._engines.items() if before.get(i) != key]) < n:
+        watchdog.pause(f"{len(found)} of {n} engines")
+    _check_world(watchdog, client, n, sorted(found))
+    return sorted(found)
+
+
+def _check_world(
+    watchdog: _Watchdog, client: ipyparallel.Client, n: int, ids: list[int] | None = None
+) -> None:
     """Refuse engines that are not ranks 0 to n - 1 of one world.
 
     This is also the first round trip: after it the engines have finished starting.
     """
-    asked = client[list(range(n))].pull(["mpi_rank", "mpi_size"], block=False)
+    asked = client[ids or list(range(n))].pull(["mpi_rank", "mpi_size"], block=False)
     while not (asked.ready() and asked.successful()):
         watchdog.pause(f"{n} engines that do not answer")
     watchdog.check_ports()

@@ -20,7 +20,7 @@ import zmq
 
 from distnb.client.transport import client_hooks
 from distnb.client.transport.contract import PAUSE, Buffers, poll
-from distnb.client.transport.ipyparallel_transport import IPyParallelTransport
+from distnb.client.transport.ipyparallel_transport import IPyParallelTransport, Source
 from distnb.client.transport.socket_client import SocketClient
 from distnb.common.config import config
 from distnb.common.errors import EngineError, explain
@@ -67,10 +67,17 @@ class SocketTransport(IPyParallelTransport):
     """
 
     def __init__(
-        self, client: ipyparallel.Client, session: str, engines: int | None = None
+        self,
+        client: ipyparallel.Client,
+        session: str,
+        engines: int | None = None,
+        source: Source | None = None,
     ) -> None:
         self.sockets: SocketClient | None = None
-        super().__init__(client, session, engines)
+        super().__init__(client, session, engines, source)
+
+    def _reach(self, ids: list[int]) -> None:
+        super()._reach(ids)
         if config.road == "direct":
             try:
                 self.sockets = self._join()
@@ -78,12 +85,30 @@ class SocketTransport(IPyParallelTransport):
             except Exception as error:  # whatever it is, there is another way
                 self.kind = f"ipyparallel (no direct sockets: {error!r})"
 
+    def renew(self) -> None:
+        if self.sockets is not None:
+            self._forget(self.sockets)
+        super().renew()
+
+    def _forget(self, sockets: SocketClient) -> None:
+        """Leave sockets whose other ends are gone."""
+        with self._order:
+            self.sockets = None
+            sockets.sessions.remove(self)
+            if _shared(self.client) is sockets:
+                client_hooks.uninstall(self.client, "order")
+            if not sockets.sessions:
+                sockets.close()
+
     def _join(self) -> SocketClient:
         """Return the sockets that the client's sessions share; make them if there are none."""
         with self._order:
             sockets = _shared(self.client)
             if sockets is None or sockets.ids != self._all:
+                # What others were sent that have died is never answered.
+                before = set(self.client.outstanding) if self._generation else set()
                 sockets = self._open()
+                sockets.passed |= before
                 client_hooks.install(
                     self.client, "order", _InOrder(self.client, sockets, self._order)
                 )

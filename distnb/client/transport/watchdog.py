@@ -20,10 +20,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["load_json", "read_text"]
+__all__ = ["AGAIN", "CALL", "OVER", "load_json", "read_text"]
 
 GRACE = (1.0, 0.5)
 """Seconds that engines, and then mpiexec, have to end when asked to."""
+
+AGAIN, CALL, OVER = "again", signal.SIGHUP, "over"
+"""The file by which the owner asks for new engines, the signal that it is there, and the file that
+says that there will be none."""
 
 CHILD_SUBREAPER, PARENT_DEATH_SIGNAL = 36, 1
 """Options of Linux's prctl."""
@@ -49,10 +53,12 @@ def load_json(path: Path) -> dict[str, Any]:
 def _watch(owner: int, folder: Path, commands: dict[str, list[str]]) -> None:
     """Run the commands until told to stop, or until the owner or the controller is gone; end all.
 
-    With the launcher the engines end. What all wrote stays until told, or until the owner is gone.
+    With the launcher the engines end; there are new ones if the owner asks for them. What all
+    wrote stays until told, or until the owner is gone.
     """
     engine = " ".join(commands["mpiexec"][3:])
     wait, told = _signals()
+    again = folder / AGAIN
     _prctl(CHILD_SUBREAPER, 1)  # orphans below become children, so that none is lost
     pids: dict[str, int] = {}
     codes: dict[int, int] = {}
@@ -71,9 +77,16 @@ def _watch(owner: int, folder: Path, commands: dict[str, list[str]]) -> None:
                 for process in _descendants() if name == "mpiexec" else ():
                     if process.command == engine:
                         _kill(process.pid, signal.SIGKILL)
+            if again.exists():
+                _end_engines(wait, pids.pop("mpiexec", 0), engine)
+                _reap(codes)
+                (folder / "ended").unlink(missing_ok=True)
+                pids["mpiexec"] = _spawn(commands["mpiexec"], folder / "mpiexec.log")
+                again.unlink()
             published = published or _publish(folder)
             wait(0.25 if published else 0.02)
     finally:
+        (folder / OVER).touch()
         _end_all(wait, pids, engine)
     while os.getppid() == owner and not told:
         wait(0.25)
@@ -88,7 +101,8 @@ def _signals() -> tuple[Any, list[int]]:
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer)
     signal.signal(signal.SIGTERM, lambda number, frame: told.append(number))
-    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    for number in (signal.SIGCHLD, CALL):
+        signal.signal(number, lambda number, frame: None)
 
     def wait(seconds: float) -> None:
         if select.select([reader], [], [], seconds)[0]:
@@ -174,6 +188,22 @@ def _end_all(wait: Any, pids: dict[str, int], engine: str) -> None:
     while _reap() and time.monotonic() < deadline:
         for process in _descendants():
             _kill(process.pid, signal.SIGKILL)
+        wait(0.01)
+    for path in segments:
+        path.unlink(missing_ok=True)
+
+
+def _end_engines(wait: Any, launcher: int, engine: str) -> None:
+    """Kill what is left of the engines and their launcher, and wait until nothing is."""
+
+    def left() -> list[int]:
+        return [p.pid for p in _descendants() if p.pid == launcher or p.command == engine]
+
+    segments = {path for pid in left() for path in _segments(pid)}
+    while found := left():
+        for pid in found:
+            _kill(pid, signal.SIGKILL)
+        _reap()
         wait(0.01)
     for path in segments:
         path.unlink(missing_ok=True)

@@ -106,7 +106,7 @@ class Replicas:
             return None
         try:
             shared = cast(np.ndarray, base.block)
-            base.block = self.store.memory.allocate(shared.shape, shared.dtype)
+            base.block = self.store.own_block(base, shared.shape)
             base.block[...] = shared
         except MemoryError as error:
             base.block, base.lost = None, True
@@ -133,6 +133,15 @@ class Replicas:
         except MemoryError as error:
             return error
         return None
+
+    def copy(self, base: LocalBase) -> None:
+        """Take what the leader has where the base lies: it may be what all others had, too."""
+        grid, rank = base.layout.grid, self.store.rank
+        everyone = frozenset(range(grid.lowest, grid.last + 1))
+        leader = min(_sharers(base.layout, everyone, rank), default=rank)
+        if leader != rank and base.block is not None:
+            start = base.place + base.layout.place(base.shape, leader) * base.dtype.itemsize
+            base.block[...] = self.store.memory.at(start, base.block.shape, base.dtype)
 
     def _hear(self, exchange: Exchange, others: Iterable[int]) -> None:
         for peer in others:

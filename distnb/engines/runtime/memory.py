@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from distnb.common.memory_pool import Pool
-from distnb.common.shared_segments import Card, SharedSegment, map_segment
+from distnb.common.shared_segments import BEGUN, Card, SharedSegment, map_segment
 from distnb.engines.runtime.node import Node
 from distnb.geometry.layout import Ints
 
@@ -36,6 +36,8 @@ class Memory:
         self.pool = Pool(pool_bytes, None if node is None else node.segment)
         #: The segment of the notebook, and where it begins, if it has given one to its engines.
         self._notebooks: tuple[mmap.mmap, int] | None = None
+        #: There: the last batch that each rank has begun, so that it is known when ranks have died.
+        self._begun: memoryview[int] | None = None
         #: Place there of a base -> what all views of this rank's block refer to.
         self._laid: dict[int, weakref.ref[np.ndarray]] = {}
         #: (bytes, ranks that may still read it) -> blocks that were dropped
@@ -85,7 +87,13 @@ class Memory:
         pages = map_segment(card)
         if pages is not None:
             self._notebooks = pages, np.frombuffer(pages, np.uint8).ctypes.data
+            self._begun = memoryview(pages)[BEGUN:].cast("q")
         return pages is not None
+
+    def begin(self, rank: int, number: int) -> None:
+        """Note that a rank begins a batch, where that outlives it."""
+        if self._begun is not None:
+            self._begun[rank] = number
 
     def at(self, place: int, shape: Ints, dtype: np.dtype) -> np.ndarray:
         """Return what lies at a place of the notebook's segment."""

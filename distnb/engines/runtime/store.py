@@ -44,6 +44,8 @@ class LocalBase:
     read_in_place: bool = False
     #: The ranks of the node that share one block (``fusion.replicas``), if they do.
     shared: Ints = ()
+    #: Where in the notebook's segment it lies, 0 if it does not.
+    place: int = 0
     #: What else this rank knows of it, such as the plan of a sparse product; it goes with the base.
     kept: Any = None
 
@@ -145,12 +147,24 @@ class BaseTable:
         local = base.layout.local_shape(base.shape, self.rank)
         if local is None:
             return True
-        before = base.layout.start(base.shape, self.rank) * base.dtype.itemsize
-        there = self.memory.lay(place, before, local, base.dtype)
+        there = self.laid(base, local, place)
         if base.block is None:
             base.block = there
             return True
         return self._replace(base, there)
+
+    def laid(self, base: LocalBase, local: Ints, place: int) -> np.ndarray:
+        """Return memory of the notebook's segment for this rank's part of a base."""
+        before = base.layout.place(base.shape, self.rank) * base.dtype.itemsize
+        found = self.memory.lay(place, before, local, base.dtype)
+        base.place = place
+        return found
+
+    def own_block(self, base: LocalBase, local: Ints) -> np.ndarray:
+        """Return memory that is this rank's, where the base lies if it has a place."""
+        if base.place:
+            return self.laid(base, local, base.place)
+        return self.memory.allocate(local, base.dtype)
 
     def place(self, base: LocalBase, move: bool) -> int | None:
         """Return where in the shared segment a block lies.
@@ -196,11 +210,14 @@ class BaseTable:
         """Let a base have the memory of another one: the same elements, or bytes, in C order."""
         if target.block is None or source.block is None:
             return
-        target.shared = source.shared
         block = source.block
         if target.dtype != source.dtype:
             block = block.reshape(-1).view(target.dtype)
         block = block.reshape(target.block.shape)
+        if target.place:
+            target.block[...] = block
+            return
+        target.shared = source.shared
         # The notebook gives the place of its segment to another base when this one is gone.
         target.block = block.copy() if self.memory.is_notebooks(block) else block
 

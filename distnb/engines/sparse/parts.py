@@ -100,7 +100,7 @@ class Held:
         for base, array in zip(self.outs, arrays, strict=True):
             block = block_of(base)
             own = array.base is None and array.flags.writeable and array.flags.c_contiguous
-            if own and array.dtype == block.dtype:
+            if own and array.dtype == block.dtype and not base.place:
                 base.block = array
             else:  # it may be another base's, or more memory may hang on it than its own
                 block[...] = array

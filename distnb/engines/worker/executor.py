@@ -185,18 +185,30 @@ class Executor:
             base.block = creation.adopt(buffers, command.how[1], command, self.store.rank)
         else:
             base = self.store.add(command.base, command.shape, dtype, command.layout)
-            before = self.clock.switch(OVERHEAD if command.how[0] == "empty" else COMPUTE)
-            self._fill(number, command, base)
+            before = self.clock.switch(OVERHEAD if command.bare else COMPUTE)
+            self._fill(number, command, base, buffers)
             self.clock.switch(before)
-        base.lost = False
+        base.lost = command.how[0] == "lost"
 
-    def _fill(self, number: int, command: Create, base: LocalBase) -> None:
-        """Give a base memory and fill it."""
-        if command.how[0] == "at":
-            _, place, *how = command.how
+    def _at(self, command: Create, base: LocalBase, buffers: Arrays) -> None:
+        """Give a base a place in the notebook's segment, if it has one, and fill it."""
+        kind, place, *how = command.how
+        if place:
             self.store.lay(base, place)
-            self._check(command)
+        self._check(command)
+        if kind == "at" and how[0] == "data":
+            part = creation.adopt(buffers, how[1], command, self.store.rank)
+            if part is not None and base.block is not None:
+                base.block[...] = part
+        elif kind == "same":
+            self.replicas.copy(base)
+        elif kind == "at":
             creation.fill(base, tuple(how), self.store.rank, self.user)
+
+    def _fill(self, number: int, command: Create, base: LocalBase, buffers: Arrays) -> None:
+        """Give a base memory and fill it."""
+        if command.how[0] in ("at", "room", "same", "lost"):
+            self._at(command, base, buffers)
             return
         made = [] if command.how[0] in ("empty", "local") else self.replicas.made_of(command.base)
         if not made:

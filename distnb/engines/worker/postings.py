@@ -88,7 +88,7 @@ def _takes_no_time(what: Task | Step) -> bool:
     if isinstance(what, Task):
         return False
     command = what.command
-    return isinstance(command, Free) or (isinstance(command, Create) and command.how == ("empty",))
+    return isinstance(command, Free) or (isinstance(command, Create) and command.bare)
 
 
 def _changed(what: Task | Step) -> set[int]:

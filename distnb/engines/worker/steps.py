@@ -87,6 +87,8 @@ class _Creation(Step):
         self._virtual = virtual
         self._dtype = np.dtype(command.dtype)
         self._local = command.layout.local_shape(command.shape, rank)
+        #: Which value tells its place in the notebook's segment, if it has one.
+        self._place = command.how[1].index if command.how[0] == "room" else None
         self._spec = LocalBase(command.shape, self._dtype, command.layout, None).spec
 
     def run(self, turn: Turn, index: int) -> None:
@@ -98,7 +100,9 @@ class _Creation(Step):
         base.spec = self._spec
         scope.put(number, base)
         if self._local is not None and not self._virtual:
-            base.block = scope.memory.allocate(self._local, self._dtype)
+            if self._place is not None:
+                base.place = turn.given[self._place][0]
+            base.block = scope.own_block(base, self._local)
         base.lost = False
 
 
@@ -179,7 +183,7 @@ def step_of(position: int, command: Command) -> Step:
 def quick_step(step: Step, specs: Specs, dead: set[int], rank: int) -> Step:
     """Return a step that does the same in a shorter way, if there is one."""
     (position,), command = step.positions, step.command
-    if isinstance(command, Create) and command.how == ("empty",):
+    if isinstance(command, Create) and command.bare:
         return _Creation(position, command, command.base in dead, rank)
     if isinstance(command, Reduce):
         return _Reduction(position, command, specs, rank)

@@ -1,0 +1,135 @@
+"""What engines hold, and where it lies: enough to give it to new engines when these have died.
+
+What a batch makes and leaves lies in the notebook's segment, at places that the ledger gives out as
+the batch is sent; what comes and goes within a batch does not. A place is free again when engines
+have done the batch that drops the base: until then the batches before it can be run again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distnb.client.batching.connection import Sent
+from distnb.client.batching.handle_table import HandleTable
+from distnb.client.session.shared_memory import SharedMemory
+from distnb.common.config import config
+from distnb.geometry.layout import Ints, Layout
+from distnb.wire.protocol import Collective, Command, Create, Free
+
+__all__ = ["Kept", "Ledger"]
+
+#: Commands after which engines know more of their first output than its elements.
+_KNOWING = frozenset(
+    ("file.parse", "foreach", "sparse.each", "sparse.plan", "sparse.points", "sparse.route")
+    + ("sparse.rows", "sparse.times", "sparse.turn")
+)
+
+
+class Kept(NamedTuple):
+    """A base that engines have.
+
+    ``memory`` is where it lies in the notebook's segment, None if it does not; ``all`` tells
+    whether engines know nothing more of it. Else it is gone with them.
+    """
+
+    shape: Ints
+    dtype: str
+    layout: Layout
+    memory: np.ndarray | None
+    site: int
+    all: bool = True
+    #: Why its content is lost, if it is.
+    why: str = ""
+
+
+class Ledger:
+    """The bases that engines have, by their handles.
+
+    Parameters
+    ----------
+    memory : SharedMemory
+        Where they lie.
+    handles : HandleTable
+        Knows those that are alive.
+    """
+
+    def __init__(self, memory: SharedMemory, handles: HandleTable) -> None:
+        self._memory = memory
+        self._handles = handles
+        self.kept: dict[int, Kept] = {}
+        #: Bytes that are free as soon as engines have done what is on its way.
+        self._leaving = 0
+
+    @property
+    def crowded(self) -> bool:
+        """Whether to wait for engines before more memory is taken."""
+        return self._leaving > config.pool_bytes
+
+    def enter(self, commands: tuple[Command, ...], settled: int) -> tuple[Command, ...]:
+        """Return the commands of a batch, with places for what they make and leave."""
+        freed = [h for c in commands if type(c) is Free for h in c.bases]
+        self._leaving += sum([self._nbytes(h) for h in freed])
+        gone, found = set(freed), list[Command]()
+        for command in commands:
+            if type(command) is Create and command.base not in gone:
+                found.append(self._made(command, settled))
+                continue
+            if type(command) is Collective and command.op in _KNOWING:
+                self._change(command.outs[0].base, all=False)
+            found.append(command)
+        return tuple(found)
+
+    def _made(self, command: Create, settled: int) -> Create:
+        """Note a base that is made, and give it a place."""
+        handle, shape, dtype, layout, how, site = command
+        reference = self._handles.entries.get(handle)
+        base = None if reference is None else reference()
+        memory = None if base is None else base.memory
+        if how[0] != "at" and how[0] != "room":
+            count = layout.all_parts(shape)
+            taken = self._memory.keep(count * np.dtype(dtype).itemsize, settled) if count else None
+            if taken is not None:
+                place = self._memory.place(taken)
+                memory = taken
+                if base is not None and layout.in_order(shape):
+                    base.memory = np.ndarray(shape, dtype, taken)
+                how = ("room", place) if how[0] == "empty" else ("at", place, *how)
+                command = command._replace(how=how)
+        self.kept[handle] = Kept(shape, dtype, layout, memory, site)
+        return command
+
+    def lies(self, handle: int, memory: np.ndarray) -> None:
+        """Note where a base lies from now on."""
+        self._change(handle, memory=memory)
+
+    def lose(self, handle: int, why: str) -> None:
+        """Note that the content of a base is lost, until it is made again."""
+        self._change(handle, why=why)
+
+    def again(self, handle: int, lost: bool) -> Create:
+        """Return what gives new engines a base that others had; its content is there, or lost."""
+        shape, dtype, layout, memory, site, *_ = self.kept[handle]
+        place = 0 if memory is None else self._memory.place(memory)
+        how: tuple[Any, ...] = ("same", place) if place else ("empty",)
+        return Create(handle, shape, dtype, layout, ("lost", place) if lost else how, site)
+
+    def _change(self, handle: int, **changes: Any) -> None:
+        if handle in self.kept:
+            self.kept[handle] = self.kept[handle]._replace(**changes)
+
+    def _nbytes(self, handle: int) -> int:
+        found = self.kept.get(handle)
+        return 0 if found is None or found.memory is None else found.memory.nbytes
+
+    def done(self, sent: Sent, known: bool) -> None:
+        """Give back the places of what engines have dropped, if that is known."""
+        for handle in sent.freed:
+            self._leaving -= self._nbytes(handle)
+            if known:
+                self.kept.pop(handle, None)
+
+    def close(self) -> None:
+        """Let all go."""
+        self.kept.clear()

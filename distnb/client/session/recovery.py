@@ -1,0 +1,204 @@
+"""New engines in place of those that died: they take over the arrays, and what was under way.
+
+The notebook's segment and the ledger outlive engines. New ones map the segment, are told what lies
+where, and are sent again what the others had not done. What these were writing in place may be half
+written: it is lost if it cannot be computed again (:mod:`distnb.client.batching.rerun`).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Protocol
+
+from distnb.client.batching.connection import Connection, Sent
+from distnb.client.batching.handle_table import HandleTable
+from distnb.client.batching.recorder import Recorder
+from distnb.client.batching.replies import Replies
+from distnb.client.batching.rerun import rerun
+from distnb.client.batching.user_functions import Functions
+from distnb.client.session.ledger import Kept, Ledger
+from distnb.client.session.shared_memory import SharedMemory
+from distnb.client.session.windows import Measuring
+from distnb.client.transport.contract import AnyTransport
+from distnb.common.config import config
+from distnb.common.errors import EngineError, explain
+from distnb.common.interrupts import interruptible
+from distnb.wire.protocol import Ask, Command, title
+
+__all__ = ["Recovery"]
+
+#: How often it is tried, where new engines die, too.
+_ATTEMPTS = 3
+
+
+class Parts(Protocol):
+    """What a session consists of, as far as new engines have to do with it."""
+
+    transport: AnyTransport
+    connection: Connection
+    recorder: Recorder
+    functions: Functions
+    handles: HandleTable
+    replies: Replies
+    memory: SharedMemory
+    ledger: Ledger
+    measuring: Measuring
+    size: int
+
+    def line(self, site: int) -> str:
+        """Return a line of the user's as text."""
+
+
+class Recovery:
+    """What a session does when its engines have died.
+
+    Parameters
+    ----------
+    session : Parts
+        The session.
+    """
+
+    def __init__(self, session: Parts) -> None:
+        self._session = session
+        #: Whether new engines are there that have not taken over yet.
+        self._unfinished = False
+
+    def prepare(self) -> None:
+        """Let arrays outlive the engines from now on, if they can, and if that is wanted."""
+        session = self._session
+        if config.recover == "never" or not session.transport.renewable:
+            return
+        if session.memory.available():
+            session.connection.keeps = True
+
+    @property
+    def by_itself(self) -> bool:
+        """Whether to begin without being asked."""
+        return self._session.connection.keeps and config.recover == "auto"
+
+    def run(self) -> None:
+        """Start engines, let them take over, and send again what was on its way.
+
+        After Ctrl-C the next use begins once more. Raises EngineError if engines cannot be had.
+        """
+        session = self._session
+        connection, transport = session.connection, session.transport
+        there = transport.alive() and not self._unfinished
+        if there or not connection.keeps:
+            raise EngineError(connection.dead or str(transport.gone()))
+        began, dead = time.monotonic(), connection.dead or str(transport.gone())
+        _say("engines have died: new ones start, and take over the arrays")
+        for left in reversed(range(_ATTEMPTS)):
+            try:
+                self._unfinished = True
+                orphans = connection.orphans
+                interruptible(transport.renew)
+                orphans = self._known(orphans)
+                lost = self._take_over(orphans)
+                break
+            except BaseException as error:
+                connection.fall_back(dead, orphans)
+                if not isinstance(error, EngineError):
+                    raise
+                if not left or transport.alive():
+                    connection.give_up_on_others(str(error))
+                    raise
+        self._unfinished = False
+        _say(f"ready again after {time.monotonic() - began:.1f} s{self._told(lost)}")
+
+    def _known(self, orphans: list[Sent]) -> list[Sent]:
+        """Return the batches that were on their way, which know whether engines had begun them.
+
+        Only when the last of these has ended: one goes on for a while where another has died.
+        """
+        last = self._session.memory.begun(self._session.size)
+        found = []
+        for sent in orphans:
+            assert sent.again is not None
+            begun = sent.again.begun or sent.number <= last
+            found.append(sent._replace(again=sent.again._replace(begun=begun)))
+        return found
+
+    def _take_over(self, orphans: list[Sent]) -> list[int]:
+        """Let new engines have what the ledger says, and send them what is left to do.
+
+        Returns the handles of arrays that are lost.
+        """
+        session = self._session
+        connection, ledger = session.connection, session.ledger
+        connection.revive()
+        session.memory.forget_begun(session.size)
+        self._run(session.memory.card(session.replies.expect()))
+        session.functions.tell_again()
+        gone = {h: why for h, k in ledger.kept.items() if (why := self._gone(h, k))}
+        shapes = {h: k.shape for h, k in ledger.kept.items()}
+        plan = rerun(orphans, connection.epoch, gone, shapes)
+        self._run(*[ledger.again(h, h in gone) for h in ledger.kept])
+        before = connection.batches
+        for sent, commands in zip(orphans, plan.batches, strict=True):
+            assert sent.again is not None
+            connection.repeat(sent, sent.again._replace(commands=commands))
+        lost = [h for h in plan.lost if h in ledger.kept]
+        if lost:
+            connection.submit(tuple([ledger.again(h, lost=True) for h in lost]), [])
+        for handle in lost:
+            why = gone.get(handle) or self._torn(plan.lost[handle])
+            ledger.lose(handle, why)
+            session.handles.lose([handle], before, why)
+        session.recorder.count()
+        session.measuring.lose()
+        return [h for h in lost if ledger.kept[h].all]
+
+    def _run(self, *commands: Command) -> None:
+        """Let engines run commands now; raises EngineError if they cannot."""
+        if not commands:
+            return
+        connection = self._session.connection
+        connection.submit(commands, [])
+        connection.wait()
+        outcome = connection.collect()
+        if outcome is None:
+            raise EngineError(connection.dead)
+        error = self._session.replies.take(outcome)
+        if error is not None:
+            raise EngineError(f"taking over the arrays: {error!r}") from error
+        for command in commands:
+            if isinstance(command, Ask) and not all(self._session.replies.claim(command.slot)):
+                raise EngineError(
+                    explain("engines", "memory that they cannot map", "the arrays", "dnb.start()")
+                )
+
+    def _gone(self, handle: int, kept: Kept) -> str:
+        """Return why the content of a base is gone, "" if it is there."""
+        if kept.why or 0 in kept.shape:
+            return kept.why
+        lost = self._session.handles.lost(handle)
+        if lost:
+            return lost if isinstance(lost, str) else "a command that writes it failed"
+        if kept.memory is None:
+            return f"engines died that had it in their own memory{self._made(kept)}"
+        return "" if kept.all else f"engines died that had it half made{self._made(kept)}"
+
+    def _made(self, kept: Kept) -> str:
+        return f"; it was made at {self._session.line(kept.site)}" if kept.site >= 0 else ""
+
+    def _torn(self, command: Command | None) -> str:
+        """Return why a base is lost that engines were writing."""
+        if command is None:
+            return "engines died that had it"
+        site = getattr(command, "site", -1)
+        where = f" at {self._session.line(site)}" if site >= 0 else ""
+        return f"engines died while {title(command)!r}{where} was writing in place what it needs"
+
+    def _told(self, lost: list[int]) -> str:
+        """Return what is to be said of arrays."""
+        there = len(self._session.handles) - len(lost)
+        found = f"; {there} array{'s' * (there != 1)} as before"
+        if lost:
+            found += f", {len(lost)} lost: each says why when it is used"
+        return f"{found}; what %px had defined is gone"
+
+
+def _say(text: str) -> None:
+    print(f"distnb: {text}", file=sys.stderr)

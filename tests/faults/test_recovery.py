@@ -1,0 +1,301 @@
+"""Engines that are killed: new ones take over, nothing is done twice, and what is lost says so."""
+
+import os
+import random
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from tests.failures.support import plant, setting
+from tests.marking import own_engines
+from tests.waiting import until
+
+pytestmark = pytest.mark.usefixtures("interruptible")
+
+#: How arrays lie that must be as they were.
+LAYOUTS = [None, "block", ("*", "block"), ("cyclic", "*"), ("block", "cyclic"), "replicated"]
+
+
+def kill(session, *ranks):
+    for rank in ranks or range(session.size):
+        os.kill(session.transport.about[rank]["pid"], signal.SIGKILL)
+
+
+def caught(session, gate, rank):
+    """Let an engine stop in a batch; return what ends it, sends it and kills the engines."""
+    last = dnb.ones(9)
+    plant(session, rank, "name == 'Reduce'", gate.stand)
+
+    def die():
+        total = last.sum()
+        session.send()
+        until(gate.come)
+        kill(session)
+        return total
+
+    return die
+
+
+@pytest.fixture
+def at_once():
+    """Batches leave when they are sent, and at no other time."""
+    with setting(flush_idle=600.0):
+        yield
+
+
+def numbers(*shape):
+    return (np.arange(np.prod(shape)) * 7919 % 104729 + 0.25).reshape(shape)
+
+
+def lost(use, pattern="engines died while"):
+    with pytest.raises(dnb.LostArrayError, match=pattern):
+        use()
+
+
+@pytest.mark.ways("openmpi")
+def test_while_idle_all_arrays_are_as_before(doomed, capsys):
+    large, small = numbers(300, 200), numbers(5, 3)
+    found = []
+    for layout in LAYOUTS:
+        for data in (large, small):
+            x = dnb.array(data, dist=layout)
+            found += [(x, data), (x * 2, data * 2), (x[::-1] + 1, data[::-1] + 1)]
+    found.append((dnb.random.default_rng(3).random(100_000), None))
+    found.append((dnb.sparse.random_array((400, 300), density=0.1, rng=1, format="csr"), None))
+    before = [x.to_scipy() if hasattr(x, "to_scipy") else x.to_numpy() for x, _ in found]
+    views = [(found[0][0][3:9, ::2], large[3:9, ::2]), (found[0][0].T, large.T)]
+    for ranks in ((1,), ()):
+        kill(doomed, *ranks)
+        for (x, data), was in zip(found, before, strict=True):
+            if hasattr(x, "to_scipy"):
+                assert (x.to_scipy() != was).nnz == 0
+                np.testing.assert_array_equal((x @ np.ones(300)), was @ np.ones(300))
+            else:
+                np.testing.assert_array_equal(x.to_numpy(), was if data is None else data)
+        for view, data in views:
+            np.testing.assert_array_equal(view.to_numpy(), data)
+        found[0][0][0] += 1  # and they can be written
+        found[0] = found[0][0], found[0][0].to_numpy()
+        views = [(found[0][0][3:9, ::2], found[0][1][3:9, ::2])]
+    text = capsys.readouterr().err
+    assert text.count("engines have died: new ones start") == 2
+    assert text.count("ready again after") == 2
+    assert "lost" not in text.replace("%px", "")
+
+
+@pytest.mark.ways("openmpi")
+def test_a_batch_is_run_again_and_what_it_wrote_in_place_is_named(doomed, gate, at_once):
+    data = numbers(60, 50)
+    x, y, z, w = (dnb.array(data + k) for k in range(4))
+    die = caught(doomed, gate, 1)
+    x += 1
+    y[2:5] = 7.0
+    new = w * 2 + 1
+    z[:] = w + 5
+    of_torn = x * 2
+    total = new.sum()
+    die()
+    after = w + 100  # recorded when engines are dead already
+    assert total.item() == ((data + 3) * 2 + 1).sum()
+    expected = data + 1
+    expected[2:5] = 7.0
+    for array, value in ((y, expected), (w, data + 3), (z, data + 8), (after, data + 103)):
+        np.testing.assert_array_equal(array.to_numpy(), value)
+    np.testing.assert_array_equal(new.to_numpy(), (data + 3) * 2 + 1)
+    lost(x.to_numpy, "'add' at .*test_recovery.py")
+    lost(lambda: x + 1)
+    lost(of_torn.to_numpy)
+    x[:] = 3
+    assert x.sum().item() == 3 * data.size
+
+
+def test_what_no_engine_had_begun_is_done_once(doomed, gate, at_once):
+    x, y = dnb.zeros((40, 40)), dnb.ones((40, 40))
+    die = caught(doomed, gate, 0)
+    die()
+    for _ in range(3):
+        x += 1
+        doomed.send()
+    x += 10  # not sent
+    assert y.sum().item() == 1600
+    assert np.all(x.to_numpy() == 13)
+
+
+def test_functions_streams_and_names(doomed, gate, at_once):
+    x = dnb.arange(1000.0)
+    rng = dnb.random.default_rng(5)
+    rng.random(1000)
+    offset = 3
+    mapped = dnb.map(lambda v: v + offset, x).to_numpy()
+    twin = dnb.random.default_rng(5)
+    twin.random(1000)
+    expected = twin.random(1000).to_numpy()
+    die = caught(doomed, gate, 1)
+    later, total = dnb.map(lambda v: v + offset, x), x.sum()
+    die()
+    assert total.item() == 999 * 500
+    np.testing.assert_array_equal(later.to_numpy(), mapped)
+    np.testing.assert_array_equal(dnb.map(lambda v: v + offset, x).to_numpy(), mapped)
+    np.testing.assert_array_equal(rng.random(1000).to_numpy(), expected)
+    client = doomed.transport.client
+    assert client[:].apply_sync(os.getpid) == [a["pid"] for a in doomed.transport.about]
+    assert client.ids == [0, 1]
+
+
+def test_engines_that_die_while_they_take_over(doomed, monkeypatch):
+    x = dnb.array(numbers(50, 50))
+    x += 1
+    doomed.flush()
+    take_over, left = doomed.recovery._take_over, [True]
+
+    def dying(orphans):
+        if left.pop() if left else False:
+            kill(doomed)
+        return take_over(orphans)
+
+    monkeypatch.setattr(doomed.recovery, "_take_over", dying)
+    kill(doomed, 0)
+    np.testing.assert_array_equal(x.to_numpy(), numbers(50, 50) + 1)
+    assert not left
+
+
+def test_ctrl_c_meanwhile(doomed, monkeypatch):
+    x = dnb.array(numbers(50, 50))
+    doomed.flush()
+    renew, left = type(doomed.transport).renew, [True]
+
+    def pressed(self):
+        renew(self)
+        if left:
+            left.clear()
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(type(doomed.transport), "renew", pressed)
+    kill(doomed, 1)
+    with pytest.raises(KeyboardInterrupt):
+        x.to_numpy()
+    np.testing.assert_array_equal(x.to_numpy(), numbers(50, 50))
+
+
+def test_only_if_it_is_wanted(doomed):
+    x = dnb.array(numbers(50, 50))
+    doomed.flush()
+    with setting(recover="ask"):
+        kill(doomed, 0)
+        for _ in range(2):
+            with pytest.raises(dnb.EngineError, match=r"session.recover\(\)"):
+                (x + 1).to_numpy()
+        doomed.recover()
+        doomed.recover()
+    np.testing.assert_array_equal(x.to_numpy(), numbers(50, 50))
+
+
+def test_arrays_in_engines_own_memory_are_lost_with_them(monkeypatch):
+    with setting(recover="never"), own_engines(2, monkeypatch) as session:
+        x = dnb.array(numbers(50, 50))
+        session.flush()
+        kill(session, 0)
+        with pytest.raises(dnb.EngineError, match="arrays are lost"):
+            x.to_numpy()
+        with setting(recover="auto"), pytest.raises(dnb.EngineError):
+            session.recover()
+
+
+def test_a_session_on_some_of_the_engines(doomed):
+    x = dnb.array(numbers(50, 50))
+    with dnb.subset(1) as part:
+        y = dnb.array(numbers(20, 20), session=part)
+        part.flush()
+        doomed.flush()
+        kill(doomed, 1)
+        np.testing.assert_array_equal(x.to_numpy(), numbers(50, 50))
+        lost_or_not = part.connection.keeps
+        if lost_or_not:
+            np.testing.assert_array_equal(y.to_numpy(), numbers(20, 20))
+        else:
+            with pytest.raises(dnb.EngineError):
+                y.to_numpy()
+
+
+# Random programs
+
+
+class Program:
+    """Random statements on arrays and on NumPy's, of whole numbers, so that results are exact."""
+
+    def __init__(self, seed):
+        self.chance = random.Random(seed)
+        self.np, self.dist = {}, {}
+        for k, layout in enumerate(LAYOUTS):
+            self.make(f"x{k}", layout)
+
+    def make(self, name, layout):
+        data = np.arange(300 * 40).reshape(300, 40) * (len(self.np) + 1) % 1009
+        self.np[name], self.dist[name] = data, dnb.array(data, dist=layout)
+
+    def pick(self):
+        return self.chance.choice([*self.np])
+
+    def both(self, do):
+        """Do something on both sides; the result is that of the engines and of NumPy."""
+        return do(self.dist), do(self.np)
+
+    def statement(self):
+        a, b, c = self.pick(), self.pick(), self.pick()
+        k = self.chance.randrange(1, 5)
+        kinds = [
+            lambda x: x.__setitem__(c, x[a] + x[b]),
+            lambda x: x.__setitem__(c, (x[a] * k - x[b])[::-1] + 1),
+            lambda x: x[a].__iadd__(k),
+            lambda x: x[a].__iadd__(x[b]),
+            lambda x: x[a].__setitem__(slice(k, 100 + k), 7 * k),
+            lambda x: x[a].__setitem__(slice(None), x[b] * 2),
+            lambda x: x[a].__setitem__(slice(10, 20), x[b][20:30]),
+            lambda x: x.__setitem__(c, x[a].cumsum(axis=0) % 1009),
+            lambda x: x.__setitem__(c, x[a][:, ::-1].copy()),
+            lambda x: x.__setitem__(c, x[b] + x[a].sum(axis=0)),
+        ]
+        do = self.chance.choice(kinds)
+        self.both(do)
+        for name, data in self.np.items():  # small numbers stay exact
+            if np.abs(data).max() > 1 << 40:
+                self.both(lambda x, name=name: x.__setitem__(name, x[name] % 1009))
+
+    def check(self):
+        """Each array is NumPy's, or says that it is lost; return how many are."""
+        gone = []
+        for name, data in self.np.items():
+            try:
+                np.testing.assert_array_equal(self.dist[name].to_numpy(), data, name)
+            except dnb.LostArrayError as error:
+                assert "engines died" in str(error) or "a command that writes it" in str(error)
+                gone.append(name)
+        for name in gone:
+            self.make(name, None)
+        return len(gone)
+
+
+@pytest.mark.ways("openmpi")
+@pytest.mark.parametrize("seed", range(4))
+def test_random_programs_are_numpys_or_say_what_is_lost(doomed, seed):
+    program = Program(seed)
+    chance = random.Random(seed + 1000)
+    doomed.flush()
+    for _ in range(3):
+        victims = chance.choice([(0,), (1,), ()])
+        pid = doomed.transport.about[0]["pid"]
+        thread = threading.Timer(chance.uniform(0, 0.05), kill, (doomed, *victims))
+        thread.start()
+        end = time.monotonic() + 0.2
+        while time.monotonic() < end or thread.is_alive():
+            try:
+                program.statement()
+            except dnb.LostArrayError:
+                program.check()
+        thread.join()
+        program.check()
+        assert doomed.transport.about[0]["pid"] != pid
