@@ -235,9 +235,7 @@ class _Watchdog:
             over = self.process.poll() is not None or (self.folder / OVER).exists()
             if over or time.monotonic() > self.deadline:
                 do = "close the session and call dnb.start(): arrays are lost"
-                raise EngineError(
-                    explain("new engines", "an ended cluster", "its rest", do)
-                )
+                raise EngineError(explain("new engines", "an ended cluster", "its rest", do))
             time.sleep(0.01)
 
     def check_ports(self) -> None:
