@@ -137,7 +137,9 @@ class Connection:
 
     def repeat(self, sent: Sent, again: Again) -> None:
         """Send a batch once more, to other engines, and maybe without some of its commands."""
-        self._send(sent._replace(epoch=self.epoch, ticket=None, again=again), again)
+        numbered = tuple([c for c in again.commands if type(c) is not Free])
+        sent = sent._replace(epoch=self.epoch, ticket=None, commands=numbered, again=again)
+        self._send(sent, again)
 
     def _send(self, sent: Sent, what: Again) -> bool:
         message = encode(Batch(sent.number, sent.epoch, what.commands, bool(config.fuse)))

@@ -101,7 +101,8 @@ class _Walk:
             return True
         if isinstance(command, Create):
             self._lost.pop(command.base, None)
-            self._new.add(command.base)
+            if command.how[0] != "same":  # then the notebook has written it, once
+                self._new.add(command.base)
             if given_up:
                 self._lost[command.base] = command
             return True

@@ -426,7 +426,7 @@ def leave(base: Base) -> None:
     else:
         base.move(base.layout)
         parts = None if base.memory is not None else parts_of(session, near, base.layout)
-        record_creation(base, base.laid("empty") if parts is None else ("data", parts))
+        record_creation(base, base.laid("same") if parts is None else ("data", parts))
     base.near = base.kept = None  # it may have been written here
 
 

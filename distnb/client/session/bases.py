@@ -236,10 +236,14 @@ class Base:
         self.session.record(Create(self.handle, self.shape, self.dtype.str, self.layout, how, site))
 
     def laid(self, *how: Any) -> tuple[Any, ...]:
-        """Return how the base is made: where it is to lie, if it is in the shared segment."""
+        """Return how the base is made: where it is to lie, if it is in the shared segment.
+
+        ``"same"``: with the content that is there.
+        """
         if self.memory is None:
             return how
-        return ("at", self.session.memory.place(self.memory), *how)
+        place = self.session.memory.place(self.memory)
+        return ("same", place) if how == ("same",) else ("at", place, *how)
 
     def __del__(self) -> None:
         if self.nbytes >= 0 and not self.session.closed:

@@ -87,7 +87,7 @@ class Ledger:
         reference = self._handles.entries.get(handle)
         base = None if reference is None else reference()
         memory = None if base is None else base.memory
-        if how[0] != "at" and how[0] != "room":
+        if how[0] not in ("at", "room", "same"):
             count = layout.all_parts(shape)
             taken = self._memory.keep(count * np.dtype(dtype).itemsize, settled) if count else None
             if taken is not None:

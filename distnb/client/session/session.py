@@ -258,7 +258,7 @@ class Session:
         """Send what is pending."""
         commands, buffers = self.recorder.take()
         if not commands or self.closed or self.connection.dead:
-            return
+            return  # nobody can have them
         placed = self.ledger.enter(commands, self.settled) if self.connection.keeps else ()
         self.connection.submit(commands, buffers, self.recorder.errors, placed)
 

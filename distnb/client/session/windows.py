@@ -276,12 +276,14 @@ def _closed(account: Account, wall: int) -> Account:
 
 def _name(command: Command) -> tuple[str, int]:
     """Return the operation of a command, and the number of its source line (-1: none)."""
-    name = (
-        f"create ({command.how[2 * (command.how[0] == 'at')]})"
-        if isinstance(command, Create)
-        else title(command)
-    )
+    name = f"create ({_kind(command)})" if isinstance(command, Create) else title(command)
     return name, getattr(command, "site", -1)
+
+
+def _kind(command: Create) -> str:
+    """Return how a base is made, wherever it lies."""
+    how = command.how
+    return str(how[2] if how[0] == "at" else "empty" if how[0] == "same" else how[0])
 
 
 def _keys(commands: Sequence[Command]) -> list[Any]:

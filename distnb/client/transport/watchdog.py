@@ -194,10 +194,14 @@ def _end_all(wait: Any, pids: dict[str, int], engine: str) -> None:
 
 
 def _end_engines(wait: Any, launcher: int, engine: str) -> None:
-    """Kill what is left of the engines and their launcher, and wait until nothing is."""
+    """Kill what is left of the engines and their launcher, and wait until nothing is.
+
+    An engine that went on would write into arrays that others have taken over. Its command has this
+    folder in it, so it is found whoever its parent is at that moment.
+    """
 
     def left() -> list[int]:
-        return [p.pid for p in _descendants() if p.pid == launcher or p.command == engine]
+        return [p.pid for p in _processes() if p.pid == launcher or p.command == engine]
 
     segments = {path for pid in left() for path in _segments(pid)}
     while found := left():

@@ -166,7 +166,10 @@ class Replicas:
             places = np.empty(len(made), np.int64)
             exchange.receive(leader, _TAG, places)
         for base, place in zip(bases, places.tolist(), strict=True):
-            if place >= 0:
+            if place not in (
+                _FAILED,
+                _NEVER_STORED,
+            ):  # below 0 also where in the notebook's segment
                 base.shared = (leader, *others)
                 self._read_at(base, leader, place)
         return {h for h, place in zip(made, places.tolist(), strict=True) if place == _FAILED}

@@ -135,7 +135,7 @@ class BaseTable:
         """Give a base memory, with undefined content."""
         local = base.layout.local_shape(base.shape, self.rank)
         if local is not None:
-            base.block = self.memory.allocate(local, base.dtype)
+            base.block = self.own_block(base, local)
         base.virtual = False
 
     def lay(self, base: LocalBase, place: int) -> bool:
