@@ -217,11 +217,14 @@ def test_polynomials_that_are_objects_make_one(session, code):
 
 
 def test_views_in_pieces_are_pickled_whole(session):
-    x = np.arange(12).reshape(3, 4)
-    for made, wanted in ((dnb.array(x), x), (dnb.array(x)[:, :2], x[:, :2]), (dnb.array(x).T, x.T)):
+    x = np.arange(24).reshape(2, 3, 4)
+    a = dnb.array(x)
+    pairs = [(a, x, True), (a[:, :2], x[:, :2], False), (a.T, x.T, True)]
+    pairs.append((a.transpose(1, 0, 2), x.transpose(1, 0, 2), True))
+    for made, wanted, apart in pairs:
         buffers = []
         text = pickle.dumps(made, protocol=5, buffer_callback=buffers.append)
-        assert bool(buffers) == made.flags.forc
+        assert bool(buffers) == apart
         assert pickle.loads(text, buffers=buffers).to_numpy().tolist() == wanted.tolist()
 
 

@@ -1210,7 +1210,8 @@ class DistArray(Array):
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         """Pickle the elements, within the gather budget: a new array is made of them."""
         elements = self.__array__()
-        if self.flags.forc:
+        order = sorted(range(self.ndim), key=self.strides.__getitem__, reverse=True)
+        if self.transpose(order).flags.c_contiguous:
             return asarray, (elements,)
         return from_pickle, (elements.dumps(),)  # of what is in pieces NumPy keeps no buffer apart
 
