@@ -244,7 +244,8 @@ class Session:
         """
         if self.closed:
             return
-        self._revive()
+        if self.connection.dead:
+            self._revive()
         if self.connection.ready and self.deferred.pending is not None:
             self.deferred.record()
         with self.recorder.lock, deferred_interrupts():  # once for the batch and its replies
