@@ -133,33 +133,50 @@ class Connection:
         again = Again(placed or commands, buffers)
         at = perf_counter_ns()
         sent = Sent(at, self.batches, self.epoch, None, numbered, freed, errors, again)
-        return self._send(sent, again)
+        message = encode(Batch(self.batches, self.epoch, again.commands, bool(config.fuse)))
+        self.bytes_out += len(message)
+        self._transport.latest = self.batches
+        try:
+            ticket = self._transport.submit(message, buffers)
+        except EngineError as error:
+            return self._not_sent(sent, error)
+        self.sent.append(
+            Sent(
+                at,
+                self.batches,
+                self.epoch,
+                ticket,
+                numbered,
+                freed,
+                errors,
+                again if self.keeps else None,
+            )
+        )
+        self._begun = self.epoch if numbered else self._begun
+        self.leaving = None
+        return True
+
+    def _not_sent(self, sent: Sent, error: EngineError) -> bool:
+        """Note that a batch could not be sent; tell whether others may do what is in it."""
+        self.leaving = None
+        if self.keeps and not self._transport.alive():  # what came before is to be heard of
+            self.sent.append(sent)
+            return True
+        self._give_up(error)
+        return False
 
     def repeat(self, sent: Sent, again: Again) -> None:
         """Send a batch once more, to other engines, and maybe without some of its commands."""
         numbered = tuple([c for c in again.commands if type(c) is not Free])
         sent = sent._replace(epoch=self.epoch, ticket=None, commands=numbered, again=again)
-        self._send(sent, again)
-
-    def _send(self, sent: Sent, what: Again) -> bool:
-        message = encode(Batch(sent.number, sent.epoch, what.commands, bool(config.fuse)))
-        self.bytes_out += len(message)
-        self._transport.latest = sent.number
-        if not self.keeps:
-            sent = sent._replace(again=None)
+        message = encode(Batch(sent.number, sent.epoch, again.commands, bool(config.fuse)))
         try:
-            ticket = self._transport.submit(message, what.buffers)
+            ticket = self._transport.submit(message, again.buffers)
         except EngineError as error:
-            self.leaving = None
-            if self.keeps and not self._transport.alive():  # what came before is to be heard of
-                self.sent.append(sent)
-                return True
-            self._give_up(error)
-            return False
+            self._not_sent(sent, error)
+            return
         self.sent.append(sent._replace(ticket=ticket))
         self._begun = sent.epoch if sent.commands else self._begun
-        self.leaving = None
-        return True
 
     def done(self) -> bool:
         """Tell whether the oldest batch need not be waited for."""

@@ -256,9 +256,11 @@ class Session:
 
     def _submit(self) -> None:
         """Send what is pending."""
+        if self.connection.dead and self.connection.keeps:
+            return  # other engines may come
         commands, buffers = self.recorder.take()
         if not commands or self.closed or self.connection.dead:
-            return  # nobody can have them
+            return
         placed = self.ledger.enter(commands, self.settled) if self.connection.keeps else ()
         self.connection.submit(commands, buffers, self.recorder.errors, placed)
 
@@ -269,7 +271,8 @@ class Session:
         """
         if self.closed:
             return
-        self._revive()
+        if self.connection.dead:
+            self._revive()
         if self.connection.ready and self.deferred.pending is not None:
             self.deferred.record()
         with self.recorder.lock, deferred_interrupts():  # once for the batch and its replies

@@ -169,7 +169,7 @@ class Replicas:
             if place not in (
                 _FAILED,
                 _NEVER_STORED,
-            ):  # below 0 also where in the notebook's segment
+            ):  # places of the notebook's are lower
                 base.shared = (leader, *others)
                 self._read_at(base, leader, place)
         return {h for h, place in zip(made, places.tolist(), strict=True) if place == _FAILED}

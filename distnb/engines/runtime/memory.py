@@ -37,7 +37,7 @@ class Memory:
         #: The segment of the notebook, and where it begins, if it has given one to its engines.
         self._notebooks: tuple[mmap.mmap, int] | None = None
         #: There: the last batch that each rank has begun, so that it is known when ranks have died.
-        self._begun: memoryview[int] | None = None
+        self.begun: memoryview[int] | None = None
         #: Place there of a base -> what all views of this rank's block refer to.
         self._laid: dict[int, weakref.ref[np.ndarray]] = {}
         #: (bytes, ranks that may still read it) -> blocks that were dropped
@@ -87,13 +87,8 @@ class Memory:
         pages = map_segment(card)
         if pages is not None:
             self._notebooks = pages, np.frombuffer(pages, np.uint8).ctypes.data
-            self._begun = memoryview(pages)[BEGUN:].cast("q")
+            self.begun = memoryview(pages)[BEGUN:].cast("q")
         return pages is not None
-
-    def begin(self, rank: int, number: int) -> None:
-        """Note that a rank begins a batch, where that outlives it."""
-        if self._begun is not None:
-            self._begun[rank] = number
 
     def at(self, place: int, shape: Ints, dtype: np.dtype) -> np.ndarray:
         """Return what lies at a place of the notebook's segment."""

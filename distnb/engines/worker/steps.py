@@ -100,9 +100,10 @@ class _Creation(Step):
         base.spec = self._spec
         scope.put(number, base)
         if self._local is not None and not self._virtual:
-            if self._place is not None:
-                base.place = turn.given[self._place][0]
-            base.block = scope.own_block(base, self._local)
+            if self._place is None:
+                base.block = scope.memory.allocate(self._local, self._dtype)
+            else:
+                base.block = scope.laid(base, self._local, turn.given[self._place][0])
         base.lost = False
 
 

@@ -124,7 +124,8 @@ class Worker:
             batch = unpack(message)
             run = self.now = _Run(self, batch, buffers, log)
             self.latest = batch.number
-            self.store.memory.begin(self.comm.rank, batch.number)
+            if (begun := self.store.memory.begun) is not None:
+                begun[self.comm.rank] = batch.number
             self._last = run if self.together else None
             try:
                 # deletions need nobody, and under SPMD they may come on one rank only
