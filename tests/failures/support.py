@@ -70,7 +70,8 @@ def plant(session, rank, when, do, times=1):
         left = [{times}]
         def fault(c):
             name, op = type(c).__name__, getattr(c, "op", "")
-            how = c.how[0] if name == "Create" else ""
+            how = c.how[2 * (c.how[0] == "at")] if name == "Create" else ""
+            how = "empty" if how == "room" else how
             if left[0] and ({when}):
                 left[0] -= 1
                 {do}
