@@ -102,12 +102,15 @@ class Live(NamedTuple):
         Commands that were recorded so far.
     queued : int
         Commands of these that are not sent yet.
+    recover : str
+        What becomes of engines that die, as ``config.recover``; "never" if there can be no others.
     """
 
     road: str
     engines: tuple[Engine, ...]
     recorded: int
     queued: int
+    recover: str = "never"
 
     @property
     def left(self) -> int:

@@ -97,7 +97,7 @@ def names_of(kind):
     return [t.name for t in threading.enumerate() if t.name.startswith(f"distnb-{kind}")]
 
 
-def test_an_engine_that_stops_is_silent_and_one_that_is_killed_is_dead(doomed, capfd):
+def test_an_engine_that_stops_is_silent_and_one_that_is_killed_is_dead(doomed, capfd, monkeypatch):
     board = Dashboard(doomed)
     pid = doomed.transport.about[1]["pid"]
 
@@ -112,6 +112,8 @@ def test_an_engine_that_stops_is_silent_and_one_that_is_killed_is_dead(doomed, c
     until(lambda: states() == ["alive", "alive"])
     os.kill(pid, signal.SIGKILL)
     until(lambda: states()[1] == "dead")
+    until(lambda: "dead: at the next use new ones start" in board._health.value)
+    monkeypatch.setattr(dnb.config, "recover", "never")
     until(lambda: "dead: close the session and call dnb.start()" in board._health.value)
     doomed.close()
     until(lambda: board.closed)

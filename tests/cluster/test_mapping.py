@@ -152,6 +152,7 @@ def test_sessions_one_after_the_other(engines):
 
 def test_engines_that_are_started_again(engines, monkeypatch):
     monkeypatch.setenv("DISTNB_ALLOW_ROOT", "1")
+    monkeypatch.setattr(dnb.config, "recover", "never")
     f = lambda v: v * 2  # noqa: E731
     doomed = dnb.start(2, beside=True)
     x = dnb.array(N, session=doomed)

@@ -239,7 +239,7 @@ def test_nothing_is_left_when_a_process_is_killed(victim):
     )
     assert (done.returncode == -signal.SIGKILL) == (victim == "client")
     *pids, first, second, third = map(int, done.stdout.split())
-    assert (first, second, third) == (3, 3, 3)  # each had mapped all segments
+    assert (first, second, third) == (4, 4, 4)  # those of all engines, and the notebook's
     until(lambda: not any(map(maps_a_segment, pids)))
     assert not [name for name in set(os.listdir("/dev/shm")) - names if "distnb" in name]
 

@@ -413,7 +413,7 @@ def test_large_ones_are_dropped_after_use(session, engines_only, monkeypatch):
     table = np.arange(9000.0)
     dnb.map(np.abs, x)
     found = [dnb.map(lambda v, t: t[v], x, t=table) for _ in range(2)]
-    sizes = [nbytes for _, nbytes in session.functions._known.values()]
+    sizes = [len(text) for _, text in session.functions._known.values()]
     assert 0 < sum(sizes) <= 5000  # smaller ones stay
     assert kept(session) == [len(sizes)] * session.size
     for one in found:

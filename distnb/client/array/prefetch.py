@@ -117,4 +117,4 @@ class Prefetch:
 
 def _state(session: Session) -> tuple[int, int]:
     """Return what changes when anything is done that could change elements."""
-    return session.recorded + session.reaches, session.transport.sent
+    return session.recorded + session.reaches, session.transport.foreign

@@ -73,14 +73,14 @@ def elements(x: Array) -> Iterator[Any]:
                 at += 1
             continue
         some = x[at : at + _AT_A_TIME].to_numpy()
-        recorded, reaches, sent = recorder.recorded, session.reaches, transport.sent
+        recorded, reaches, sent = recorder.recorded, session.reaches, transport.foreign
         for value in some:
             yield value
             at += 1
             if (
                 recorder.recorded != recorded
                 or session.reaches != reaches
-                or transport.sent != sent
+                or transport.foreign != sent
             ):
                 break
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from distnb.client.batching.connection import Connection
 from distnb.client.batching.recorder import Recorder
 from distnb.client.transport.contract import AnyTransport
+from distnb.common.config import config
 from distnb.measure.snapshot import Engine, Live, Sample
 from distnb.wire.protocol import Command, title
 
@@ -55,7 +56,9 @@ class Observer:
             left = queued + _left(sent, sample)
             running = self._running(sent, sample)
             engines.append(Engine(rank, rank in alive, silence, left, running, sample))
-        return Live(self._transport.kind, tuple(engines), self._recorder.recorded, queued)
+        recover = config.recover if self._connection.keeps else "never"
+        recorded = self._recorder.recorded
+        return Live(self._transport.kind, tuple(engines), recorded, queued, recover)
 
     def _on_their_way(self) -> dict[int, tuple[Command, ...]]:
         """Return the commands of each batch that is sent and whose replies were not taken in."""

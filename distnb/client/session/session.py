@@ -105,9 +105,7 @@ class Session:
         self.recorder = Recorder(self.size, self.send, self.flush, transport.concurrent)
         self.deferred = self.recorder.deferred
         self.handles = HandleTable(Budget(share_of_node(transport.about)), self.recorder.delete)
-        self.functions = Functions(self._define, self.recorder.delete)
-        #: Messages to the engines by which functions were sent.
-        self._defining = 0
+        self.functions = Functions(transport.define, self.recorder.delete)
         self.connection = Connection(transport)
         self.memory = SharedMemory(self.ask, transport.concurrent)
         self.ledger = Ledger(self.memory, self.handles)
@@ -199,16 +197,10 @@ class Session:
                 if base.look is not None:
                     base.look.wrote(base)
 
-    def _define(self, number: int, text: bytes) -> None:
-        """Give all engines a function."""
-        before = self.transport.sent
-        self.transport.define(number, text)
-        self._defining += self.transport.sent - before
-
     @property
     def foreign(self) -> int:
         """How many messages went to the engines that may have changed arrays there (``%px``)."""
-        return self.transport.sent - self._defining
+        return self.transport.foreign
 
     @property
     def recorded(self) -> int:

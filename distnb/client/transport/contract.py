@@ -134,7 +134,7 @@ class Transport(Generic[Ticket]):
         return dict.fromkeys(range(self.size), (None, 0.0))
 
     @property
-    def sent(self) -> int:
+    def foreign(self) -> int:
         """Messages to the engines that are no batches, and may change arrays on them (``%px``)."""
         return 0
 

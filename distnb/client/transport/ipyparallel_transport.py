@@ -74,6 +74,8 @@ class IPyParallelTransport(Transport["Results"]):
         self.client = client
         self._session = session
         self._first, self._source = engines, source
+        #: Messages by which batches, functions and the like were sent.
+        self._own = 0
         self._reach(list(client.ids))
 
     def _reach(self, ids: list[int]) -> None:
@@ -104,7 +106,10 @@ class IPyParallelTransport(Transport["Results"]):
 
     def _call(self, view: ipyparallel.DirectView, name: str, *args: object) -> Any:
         with self._order:
-            return view.apply_async(self._reference(name), *args)
+            before = len(self.client.history)
+            found = view.apply_async(self._reference(name), *args)
+            self._own += len(self.client.history) - before
+            return found
 
     def _answer(self, asked: ipyparallel.AsyncResult) -> list[Any]:
         """Return what engines answer to a call."""
@@ -192,8 +197,8 @@ class IPyParallelTransport(Transport["Results"]):
         return [replies.decode(content, arrays) for content, *arrays in flat]
 
     @property
-    def sent(self) -> int:
-        return len(self.client.history)
+    def foreign(self) -> int:
+        return len(self.client.history) - self._own
 
     def alive(self) -> bool:
         current = self._source is None or self._source.generation == self._generation

@@ -203,7 +203,13 @@ class Executor:
         elif kind == "same":
             self.replicas.copy(base)
         elif kind == "at":
-            creation.fill(base, tuple(how), self.store.rank, self.user)
+            self._filled(base, tuple(how))
+
+    def _filled(self, base: LocalBase, how: tuple[Any, ...]) -> None:
+        """Fill a base, and count that."""
+        creation.fill(base, how, self.store.rank, self.user)
+        if how[0] not in ("empty", "local"):
+            self.clock.touched += of_blocks([base])
 
     def _fill(self, number: int, command: Create, base: LocalBase, buffers: Arrays) -> None:
         """Give a base memory and fill it."""
@@ -217,9 +223,7 @@ class Executor:
         def work(computes: bool) -> None:
             self._check(command)
             if computes:
-                creation.fill(base, command.how, self.store.rank, self.user)
-                if command.how[0] not in ("empty", "local"):
-                    self.clock.touched += of_blocks([base])
+                self._filled(base, command.how)
 
         self._by_node_leader(number, made, work)
 

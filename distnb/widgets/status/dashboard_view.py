@@ -123,6 +123,14 @@ def headline(scene: Scene) -> str:
     return f"{n} engine{'s' * (n != 1)} by {live.road}; {'; '.join(versions)}"
 
 
+#: What becomes of dead engines, by ``config.recover``.
+_CURES = {
+    "auto": "at the next use new ones start, and take over the arrays",
+    "ask": "session.recover() starts new ones, which take over the arrays",
+    "never": "close the session and call dnb.start()",
+}
+
+
 def warnings(scene: Scene) -> list[str]:
     """Return what is wrong with the engines, the worst first."""
     engines = scene.live.engines
@@ -130,7 +138,7 @@ def warnings(scene: Scene) -> list[str]:
     found = []
     if dead:
         words = "is" if len(dead) == 1 else "are"
-        found.append(f"{who(dead)} {words} dead: close the session and call dnb.start()")
+        found.append(f"{who(dead)} {words} dead: {_CURES[scene.live.recover]}")
     found += [f"engine {e.rank} is {e.state}" for e in engines if e.alive and e.state != "alive"]
     slow = [s.rank for s in spent(scene) if s.slow]
     if slow:
