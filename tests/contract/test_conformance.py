@@ -233,7 +233,7 @@ CASES = {
     "broadcast_to": lambda xp, f: xp.broadcast_to(f, (2, 3, 4)),
     "can_cast": lambda xp, f: (xp.can_cast(f, xp.complex128), xp.can_cast(f, xp.float32), xp.can_cast(xp.int8, xp.int16)),
     "isdtype": lambda xp, f: tuple(xp.isdtype(f.dtype, k) for k in ("bool", "integral", "real floating", "numeric", ("bool", "complex floating"))),
-    "finfo": lambda xp, f: (xp.finfo(f.dtype).eps, xp.finfo(xp.float32).max, xp.finfo(xp.complex64).bits, xp.finfo(f).min),
+    "finfo": lambda xp, f: (float(xp.finfo(f.dtype).eps), float(xp.finfo(xp.float32).max), xp.finfo(xp.complex64).bits, float(xp.finfo(f).min)),
     "iinfo": lambda xp, f: (int(xp.iinfo(xp.int8).max), int(xp.iinfo(xp.uint16).bits), int(xp.iinfo(xp.int32).min)),
     "result_type": lambda xp, f: (str(xp.result_type(f, xp.complex64)) != "", xp.zeros(1, dtype=xp.result_type(f, xp.complex64))),
     "from_dlpack": lambda xp, f: xp.from_dlpack(xp.asarray([1.0, 2.0])),

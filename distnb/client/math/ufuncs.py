@@ -327,12 +327,14 @@ def clip(
 
 
 def _limits(both: tuple[_Limit, _Limit], named: tuple[_Limit, _Limit]) -> tuple[Any, Any]:
-    """Return the limits of ``clip``; raises what NumPy raises of the two ways to give them."""
-    missing = [name for name, x in zip(("a_min", "a_max"), both, strict=True) if x is _NONE]
-    if len(missing) == 1:
-        raise TypeError(f"clip() missing 1 required positional argument: {missing[0]!r}")
-    if missing:
-        low, high = (None if x is _NONE else x for x in named)
+    """Return the limits of ``clip``; raises what NumPy raises of the two ways to give them.
+
+    A lower limit alone is what the array API standard has, where NumPy wants both.
+    """
+    if both[0] is _NONE and both[1] is not _NONE:
+        raise TypeError("clip() missing 1 required positional argument: 'a_min'")
+    if both[1] is _NONE:
+        low, high = (None if x is _NONE else x for x in (both if both[0] is not _NONE else named))
         return low, high
     if named != (_NONE, _NONE):
         raise ValueError(
