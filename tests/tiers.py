@@ -4,7 +4,7 @@ A test is in the tier that ``pytest.mark.tier`` names, on itself or on its modul
 *quick* in ``tests/unit`` if it does not use the fixture ``session``, and *test* elsewhere. Two marks
 make *test* smaller than *test-all*:
 
-- ``cases(n)``: of a function's parameters only so many, evenly chosen;
+- ``cases(n)``: of a function's parameters only so many, evenly chosen; in the contract ten, else;
 - ``ways(...)``: the contract runs on three engines in this process, and what uses MPI runs on MPICH;
   a test runs in other ways where something can differ there, and these are named.
 """
@@ -91,14 +91,17 @@ def _marked(item):
     return marked
 
 
+#: Cases of a function of the contract that run before a release only, beyond so many.
+_CASES = 10
+
+
 def _some_cases(items):
-    """Thin the parameters of functions that are marked ``cases(n)``."""
+    """Thin the parameters of functions that are marked ``cases(n)``, and long tables."""
     groups = {}
     for item in items:
         mark = item.get_closest_marker("cases")
-        key = (item.path, item.originalname) if mark else item
-        groups.setdefault(key, (mark, []))[1].append(item)
-    keep = {
-        x for mark, group in groups.values() for x in some(group, *(mark.args if mark else [1]))
-    }
+        thinned = mark or _CONTRACT in item.path.parents
+        key = (item.path, item.originalname) if thinned else item
+        groups.setdefault(key, (mark.args[0] if mark else _CASES, []))[1].append(item)
+    keep = {x for n, group in groups.values() for x in some(group, n)}
     return [item for item in items if item in keep]

@@ -15,7 +15,7 @@ from distnb.pictures import axes, live, reducing
 from distnb.pictures.binning import Window, block_means
 from tests.contract.support import setting
 
-pytestmark = pytest.mark.ways("one", "four", "started")
+pytestmark = pytest.mark.ways("started")
 
 
 @pytest.fixture(autouse=True)

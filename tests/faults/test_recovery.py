@@ -146,6 +146,7 @@ def test_functions_streams_and_names(doomed, gate, at_once):
     assert client.ids == [0, 1]
 
 
+@pytest.mark.tier("test-all")
 def test_engines_that_die_while_they_take_over(doomed, monkeypatch):
     x = dnb.array(numbers(50, 50))
     x += 1
@@ -163,6 +164,7 @@ def test_engines_that_die_while_they_take_over(doomed, monkeypatch):
     assert not left
 
 
+@pytest.mark.tier("test-all")
 def test_ctrl_c_meanwhile(doomed, monkeypatch):
     x = dnb.array(numbers(50, 50))
     doomed.flush()
@@ -181,6 +183,7 @@ def test_ctrl_c_meanwhile(doomed, monkeypatch):
     np.testing.assert_array_equal(x.to_numpy(), numbers(50, 50))
 
 
+@pytest.mark.tier("test-all")
 def test_only_if_it_is_wanted(doomed):
     x = dnb.array(numbers(50, 50))
     doomed.flush()
@@ -194,6 +197,7 @@ def test_only_if_it_is_wanted(doomed):
     np.testing.assert_array_equal(x.to_numpy(), numbers(50, 50))
 
 
+@pytest.mark.tier("test-all")
 def test_arrays_in_engines_own_memory_are_lost_with_them(monkeypatch):
     with setting(recover="never"), own_engines(2, monkeypatch) as session:
         x = dnb.array(numbers(50, 50))
@@ -205,6 +209,7 @@ def test_arrays_in_engines_own_memory_are_lost_with_them(monkeypatch):
             session.recover()
 
 
+@pytest.mark.tier("test-all")
 def test_a_session_on_some_of_the_engines(doomed):
     x = dnb.array(numbers(50, 50))
     with dnb.subset(1) as part:
@@ -280,6 +285,7 @@ class Program:
 
 
 @pytest.mark.ways("openmpi")
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_random_programs_are_numpys_or_say_what_is_lost(doomed, seed):
     program = Program(seed)
