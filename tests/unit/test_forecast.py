@@ -48,7 +48,11 @@ def twice(a):
 
 
 def masked(a):
-    return dnb.where(a > 0.5, a, a[::-1]), dnb.add(a, a.T, out=None, where=a > 0.2), divmod(a, a.T + 1)
+    return (
+        dnb.where(a > 0.5, a, a[::-1]),
+        dnb.add(a, a.T, out=None, where=a > 0.2),
+        divmod(a, a.T + 1),
+    )
 
 
 def in_place(a):
