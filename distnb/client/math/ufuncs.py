@@ -22,7 +22,6 @@ from distnb.client.record.operations import assign, elementwise, understood
 from distnb.client.record.ufunc_options import tell_unfilled
 from distnb.client.select.taking import nonzero
 from distnb.common.errors import explain
-from distnb.geometry.layout import Ints
 from distnb.ops import table
 from distnb.ops.scalars import NUMBERS
 
@@ -513,34 +512,3 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
     if equal_nan and {x.dtype.kind, y.dtype.kind} & set("fc"):
         same = same | (elementwise("isnan", x) & elementwise("isnan", y))
     return bool(same.all())
-
-
-@stands_for(np.copy)
-def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Array:
-    """Return a copy, which stays where the array is."""
-    return asarray(a).copy()
-
-
-@stands_for(np.shape)
-def _shape(a: Array) -> Ints:
-    return a.shape
-
-
-@stands_for(np.ndim)
-def _ndim(a: Array) -> int:
-    return a.ndim
-
-
-@stands_for(np.size)
-def _size(a: Array, axis: int | None = None) -> int:
-    return a.size if axis is None else a.shape[axis]
-
-
-@stands_for(np.iscomplexobj)
-def _iscomplexobj(x: Array) -> bool:
-    return x.dtype.kind == "c"
-
-
-@stands_for(np.isrealobj)
-def _isrealobj(x: Array) -> bool:
-    return x.dtype.kind != "c"

@@ -42,6 +42,8 @@ def stands_for(
         if makes is not None:
             f = makes_at_home(numpys[0], makes)(f)
         for numpys_own in numpys:
+            if numpys_own in FUNCTIONS:
+                raise TypeError(f"{numpys_own.__name__}: got two functions that stand for it")
             FUNCTIONS[numpys_own] = f
         return f
 
