@@ -37,7 +37,7 @@ from distnb.client.handle.arguments import (
 )
 from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.conversion import copied
-from distnb.client.handle.indexing import index_view, one_axis, some_axes
+from distnb.client.handle.indexing import index_view, no_bool, one_axis, some_axes
 from distnb.client.handle.small_steps import indexed, like, product, quick, store, turned
 from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.products import dot
@@ -403,7 +403,7 @@ class DistArray(Array):
             order = tuple(axes[0]) if np.ndim(axes[0]) else axes
         if not len(order) or order[0] is None:
             return self._turned(tuple(range(self.ndim)[::-1]))
-        fixed = tuple(one_axis(a, self.ndim) for a in order)
+        fixed = tuple(one_axis(no_bool(a), self.ndim) for a in order)
         if sorted(fixed) != list(range(self.ndim)):
             raise ValueError(
                 explain("axes", tuple(order), f"each of 0..{self.ndim - 1} once", "list all axes")
@@ -426,7 +426,7 @@ class DistArray(Array):
         axes = (
             [d for d, n in enumerate(self.shape) if n == 1]
             if axis is None or (not self.ndim and axis in (0, -1))
-            else list(some_axes(axis, self.ndim))
+            else list(some_axes(no_bool(axis), self.ndim))
         )
         for d in axes:
             if self.shape[d] != 1:
