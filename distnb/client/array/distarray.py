@@ -373,7 +373,8 @@ class DistArray(Array):
     def __setitem__(self, key: Subscript, value: ArrayLike) -> None:
         if store(self, key, value):
             return
-        if self.single and not self.shape:
+        by_mask = isinstance(key, Array | np.bool_)  # as programs of the array API standard do it
+        if self.single and not self.shape and not by_mask:
             name = self.dtype.type.__name__
             raise TypeError(f"'numpy.{name}' object does not support item assignment")
         if is_advanced(key):
