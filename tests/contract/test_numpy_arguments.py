@@ -44,7 +44,7 @@ CASES = {
         "xp.take(A([[1]]), [0], False)",
         "A([[1, 2], [3, 4]]).partition(1, axis=None)",
     ),
-    "axes": (
+    "truth values as axes": (
         "xp.concatenate([A([[1]])] * 2, axis=True)",
         "xp.squeeze(A([[1]]), axis=True)",
         "xp.repeat(A([[1]]), 2, axis=True)",
