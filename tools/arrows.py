@@ -73,8 +73,8 @@ ORDER: dict[str, str] = {
         connection replies rerun
     """,
     "distnb.client.session": """
-        journal windows observing progress shared_memory ledger recovery session glimpse bases
-        current
+        journal windows observing progress shared_memory ledger recovery keeper keeping session
+        glimpse bases current
     """,
     "distnb.client.handle": """
         arguments indexing host_parts array host_arrays conversion copies promised_layouts reach
@@ -87,7 +87,7 @@ ORDER: dict[str, str] = {
     "distnb.client.files": "reading writing members opening numpys text tables",
     "distnb.client.array": """
         prefetch reading migration local_access printing showing facts aspects flags distarray
-        stand_ins
+        stand_ins kept_arrays
         array_api
     """,
     "distnb.client.shape": """

@@ -64,13 +64,20 @@ class Recovery:
         #: Whether new engines are there that have not taken over yet.
         self._unfinished = False
 
-    def prepare(self) -> None:
-        """Let arrays outlive the engines from now on, if they can, and if that is wanted."""
+    def prepare(self, wanted: bool = False) -> None:
+        """Let arrays outlive the engines from now on, if they can, and if that is wanted.
+
+        If it is ``wanted`` whatever the settings say, and cannot be had, raise EngineError.
+        """
         session = self._session
-        if config.recover == "never" or not session.transport.renewable:
+        if not wanted and (config.recover == "never" or not session.transport.renewable):
             return
         if session.memory.available():
             session.connection.keeps = True
+        elif wanted:
+            raise EngineError(
+                explain("keep", "no memory that processes share", "memfd", "leave out keep=")
+            )
 
     @property
     def by_itself(self) -> bool:
@@ -128,7 +135,7 @@ class Recovery:
         session = self._session
         connection, ledger = session.connection, session.ledger
         connection.revive()
-        session.memory.forget_begun(session.size)
+        session.memory.forget_begun()
         self._run(session.memory.card(session.replies.expect()))
         session.functions.tell_again()
         gone = {h: why for h, k in ledger.kept.items() if (why := self._gone(h, k))}
