@@ -66,7 +66,7 @@ ORDER: dict[str, str] = {
     """,
     "distnb.client.transport": """
         contract inprocess spmd client_hooks ipyparallel_transport monitor socket_client
-        socket_transport mpiexec watchdog launch
+        socket_transport mpiexec watchdog lookout launch
     """,
     "distnb.client.batching": """
         error_states call_sites failures budget handle_table user_functions deferred recorder

@@ -25,8 +25,9 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ from typing import TYPE_CHECKING, Any
 import zmq
 
 from distnb.client.transport import watchdog as _watchdog_script
+from distnb.client.transport.lookout import Lookout
 from distnb.client.transport.mpiexec import (
     engine_environment,
     find_mpiexec,
@@ -86,24 +88,32 @@ class Engines:
     generation: int = 0
     """How often there were new engines in place of others."""
     _ids: list[int] = field(default_factory=list, repr=False)
+    _renewing: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _lookout: Lookout = field(default_factory=Lookout, repr=False)
+
+    def look_out(self, pids: Iterable[int], tell: Callable[[int], None], generation: int) -> None:
+        """Call a method, in another thread, as soon as one of a generation has ended."""
+        self._lookout.watch(pids, tell, generation)
 
     def renew(self, generation: int) -> list[int]:
         """Start engines in place of those of a generation; return their ids.
 
-        If that was done already, as sessions share engines, do nothing. Raises EngineError if it
-        cannot be done.
+        If that was done already, as sessions share engines, do nothing; if another thread is at it,
+        wait for that. Raises EngineError if it cannot be done.
         """
-        if generation == self.generation:
-            before = dict(self.client._engines)
-            self._watchdog.again(RESTART)
-            self._ids = _newcomers(self._watchdog, self.client, self.n, before)
-            self.generation += 1
-        return self._ids
+        with self._renewing:
+            if generation == self.generation:
+                before = dict(self.client._engines)
+                self._watchdog.again(RESTART)
+                self._ids = _newcomers(self._watchdog, self.client, self.n, before)
+                self.generation += 1
+            return self._ids
 
     def stop(self) -> None:
         """End all processes and remove all files of the cluster; the second time, do nothing."""
         if self._watchdog.stopped or os.getpid() != self._watchdog.owner:
             return
+        self._lookout.close()
         atexit.unregister(self.stop)
         try:
             # Before the engines go, or the client would report their deaths.
