@@ -59,7 +59,7 @@ ORDER: dict[str, str] = {
     "distnb.engines.parts": "blocks tickets arguments tasks results",
     "distnb.engines.files": "owned reading writing appending parsing",
     "distnb.engines.worker": "agreement steps postings plan_cache local survey executor worker",
-    "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
+    "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry start",
     "distnb.client": """
         transport batching session handle record shape select math linalg stats signal files array
         sparse parts reports
@@ -150,6 +150,7 @@ OTHERS: dict[str, str] = {
     "distnb.engines.server.batch_server": "zmq",
     "distnb.engines.server.curve": "zmq",
     "distnb.engines.server.monitor": "zmq",
+    "distnb.engines.server.start": "ipyparallel",
     "distnb.client.array.distarray": "numpy [pyarrow]",
     "distnb.client.math.pickling": "cloudpickle",
     "distnb.applications": "numpy [scipy]",

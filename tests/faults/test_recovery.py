@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
+from distnb.client.batching import user_functions
 from tests.failures.support import plant, setting
 from tests.marking import own_engines
 from tests.waiting import until
@@ -85,6 +86,59 @@ def test_while_idle_all_arrays_are_as_before(doomed, capsys):
     assert text.count("engines have died: new ones start") == 2
     assert text.count("ready again after") == 2
     assert "lost" not in text.replace("%px", "")
+
+
+@pytest.mark.ways("openmpi")
+def test_new_engines_take_over_although_nobody_asks(doomed, capsys):
+    x, half = dnb.array(numbers(300, 200)), dnb.zeros(9)
+    doomed.flush()
+    with setting(flush_idle=600.0):
+        half += 1  # not sent
+        before = doomed.transport.about
+        kill(doomed, 1)
+        until(lambda: doomed.transport.about is not before and not doomed.connection.dead)
+        until(lambda: doomed.recorder.lock.acquire(blocking=False))
+        doomed.recorder.lock.release()
+    assert capsys.readouterr().err.count("ready again after") == 1
+    kill(doomed, 0)  # new ones are looked after, too
+    until(lambda: "new ones start" in capsys.readouterr().err)
+    np.testing.assert_array_equal(x.to_numpy(), numbers(300, 200))
+    assert half.sum().item() == 9
+
+
+@pytest.mark.tier("test-all")
+@pytest.mark.parametrize(("recover", "do"), [("ask", "session.recover"), ("never", "dnb.start")])
+def test_a_line_says_at_once_what_to_do(monkeypatch, capsys, recover, do):
+    with setting(recover=recover), own_engines(2, monkeypatch) as session:
+        kill(session, 1)
+        until(lambda: do in capsys.readouterr().err)
+        session.close()
+        assert not capsys.readouterr().err
+
+
+@pytest.mark.ways("openmpi")
+def test_functions_that_were_dropped_meanwhile(doomed, gate, at_once, monkeypatch):
+    monkeypatch.setattr(user_functions, "_MOST", 1)
+    x = dnb.arange(1000.0)
+    die = caught(doomed, gate, 0)
+    found = [dnb.map(lambda v, k=k: v + k, x) for k in range(3)]
+    die()
+    found.append(dnb.map(lambda v: v + 3, x))  # told to engines that are dead
+    for k, array in enumerate(found):
+        np.testing.assert_array_equal(array.to_numpy(), np.arange(1000.0) + k)
+    doomed.flush()
+    assert not doomed.functions.leaving
+
+
+@pytest.mark.tier("test-all")
+@pytest.mark.ways("openmpi")
+def test_an_engine_that_aborts(doomed):
+    x = dnb.array(numbers(50, 50))
+    doomed.flush()
+    doomed.transport.client[1].execute(
+        "from mpi4py import MPI; MPI.COMM_WORLD.Abort()", block=False
+    )
+    np.testing.assert_array_equal((x + 1).to_numpy(), numbers(50, 50) + 1)
 
 
 @pytest.mark.ways("openmpi")

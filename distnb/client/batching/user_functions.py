@@ -35,7 +35,7 @@ class Functions:
         #: Digest of a text -> number, and the text.
         self._known: OrderedDict[bytes, tuple[int, bytes]] = OrderedDict()
         #: Those that were dropped, until engines have done what names them: number -> text.
-        self._leaving: dict[int, bytes] = {}
+        self.leaving: dict[int, bytes] = {}
         self._last = self._bytes = 0
 
     def number(self, text: bytes) -> int:
@@ -64,15 +64,15 @@ class Functions:
             newest = next(reversed(self._known.values()))
             number, text = self._known.popitem(last=len(newest[1]) > _MOST_BYTES)[1]
             self._bytes -= len(text)
-            self._leaving[number] = text
+            self.leaving[number] = text
             self._delete(number)
 
     def dropped(self, numbers: Iterable[int]) -> None:
         """Forget functions that engines have dropped, and all that was to be done before."""
         for number in numbers:
-            self._leaving.pop(number, None)
+            self.leaving.pop(number, None)
 
     def tell_again(self) -> None:
         """Give new engines all functions that those before them had, or were to use once more."""
-        for number, text in [*self._leaving.items(), *self._known.values()]:
+        for number, text in [*self.leaving.items(), *self._known.values()]:
             self._define(number, text)

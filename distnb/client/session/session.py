@@ -341,11 +341,11 @@ class Session:
         sent, replies, known = outcome
         if self.connection.keeps:
             self.ledger.done(sent, known)
-        if known:
-            self.functions.dropped(sent.freed)
-        else:  # nor is whether these were deleted
+        if not known:  # nor is whether these were deleted
             for handle in sent.freed:
                 self.recorder.delete(handle)
+        elif self.functions.leaving:
+            self.functions.dropped(sent.freed)
         self.journal.took(sent.at, sent.commands, sent.freed, [r.times for r in replies])
         if self.measuring.windows:
             self.measuring.take(outcome)

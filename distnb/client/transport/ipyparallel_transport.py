@@ -88,6 +88,8 @@ class IPyParallelTransport(Transport["Results"]):
         # Batches of two sessions must reach all engines in the same order, or they would wait for
         # each other.
         self._order = _ORDERS.setdefault(client, threading.RLock())
+        #: Who has these ids: engines that come later may have the same ones.
+        self._keys = dict(client._engines)
         self._all = self._ranks(client, ids)
         self._ids = self._all[:engines]
         self.size = len(self._ids)
@@ -211,7 +213,8 @@ class IPyParallelTransport(Transport["Results"]):
         return {rank for rank, i in enumerate(self._ids) if i in there}
 
     def _alive(self) -> list[int]:
-        return sorted(set(self._ids) & set(self.client.ids))
+        there = self.client._engines
+        return [i for i in self._ids if i in there and there[i] == self._keys.get(i)]
 
     def gone(self) -> EngineError:
         return EngineError(

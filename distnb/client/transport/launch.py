@@ -58,6 +58,9 @@ __all__ = ["Engines", "connect_client", "running_default_cluster", "start_engine
 HEARTBEAT = ["--HeartMonitor.period=200", "--HeartMonitor.max_heartmonitor_misses=1000000000"]
 MISSED = "--IPEngine.max_heartbeat_misses=85"
 
+#: What engines run (not imported here: the two sides share no module).
+ENGINE = Path(__file__).absolute().parents[2] / "engines" / "server" / "start.py"
+
 #: Seconds in which new engines must be ready that take the place of others.
 RESTART = 60.0
 
@@ -283,7 +286,7 @@ def _commands(folder: Path, mpiexec: str, n: int, timeout: float) -> dict[str, l
     ]
     # The controller answers on loopback only; its name need not resolve to anything.
     controller = ["-m", "ipyparallel.controller", "--nodb", "--location=127.0.0.1", *HEARTBEAT]
-    engine = ["-m", "ipyparallel.engine", "--mpi", f"--file={folder / 'engine.json'}"]
+    engine = ["-P", str(ENGINE), "--mpi", f"--file={folder / 'engine.json'}"]
     waits = [f"--timeout={timeout}", f"--IPEngine.wait_for_url_file={timeout}", MISSED]
     return {
         "controller": [sys.executable, *controller, *common],
