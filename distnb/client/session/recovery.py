@@ -194,7 +194,7 @@ class Recovery:
             session.handles.lose([handle], before, why)
         session.recorder.count()
         session.measuring.lose()
-        return [h for h in lost if ledger.kept[h].all]
+        return [h for h in lost if ledger.kept[h].all and h in session.handles.entries]
 
     def _run(self, *commands: Command) -> None:
         """Let engines run commands now; raises EngineError if they cannot."""
