@@ -59,14 +59,14 @@ ORDER: dict[str, str] = {
     "distnb.engines.parts": "blocks tickets arguments tasks results",
     "distnb.engines.files": "owned reading writing appending parsing",
     "distnb.engines.worker": "agreement steps postings plan_cache local survey executor worker",
-    "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
+    "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry start",
     "distnb.client": """
         transport batching session handle record shape select math linalg stats signal files array
         sparse parts reports
     """,
     "distnb.client.transport": """
         contract inprocess spmd client_hooks ipyparallel_transport monitor socket_client
-        socket_transport mpiexec watchdog launch
+        socket_transport mpiexec watchdog lookout launch
     """,
     "distnb.client.batching": """
         error_states call_sites failures budget handle_table user_functions deferred recorder
@@ -150,6 +150,7 @@ OTHERS: dict[str, str] = {
     "distnb.engines.server.batch_server": "zmq",
     "distnb.engines.server.curve": "zmq",
     "distnb.engines.server.monitor": "zmq",
+    "distnb.engines.server.start": "ipyparallel",
     "distnb.client.array.distarray": "numpy [pyarrow]",
     "distnb.client.math.pickling": "cloudpickle",
     "distnb.applications": "numpy [scipy]",

@@ -9,6 +9,7 @@ Peers open it through ``/proc``, which lets in processes of the same user only.
 from __future__ import annotations
 
 import contextlib
+import errno
 import mmap
 import os
 import re
@@ -161,7 +162,14 @@ class SharedSegment:
         """
         offset = self.offset(memory)
         assert offset is not None
-        found = _Private(self.fd, memory.nbytes, flags=mmap.MAP_PRIVATE, offset=offset)
+        try:
+            found = _Private(self.fd, memory.nbytes, flags=mmap.MAP_PRIVATE, offset=offset)
+        except OSError as error:
+            if error.errno != errno.ENOMEM:
+                raise
+            raise MemoryError(
+                f"memory of this process: no room for {memory.nbytes} bytes"
+            ) from None
         found.memory = memory
         return found
 

@@ -117,7 +117,7 @@ class Session:
         self.recorder = Recorder(self.size, self.send, self.flush, transport.concurrent)
         self.deferred = self.recorder.deferred
         self.handles = HandleTable(Budget(share_of_node(transport.about)), self.recorder.delete)
-        self.functions = Functions(transport.define, self.recorder.delete)
+        self.functions = Functions(self._define, self.recorder.delete)
         self.connection = Connection(transport)
         self.memory = SharedMemory(self.ask, transport.concurrent, segment)
         self.ledger = Ledger(self.memory, self.handles)
@@ -167,8 +167,8 @@ class Session:
     def recover(self) -> None:
         """Go on with new engines, if the engines have died; else do nothing.
 
-        With ``dnb.config.recover = "auto"`` that is done at the next use. Arrays have the content
-        that they had, but for what the engines were writing in place; that is told.
+        With ``dnb.config.recover = "auto"`` that is done by itself. Arrays have the content that
+        they had, but for what the engines were writing in place; that is told.
 
         Raises
         ------
@@ -193,6 +193,14 @@ class Session:
             with self.recorder.lock, deferred_interrupts():
                 if self.connection.dead:
                     self.recovery.run()
+
+    def _define(self, number: int, text: bytes) -> None:
+        """Give engines a function; where they have died, those that come in their place get it."""
+        try:
+            self.transport.define(number, text)
+        except EngineError:
+            if not self.connection.keeps or self.transport.alive():
+                raise
 
     def record(self, *commands: Command) -> None:
         """Add commands to the pending batch."""
@@ -301,9 +309,9 @@ class Session:
 
     def quiet(self) -> bool:
         """Tell whether engines have done all that was recorded; waits for nothing."""
-        if self.recorder.waiting or self.deferred.pending is not None:
-            return False
         connection = self.connection
+        if self.recorder.waiting or self.deferred.pending is not None or connection.dead:
+            return False
         while connection.sent:
             if not connection.done():
                 return False
@@ -313,8 +321,10 @@ class Session:
     @property
     def settled(self) -> int:
         """The last batch whose replies have come, and with it those before."""
-        sent = self.connection.sent
-        return sent[0].number - 1 if sent else self.connection.batches
+        try:
+            return self.connection.sent[0].number - 1
+        except IndexError:
+            return self.connection.batches
 
     def _collect_oldest(self) -> None:
         """Wait for the oldest batch, if there is one."""
@@ -351,6 +361,8 @@ class Session:
         if not known:  # nor is whether these were deleted
             for handle in sent.freed:
                 self.recorder.delete(handle)
+        elif self.functions.leaving:
+            self.functions.dropped(sent.freed)
         self.journal.took(sent.at, sent.commands, sent.freed, [r.times for r in replies])
         if self.measuring.windows:
             self.measuring.take(outcome)
