@@ -87,6 +87,9 @@ class Ledger:
         reference = self._handles.entries.get(handle)
         base = None if reference is None else reference()
         memory = None if base is None else base.memory
+        if base is not None and base.apart:
+            self.kept[handle] = Kept(shape, dtype, layout, None, site, all=False)
+            return command
         if how[0] not in ("at", "room", "same"):
             count = layout.all_parts(shape)
             taken = self._memory.keep(count * np.dtype(dtype).itemsize, settled) if count else None

@@ -19,7 +19,7 @@ from distnb.geometry.layout import Layout
 from distnb.measure.events import COMPUTE, Clock
 from distnb.wire.protocol import Collective
 
-__all__ = ["Need", "Needs", "numbered", "taken", "used"]
+__all__ = ["Need", "Needs", "numbered", "take_into", "taken", "used"]
 
 _POSITIONS = 0
 #: So many times the elements of a part may be the length of the minor axis to be ticked off.
@@ -42,8 +42,6 @@ class Need:
         Rank -> where in this rank's block lies what that one needs.
     length : int
         How many entries are needed.
-    whole : int
-        The rank whose block is what is needed, if there is one; else -1.
     """
 
     indices: np.ndarray
@@ -51,7 +49,6 @@ class Need:
     places: dict[int, slice] = field(default_factory=dict)
     given: dict[int, Any] = field(default_factory=dict)
     length: int = 0
-    whole: int = -1
 
 
 def compact(positions: np.ndarray) -> Any:
@@ -63,6 +60,14 @@ def compact(positions: np.ndarray) -> Any:
 def taken(block: np.ndarray, positions: Any) -> np.ndarray:
     """Return the rows of a block at some positions."""
     return block[positions] if isinstance(positions, slice) else block.take(positions, 0)
+
+
+def take_into(out: np.ndarray, block: np.ndarray, positions: Any) -> None:
+    """Fill ``out`` with the rows of a block at some positions, which are all in it."""
+    if isinstance(positions, slice):
+        out[...] = block[positions]
+    else:  # what is clipped needs no memory in between, as what is checked does
+        block.take(positions, 0, out=out, mode="clip")
 
 
 def used(indices: np.ndarray, minor: int) -> np.ndarray:
@@ -188,6 +193,4 @@ class Needs:
                 need.wanted[r] = compact(positions)
             need.places[r] = slice(need.length, need.length + n)
             need.length += n
-            if len(wanted) == 1 and n == self._held(r):
-                need.whole = r
         self.out.kept = need

@@ -1,7 +1,8 @@
 """Products of a sparse array and a vector, or some columns.
 
 Where the minor axis is summed, each engine first gets the entries of ``x`` that its part needs
-(``bring``), and multiplies by itself (``gather``): what was brought may serve again. ``scatter``:
+(``bring``), and multiplies by itself (``gather``): what was brought may serve again. ``multiply``
+does one after the other, and only then waits for those that read its entries. ``scatter``:
 the major axis is summed; each engine has its entries of ``x``, and gives what it has for the result
 to those that hold this, who add it up in the order of the ranks. The ranks know from the plan's
 counts who sends; on a node, ``bring`` reads in place.
@@ -17,13 +18,13 @@ from distnb.engines.collectives.single_engine import SingleEngine
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.peer_blocks import PeerBlocks
 from distnb.engines.runtime.store import BaseTable
-from distnb.engines.sparse.needs import Need, taken
+from distnb.engines.sparse.needs import Need, take_into, taken
 from distnb.engines.sparse.parts import block_of
 from distnb.engines.sparse.semirings import Ring
 from distnb.measure.events import COMPUTE, TRANSFER, Clock
 from distnb.wire.protocol import Collective
 
-__all__ = ["Brought", "Gathered", "Picked", "Scattered"]
+__all__ = ["Brought", "Gathered", "Multiplied", "Picked", "Scattered"]
 
 _ENTRIES, _PLACES = 0, 1
 #: A block is read in place if it has at most so many times the bytes that are needed.
@@ -44,8 +45,8 @@ class Brought:
 
     def __init__(self, command: Collective, store: BaseTable) -> None:
         self.rank, self.node = store.rank, store.memory.node
-        (self.counts,) = command.args
-        self.plan, self.x = [store.bases[x.base] for x in command.ins]
+        self.counts, *self.more = command.args
+        self.plan, self.x, *self.others = [store.bases[x.base] for x in command.ins]
         self.out = store.bases[command.outs[0].base]
         takers, givers = _peers(self.counts, self.rank)
         near = {r: self._lent(r, self.rank) for r in takers}
@@ -84,16 +85,23 @@ class Brought:
         for r in self.sends:
             exchange.send(r, _ENTRIES, np.ascontiguousarray(taken(block_of(self.x), need.given[r])))
         self._take(need, exchange)
+        clock.switch(COMPUTE)
+        self.use(need)
+        clock.switch(TRANSFER)
         self.peers.close(exchange)
         clock.switch(before)
+
+    def use(self, need: Need) -> None:
+        """Do what is to be done with it."""
 
     def _take(self, need: Need, exchange: Exchange) -> None:
         """Fill what this rank needs, in the order of the plan."""
         entries = block_of(self.out)
         if self.rank in need.wanted:
-            entries[need.places[self.rank]] = taken(block_of(self.x), need.wanted[self.rank])
+            own = entries[need.places[self.rank]]
+            take_into(own, block_of(self.x), need.wanted[self.rank])
         for r, (block,) in self.peers.open(exchange).items():
-            entries[need.places[r]] = taken(block, need.wanted[r])
+            take_into(entries[need.places[r]], block, need.wanted[r])
         self.peers.end_reads(exchange)
         for r in self.takes:
             exchange.receive(r, _ENTRIES, entries[need.places[r]])
@@ -114,6 +122,24 @@ class Gathered(SingleEngine):
         data, indptr, plan, entries = self.ins
         blocks = block_of(data), plan.kept.indices, block_of(indptr)
         self.ring.rows(blocks, block_of(entries), block_of(self.out))
+
+
+class Multiplied(Brought):
+    """Get it, and sum over the minor axis; ``args``: also the semiring.
+
+    Operands: also elements and pointers; the second output is the product.
+    """
+
+    def __init__(self, command: Collective, store: BaseTable) -> None:
+        super().__init__(command, store)
+        self.ring = Ring(self.more[0], store.compiler)
+        self.product = store.bases[command.outs[1].base]
+
+    def use(self, need: Need) -> None:
+        """Fill the block of the product."""
+        if block_of(self.product).size:
+            data, indptr = map(block_of, self.others)
+            self.ring.rows((data, need.indices, indptr), block_of(self.out), block_of(self.product))
 
 
 class Picked(SingleEngine):
@@ -151,7 +177,7 @@ class Scattered:
         need: Need = self.plan.kept
         x, out = self.x.block, self.out.block
         inner = self.x.shape[1:]
-        entries = np.zeros((need.length, *inner), self.out.dtype)
+        entries = np.empty((need.length, *inner), self.out.dtype)
         if x is not None:
             blocks = block_of(self.data), need.indices, block_of(self.indptr)
             self.ring.columns(blocks, x, entries)

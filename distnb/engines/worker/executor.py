@@ -89,6 +89,7 @@ COLLECTIVES: dict[str, Callable[[Collective, BaseTable], Any]] = {
     "sparse.gather": products.Gathered,
     "sparse.hold": parts.Held,
     "sparse.look": local.Looked,
+    "sparse.multiply": products.Multiplied,
     "sparse.pick": products.Picked,
     "sparse.plan": needs.Needs,
     "sparse.points": rows.Points,
