@@ -14,7 +14,7 @@ import numpy as np
 
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.store import BaseTable
-from distnb.engines.sparse.parts import block_of, multiply_turned
+from distnb.engines.sparse.parts import block_of, load_scipy, multiply_turned
 from distnb.geometry.layout import Layout
 from distnb.measure.events import COMPUTE, Clock
 from distnb.wire.protocol import Collective
@@ -24,6 +24,8 @@ __all__ = ["Need", "Needs", "numbered", "take_into", "taken", "used"]
 _POSITIONS = 0
 #: So many times the elements of a part may be the length of the minor axis to be ticked off.
 _DENSE = 16
+#: So many indices are looked up at a time.
+_CHUNK = 1 << 17
 
 
 @dataclass
@@ -93,7 +95,11 @@ def numbered(
         return back[places]
     table = np.empty(minor, indices.dtype)
     table[some if order is None else some[order]] = np.arange(len(some), dtype=indices.dtype)
-    return table.take(indices, mode="clip")  # none is outside, so nothing need be checked
+    found = np.empty_like(indices)
+    for a in range(0, len(indices), _CHUNK):  # NumPy looks up in int64, which it makes of them
+        chunk = slice(a, a + _CHUNK)
+        table.take(indices[chunk], out=found[chunk], mode="clip")  # none is outside
+    return found
 
 
 def wanted_from(
@@ -127,6 +133,7 @@ class Needs:
     """
 
     def __init__(self, command: Collective, store: BaseTable) -> None:
+        load_scipy()  # it takes long the first time, which is no part of what a plan takes
         self.rank = rank = store.rank
         self.minor, self.layout = command.args
         self.indices = store.bases[command.ins[0].base]
