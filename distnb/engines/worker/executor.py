@@ -67,6 +67,7 @@ COLLECTIVES: dict[str, Callable[[Collective, BaseTable], Any]] = {
     "fft": fourier.Transform,
     "foreach": tasks.Tasks,
     "foreach.join": results.Joined,
+    "foreach.join_sparse": results.SparseJoined,
     "foreach.tell": results.Told,
     "gather": gather_scatter.Gather,
     "map_blocks": blocks.Blocks,
