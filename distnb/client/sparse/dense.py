@@ -78,8 +78,13 @@ def _counted(session: Session, structure: Structure) -> Any:
     return Array.made(base, View.whole(shape))
 
 
-def gathered(x: Stored, other: Array, ring: Semiring | None = None) -> Any:
-    """Return the product with a vector, or columns, along the minor axis."""
+def gathered(
+    x: Stored, other: Array, ring: Semiring | None = None, present: Array | None = None
+) -> Any:
+    """Return the product with a vector, or columns, along the minor axis.
+
+    ``present``: which elements of a vector take part.
+    """
     s = x.structure
     y = _readable(as_dist(other, s.session))
     inner = y.shape[1:]
@@ -88,7 +93,11 @@ def gathered(x: Stored, other: Array, ring: Semiring | None = None) -> Any:
     if out.size:
         plan, (_, indptr) = plan_for(s, _along(y.dbase.layout)), places(s)
         parts, entries = (elements(x), indptr), _at_hand(plan, y)
-        if entries is not None:
+        if present is not None:
+            there = _entries(plan, lying(as_dist(present, s.session), y.dbase.layout))
+            some = (plan.kept, _entries(plan, y), there)
+            record("sparse.gather", (out,), (*parts, *some), (packed_ring(ring),))
+        elif entries is not None:
             record("sparse.gather", (out,), (*parts, plan.kept, entries), (packed_ring(ring),))
         else:  # in one command, so that nobody waits for who still reads
             outs, ins = (_room(plan, y), out), (plan.kept, y, *parts)
@@ -97,8 +106,13 @@ def gathered(x: Stored, other: Array, ring: Semiring | None = None) -> Any:
     return out
 
 
-def scattered(x: Stored, other: Array, ring: Semiring | None = None) -> Any:
-    """Return the product with a vector, or columns, along the major axis: of the transposed."""
+def scattered(
+    x: Stored, other: Array, ring: Semiring | None = None, present: Array | None = None
+) -> Any:
+    """Return the product with a vector, or columns, along the major axis: of the transposed.
+
+    ``present``: which elements of a vector take part.
+    """
     s = x.structure
     y = as_dist(other, s.session)
     inner = y.shape[1:]
@@ -108,7 +122,8 @@ def scattered(x: Stored, other: Array, ring: Semiring | None = None) -> Any:
     out = create(s.session, (s.minor, *inner), ring.dtype, line(cuts, len(inner)), ("empty",))
     if out.size:
         plan, (_, indptr) = plan_for(s, line(cuts)), places(s)
-        ins, args = (elements(x), indptr, plan.kept, y), (plan.counts, packed_ring(ring))
+        there = () if present is None else (lying(as_dist(present, s.session), line(s.cuts)),)
+        ins, args = (elements(x), indptr, plan.kept, y, *there), (plan.counts, packed_ring(ring))
         record("sparse.scatter", (out,), ins, args)
     return out
 

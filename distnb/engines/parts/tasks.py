@@ -171,7 +171,7 @@ class Tasks:
 
     def _hear(self, task: int) -> None:
         """Note what a task printed."""
-        if any([x.tell() for x in self._streams]):
+        if any(x.tell() for x in self._streams):
             out, err = [x.getvalue() for x in self._streams]
             self.printed.append((task, out, err))
             for x in self._streams:
@@ -258,6 +258,6 @@ def _is_part(found: Any) -> bool:
 
 
 def _description(found: Any) -> tuple[Any, ...]:
-    """Return an array's shape and dtype; of a sparse one also its format, and how much it stores."""
+    """Return shape and dtype of an array; of a sparse one also its format, and what it stores."""
     sparse = () if isinstance(found, np.ndarray) else (found.format, len(found.data))
     return (found.shape, found.dtype.str, *sparse)
