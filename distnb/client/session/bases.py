@@ -53,12 +53,14 @@ class Base:
     notebook: ``near`` is then what the notebook reads and writes, and no engine does until the base
     leaves (``handle.reach``). With ``memory`` that is the engines' own, in the notebook's shared
     segment; else engines are sent it when it leaves. An element that was read is made on the
-    engines when something is done with it there; until then it is ``known``.
+    engines when something is done with it there; until then it is ``known``. What is ``apart`` lies
+    in memory that is each engine's own, with large pages, and goes with the engines.
     """
 
     __slots__ = (
         *(
             "__weakref__",
+            "apart",
             "dtype",
             "exported",
             "sharing",
@@ -97,6 +99,7 @@ class Base:
         self.near: np.ndarray | None = None
         self.promise: Promised | None = None
         self.memory: np.ndarray | None = None
+        self.apart = False
         #: Layout, or what else it is of the elements -> base on the engines with that.
         self.kept: dict[Any, Base] | None = None
         #: Bases whose memory in the notebook is that of this one, looked at in another way.
@@ -139,7 +142,7 @@ class Base:
         base.dtype = near.dtype
         base.near = near
         base.host = base.kept = base.known = base.promise = base.sharing = base.look = None
-        base.exported = False
+        base.exported = base.apart = False
         base.memory = memory
         base.site = -1
         base.lost = False
@@ -172,7 +175,7 @@ class Base:
         base.layout = layout
         base.host = base.near = base.memory = base.promise = base.kept = base.known = None
         base.sharing = base.look = None
-        base.exported = False
+        base.exported = base.apart = False
         base.site = -1
         base.lost = False
         base.turn = 0

@@ -174,7 +174,8 @@ def _keep(made: Session, seconds: float | None) -> None:
     """Let a session outlive this process, if that is asked for."""
     if seconds is None or made.keeping is not None:
         return
-    made.recovery.prepare(wanted=True)
+    if not made.connection.keeps:
+        made.recovery.prepare(wanted=True)
     facts = {"engines": made.size, "seconds": seconds, "started": time.time()}
     made.keeping = keeping().Keeping(made.memory, facts)
 

@@ -22,8 +22,8 @@ __all__ = ["Kept", "Ledger"]
 
 #: Commands after which engines know more of their first output than its elements.
 _KNOWING = frozenset(
-    ("file.parse", "foreach", "sparse.each", "sparse.plan", "sparse.points", "sparse.route")
-    + ("sparse.rows", "sparse.times", "sparse.turn")
+    ("file.parse", "foreach", "foreach.join_sparse", "sparse.each", "sparse.plan", "sparse.points")
+    + ("sparse.route", "sparse.rows", "sparse.times", "sparse.turn")
 )
 
 
@@ -89,6 +89,9 @@ class Ledger:
         reference = self._handles.entries.get(handle)
         base = None if reference is None else reference()
         memory = None if base is None else base.memory
+        if base is not None and base.apart:
+            self.kept[handle] = Kept(shape, dtype, layout, None, site, all=False)
+            return command
         if how[0] not in ("at", "room", "same", "lost"):
             count = layout.all_parts(shape)
             taken = self._memory.keep(count * np.dtype(dtype).itemsize, settled) if count else None
