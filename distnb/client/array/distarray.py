@@ -366,7 +366,9 @@ class DistArray(Array):
             raise TypeError("iteration over a 0-d array")
         if len(self.shape) == 1:
             return elements(self)
-        return (self[i] for i in range(self.shape[0]))
+        if self._near is not None or self.dbase.near is not None:
+            return (self[i] for i in range(self.shape[0]))
+        return (self.alias(self.dview.fix(0, i)) for i in range(self.shape[0]))
 
     # -- views -------------------------------------------------------------------------------
 
