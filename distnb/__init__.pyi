@@ -114,7 +114,6 @@ from distnb import sparse as sparse
 from distnb import testing as testing
 from distnb.client.array.array_api import finfo as finfo
 from distnb.client.array.distarray import DistArray as DistArray
-from distnb.client.array.kept_arrays import Table
 from distnb.client.array.stand_ins import ndarray as ndarray
 from distnb.client.array.stand_ins import ufunc as ufunc
 from distnb.client.files.numpys import Archive, File
@@ -471,9 +470,6 @@ def array_str(
 ) -> str:
     """Return the elements as text, as ``numpy.array_str``."""
 
-def arrays(session: Session | None = None) -> Table:
-    """Return the arrays of a session that have names, in the notebook or by ``session["T"] = A``."""
-
 def asanyarray(
     a: ArrayLike,
     dtype: DTypeLike | None = None,
@@ -545,9 +541,6 @@ def atleast_2d(*arys: ArrayLike) -> Any:
 
 def atleast_3d(*arys: ArrayLike) -> Any:
     """Return views of three axes at least, as ``numpy.atleast_3d``."""
-
-def attach() -> Session:
-    """Take up the session of a notebook that has ended, which :func:`distnb.start` was to keep."""
 
 def average(
     a: ArrayLike,
@@ -2073,9 +2066,7 @@ def stack(
 ) -> DistArray:
     """Join arrays of one shape along a new axis, which is not split, as ``numpy.stack``."""
 
-def start(
-    n: int | None = None, *, beside: builtins.bool = False, keep: str | float | None = None
-) -> Session:
+def start(n: int | None = None, *, beside: builtins.bool = False) -> Session:
     """Start ``n`` local MPI engines and make them the current session."""
 
 def std(

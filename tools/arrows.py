@@ -40,7 +40,7 @@ ORDER: dict[str, str] = {
     "distnb.wire": "protocol messages encoding channel replies stream",
     "distnb.plans": "transfer traffic gather_scatter halos temporaries forecast",
     "distnb.formats": """
-        stored objects boxes plain npy archives encodings lines text hdf5 zarrs parquet table
+        stored objects boxes plain npy archives encodings lines text hdf5 zarrs parquet tiff table
     """,
     "distnb.engines": "runtime fusion collectives linalg sparse parts files worker server",
     "distnb.engines.runtime": """
@@ -153,7 +153,7 @@ OTHERS: dict[str, str] = {
     "distnb.client.array.distarray": "numpy [pyarrow]",
     "distnb.client.math.pickling": "cloudpickle",
     "distnb.applications": "numpy [scipy]",
-    "distnb.formats": "numpy [h5py] [pyarrow] [zarr] [zstandard]",
+    "distnb.formats": "numpy [h5netcdf] [h5py] [pyarrow] [tifffile] [zarr] [zstandard]",
     "distnb.client.sparse": "numpy [scipy]",
     "distnb.client.transport.client_hooks": "ipyparallel",
     "distnb.client.transport.ipyparallel_transport": "ipyparallel",
