@@ -23,7 +23,7 @@ ORDER: dict[str, str] = {
     "distnb": """
         common geometry ops measure wire plans formats engines client widgets magics
         numpys left_out lib fft linalg random sparse namespace strategies testing
-        pictures plot applications graph learn
+        pictures plot applications graph learn xarrays
     """,
     "distnb.applications": """
         adjacency pagerank paths components triangles betweenness kmeans recommender decomposition
@@ -40,7 +40,7 @@ ORDER: dict[str, str] = {
     "distnb.wire": "protocol messages encoding channel replies stream",
     "distnb.plans": "transfer traffic gather_scatter halos temporaries forecast",
     "distnb.formats": """
-        stored boxes plain npy archives encodings lines text hdf5 zarrs parquet table
+        stored objects boxes plain npy archives encodings lines text hdf5 zarrs parquet tiff table
     """,
     "distnb.engines": "runtime fusion collectives linalg sparse parts files worker server",
     "distnb.engines.runtime": """
@@ -84,7 +84,7 @@ ORDER: dict[str, str] = {
         ufunc_options operation_cache operations operators eager placement reducing
         namespace gather_scatter advanced_indexing creation ranges index_arrays as_arrays
     """,
-    "distnb.client.files": "reading writing members opening numpys text tables",
+    "distnb.client.files": "reading unread writing members opening numpys text tables",
     "distnb.client.array": """
         prefetch reading migration local_access printing showing facts aspects flags distarray
         stand_ins kept_arrays
@@ -154,7 +154,7 @@ OTHERS: dict[str, str] = {
     "distnb.client.array.distarray": "numpy [pyarrow]",
     "distnb.client.math.pickling": "cloudpickle",
     "distnb.applications": "numpy [scipy]",
-    "distnb.formats": "numpy [h5py] [pyarrow] [zarr] [zstandard]",
+    "distnb.formats": "numpy [h5netcdf] [h5py] [pyarrow] [tifffile] [zarr] [zstandard]",
     "distnb.client.sparse": "numpy [scipy]",
     "distnb.client.transport.client_hooks": "ipyparallel",
     "distnb.client.transport.ipyparallel_transport": "ipyparallel",
@@ -166,6 +166,7 @@ OTHERS: dict[str, str] = {
     "distnb.widgets": "ipywidgets matplotlib [IPython]",
     "distnb.pictures": "numpy matplotlib",
     "distnb.plot": "matplotlib",
+    "distnb.xarrays": "numpy xarray [zarr]",
     "distnb.widgets.times.timeline": "anywidget traitlets",
     "distnb.strategies": "*",
 }

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.array import showing
 from distnb.client.array.aspects import part_of_complex, set_imag, set_real, view_as
+from distnb.client.array.facts import Uncut
 from distnb.client.array.flags import Flags, strides_of
 from distnb.client.array.local_access import get_data, local_part, set_data, set_full, set_local
 from distnb.client.array.migration import move
@@ -135,6 +136,19 @@ class DistArray(Array):
     def flags(self) -> Flags:
         """What NumPy says of the array's memory; ``x.flags.writeable`` can be set."""
         return Flags(self)
+
+    @property
+    def chunks(self) -> Uncut:
+        """One length along each axis, for xarray: what engines hold is theirs to cut.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.zeros((3, 4)).chunks
+        ((3,), (4,))
+        """
+        return Uncut([(n,) for n in self.shape])
 
     @property
     def strides(self) -> Ints:
@@ -352,7 +366,9 @@ class DistArray(Array):
             raise TypeError("iteration over a 0-d array")
         if len(self.shape) == 1:
             return elements(self)
-        return (self[i] for i in range(self.shape[0]))
+        if self._near is not None or self.dbase.near is not None:
+            return (self[i] for i in range(self.shape[0]))
+        return (self.alias(self.dview.fix(0, i)) for i in range(self.shape[0]))
 
     # -- views -------------------------------------------------------------------------------
 

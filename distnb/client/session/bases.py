@@ -10,6 +10,7 @@ import numpy as np
 
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout
+from distnb.geometry.views import View
 from distnb.wire.protocol import Create
 
 __all__ = ["Base", "bases_of"]
@@ -28,10 +29,15 @@ class Relation(Protocol):
     family: Any
     steps: tuple[Any, ...]
     stale: bool
+    #: Whether engines have heard of nothing of it yet.
+    unread: bool
     needs: Base | None
 
     def refresh(self, base: Base) -> None:
         """Bring the base up to date, which is about to be used on the engines."""
+
+    def part(self, base: Base, view: View) -> Any:
+        """Return an array of its own for a view of the base, None if a view will do."""
 
     def wrote(self, base: Base) -> None:
         """Note that the base is about to be written on the engines."""
@@ -168,8 +174,8 @@ class Base:
         """Return a base on the engines that does not count before :meth:`begin`."""
         base = cls.__new__(cls)
         base.session = session
-        base.handle = session.new_handle()
         base.nbytes = -1
+        base.handle = session.new_handle()
         base.shape = shape
         base.dtype = dtype
         base.layout = layout

@@ -59,6 +59,7 @@ COLLECTIVES: dict[str, Callable[[Collective, BaseTable], Any]] = {
     "compress.rows": masks.CompressRows,
     "expand": masks.Expand,
     "file.append": appending.Append,
+    "file.call": reading.Call,
     "file.hold": parsing.Hold,
     "file.parse": parsing.Parse,
     "file.read": reading.Read,
