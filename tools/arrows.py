@@ -165,6 +165,7 @@ OTHERS: dict[str, str] = {
     "distnb.widgets": "ipywidgets matplotlib [IPython]",
     "distnb.pictures": "numpy matplotlib",
     "distnb.plot": "matplotlib",
+    "distnb.widgets.status.dashboard": "anywidget ipywidgets traitlets",
     "distnb.widgets.times.timeline": "anywidget traitlets",
     "distnb.strategies": "*",
 }
