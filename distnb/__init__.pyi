@@ -2066,7 +2066,13 @@ def stack(
 ) -> DistArray:
     """Join arrays of one shape along a new axis, which is not split, as ``numpy.stack``."""
 
-def start(n: int | None = None, *, beside: builtins.bool = False) -> Session:
+def start(
+    n: int | None = None,
+    *,
+    beside: builtins.bool = False,
+    mpiexec: str | None = None,
+    timeout: float = 60.0,
+) -> Session:
     """Start ``n`` local MPI engines and make them the current session."""
 
 def std(

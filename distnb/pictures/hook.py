@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # it takes longer to import than most of distnb's rooms
+    from importlib.abc import Loader
 
 __all__ = ["when_imported"]
 
@@ -21,7 +23,7 @@ def when_imported(name: str, then: Callable[[], Any]) -> None:
         sys.meta_path.insert(0, _Finder(name, then))
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     """Finds one module as all others would, once."""
 
     def __init__(self, name: str, then: Callable[[], Any]) -> None:
@@ -33,11 +35,11 @@ class _Finder(MetaPathFinder):
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, self._then)
+            spec.loader = _Loader(spec.loader, self._then)  # type: ignore[assignment]
         return spec
 
 
-class _Loader(Loader):
+class _Loader:
     """Loads a module, and then calls a function."""
 
     def __init__(self, loader: Loader, then: Callable[[], Any]) -> None:

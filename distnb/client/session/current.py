@@ -85,7 +85,13 @@ def _replace(found: Session) -> None:
         print(f"distnb: what it had left to do failed: {error}")
 
 
-def start(n: int | None = None, *, beside: bool = False) -> Session:
+def start(
+    n: int | None = None,
+    *,
+    beside: bool = False,
+    mpiexec: str | None = None,
+    timeout: float = 60.0,
+) -> Session:
     """Start ``n`` local MPI engines and make them the current session.
 
     A cell that starts engines can run twice: if as many of them run already, their session is
@@ -99,6 +105,11 @@ def start(n: int | None = None, *, beside: bool = False) -> Session:
     beside : bool, optional
         Whether to start engines beside those that run, for a session of their own. Arrays of two
         sessions do not meet.
+    mpiexec : str, optional
+        The launcher of the MPI that mpi4py uses; by default the one that is installed with this
+        Python, else the first on PATH.
+    timeout : float, optional
+        Seconds after which engines that are not ready are given up.
 
     Returns
     -------
@@ -111,7 +122,8 @@ def start(n: int | None = None, *, beside: bool = False) -> Session:
     TypeError, ValueError
         If ``n`` is not an integer of at least 1.
     EngineError
-        If the engines cannot be started; the message says why.
+        If the engines cannot be started; the message says why. It is also a ``FileNotFoundError``
+        where there is no launcher, and a ``TimeoutError`` where they were not ready in time.
 
     Examples
     --------
@@ -130,7 +142,7 @@ def start(n: int | None = None, *, beside: bool = False) -> Session:
             return _again(found, f"start({count}, beside=True)")
         _replace(found)
     _tell_of_cores(int(count))
-    engines = launch.start_engines(count)
+    engines = launch.start_engines(count, mpiexec=mpiexec, timeout=timeout)
     try:
         made = Session(_reach(engines.client, engines), owner=engines)
     except BaseException:
