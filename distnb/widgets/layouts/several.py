@@ -152,10 +152,21 @@ class Several:
         if any(found.rects for found in halos):
             notes.append(f"hatched in red: {_HATCHED}")
         return (
-            flow(panels)
+            self._lead()
+            + flow(panels)
             + table_html(_HEAD, self._rows(), (0, 1), "what is sent") * bool(self._met)
             + "".join(f"<small>{n}</small><br/>" for n in notes)
         )
+
+    def _lead(self) -> str:
+        """Return what two arrays send, in a sentence."""
+        if len(self._met) != 1:
+            return ""
+        first, second, sent, messages, engine, most = self._rows()[0]
+        words = f"{first} with {second}: {sent}"
+        if messages:
+            words += f" is sent in an operation, most to engine {engine} ({most})"
+        return f'<p class="lead"><b>{escape(words)}</b></p>'
 
     def _panel(self, i: int, pic: Picture, frame: tuple[float, float] | None, found: Halo) -> str:
         x = self.placements[i]
