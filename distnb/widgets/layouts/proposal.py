@@ -184,7 +184,8 @@ class Outlook:
             )
         journal = session.journal
         self.cell = cell = journal.computed
-        moved = {} if base.host is not None else dict.fromkeys(journal.names(base.handle), layout)
+        there = base.host is None and base.heard_of
+        moved = dict.fromkeys(journal.names(base.handle), layout) if there else {}
         self.now: Forecast
         self.kept, self.left_out = cell.kept, cell.left
         if before is not None and before.cell is cell and before.kept == cell.kept:
