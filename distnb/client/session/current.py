@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
-import uuid
 from math import prod
 from typing import Any
 
@@ -42,7 +42,7 @@ def _launch() -> Any:
 def _reach(client: Any, source: Any = None) -> Any:
     """Return a transport to the engines of an ipyparallel client, and of who can start others."""
     module = importlib.import_module("distnb.client.transport.socket_transport")
-    return module.SocketTransport(client, uuid.uuid4().hex, source=source)
+    return module.SocketTransport(client, os.urandom(16).hex(), source=source)
 
 
 def _running(origin: Origin) -> Session | None:
