@@ -19,6 +19,7 @@ PY_OPENMPI := .venv-openmpi/bin/python
 TESTS = DISTNB_TEST_TIER=$(TIER) DISTNB_TEST_EXAMPLES=$(EXAMPLES)
 PYTEST = -m pytest $(PARALLEL) $(ARGS)
 COVERAGE = build/coverage/$(TIER)
+NOTEBOOKS = $(basename $(notdir $(wildcard notebooks/*.ipynb)))
 BOTH = test-mpich $(if $(filter quick,$(TIER)),,test-openmpi)
 
 help:  ## list the targets
@@ -81,7 +82,8 @@ bench: .venv/ready-bench  ## run the benchmarks, with peers, into build/bench
 bench-graphs: .venv/ready-bench  ## sparse arrays, graphs, balance and tasks against SciPy and mpi4py
 	$(PY) -m benchmarks.graphs $(ARGS)
 
-docs: .venv/ready-docs  ## build the documentation into build/docs
+docs: .venv/ready-docs  ## run the notebooks, and build the documentation into build/docs
+	for name in $(NOTEBOOKS); do $(PY) notebooks/run.py $$name --out docs/gallery || exit 1; done
 	$(PY) -m sphinx -W --keep-going docs build/docs $(ARGS)
 
 clean:  ## remove what was built, keep the environments

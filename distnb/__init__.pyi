@@ -2074,7 +2074,12 @@ def stack(
     """Join arrays of one shape along a new axis, which is not split, as ``numpy.stack``."""
 
 def start(
-    n: int | None = None, *, beside: builtins.bool = False, keep: str | float | None = None
+    n: int | None = None,
+    *,
+    beside: builtins.bool = False,
+    keep: str | float | None = None,
+    mpiexec: str | None = None,
+    timeout: float = 60.0,
 ) -> Session:
     """Start ``n`` local MPI engines and make them the current session."""
 

@@ -4,19 +4,26 @@ The functions are methods of one :class:`RandomState`, as NumPy's are. Seeds giv
 on any number of engines; they are not those of NumPy's streams.
 """
 
-from numpy.random import (
-    MT19937,
-    PCG64,
-    PCG64DXSM,
-    SFC64,
-    BitGenerator,
-    Philox,
-    SeedSequence,
-)
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from distnb.client.stats.legacy import RandomState
 from distnb.client.stats.random import Generator, default_rng
-from distnb.left_out import refusal
+from distnb.left_out import refusal, unknown
+
+if TYPE_CHECKING:
+    from numpy.random import (
+        MT19937,
+        PCG64,
+        PCG64DXSM,
+        SFC64,
+        BitGenerator,
+        Philox,
+        SeedSequence,
+    )
 
 __all__ = [
     "MT19937",
@@ -81,7 +88,23 @@ __all__ = [
     "zipf",
 ]
 
-__getattr__ = refusal(__name__)
+#: NumPy's own, which are imported when they are asked for: they take long.
+_NUMPYS = {"MT19937", "PCG64", "PCG64DXSM", "SFC64", "BitGenerator", "Philox", "SeedSequence"}
+_unknown = unknown(__name__)
+
+
+def _later(name: str) -> Any:
+    """Return what is NumPy's."""
+    return getattr(np.random, name) if name in _NUMPYS else _unknown(name)
+
+
+__getattr__ = refusal(__name__, _later)
+
+
+def __dir__() -> list[str]:
+    """Return what is there for users, for completion."""
+    return [*__all__, "__doc__", "__file__", "__name__"]
+
 
 _state = RandomState()
 beta = _state.beta

@@ -7,9 +7,17 @@ author = "The distnb developers"
 copyright = f"2026, {author}"
 release = version = version_of("distnb")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
+extensions = [
+    "myst_nb",
+    "sphinx_design",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
+nb_execution_mode = "off"  # pages run as tests, and `make docs` runs notebooks/run.py before
+nb_mime_priority_overrides = [("html", "text/html", 0)]  # what widgets are without a kernel
 
 autodoc_class_signature = "separated"  # users do not make these objects themselves
 autodoc_member_order = "bysource"
@@ -17,5 +25,12 @@ autodoc_typehints = "none"
 numpydoc_class_members_toctree = False
 numpydoc_show_class_members = False
 
-html_theme = "furo"
+html_theme = "pydata_sphinx_theme"
 html_title = f"distnb {release}"
+html_sidebars = {"index": []}
+html_theme_options = {
+    "header_links_before_dropdown": 6,
+    "navigation_with_keys": True,
+    "show_toc_level": 2,
+    "navbar_align": "left",
+}

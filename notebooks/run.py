@@ -28,6 +28,7 @@ def texts(cell: nbformat.NotebookNode) -> list[str]:
 
 def execute(name: str, out: Path, timeout: int) -> None:
     """Run ``name.ipynb`` with this interpreter and write the executed notebook into ``out``."""
+    out = out.resolve()  # notebooks run in their own folder
     out.mkdir(parents=True, exist_ok=True)
     os.environ["DISTNB_DEMO_DIR"] = str(out)
     notebook = nbformat.read(HERE / f"{name}.ipynb", as_version=4)

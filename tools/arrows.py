@@ -167,6 +167,7 @@ OTHERS: dict[str, str] = {
     "distnb.pictures": "numpy matplotlib",
     "distnb.plot": "matplotlib",
     "distnb.xarrays": "numpy xarray [zarr]",
+    "distnb.widgets.status.dashboard": "anywidget ipywidgets traitlets",
     "distnb.widgets.times.timeline": "anywidget traitlets",
     "distnb.strategies": "*",
 }

@@ -7,7 +7,9 @@ Every exception is also the builtin (or NumPy) type that a NumPy user would catc
     +-- LayoutError (ValueError)        a layout that cannot be
     +-- GatherError (MemoryError)       an implicit gather over the byte budget
     +-- LostArrayError (RuntimeError)   the array depends on a command that failed
-    +-- EngineError (RuntimeError)      an engine or the cluster is gone
+    +-- EngineError (RuntimeError)      an engine or the cluster is gone, or does not start
+        +-- LauncherError (FileNotFoundError)   there is no mpiexec
+        +-- LateError (TimeoutError)            engines were not ready in time
 
 What an engine raises is raised again in the notebook with its own type (``MemoryError``,
 ``FloatingPointError``, ...), once, with the ranks, the operation and the line that asked for it.
@@ -21,6 +23,8 @@ __all__ = [
     "DistnbError",
     "EngineError",
     "GatherError",
+    "LateError",
+    "LauncherError",
     "LayoutError",
     "LostArrayError",
     "SessionError",
@@ -49,7 +53,15 @@ class LostArrayError(DistnbError, RuntimeError):
 
 
 class EngineError(DistnbError, RuntimeError):
-    """An engine, or the whole cluster, cannot be reached any more."""
+    """An engine, or the whole cluster, cannot be reached any more, or does not start."""
+
+
+class LauncherError(EngineError, FileNotFoundError):
+    """There is nothing to start engines with."""
+
+
+class LateError(EngineError, TimeoutError):
+    """Engines were not ready in time."""
 
 
 def explain(what: str, got: object, expected: object, do: str) -> str:

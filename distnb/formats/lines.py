@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +24,8 @@ def open_text(path: str) -> Iterator[Any]:
         magic = file.read(4)
         file.seek(0)
         if magic[:2] == b"\x1f\x8b":
+            import gzip  # few need it
+
             with gzip.GzipFile(fileobj=file) as packed:
                 yield packed
         elif magic == b"\x28\xb5\x2f\xfd":

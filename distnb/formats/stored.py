@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Callable, Iterable
 from math import prod
 from pathlib import Path
@@ -102,7 +101,7 @@ def check_same(path: str, stamp: Ints) -> None:
     except FileNotFoundError:
         raise FileNotFoundError(
             explain(
-                f"file {path} on host {socket.gethostname()}",
+                f"file {path} on host {os.uname().nodename}",
                 "none",
                 "the one that the notebook sees",
                 "use a folder that all hosts share",
@@ -111,7 +110,7 @@ def check_same(path: str, stamp: Ints) -> None:
     if here != stamp:
         raise OSError(
             explain(
-                f"file {path} on host {socket.gethostname()}",
+                f"file {path} on host {os.uname().nodename}",
                 f"{here[0]} bytes, last written at {here[1]} ns",
                 f"{stamp[0]} bytes, {stamp[1]} ns, as the notebook found it",
                 "use a folder that all hosts share, and open the file again if it was written",

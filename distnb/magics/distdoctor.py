@@ -83,4 +83,5 @@ class DoctorMagics(Magics):
 
 def _is_there(x: Any) -> bool:
     """Tell whether an array is all of a base on the engines: its name is that of the base."""
-    return x.dbase.host is None and x.dview.is_whole(x.dbase.shape)
+    base = x.dbase
+    return base.host is None and base.heard_of and bool(x.dview.is_whole(base.shape))

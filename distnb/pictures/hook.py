@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # it imports much, and a finder need not derive from anything
+if TYPE_CHECKING:  # it takes longer to import than most of distnb's rooms
     from importlib.abc import Loader
 
 __all__ = ["when_imported"]
@@ -35,7 +35,7 @@ class _Finder:
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
-            spec.loader = cast(Any, _Loader(spec.loader, self._then))
+            spec.loader = _Loader(spec.loader, self._then)  # type: ignore[assignment]
         return spec
 
 

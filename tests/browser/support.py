@@ -24,6 +24,19 @@ OUTPUTS = ".jp-Notebook .jp-CodeCell > .jp-Cell-outputWrapper > .jp-Cell-outputA
 THEMED = """light => document.body.dataset.jpThemeLight === light
   && !document.getElementById("jupyterlab-splash")"""
 
+#: Two frames: in the first, what draws itself is told of its size.
+NARROW = """style => {
+  let sheet = document.getElementById("narrow");
+  if (!sheet) {
+    sheet = document.createElement("style");
+    sheet.id = "narrow";
+    document.head.append(sheet);
+  }
+  sheet.textContent = style;
+  const frame = () => new Promise(requestAnimationFrame);
+  return frame().then(frame).then(frame);
+}"""
+
 
 class Notebook:
     """A notebook on a page."""
@@ -69,6 +82,11 @@ class Notebook:
         self.page.evaluate(change, f"JupyterLab {name}")
         self.page.wait_for_function(THEMED, arg=str(name == "Light").lower())
 
+    def narrow(self, width):
+        """Make outputs so wide, and wait until what draws itself has seen it."""
+        style = f"{OUTPUTS} {{ width: {width}px !important; flex: none !important; }}"
+        self.page.evaluate(NARROW, style)
+
     def screens(self, name, locator, point=lambda: None):
         """Write a picture of an element in both themes; first point at something."""
         SCREENS.mkdir(parents=True, exist_ok=True)
@@ -93,5 +111,8 @@ class Notebook:
 
     def index(self, text, cells):
         """Return the index of the one cell whose source contains some text."""
-        (found,) = [i for i, cell in enumerate(cells) if text in "".join(cell["source"])]
+        sources = ["".join(cell["source"]) for cell in cells]
+        if text in sources:
+            return sources.index(text)
+        (found,) = [i for i, source in enumerate(sources) if text in source]
         return found

@@ -79,6 +79,5 @@ def test_after_a_measured_cell_the_dashboard_has_its_timeline(notebook):
 def test_an_array_is_freed_by_its_button(notebook):
     board = notebook.output("board = ")
     assert "small" in board.inner_text()
-    row = board.locator(".widget-hbox", has_text="small").last
-    row.get_by_role("button", name="Free").click()
+    board.get_by_role("button", name="Free: del small").click()
     board.get_by_text("freed small").wait_for()

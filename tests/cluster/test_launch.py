@@ -13,10 +13,12 @@ import sys
 import textwrap
 import time
 import uuid
+from inspect import signature
 from pathlib import Path
 
 import pytest
 
+import distnb as dnb
 from distnb.client.transport import launch, watchdog
 from distnb.client.transport.mpiexec import (
     ROOT_CONFIRMED,
@@ -24,7 +26,7 @@ from distnb.client.transport.mpiexec import (
     engine_environment,
     find_mpiexec,
 )
-from distnb.common.errors import EngineError
+from distnb.common.errors import EngineError, LateError
 from tests.interrupting import CtrlC
 from tests.marking import MARK, marked
 from tests.waiting import until
@@ -372,7 +374,7 @@ def test_a_launcher_that_cannot_run(mark, scratch):
 @LINUX
 def test_a_launcher_that_hangs(mark, scratch):
     mpiexec = fake(scratch, '[ "$1" = --version ] || { echo waiting; trap "" TERM; sleep 600; }')
-    with pytest.raises(TimeoutError, match=r"(?s)got (0 of 2|no) .*, expected.*waiting"):
+    with pytest.raises(LateError, match=r"(?s)got (0 of 2|no) .*, expected.*waiting"):
         launch.start_engines(2, mpiexec=mpiexec, timeout=4)
     assert marked(mark) == {}
     assert list((scratch / "t").iterdir()) == []
@@ -397,6 +399,9 @@ def test_no_launcher(monkeypatch, tmp_path):
         find_mpiexec()
     with pytest.raises(FileNotFoundError, match=r"got no executable 'mpirun_rsh', expected"):
         find_mpiexec("mpirun_rsh")
+    with pytest.raises(dnb.EngineError, match="expected mpiexec; .* pass mpiexec= "):
+        dnb.start(2)
+    assert {"mpiexec", "timeout"} <= signature(dnb.start).parameters.keys()  # that errors name
     fake(tmp_path, "")
     assert find_mpiexec() == str(tmp_path / "mpiexec")
 

@@ -309,6 +309,21 @@ def test_px_is_told(session):
     session.bind([])
 
 
+@pytest.mark.ways("spmd")
+def test_what_px_gives_the_name_of_an_array_stays(session):
+    a = dnb.arange(6.0, dist="block")
+    session.bind([("a", a.bound)])
+    on_engines(session, "worker.executor.user.__setitem__('a', 5)")
+    for _ in range(2):
+        session.bind([("a", a.bound)])
+        assert on_engines(session, "worker.executor.user['a']") == [5] * session.size
+    a = a + 1  # the notebook means another array by it
+    session.bind([("a", a.bound)])
+    assert sum(on_engines(session, "worker.executor.user['a'].local.size")) == 6
+    session.bind([])
+    assert on_engines(session, "'a' in worker.executor.user") == [False] * session.size
+
+
 # -- as NumPy does -----------------------------------------------------------------------------
 
 

@@ -22,6 +22,7 @@ from matplotlib import pyplot
 
 import distnb as dnb
 from distnb.client.session import current
+from tests.browser.views import VIEWS
 from tests.contract.support import known_to_xarray
 from tools import arrows
 
@@ -223,3 +224,13 @@ def test_links_lead_somewhere(page):
     text = page.read_text(encoding="utf-8")
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_view_is_shown_in_light_and_dark_with_its_question():
+    page = (ROOT / "docs" / "glance.md").read_text(encoding="utf-8")
+    for name, view in VIEWS.items():
+        assert f": {view.question[0].lower()}{view.question[1:]}\n" in page
+        for theme in ("light", "dark"):
+            path = f"images/screens/{name}-{theme}.png"
+            assert f"]({path})" in page
+            assert (ROOT / "docs" / path).exists()

@@ -14,6 +14,9 @@ import pytest
 import distnb as dnb
 from distnb.client.reports.doctor import diagnose
 from distnb.client.session.journal import MOST
+from distnb.geometry.layout import make_layout
+from distnb.magics import distdoctor
+from distnb.widgets.layouts.proposal import Outlook
 from distnb.widgets.status.doctor import DoctorReport
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -257,3 +260,13 @@ def test_the_report_shows_what_it_knows(session):
     assert len(page) < 10_000
     empty = DoctorReport(diagnose(type(session.journal)({}).latest, session.line, {}, 3))
     assert "no operation" in repr(empty)
+
+
+def test_arrays_of_which_no_engine_has_heard_are_no_trouble(session, monkeypatch):
+    monkeypatch.setattr(dnb.config, "place", "notebook")
+    a = dnb.ones((9, 12)) + 1
+    assert not a.dbase.heard_of
+    assert not distdoctor._is_there(a)
+    outlook = Outlook(a, make_layout((9, 12), session.size, ("*", "block")))
+    assert outlook.differs
+    assert not a.dbase.heard_of  # nothing was sent to tell

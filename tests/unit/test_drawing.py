@@ -46,6 +46,6 @@ def test_bars_meet_and_end_where_the_sum_ends():
     text = Bars(rows, FILLS, 4, "u").draw("title", "words")
     check_svg(ET.fromstring(f"<div>{text}</div>"))
     one, two, frames = [p.get("d") for p in ET.fromstring(text).findall(f"{SVG}path")]
-    assert re.findall(r"M(\d+) \d+h(\d+)", one) == [("44", "110"), ("44", "440")]
-    assert re.findall(r"M(\d+) \d+h(\d+)", two) == [("154", "220")]
-    assert re.findall(r"H(\d+)v", frames) == ["484", "484"]
+    assert re.findall(r"M(\d+) \d+h(\d+)", one) == [("44", "75"), ("44", "300")]
+    assert re.findall(r"M(\d+) \d+h(\d+)", two) == [("119", "150")]
+    assert re.findall(r"H(\d+)v", frames) == ["344", "344"]

@@ -294,9 +294,9 @@ def test_bars_have_the_lengths_of_the_classes():
     bars = [path for path in svg.findall(f"{SVG}path") if path.get("stroke-width")]
     lengths = [[int(w) for w in re.findall(r"M\d+ [\d.]+h(\d+)", b.get("d"))] for b in bars]
     want = [
-        [w for e in found.engines if (w := e.spent[c] / e.now * 440) >= 1]
+        [w for e in found.engines if (w := e.spent[c] / e.now * 300) >= 1]
         for c in range(len(CLASSES))
-        if c != IDLE and any(e.spent[c] / e.now * 440 >= 1 for e in found.engines)
+        if c != IDLE and any(e.spent[c] / e.now * 300 >= 1 for e in found.engines)
     ]
     assert [len(row) for row in lengths] == [len(row) for row in want]
     for row, expected in zip(lengths, want, strict=True):
@@ -504,7 +504,7 @@ def test_golden_diff():
     assert repr(found) == GOLDEN_DIFF
     root = parse(found._repr_html_())
     assert root.find(".//b").text == GOLDEN_DIFF.splitlines()[0]
-    assert len(table(root)) == 19
+    assert len(table(root, 1)) == 19
     assert found.speedup == pytest.approx(2)
     assert "speedup" in dir(found)
     assert pickle.loads(pickle.dumps(found)) == found

@@ -200,3 +200,16 @@ def test_closed_sessions_and_many_axes(session):
     for a in (many, many[0], many.T):
         assert "closed session" in repr(a)
         assert "session is closed" in a._repr_html_()
+
+
+@pytest.mark.usefixtures("session")
+def test_a_gather_that_nobody_asked_for_is_said_once_a_cell(capsys):
+    a, small = dnb.ones(200_000), dnb.ones(1000)
+    for _ in range(3):
+        np.asarray(a)
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "1.6 MB gathered to the notebook by test_showing.py line" in said
+    assert "np.asarray(a); .to_numpy() does so without this line" in said
+    np.asarray(small), a.to_numpy(), repr(a)
+    assert capsys.readouterr().err == ""

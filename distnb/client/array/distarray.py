@@ -22,7 +22,7 @@ from distnb.client.array.flags import Flags, strides_of
 from distnb.client.array.local_access import get_data, local_part, set_data, set_full, set_local
 from distnb.client.array.migration import move
 from distnb.client.array.printing import array_str
-from distnb.client.array.reading import element, elements, read
+from distnb.client.array.reading import element, elements, read, tell_of_gather
 from distnb.client.files.numpys import File, tofile
 from distnb.client.handle.aliasing import is_alone
 from distnb.client.handle.arguments import (
@@ -313,6 +313,7 @@ class DistArray(Array):
                     "call .to_numpy(), reduce first, or raise dnb.config.gather_budget",
                 )
             )
+        tell_of_gather(self)
         found = self.to_numpy()
         return found if dtype is None else found.astype(dtype)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -14,12 +15,15 @@ from distnb.client.handle.array import Array, as_result
 from distnb.client.record.placement import stay
 from distnb.client.session.bases import Base
 from distnb.geometry.views import View
+from distnb.measure.advice import size_text
 from distnb.wire.protocol import Apply, Create, Operand
 
-__all__ = ["element", "elements", "read"]
+__all__ = ["element", "elements", "read", "tell_of_gather"]
 
 #: Elements that a loop over an array fetches at a time.
 _AT_A_TIME = 1 << 17
+#: Fewer bytes than these are gathered without a word.
+_WORTH_TELLING = 1 << 20
 
 
 class _Copy(NamedTuple):
@@ -110,3 +114,26 @@ def read(x: Array) -> np.ndarray:
         base.lost = True
         raise
     return base.known.copy()
+
+
+class _Told:
+    """The cell, or the line of a script, of which it was last said that it gathers."""
+
+    last: tuple[str, int] | None = None
+
+
+def tell_of_gather(x: Array) -> None:
+    """Say, once a cell, that a line gathers an array without saying so."""
+    if x.nbytes < _WORTH_TELLING or x.dbase.host is not None:
+        return
+    session, ipython = x.session, sys.modules.get("IPython")
+    site, shell = session.site(), ipython.get_ipython() if ipython is not None else None
+    cell = ("cell", shell.execution_count) if shell is not None else ("line", site)
+    if cell != _Told.last:
+        _Told.last = cell
+        size = size_text(x.nbytes)
+        print(
+            f"distnb: {size} gathered to the notebook by {session.line(site)}; "
+            ".to_numpy() does so without this line",
+            file=sys.stderr,
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -132,6 +131,8 @@ def _titles(path: str, lines: list[bytes], options: dict[str, Any]) -> tuple[lis
             text = text.split(options["comment"], 1)[0]
         if text.strip():
             how: Any = {"quotechar": options["quote"]} if options["quote"] else {"quoting": 3}
+            import csv  # few need it
+
             (names,) = csv.reader([text], delimiter=options["delimiter"], **how)
             return [name.strip() for name in names], k + 1
     raise ValueError(explain(f"file {path}", "no line", "names of columns", "give names="))

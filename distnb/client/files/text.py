@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import locale
 import os
 from collections.abc import Callable, Sequence
 from itertools import accumulate
@@ -82,7 +81,10 @@ def _by_engines(
         return None
     if options["encoding"] == "bytes":
         return None
-    options["encoding"] = options["encoding"] or locale.getpreferredencoding(False)
+    if not options["encoding"]:
+        import locale  # few need it
+
+        options["encoding"] = locale.getpreferredencoding(False)
     start, lines = first_lines(path, _HEAD, skip)
     row = _first_row(getattr(np, name), lines, kind, options)
     if row is None:

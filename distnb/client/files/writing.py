@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 import zlib
 from collections.abc import Iterator
@@ -89,7 +88,7 @@ def _begin(path: str, folder: bool) -> str:
             explain(f"file {path}", "a folder", "a name for a file", "name one in it")
         )
     above, last = os.path.split(real)
-    name = os.path.join(above, f".{last[:200]}.{secrets.token_hex(4)}.part")
+    name = os.path.join(above, f".{last[:200]}.{os.urandom(4).hex()}.part")
     if folder:
         os.mkdir(name)
         return name

@@ -73,13 +73,14 @@ def _make_elementwise(row: table.Elementwise) -> _Function:
                 )
         return elementwise(row.name, *_first_array(*inputs), **options)
 
-    function.__signature__ = _signature(row)  # type: ignore[attr-defined]
+    function.__signature__ = _signature(row.nin)  # type: ignore[attr-defined]
     return function
 
 
-def _signature(row: table.Elementwise) -> inspect.Signature:
-    """Return the signature of a ufunc."""
-    names = ["x"] if row.nin == 1 else [f"x{i + 1}" for i in range(row.nin)]
+@cache
+def _signature(nin: int) -> inspect.Signature:
+    """Return the signature of the ufuncs of so many inputs."""
+    names = ["x"] if nin == 1 else [f"x{i + 1}" for i in range(nin)]
     inputs = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names]
     out = inspect.Parameter("out", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
     options = [

@@ -188,6 +188,11 @@ class Base:
         base.since = session.batches + 1
         return base
 
+    @property
+    def heard_of(self) -> bool:
+        """Whether engines have heard of it; else it has no handle, and is in reach."""
+        return hasattr(self, "handle")
+
     def move(self, layout: Layout, need: int | None = None) -> None:
         """Become a base on the engines, to be created there; it takes ``need`` bytes on one."""
         if self.nbytes >= 0:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import time
-import uuid
 from math import prod
 from typing import Any
 
@@ -49,7 +49,7 @@ def keeping() -> Any:
 def _reach(client: Any, source: Any = None) -> Any:
     """Return a transport to the engines of an ipyparallel client, and of who can start others."""
     module = importlib.import_module("distnb.client.transport.socket_transport")
-    return module.SocketTransport(client, uuid.uuid4().hex, source=source)
+    return module.SocketTransport(client, os.urandom(16).hex(), source=source)
 
 
 def _running(origin: Origin) -> Session | None:
@@ -93,7 +93,12 @@ def _replace(found: Session) -> None:
 
 
 def start(
-    n: int | None = None, *, beside: bool = False, keep: str | float | None = None
+    n: int | None = None,
+    *,
+    beside: bool = False,
+    keep: str | float | None = None,
+    mpiexec: str | None = None,
+    timeout: float = 60.0,
 ) -> Session:
     """Start ``n`` local MPI engines and make them the current session.
 
@@ -111,6 +116,11 @@ def start(
     keep : str or float, optional
         How long arrays are to outlive this process, such as ``'30 min'`` or ``'1 h'``, or in
         seconds: :func:`distnb.attach` gives them to the next notebook. By default nothing is left.
+    mpiexec : str, optional
+        The launcher of the MPI that mpi4py uses; by default the one that is installed with this
+        Python, else the first on PATH.
+    timeout : float, optional
+        Seconds after which engines that are not ready are given up.
 
     Returns
     -------
@@ -123,7 +133,8 @@ def start(
     TypeError, ValueError
         If ``n`` is not an integer of at least 1.
     EngineError
-        If the engines cannot be started; the message says why.
+        If the engines cannot be started; the message says why. It is also a ``FileNotFoundError``
+        where there is no launcher, and a ``TimeoutError`` where they were not ready in time.
 
     Examples
     --------
@@ -144,7 +155,7 @@ def start(
             return _again(found, f"start({count}, beside=True)")
         _replace(found)
     _tell_of_cores(int(count))
-    made = started(int(count))
+    made = started(int(count), mpiexec=mpiexec, timeout=timeout)
     try:
         _keep(made, seconds)
     except BaseException:
@@ -153,9 +164,9 @@ def start(
     return made
 
 
-def started(n: int, segment: SharedSegment | None = None) -> Session:
+def started(n: int, segment: SharedSegment | None = None, **options: Any) -> Session:
     """Start engines, and make their session the current one; its memory may be there already."""
-    engines = _launch().start_engines(n)
+    engines = _launch().start_engines(n, **options)
     try:
         made = Session(_reach(engines.client, engines), engines, segment)
     except BaseException:

@@ -25,7 +25,7 @@ from distnb.wire.protocol import Collective
 __all__ = ["Seed", "Size", "Source", "floating", "number_of"]
 
 #: What numbers follow from: a number, several, or what NumPy's generators are made of.
-Seed: TypeAlias = ArrayLike | np.random.SeedSequence | np.random.BitGenerator | None
+Seed: TypeAlias = "ArrayLike | np.random.SeedSequence | np.random.BitGenerator | None"
 #: ``size=``: the shape of what is drawn; None is a single number.
 Size: TypeAlias = Shape | None
 

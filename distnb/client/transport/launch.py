@@ -43,7 +43,7 @@ from distnb.client.transport.mpiexec import (
     mpi_family,
 )
 from distnb.client.transport.watchdog import AGAIN, CALL, OVER, load_json, read_text
-from distnb.common.errors import EngineError, explain
+from distnb.common.errors import EngineError, LateError, explain
 from distnb.common.leftovers import own_folder, sweep
 
 if TYPE_CHECKING:
@@ -144,12 +144,12 @@ def start_engines(n: int, *, mpiexec: str | None = None, timeout: float = 60.0) 
 
     Raises
     ------
-    FileNotFoundError
-        There is no launcher.
     EngineError
         The engines ended early, or are not ranks of one MPI job. The reason is in the message.
-    TimeoutError
-        The engines were not ready in time.
+    LauncherError
+        There is no launcher; also a ``FileNotFoundError``.
+    LateError
+        The engines were not ready in time; also a ``TimeoutError``.
 
     Examples
     --------
@@ -236,7 +236,7 @@ class _Watchdog:
             raise EngineError(explain("starting engines", ended, "running engines", do))
         if time.monotonic() > self.deadline:
             do = f"pass a longer timeout=, or see the last lines of output:\n{self.output()}"
-            raise TimeoutError(explain("starting engines", progress, "all in time", do))
+            raise LateError(explain("starting engines", progress, "all in time", do))
         time.sleep(0.01)
 
     def again(self, timeout: float) -> None:

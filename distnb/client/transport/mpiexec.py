@@ -12,7 +12,7 @@ import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
-from distnb.common.errors import explain
+from distnb.common.errors import LauncherError, explain
 from distnb.common.machine import cores
 
 __all__ = ["engine_environment", "find_mpiexec", "for_one_host", "mpi_family"]
@@ -59,7 +59,7 @@ def find_mpiexec(asked: str | None = None) -> str:
     if found is None:
         do = "pip install distnb[mpich], or pass mpiexec= with the launcher of your MPI"
         got = f"no executable {asked!r}" if asked else "no mpiexec beside Python or on PATH"
-        raise FileNotFoundError(explain("MPI launcher", got, "mpiexec", do))
+        raise LauncherError(explain("MPI launcher", got, "mpiexec", do))
     return os.path.abspath(found)
 
 

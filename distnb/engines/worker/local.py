@@ -44,6 +44,10 @@ class LocalArray:
         self._operand = operand
         self._comm = comm
 
+    def is_same(self, other: LocalArray) -> bool:
+        """Tell whether this is of the same array as another one."""
+        return self._operand == other._operand
+
     @property
     def _there(self) -> Operand:
         if isinstance(self._operand, InNotebook):

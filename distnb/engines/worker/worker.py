@@ -199,15 +199,21 @@ class Worker:
             self.users.free()
 
     def bind(self, names: Iterable[tuple[str, Operand]]) -> None:
-        """Put arrays into the user namespace under their names, and take the last ones out."""
-        user = self.executor.user
-        for name, array in self.bound.items():
-            if user.get(name) is array:
-                del user[name]
+        """Put arrays into the user namespace under their names, and take the last ones out.
+
+        Where the user has something else under a name by now, it stays, as long as the notebook's
+        array of that name is the same.
+        """
+        user, before = self.executor.user, self.bound
+        theirs = {name for name, array in before.items() if user.get(name) is not array}
+        for name in before.keys() - theirs:
+            del user[name]
         self.bound = {
             name: LocalArray(name, self.store, operand, self.users) for name, operand in names
         }
-        user.update(self.bound)
+        for name, array in self.bound.items():
+            if name not in theirs or not array.is_same(before[name]):
+                user[name] = array
 
     def local(self, operand: Operand) -> LocalArray:
         """Return this rank's part of an array, for a client of the same process."""

@@ -74,7 +74,7 @@ class Bars:
         Returns what is printed on a part: of a row, a class, that is so many pixels wide.
     """
 
-    top, width = 26, 440
+    width = 300
 
     def __init__(
         self,
@@ -88,6 +88,7 @@ class Bars:
         self.fills = fills
         self.uid = uid
         self.printed = printed
+        self.top = 26
         self.left = max(44, *(2 + 6 * len(label) for label, _ in rows), 0)
         self.pitch = 18 if len(rows) <= ROWS else max(5, 300 // len(rows))
         self.thick = self.pitch - 1 - self.pitch // 8
@@ -95,6 +96,7 @@ class Bars:
 
     def draw(self, title: str, description: str, names: Sequence[str] = ()) -> str:
         """Return the SVG element; ``names`` of the legend may tell more than those of fills."""
+        legend = list(self._legend(names or [fill.name for fill in self.fills]))
         size = (self.left + self.width + 4, self.top + self.pitch * len(self.rows) + 4)
         every = -(-22 // self.pitch) if self.pitch < 11 else 1
         labels = [
@@ -104,7 +106,7 @@ class Bars:
         ]
         inside = [
             *patterns(self.fills, self.uid),
-            *self._legend(names or [fill.name for fill in self.fills]),
+            *legend,
             element("g", *labels, fill="currentColor", text_anchor="end"),
             *(mark for k in range(len(self.fills)) for mark in self._marks(k)),
             self._frames(),
@@ -149,14 +151,18 @@ class Bars:
         return element("path", d=path, fill="none", stroke=FRAME)
 
     def _legend(self, names: Sequence[str]) -> Iterator[Element]:
-        boxes, texts, x = [], [], self.left
+        """Yield what the classes are called, in as many lines as that takes; bars lie below."""
+        boxes, texts, x, y = [], [], 2, 6
         for k, name in enumerate(names):
-            fill = paint(self.fills, k, self.uid)
-            boxes.append(element("rect", x=x, y=6, width=9, height=9, fill=fill))
-            texts.append(element("text", name, x=x + 12, y=14))
-            x += 20 + 5 * len(name)
+            fill, wide = paint(self.fills, k, self.uid), 22 + round(5.6 * len(name))
+            if x > 2 and x + wide > self.left + self.width:
+                x, y = 2, y + 15
+            boxes.append(element("rect", x=x, y=y, width=9, height=9, fill=fill))
+            texts.append(element("text", name, x=x + 13, y=y + 8))
+            x += wide
+        self.top = y + 20
         yield element("g", *boxes, stroke=FRAME)
-        yield element("g", *texts, fill="currentColor", font_size=9)
+        yield element("g", *texts, fill="currentColor")
 
 
 def draw(

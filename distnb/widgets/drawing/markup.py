@@ -49,7 +49,8 @@ def svg(
     words = [element("title", title), *([element("desc", description)] if description else [])]
     width, height = map(brief, size)
     start = {"role": "img", "xmlns": "http://www.w3.org/2000/svg", "width": width, "height": height}
-    made = element("svg", *words, *inside, **start, **FONT, **attributes)
+    box = f"0 0 {width} {height}"  # so that it can be shown smaller
+    made = element("svg", *words, *inside, **start, viewBox=box, **FONT, **attributes)
     # In text and attributes ">" is escaped, so this is the end of an element. Pages are small.
     return tostring(made, encoding="unicode").replace(" />", "/>")
 

@@ -1,25 +1,59 @@
-"""Small pages: tables of text, the budget of what is kept in a notebook, a page of its own."""
+"""What all views are made of: one stylesheet, and words, tables and folds that it knows.
+
+A view is one HTML element with the stylesheet in it, as outputs of a notebook come and go one by
+one. Where it is not let in (a notebook that is not trusted) there are plain tables and pictures.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from html import escape
+from pathlib import Path
 
-__all__ = ["BUDGET", "fitting", "standalone", "table_html"]
+__all__ = [
+    "BUDGET",
+    "Html",
+    "fitting",
+    "flow",
+    "folded",
+    "scrolled",
+    "standalone",
+    "stylesheet",
+    "table_html",
+    "view",
+]
 
-#: No page is longer than this (bytes).
+#: No page is longer than this (bytes), its stylesheet aside.
 BUDGET = 10_000
 
-#: For dark and light screens.
+#: Around a view in a page of its own, for dark and light screens.
 STYLE = """\
 :root { color-scheme: light dark; }
-body { font: 14px/1.4 system-ui, sans-serif; margin: 2em; }
-table { border-collapse: collapse; margin: .5em 0; }
-th, td { padding: .15em .6em; text-align: right; white-space: nowrap; }
-tr { border-bottom: 1px solid #8885; }
-th { font-weight: 600; }
-svg { max-width: 100%; }
+body { margin: 2em; }
 """
+
+
+class Html(str):
+    """Text that is HTML already, such as a picture in a table."""
+
+    __slots__ = ()
+
+
+@cache
+def stylesheet() -> str:
+    """Return the stylesheet of all views, without what only readers of its file need."""
+    text = Path(__file__).with_name("views.css").read_text(encoding="utf-8")
+    return " ".join(text.partition("*/")[2].split())
+
+
+def view(body: str) -> str:
+    """Return a view: one HTML element with all that it needs.
+
+    >>> view("<p>4 engines</p>").endswith("</style><p>4 engines</p></div>")
+    True
+    """
+    return f'<div class="distnb"><style>{stylesheet()}</style>{body}</div>'
 
 
 def standalone(title: str, body: str) -> str:
@@ -36,27 +70,50 @@ def standalone(title: str, body: str) -> str:
 
 
 def fitting(pages: Iterable[str], most: int = BUDGET) -> str:
-    """Return the first page within the budget, or the last."""
+    """Return as a view the first page within the budget, or the last."""
     page = ""
     for page in pages:
         if len(page.encode()) <= most:
             break
-    return page
+    return view(page)
 
 
-def table_html(head: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = ()) -> str:
-    """Return an HTML table; the first cell of each row names it. Cells are escaped.
+def flow(*parts: str) -> str:
+    """Return parts side by side, as many as there is room for."""
+    return f'<div class="flow">{"".join(parts)}</div>'
 
-    The columns in ``left`` are text, and begin on the left; numbers end on the right.
 
-    What a ``th`` is the head of need not be said: its row or its column has no others.
+def folded(summary: str, *parts: str) -> str:
+    """Return parts behind a line on which to click."""
+    return f"<details><summary>{escape(summary)}</summary>{''.join(parts)}</details>"
+
+
+def scrolled(part: str, label: str) -> str:
+    """Return what may be wider than its place: it scrolls there, with keys too."""
+    name = escape(label)
+    return f'<div class="scroll" tabindex="0" role="group" aria-label="{name}">{part}</div>'
+
+
+def table_html(
+    head: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = (), label: str = ""
+) -> str:
+    """Return an HTML table; the first cell of each row names it. Cells are escaped, but for Html.
+
+    The columns in ``left`` are text, and begin on the left; numbers end on the right. ``label`` is
+    what it is called for those who listen. What a ``th`` is the head of need not be said: its row
+    or its column has no others.
     """
-    side = [' style="text-align:left"' if i in left else "" for i in range(len(head))]
-    top = "".join(f"<th{at}>{escape(cell)}</th>" for at, cell in zip(side, head, strict=True))
+    side = [' class="text"' if i in left else "" for i in range(len(head))]
+    top = "".join(f"<th{at}>{_cell(cell)}</th>" for at, cell in zip(side, head, strict=True))
     body = "".join(
-        f"<tr><th{side[0]}>{escape(first)}</th>"
-        + "".join(f"<td{at}>{escape(cell)}</td>" for at, cell in zip(side[1:], rest, strict=False))
+        f"<tr><th{side[0]}>{_cell(first)}</th>"
+        + "".join(f"<td{at}>{_cell(cell)}</td>" for at, cell in zip(side[1:], rest, strict=False))
         + "</tr>"
         for first, *rest in rows
     )
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    table = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    return scrolled(table, label or ", ".join(filter(None, head)))
+
+
+def _cell(text: str) -> str:
+    return text if isinstance(text, Html) else escape(text)

@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 
 from distnb.geometry.views import Placed
-from distnb.widgets.drawing.page import fitting, table_html
+from distnb.widgets.drawing.page import fitting, flow, folded, table_html
 from distnb.widgets.drawing.text import HEAD, ROWS, Facts, facts_line, facts_of, rows_of, together
 from distnb.widgets.layouts.engine_memory import Memory, bars
 from distnb.widgets.layouts.layout_svg import Svg, frame_of, legible
@@ -19,13 +19,6 @@ __all__ = ["card"]
 
 #: Width and height of the picture, in pixels.
 _FRAME = (190, 110)
-_FLEX = "display:flex;flex-wrap:wrap;gap:.6em 1.8em;align-items:flex-start"
-#: As the notebook's own text outputs; a long line or many of them scroll by themselves.
-_MONO = (
-    "margin:0;padding:0;background:none;white-space:pre;overflow:auto;max-width:100%;"
-    "max-height:30em;line-height:1.3"
-)
-_FAINT = "margin:.3em 0"
 #: Why there are no elements, in words.
 _WORDS = {
     "being computed": "the engines are still computing it; show it again for its elements",
@@ -65,12 +58,10 @@ def _page(
 ) -> str:
     facts = facts_of(placed, dtype, size)
     why = _WORDS.get(missing, f"no elements: {missing}")
-    shown = f'<pre style="{_MONO}">{escape(values)}</pre>' if values else f"<i>{escape(why)}</i>"
-    return (
-        f'<div><div style="{_FLEX}"><div style="max-width:100%">{shown}'
-        f'<p style="{_FAINT}">{escape(facts_line(placed, dtype))}</p></div>'
-        f"{_picture(placed, facts, size, boxes)}</div>{_engines(placed, facts, memory, most)}</div>"
-    )
+    shown = f'<pre tabindex="0">{escape(values)}</pre>' if values else f"<i>{escape(why)}</i>"
+    words = f"<div>{shown}<p>{escape(facts_line(placed, dtype))}</p></div>"
+    picture = _picture(placed, facts, size, boxes)
+    return flow(words, picture) + _engines(placed, facts, memory, most)
 
 
 def _picture(placed: Placed, facts: Facts, size: int | None, boxes: int) -> str:
@@ -96,11 +87,9 @@ def _engines(placed: Placed, facts: Facts, memory: Memory | None, most: int) -> 
     notes = "".join(f"<br/>{escape(note)}" for note in together(len(facts.held), len(rows), "sum"))
     beside = f"<div>{bars(memory, facts.head, most)}</div>" if memory else ""
     tail = f"<br/>{escape(memory.tell())}" if memory else ""
-    return (
-        f"<details><summary>engines: {escape(_balance(facts))}</summary>"
-        f'<div style="{_FLEX}">{table_html(HEAD, (row.entries for row in rows))}{beside}</div>'
-        f'<p style="{_FAINT}">{escape(facts.layout)}{notes}{tail}</p></details>'
-    )
+    table = table_html(HEAD, (row.entries for row in rows), label="engines")
+    more = f"<p>{escape(facts.layout)}{notes}{tail}</p>"
+    return folded(f"engines: {_balance(facts)}", flow(table, beside), more)
 
 
 def _balance(facts: Facts) -> str:

@@ -25,6 +25,8 @@ from distnb.widgets.layouts.proposal import (
 __all__ = ["LayoutChooser"]
 
 _AUTOMATIC = "as square as possible"
+#: Boxes go to the next line where there is no room.
+_WRAPPED = {"flex_flow": "row wrap", "overflow": "visible"}
 
 
 class LayoutChooser(widgets.VBox):
@@ -58,7 +60,7 @@ class LayoutChooser(widgets.VBox):
         self.outlook: Outlook | None = None
         start = Choice.of(array.dbase.layout, array.ndim)
         self._boxes(start)
-        super().__init__([self.where, self.engine, *self._rows, self.grid, self.view, self._end()])
+        super().__init__([self.where, self.engine, *self._rows, self.grid, self._end(), self.view])
         for box in (self.where, self.engine, self.grid, *self.kinds, *self.sizes, *self.weights):
             box.observe(self._changed, "value")
         self.apply_button.on_click(self.apply)
@@ -68,8 +70,11 @@ class LayoutChooser(widgets.VBox):
     # -- boxes -------------------------------------------------------------------------------
 
     def _boxes(self, start: Choice) -> None:
-        style = {"description_width": "7em"}
-        self.where = widgets.ToggleButtons(options=WHERE, value=start.where, description="elements")
+        style = {"description_width": "initial"}  # as wide as the words are
+        fits = {"max_width": "100%"}
+        self.where = widgets.ToggleButtons(
+            options=WHERE, value=start.where, description="elements", style={"button_width": "auto"}
+        )
         last = self.array.session.size - 1
         self.engine = widgets.BoundedIntText(
             start.engine, min=0, max=last, description="engine", style=style
@@ -77,7 +82,11 @@ class LayoutChooser(widgets.VBox):
         self.kinds, self.sizes, self.weights, self._rows = [], [], [], []
         for a, n in enumerate(self.array.shape):
             kind = widgets.Dropdown(
-                options=KINDS, value=start.kinds[a], description=f"axis {a}: {n:,}", style=style
+                options=KINDS,
+                value=start.kinds[a],
+                description=f"axis {a}: {n:,}",
+                style=style,
+                layout=fits,
             )
             size = widgets.BoundedIntText(
                 start.sizes[a], min=1, max=max(1, n), description="block size", style=style
@@ -92,7 +101,7 @@ class LayoutChooser(widgets.VBox):
             self.kinds.append(kind)
             self.sizes.append(size)
             self.weights.append(weights)
-            self._rows.append(widgets.HBox([kind, size, weights]))
+            self._rows.append(widgets.HBox([kind, size, weights], layout=_WRAPPED))
         self.grid = widgets.Dropdown(options=[_AUTOMATIC], description="grid", style=style)
         self.view = widgets.HTML()
 
@@ -102,7 +111,8 @@ class LayoutChooser(widgets.VBox):
         )
         self.code = widgets.HTML()
         self.status = widgets.HTML()
-        return widgets.VBox([widgets.HBox([self.apply_button, self.code]), self.status])
+        line = widgets.HBox([self.apply_button, self.code], layout=_WRAPPED)
+        return widgets.VBox([line, self.status])
 
     def _offer(self, chosen: Any = None) -> None:
         """Offer the grids for as many axes as are split, and show the boxes that matter."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from distnb.geometry.views import Placed
-from distnb.widgets.drawing.page import fitting, table_html
+from distnb.widgets.drawing.page import fitting, flow, table_html
 from distnb.widgets.drawing.text import (
     HEAD,
     ROWS,
@@ -87,18 +87,13 @@ def _page(
     name = f"<b>{escape(shorten(title, 100))}</b> " if title else ""
     beside = f"<div>{bars(memory, facts.head, most)}</div>" if memory else ""
     tail = f"<br/>{escape(memory.tell())}" if memory else ""
+    words = "".join(f"<br/><small>{escape(note)}</small>" for note in notes)
+    picture = f"<div>{Svg(pic).draw(facts, notes)}{words}</div>"
+    table = table_html(HEAD, (row.entries for row in rows), label="engines")
     return (
-        f"<div><p>{name}{escape(facts.head)}<br/>{escape(facts.layout)}</p>"
-        f'<div style="{FLEX}">'
-        + table_html(HEAD, (row.entries for row in rows))
-        + f"<div>{Svg(pic).draw(facts, notes)}"
-        + "".join(f"<br/><small>{escape(note)}</small>" for note in notes)
-        + f"</div>{beside}</div><p>{escape(facts.finding)}{tail}</p></div>"
+        f"<p>{name}{escape(facts.head)}<br/>{escape(facts.layout)}</p>"
+        f"{flow(picture, table, beside)}<p>{escape(facts.finding)}{tail}</p>"
     )
-
-
-#: Things side by side, as many as there is room for.
-FLEX = "display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start"
 
 
 # -- The plot --------------------------------------------------------------------------------------

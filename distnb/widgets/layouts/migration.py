@@ -19,7 +19,7 @@ from distnb.plans.traffic import (
     pairs,
     traffic,
 )
-from distnb.widgets.drawing.page import table_html
+from distnb.widgets.drawing.page import table_html, view
 from distnb.widgets.drawing.text import (
     ROWS,
     aligned,
@@ -114,14 +114,14 @@ class Cost:
         text = "".join(f"<p>{part}</p>" for part in parts)
         if self.size <= PRINTED and self.bytes:
             head = ("from \\ to", *map(str, range(self.size)))
-            return f"<div>{text}{table_html(head, self._matrix_rows())}</div>"
+            return view(text + table_html(head, self._matrix_rows(), label="what is sent"))
         if not self.bytes:
-            return f"<div>{text}</div>"
+            return view(text)
         rows = list(self._engine_rows())
         notes = "".join(
             f"<p><small>{n}</small></p>" for n in together(self.size, len(rows), "most")
         )
-        return f"<div>{text}{table_html(_HEAD, rows)}{notes}</div>"
+        return view(text + table_html(_HEAD, rows, label="what is sent") + notes)
 
     @property
     def finding(self) -> str:

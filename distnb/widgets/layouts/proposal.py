@@ -23,8 +23,8 @@ from distnb.geometry.axes import (
 from distnb.geometry.layout import Ints, Layout, make_layout
 from distnb.geometry.views import Placed, View
 from distnb.plans.forecast import Forecast, forecast
-from distnb.widgets.drawing.page import table_html
-from distnb.widgets.drawing.text import facts_of, shorten, size_text
+from distnb.widgets.drawing.page import flow, table_html, view
+from distnb.widgets.drawing.text import facts_of, layout_in_words, shorten, size_text
 from distnb.widgets.layouts.layout_svg import Svg, legible
 from distnb.widgets.layouts.migration import Cost
 
@@ -36,6 +36,8 @@ KINDS = ("whole", "block", "cyclic", "block-cyclic", "irregular")
 _GRIDS = 60
 #: So many source lines are listed.
 _LINES = 5
+#: Width and height of a picture.
+_FRAME = (260, 170)
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,7 @@ class Outlook:
         session, base = array.session, array.dbase
         self.layout, self.dtype, self.size = layout, array.dtype, session.size
         self.placed = Placed(base.shape, layout, View.whole(base.shape))
+        self.before = Placed(base.shape, base.layout, View.whole(base.shape))
         self.cost = None
         if base.host is None:
             args = base.shape, base.layout, View.whole(base.shape)
@@ -181,7 +184,8 @@ class Outlook:
             )
         journal = session.journal
         self.cell = cell = journal.computed
-        moved = {} if base.host is not None else dict.fromkeys(journal.names(base.handle), layout)
+        there = base.host is None and base.heard_of
+        moved = dict.fromkeys(journal.names(base.handle), layout) if there else {}
         self.now: Forecast
         self.kept, self.left_out = cell.kept, cell.left
         if before is not None and before.cell is cell and before.kept == cell.kept:
@@ -198,9 +202,13 @@ class Outlook:
         if not self.now.commands:
             return "No cell has computed anything yet, so its traffic cannot be told."
         if now == then:
-            return f"The last cell would send as much as it did: {size_text(now)}."
+            return f"Saves nothing: the last cell would send as much as it did, {size_text(now)}."
+        head = "Saves" if then < now else "Costs"
         change = f" ({100 * (then - now) / now:+.0f} %)" if now else ""
-        return f"The last cell would send {size_text(then)} in place of {size_text(now)}{change}."
+        return (
+            f"{head} {size_text(abs(now - then))}{change}: the last cell would send "
+            f"{size_text(then)} in place of {size_text(now)}."
+        )
 
     def notes(self) -> list[str]:
         """Return what the numbers do not say."""
@@ -239,14 +247,28 @@ class Outlook:
 
     def html(self) -> str:
         """Return the picture and the numbers as one HTML element, without scripts."""
-        facts = facts_of(self.placed, self.dtype, self.size)
+        pictures = [self._panel("it would lie" if self.differs else "it lies", self.placed)]
+        if self.differs:
+            pictures.insert(0, self._panel("it lies now", self.before))
+        rows, head = self.rows(), ("line", "sent", "would be sent")
+        table = table_html(head, rows, (0,), "what lines send") if rows else ""
+        move = "" if self.cost is None else f"<p>The move: {escape(self.cost.finding)}</p>"
+        notes = "".join(f"<p><small>{escape(n)}</small></p>" for n in self.notes())
+        lead = f'<p class="lead"><b>{escape(self.finding)}</b></p>'
+        return view(lead + flow(*pictures) + move + table + notes)
+
+    @property
+    def differs(self) -> bool:
+        """Whether it lies elsewhere now."""
+        return self.layout != self.before.layout
+
+    def _panel(self, when: str, placed: Placed) -> str:
+        """Return where it lies, or would lie, as a picture with words."""
+        facts = facts_of(placed, self.dtype, self.size)
+        words = f"<b>{when}</b>: {escape(layout_in_words(placed))}<br/>{escape(facts.finding)}"
+        if placed.layout.here:
+            return f"<div><p>{words}</p></div>"
         limits = ((10, 14), (6, 8), (4, 5), (2, 3), (1, 1))
-        pic = legible(self.placed, None, self.size, limits, (320, 200))
-        move = "" if self.cost is None else f"<br/>The move: {escape(self.cost.finding)}"
-        table = table_html(("line", "sent", "would be sent"), self.rows()) if self.rows() else ""
-        notes = "".join(f"<br/><small>{escape(n)}</small>" for n in (*pic.notes, *self.notes()))
-        return (
-            f'<div class="jp-RenderedHTMLCommon">'  # tables as in other outputs
-            f"{Svg(pic).draw(facts, pic.notes)}<p>{escape(facts.layout)}; "
-            f"{escape(facts.finding)}{move}<br/><b>{escape(self.finding)}</b>{notes}</p>{table}</div>"
-        )
+        pic = legible(placed, None, self.size, limits, _FRAME)
+        notes = "".join(f"<br/><small>{escape(note)}</small>" for note in pic.notes)
+        return f'<div class="panel"><p>{words}</p>{Svg(pic).draw(facts, pic.notes)}{notes}</div>'

@@ -13,7 +13,7 @@ from distnb.geometry.layout import Ints
 from distnb.geometry.views import Placed
 from distnb.ops.table import elementwise_layout
 from distnb.plans.traffic import traffic
-from distnb.widgets.drawing.page import fitting, table_html
+from distnb.widgets.drawing.page import fitting, flow, table_html
 from distnb.widgets.drawing.text import (
     aligned,
     facts_of,
@@ -27,7 +27,7 @@ from distnb.widgets.layouts.layout_svg import (
     frame_of,
     legible,
 )
-from distnb.widgets.layouts.layout_view import FLEX, plot, to_html
+from distnb.widgets.layouts.layout_view import plot, to_html
 from distnb.widgets.layouts.picture import Picture, shown_axes
 
 __all__ = ["Several"]
@@ -152,11 +152,21 @@ class Several:
         if any(found.rects for found in halos):
             notes.append(f"hatched in red: {_HATCHED}")
         return (
-            f'<div><div style="{FLEX}">{panels}</div>'
-            + table_html(_HEAD, self._rows()) * bool(self._met)
+            self._lead()
+            + flow(panels)
+            + table_html(_HEAD, self._rows(), (0, 1), "what is sent") * bool(self._met)
             + "".join(f"<small>{n}</small><br/>" for n in notes)
-            + "</div>"
         )
+
+    def _lead(self) -> str:
+        """Return what two arrays send, in a sentence."""
+        if len(self._met) != 1:
+            return ""
+        first, second, sent, messages, engine, most = self._rows()[0]
+        words = f"{first} with {second}: {sent}"
+        if messages:
+            words += f" is sent in an operation, most to engine {engine} ({most})"
+        return f'<p class="lead"><b>{escape(words)}</b></p>'
 
     def _panel(self, i: int, pic: Picture, frame: tuple[float, float] | None, found: Halo) -> str:
         x = self.placements[i]

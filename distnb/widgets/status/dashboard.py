@@ -11,12 +11,16 @@ import atexit
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable
 from html import escape
+from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ipywidgets import HTML, Button, HBox, VBox
+import anywidget
+import traitlets
+from ipywidgets import HTML, VBox
 
 from distnb.client.reports.referrers import (
     Referred,
@@ -26,8 +30,9 @@ from distnb.client.reports.referrers import (
 )
 from distnb.client.session.session import Session
 from distnb.measure.snapshot import Live
+from distnb.widgets.drawing.page import stylesheet
 from distnb.widgets.status import dashboard_view as pictures
-from distnb.widgets.status.dashboard_view import ARRAYS, Cell, Scene
+from distnb.widgets.status.dashboard_view import ARRAYS, HISTORY, Cell, Scene
 from distnb.widgets.times.timing import TimeReport
 
 __all__ = ["Dashboard"]
@@ -38,8 +43,6 @@ _PAUSE, _REST = 0.25, 1.0
 _SHARE = 0.01
 #: Seconds that engines have to answer.
 _PATIENCE = 0.1
-#: Layouts of a line of the list, and of what is beside it.
-_LINE, _BUTTON = {"flex": "1 1 0", "min_width": "0"}, {"flex": "0 0 5em", "width": "5em"}
 #: Session -> its dashboard: there is one at a time.
 _OPEN: WeakKeyDictionary[Session, Dashboard] = WeakKeyDictionary()
 
@@ -67,13 +70,12 @@ class Dashboard:
         self.closed = False
         self._shell = shell()
         self._cells = _Cells(session, self._shell, self._cell_changed)
-        self._health, self._cell, self._note = HTML(), HTML(), HTML()
-        for box in (self._health, self._cell):
-            for name in ("jp-RenderedHTMLCommon", "jp-OutputArea-output"):
-                box.add_class(name)  # tables as in other outputs
-        self._arrays = _Arrays(self._free)
+        self._board = _Board(self._pressed)
+        #: Key of a button -> the array that it frees.
+        self._buttons: dict[str, Referred] = {}
+        self._history: deque[Live] = deque(maxlen=HISTORY)
         self._report = VBox()
-        self.widget = VBox([self._health, self._cell, self._report, self._arrays.box, self._note])
+        self.widget = VBox([self._board, self._report])
         #: Where it is displayed: the widgets, and a picture that is stored with the notebook.
         self._outputs: list[tuple[Any, Any]] = []
         #: The last report, until it is shown.
@@ -109,13 +111,16 @@ class Dashboard:
 
     def _observe(self) -> Scene:
         live = self.session.live(_PATIENCE)
+        self._history.append(live)
         arrays = arrays_of(self.session, self._shell, ARRAYS)
-        return Scene(live, self.session.transport.about, self._cells.cell(), arrays)
+        about, history = self.session.transport.about, tuple(self._history)
+        return Scene(live, about, self._cells.cell(), arrays, history)
 
     def _draw(self, scene: Scene) -> None:
-        self._health.value = pictures.health_html(scene)
-        self._cell.value = pictures.cell_html(scene, "live")
-        self._arrays.show(scene.arrays)
+        self._buttons = {_key(array): array for array in scene.arrays[:ARRAYS]}
+        self._board.cell = pictures.cell_html(scene, "live")
+        self._board.engines = pictures.engines_html(scene)
+        self._board.arrays = pictures.arrays_html(scene.arrays, ARRAYS, _key)
 
     def _cell_changed(self) -> None:
         """Show at once that a cell began or ended, and what was measured in it."""
@@ -140,12 +145,14 @@ class Dashboard:
         for widget in before:
             widget.close()
 
-    def _free(self, array: Referred) -> None:
+    def _pressed(self, key: str) -> None:
         """Drop what holds an array, as its button says."""
-        label = array.label
+        array = self._buttons.get(key)
+        if array is None:  # it has gone meanwhile
+            return
         gone = drop(self._shell, array.key)
-        words = f"freed {label}" if gone else f"{label} is still held by something else"
-        self._note.value = f"<p>{escape(words)}</p>"
+        words = f"freed {array.label}" if gone else f"{array.label} is still held by something else"
+        self._board.note = f"<p>{escape(words)}</p>"
         self._wake.set()
 
     # -- showing -------------------------------------------------------------------------------
@@ -173,7 +180,7 @@ class Dashboard:
 
     def _stored(self) -> dict[str, str]:
         """Return what a notebook shows that is opened without the kernel: widgets are gone then."""
-        page = "" if self.closed else pictures.folded(self._scene)
+        page = "" if self.closed else pictures.stored(self._scene)
         return {"text/plain": "", "text/html": page}
 
     def close(self) -> None:
@@ -192,12 +199,37 @@ class Dashboard:
             with contextlib.suppress(Exception):  # nobody is there to see it
                 shown.update(self._static(), raw=True)
                 stored.update(self._stored(), raw=True)
-        for widget in (*self._arrays.widgets, *self._report.children, self._report):
-            widget.close()
-        for widget in (self._health, self._cell, self._note, self.widget):
+        for widget in (self._board, *self._report.children, self._report, self.widget):
             widget.close()
         if self._thread is not threading.current_thread():
             self._thread.join(5.0)
+
+
+class _Board(anywidget.AnyWidget):
+    """A page of HTML in parts; those that change are sent, and what is open in them stays open.
+
+    Parameters
+    ----------
+    pressed : callable
+        Called with the ``data-key`` of a button that is pressed.
+    """
+
+    _esm = Path(__file__).parent / "board.js"
+    _css = stylesheet()
+
+    cell = traitlets.Unicode().tag(sync=True)
+    engines = traitlets.Unicode().tag(sync=True)
+    arrays = traitlets.Unicode().tag(sync=True)
+    note = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, pressed: Callable[[str], None]) -> None:
+        super().__init__()
+        self.on_msg(lambda _, content, __: _tell(content, pressed))
+
+
+def _tell(content: Any, pressed: Callable[[str], None]) -> None:
+    if isinstance(content, dict) and isinstance(content.get("press"), str):
+        pressed(content["press"])
 
 
 class _Cells:
@@ -259,48 +291,9 @@ class _Cells:
                 self._shell.events.unregister("post_run_cell", self._after)
 
 
-class _Arrays:
-    """A row for each of the largest arrays, with a button that frees it."""
-
-    def __init__(self, free: Callable[[Referred], None]) -> None:
-        self._free = free
-        self._shown: Sequence[Referred] = ()
-        self._rows: list[HBox] = []
-        self._head, self._rest = HTML(layout=_LINE), HTML()
-        self._top = HBox([self._head, HTML(layout=_BUTTON)])  # as wide as the rows
-        self.box = VBox()
-
-    @property
-    def widgets(self) -> list[Any]:
-        """All widgets of the list, the innermost first."""
-        parts = [part for row in (self._top, *self._rows) for part in (*row.children, row)]
-        return [*parts, self._rest, self.box]
-
-    def show(self, arrays: Sequence[Referred]) -> None:
-        """Show these arrays; widgets of rows are used again."""
-        shown, rest = arrays[:ARRAYS], arrays[ARRAYS:]
-        self._shown = shown
-        while len(self._rows) < len(shown):
-            self._rows.append(self._row(len(self._rows)))
-        self._head.value = pictures.array_head() if shown else "<p>no arrays</p>"
-        self._rest.value = pictures.array_rest(rest)
-        for row, array in zip(self._rows, shown, strict=False):
-            line, button = row.children
-            line.value = pictures.array_line(array)
-            button.tooltip = f"del {array.label}"
-            button.disabled = not array.can_drop
-        children = (self._top, *self._rows[: len(shown)], self._rest)
-        if self.box.children != children:
-            self.box.children = children
-
-    def _row(self, place: int) -> HBox:
-        button = Button(description="Free", layout=_BUTTON)
-        button.on_click(lambda _: self._clicked(place))
-        return HBox([HTML(layout=_LINE), button])
-
-    def _clicked(self, place: int) -> None:
-        if place < len(self._shown):
-            self._free(self._shown[place])
+def _key(array: Referred) -> str:
+    """Return what names an array among the buttons: the reference to it is the same each time."""
+    return str(id(array.key))
 
 
 def _view(report: Any) -> Any:

@@ -6,8 +6,9 @@ or from an engine is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from distnb.client.reports.referrers import Referred
@@ -15,7 +16,7 @@ from distnb.measure.events import CLASSES, COMPUTE
 from distnb.measure.snapshot import Engine, Live, Sample
 from distnb.widgets.drawing.bars import FRAME, Bars, Fill, stacked
 from distnb.widgets.drawing.markup import brief, element, svg
-from distnb.widgets.drawing.page import fitting, table_html
+from distnb.widgets.drawing.page import Html, fitting, flow, folded, scrolled, table_html
 from distnb.widgets.drawing.text import (
     ROWS,
     aligned,
@@ -31,21 +32,19 @@ __all__ = [
     "ARRAYS",
     "Cell",
     "Scene",
-    "array_entries",
-    "array_head",
-    "array_line",
-    "array_rest",
+    "arrays_html",
     "cell_html",
-    "folded",
-    "health_html",
+    "engines_html",
+    "holding",
     "page",
+    "stored",
     "text",
 ]
 
 #: Arrays that are listed; the others share a line.
 ARRAYS = 12
-#: Pixels that a line of an array leaves for its button.
-FREE = 72
+#: Instants of which load and memory are shown.
+HISTORY = 24
 #: Less of a core than this part of the time it computes, and an engine counts as slow.
 _SLOW = 0.7
 #: Seconds of computing below which nobody can tell that.
@@ -75,13 +74,15 @@ class Cell(NamedTuple):
 class Scene(NamedTuple):
     """All that is shown at one instant.
 
-    ``about`` is what each engine said of itself when it was attached; ``arrays`` the largest first.
+    ``about`` is what each engine said of itself when it was attached; ``arrays`` the largest first;
+    ``history`` what engines told before and now.
     """
 
     live: Live
     about: Sequence[dict[str, Any]]
     cell: Cell | None
     arrays: Sequence[Referred]
+    history: Sequence[Live] = ()
 
 
 class Spent(NamedTuple):
@@ -255,31 +256,6 @@ def array_entries(x: Referred) -> tuple[str, ...]:
     return label, shape, shorten(x.layout, 40), size, shorten(x.line, 60), kept
 
 
-def array_head() -> str:
-    """Return the names of the columns of the list of arrays; a button follows the others."""
-    grid = _array_grid([f"<b>{name}</b>" for name in _ARRAY])
-    return f'<div style="padding-right:{FREE}px">{grid}</div>'
-
-
-def array_line(x: Referred) -> str:
-    """Return a line of the list of arrays."""
-    return _array_grid([escape(cell) for cell in array_entries(x)])
-
-
-def array_rest(rest: Sequence[Referred]) -> str:
-    """Return the line for the arrays that are not listed."""
-    if not rest:
-        return ""
-    return f"<p>and {len(rest):,} more, {size_text(sum(x.nbytes for x in rest))}</p>"
-
-
-def _array_grid(entries: Sequence[str]) -> str:
-    widths = (2, 3, 3, 1.3, 4, 2)  # shares of the line, whatever is in it
-    columns = " ".join(f"minmax(0,{n}fr)" for n in widths)
-    style = f"display:grid;grid-template-columns:{columns};gap:0 1em;line-height:1.4"
-    return f'<div style="{style}">{"".join(f"<span>{entry}</span>" for entry in entries)}</div>'
-
-
 def _array_rows(arrays: Sequence[Referred], most: int) -> list[tuple[str, ...]]:
     rows = [array_entries(x) for x in arrays[:most]]
     rest = arrays[most:]
@@ -291,7 +267,7 @@ def _array_rows(arrays: Sequence[Referred], most: int) -> list[tuple[str, ...]]:
 
 def text(scene: Scene) -> str:
     """Return all of it as plain text."""
-    lines = [headline(scene), *warnings(scene), ""]
+    lines = [headline(scene), *warnings(scene), holding(scene.live.engines), ""]
     lines += aligned([_HEALTH, *_health_rows(scene)], left=[1, 3])
     lines += [*_more_engines(scene.live.engines), "", standing(scene)]
     found = _rows(spent(scene))
@@ -316,34 +292,153 @@ def page(scene: Scene, note: str = "") -> str:
     return fitting(_page(scene, note, *most) for most in tries)
 
 
-def folded(scene: Scene) -> str:
+def stored(scene: Scene) -> str:
     """Return the page behind a line on which to click."""
-    summary = escape(f"The dashboard as a picture: {standing(scene)}")
-    return f"<details><summary>{summary}</summary>{page(scene)}</details>"
+    return folded(f"The dashboard as a picture: {standing(scene)}", page(scene))
 
 
 def _page(scene: Scene, note: str, most: int, drawn: bool) -> str:
-    rows = _array_rows(scene.arrays, most)
-    arrays = table_html(_ARRAY, rows) if rows else "<p>no arrays</p>"
     return (
-        f"<div>{health_html(scene, drawn)}{cell_html(scene, 's', drawn)}{arrays}"
-        f"{f'<p><small>{escape(note)}</small></p>' if note else ''}</div>"
+        cell_html(scene, "s", drawn)
+        + engines_html(scene, drawn)
+        + arrays_html(scene.arrays, most)
+        + (f"<p><small>{escape(note)}</small></p>" if note else "")
     )
 
 
-def health_html(scene: Scene, drawn: bool = True) -> str:
-    """Return the engines: who is alive, and who has how much memory."""
-    alarms = "".join(f"<p><b>{escape(f'! {words}')}</b></p>" for words in warnings(scene))
-    more = "".join(f"<p>{escape(words)}</p>" for words in _more_engines(scene.live.engines))
-    rows = table_html(_HEALTH, _health_rows(scene))
-    picture = _memory_svg(_listed(scene.live.engines)) if drawn else ""
-    return f"<p>{escape(headline(scene))}</p>{alarms}{_beside(rows, picture)}{more}"
+def cell_html(scene: Scene, uid: str, drawn: bool = True) -> str:
+    """Return how far the cell is, and what each engine has spent since it began.
+
+    ``uid`` keeps the patterns of several such pictures on a page apart.
+    """
+    found = _rows(spent(scene))
+    head = f'<p class="lead"><b>{escape(standing(scene))}</b></p>{_progress_svg(scene)}'
+    if not found:
+        return head
+    picture = scrolled(_spent_svg(found, f"dl{uid}"), "what engines spent") if drawn else ""
+    table = table_html(_SPENT, map(_entries, found), label="what engines spent")
+    return head + picture + folded("what each engine has spent of the cell", table)
 
 
-def _beside(*parts: str) -> str:
-    """Put parts side by side where there is room."""
-    style = "display:flex;flex-wrap:wrap;gap:0.5em 2em;align-items:flex-start"
-    return f'<div style="{style}">{"".join(parts)}</div>'
+def _progress_svg(scene: Scene) -> str:
+    """Return a bar of the commands that are done, while a cell runs."""
+    if scene.cell is None or scene.cell.end is not None:
+        return ""
+    total = scene.live.recorded - scene.cell.start.recorded
+    share = max(0.0, 1 - scene.live.left / total) if total else 0.0
+    name = f"{100 * share:.0f} % of the commands done"
+    done = element("rect", x=1, y=1, width=brief(320 * share), height=9, fill="#0072B2")
+    frame = element("rect", x=1, y=1, width=320, height=9, fill="none", stroke=FRAME)
+    return f"<div>{svg(name, '', (324, 12), [done, frame])}</div>"
+
+
+def _spent_svg(found: list[Row], uid: str) -> str:
+    """Return one stacked bar for each row."""
+    title = "What each engine has spent since the cell began"
+    return bars_of(found, uid).draw(title, _NUMBERS)
+
+
+def engines_html(scene: Scene, drawn: bool = True) -> str:
+    """Return the engines: who is alive, who computes, who holds how much."""
+    engines = scene.live.engines
+    alarms = "".join(f'<p class="alarm">{escape(words)}</p>' for words in warnings(scene))
+    more = "".join(f"<p>{escape(words)}</p>" for words in _more_engines(engines))
+    rows = (_engine_row(scene, e, drawn) for e in _listed(engines))
+    picture = scrolled(_memory_svg(_listed(engines)), "memory") if drawn else ""
+    processes = table_html(_HEALTH, _health_rows(scene), (1, 3), "processes")
+    return (
+        f"{alarms}<p><b>{escape(holding(engines))}</b></p>"
+        f"{table_html(_ENGINE, rows, (3,), 'engines')}{more}"
+        + folded(f"processes and their memory: {headline(scene)}", flow(picture, processes))
+    )
+
+
+_ENGINE = ("engine", "computes", "arrays", "state")
+
+
+def _engine_row(scene: Scene, engine: Engine, drawn: bool) -> tuple[str, ...]:
+    """Return the line of an engine: its load and its arrays over time and now, and its state."""
+    samples = [s for live in scene.history for r, s in _samples(live) if r == engine.rank]
+    held = [float(s.held) for s in samples] or [float(s.held) for s in [engine.sample] if s]
+    most = max((s.held for live in scene.history for _, s in _samples(live)), default=0)
+    return (
+        str(engine.rank),
+        _over_time(loads(samples), 1.0, "load", drawn, lambda share: f"{100 * share:.0f} %"),
+        _over_time(held, most or 1, "arrays", drawn, size_text),
+        engine.state,
+    )
+
+
+def _samples(live: Live) -> list[tuple[int, Sample]]:
+    return [(e.rank, e.sample) for e in live.engines if e.sample is not None]
+
+
+def loads(samples: Sequence[Sample]) -> list[float]:
+    """Return which share of the time an engine computed, from each sample to the next."""
+    found = []
+    for a, b in pairwise(samples):
+        spent = [y - x for x, y in zip(a.account.spent, b.account.spent, strict=True)]
+        if sum(spent) > 0:
+            found.append(min(1.0, max(0.0, spent[COMPUTE] / sum(spent))))
+    return found
+
+
+def _over_time(
+    values: Sequence[float], most: float, what: str, drawn: bool, words: Callable[[float], str]
+) -> str:
+    """Return the last value as text, and those before it as a line."""
+    if not values:
+        return "-"
+    text = words(values[-1])
+    if not drawn or len(values) < 2:
+        return text
+    step, high = 90 / (HISTORY - 1), 18
+    start = 90 - step * (len(values) - 1)
+    points = " ".join(
+        f"{round(start + step * i)},{round(1 + high * (1 - v / most))}"
+        for i, v in enumerate(values)
+    )
+    line = element("polyline", points=points, fill="none", stroke="#0072B2", stroke_width=2)
+    ground = element("path", d="M0 20.5h90", stroke=FRAME)
+    return Html(
+        f"{svg(f'{what} over time, now {text}', '', (92, 22), [ground, line])} {escape(text)}"
+    )
+
+
+def holding(engines: Sequence[Engine]) -> str:
+    """Return who holds most, in a sentence."""
+    held = {e.rank: e.sample.held for e in engines if e.sample is not None}
+    if not any(held.values()):
+        return "no arrays on the engines"
+    most, total = max(held, key=held.__getitem__), sum(held.values())
+    if held[most] * len(held) > 1.1 * total:
+        return f"engine {most} holds most: {size_text(held[most])} of {size_text(total)}"
+    return f"engines hold about {size_text(total / len(held))} each, {size_text(total)} in all"
+
+
+def arrays_html(
+    arrays: Sequence[Referred],
+    most: int = ARRAYS,
+    key_of: Callable[[Referred], str] | None = None,
+) -> str:
+    """Return the arrays as a table; with ``key_of`` each has a button that frees it."""
+    rows = _array_rows(arrays, most)
+    if not rows:
+        return "<p>no arrays</p>"
+    if key_of is None:
+        return table_html(_ARRAY, rows, (0, 1, 2, 4, 5), "arrays")
+    buttons: list[str] = [_button(x, key_of(x)) for x in arrays[:most]]
+    buttons += [""] * (len(rows) - len(buttons))  # what is not listed has none
+    with_buttons = [(row[0], b, *row[1:]) for row, b in zip(rows, buttons, strict=True)]
+    head = (_ARRAY[0], "free", *_ARRAY[1:])
+    return table_html(head, with_buttons, (0, 1, 2, 3, 5, 6), "arrays")
+
+
+def _button(x: Referred, key: str) -> Html:
+    words = escape(f"del {x.label}")
+    off = "" if x.can_drop else " disabled=''"
+    name = f'title="{words}" aria-label="Free: {words}"'
+    return Html(f'<button type="button" data-key="{escape(key)}" {name}{off}>Free</button>')
 
 
 def _memory_svg(engines: Sequence[Engine]) -> str:
@@ -360,34 +455,3 @@ def _memory(sample: Sample) -> tuple[int, ...]:
     """Return bytes of arrays, of the pool, of the rest of the process, and free ones."""
     other = max(0, sample.resident - sample.held - sample.pooled)
     return sample.held, sample.pooled, other, sample.free
-
-
-def cell_html(scene: Scene, uid: str, drawn: bool = True) -> str:
-    """Return how far the cell is, and what each engine has spent since it began.
-
-    ``uid`` keeps the patterns of several such pictures on a page apart.
-    """
-    found = _rows(spent(scene))
-    head = f"<p>{escape(standing(scene))}</p>{_progress_svg(scene)}"
-    if not found:
-        return head
-    picture = _spent_svg(found, f"dl{uid}") if drawn else ""
-    return head + _beside(table_html(_SPENT, map(_entries, found)), picture)
-
-
-def _progress_svg(scene: Scene) -> str:
-    """Return a bar of the commands that are done, while a cell runs."""
-    if scene.cell is None or scene.cell.end is not None:
-        return ""
-    total = scene.live.recorded - scene.cell.start.recorded
-    share = max(0.0, 1 - scene.live.left / total) if total else 0.0
-    name = f"{100 * share:.0f} % of the commands done"
-    done = element("rect", x=1, y=1, width=brief(440 * share), height=9, fill="#0072B2")
-    frame = element("rect", x=1, y=1, width=440, height=9, fill="none", stroke=FRAME)
-    return f"<div>{svg(name, '', (444, 12), [done, frame])}</div>"
-
-
-def _spent_svg(found: list[Row], uid: str) -> str:
-    """Return one stacked bar for each row."""
-    title = "What each engine has spent since the cell began"
-    return bars_of(found, uid).draw(title, _NUMBERS)

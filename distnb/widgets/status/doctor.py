@@ -65,5 +65,5 @@ class DoctorReport(Showing):
             for f in self._report.findings[:most]
         ]
         more = "".join(f"<p>{escape(text)}</p>" for text in self._more(most))
-        table = table_html(_HEAD, rows) if rows else ""
-        return f"<div><p>{escape(self.head)}</p>{table}{more}</div>"
+        table = table_html(_HEAD, rows, (3, 4, 5), "findings") if rows else ""
+        return f'<p class="lead">{escape(self.head)}</p>{table}{more}'

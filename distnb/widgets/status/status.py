@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from distnb.widgets.drawing.page import table_html, view
+
 __all__ = ["Status"]
+
+_HEAD = ("rank", "process", "host", "MPI", "NumPy", "threads")
 
 
 class Status:
@@ -42,15 +46,9 @@ class Status:
         return "\n".join([self.text, *rows, *self.others])
 
     def _repr_html_(self) -> str:
-        head = "".join(
-            f"<th>{h}</th>" for h in ("rank", "process", "host", "MPI", "NumPy", "threads")
-        )
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in self.rows
-        )
+        table = table_html(_HEAD, self.rows, (2, 3, 4, 5), "engines") if self.rows else ""
         more = "".join(f"<p>{escape(other)}</p>" for other in self.others)
-        return f"<p>{escape(self.text)}</p><table><tr>{head}</tr>{body}</table>{more}"
+        return view(f'<p class="lead">{escape(self.text)}</p>{table}{more}')
 
 
 def _arrays(session: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from zlib import crc32
 
 from distnb.widgets.drawing.bars import Bars, Fill, stacked
-from distnb.widgets.drawing.page import fitting, table_html
+from distnb.widgets.drawing.page import fitting, scrolled, table_html
 from distnb.widgets.drawing.showing import Showing
 from distnb.widgets.drawing.text import (
     ROWS,
@@ -63,9 +63,12 @@ class MemoryReport(Showing):
     def _page(self, most: int) -> str:
         rows = [row for row, _ in self._engine_rows(ROWS)]
         arrays = list(self._array_rows(most))
-        table = table_html(_ARRAY_HEAD, arrays) if arrays else ""
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self._notes())
-        return f"<div>{self._svg()}{table_html(_ENGINE_HEAD, rows)}{table}{notes}</div>"
+        table = table_html(_ARRAY_HEAD, arrays, (0, 1, 2, 3, 6, 7), "arrays") if arrays else ""
+        lead, *notes = reversed(self._notes())
+        more = "".join(f"<p>{escape(note)}</p>" for note in notes)
+        engines = table_html(_ENGINE_HEAD, rows, label="engines")
+        picture = scrolled(self._svg(), "what fills the memory")
+        return f'<p class="lead">{escape(lead)}</p>{picture}{engines}{table}{more}'
 
     def _svg(self) -> str:
         bars = [(label, parts) for label, parts, *_ in self._groups(ROWS)]

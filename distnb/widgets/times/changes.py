@@ -7,7 +7,7 @@ from typing import Any
 
 from distnb.measure.advice import duration
 from distnb.measure.comparison import Change, Comparison, OpChange
-from distnb.widgets.drawing.page import fitting, table_html
+from distnb.widgets.drawing.page import fitting, folded, table_html
 from distnb.widgets.drawing.showing import Showing
 from distnb.widgets.drawing.text import aligned, shorten, size_text
 
@@ -107,6 +107,9 @@ def _both(sides: list[str]) -> str:
 
 
 def _page(found: Comparison, most: int, width: int) -> str:
-    ops = table_html(OP_HEAD, _ops(found, most, width)) if found.ops else ""
-    numbers = table_html(HEAD, _numbers(found))
-    return f"<div><p><b>{escape(finding(found))}</b></p>{numbers}{ops}</div>"
+    ops = ""
+    if found.ops:
+        ops = table_html(OP_HEAD, _ops(found, most, width), (0, 1), "operations before and after")
+    numbers = table_html(HEAD, _numbers(found), (0,), "numbers before and after")
+    lead = f'<p class="lead"><b>{escape(finding(found))}</b></p>'
+    return lead + ops + folded("all numbers", numbers)

@@ -19,6 +19,7 @@ from distnb.measure.events import CLASSES, COMPUTE, IDLE, OVERHEAD, TRANSFER, WA
 from distnb.measure.replay import waits_of
 from distnb.widgets.drawing.bars import FRAME, paint, patterns
 from distnb.widgets.drawing.markup import brief, element, svg
+from distnb.widgets.drawing.page import table_html
 from distnb.widgets.drawing.text import grouped, numbers, shorten
 from distnb.widgets.times.account import STYLES
 
@@ -214,19 +215,7 @@ def lines_table(report: Any, width: int = 48) -> str:
     rows = [_entries(each, report.stages.window, width) for each in worst_lines(report)]
     if not rows:
         return ""
-    left, right = ' style="text-align:left"', ' style="text-align:right"'
-    sides = (left, right, right, left)
-    head = "".join(
-        f"<th{side}>{name}</th>"
-        for side, name in zip(sides, ("line", "time", "share", "mostly"), strict=True)
-    )
-    body = "".join(
-        "<tr>"
-        + "".join(f"<td{side}>{escape(e)}</td>" for side, e in zip(sides, row, strict=True))
-        + "</tr>"
-        for row in rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return table_html(("line", "time", "share", "mostly"), rows, (0, 3), "the worst lines")
 
 
 def _entries(each: Line, window: float, width: int) -> tuple[str, str, str, str]:

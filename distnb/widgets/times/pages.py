@@ -9,7 +9,7 @@ from zlib import crc32
 from distnb.measure.advice import duration
 from distnb.measure.events import Report
 from distnb.widgets.drawing import matrices
-from distnb.widgets.drawing.page import fitting, table_html
+from distnb.widgets.drawing.page import fitting, folded, scrolled, table_html
 from distnb.widgets.drawing.text import ROWS, aligned, together
 from distnb.widgets.times import glance, ladder
 from distnb.widgets.times.account import BARS, bars_svg, engine_table, legend, rows
@@ -101,19 +101,19 @@ def page_of(
     """Return a report as an HTML element that shows so much of each kind, as in ``SIZES``."""
     head = head_of(report)
     if not report.engines:
-        return f"<div><p>{escape(head)}</p></div>"
+        return f"<p>{escape(head)}</p>"
     uid = f"t{crc32(repr((report.engines, bars)).encode()):08x}"
     notes = ["ms and % of the engine's window", *_notes(report, most)]
     picture = glance.time_axis(report, uid, min(bars, glance.ROWS), min(20 * ops, glance.STRETCHES))
     looks = [
-        f"<p>{glance.sentence_html(report)}<br/><small>{escape(head)}</small></p>",
-        picture or bars_svg(report, bars, head, uid),
+        f'<p class="lead">{glance.sentence_html(report)}</p><p><small>{escape(head)}</small></p>',
+        scrolled(picture or bars_svg(report, bars, head, uid), "what each engine did"),
         glance.lines_table(report, width),
     ]
     parts = [
         _table(engine_table(report, most, text=False)),
         *(f"<p><small>{escape(note)}</small></p>" for note in notes),
-        ladder.ladder_svg(report, uid),
+        scrolled(ladder.ladder_svg(report, uid), "efficiencies"),
         _table(ladder.ladder_table(report, bars=False), (0, 3)),
         f"<p>{escape(ladder.product(report))}<br/>{escape(ladder.split(report))}</p>",
     ]
@@ -123,8 +123,7 @@ def page_of(
         parts.append(_table(matrices.late_table(report, min(worst - 1, LATE), width), (1, 2)))
     if report.ops:
         parts.append(_table(op_table(report, ops, width), (0, 1)))
-    rest = f"<details><summary>all numbers</summary>{''.join(parts)}</details>"
-    return f"<div>{''.join(looks)}{rest}</div>"
+    return "".join(looks) + folded("all numbers", *parts)
 
 
 def _table(table: list[tuple[str, ...]], left: tuple[int, ...] = ()) -> str:

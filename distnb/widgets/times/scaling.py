@@ -7,10 +7,11 @@ from html import escape
 from typing import Any
 from zlib import crc32
 
+from distnb.measure.advice import duration
 from distnb.measure.events import CLASSES
 from distnb.widgets.drawing.bars import Bars, Fill, draw, stacked
 from distnb.widgets.drawing.markup import brief, element, svg
-from distnb.widgets.drawing.page import fitting, table_html
+from distnb.widgets.drawing.page import fitting, flow, folded, scrolled, table_html
 from distnb.widgets.drawing.showing import Showing
 from distnb.widgets.drawing.text import aligned, shorten
 from distnb.widgets.times.account import STYLES
@@ -19,7 +20,7 @@ __all__ = ["ScalingReport"]
 
 #: What a class of time is called where it is a loss.
 _LOSSES = ("more computing", *CLASSES[1:])
-_HEAD = ("engines", "ms", "speed-up", "efficiency", *_LOSSES)
+_HEAD = ("engines", "time", "speed-up", "efficiency", *_LOSSES)
 
 
 def _fills() -> tuple[Fill, ...]:
@@ -54,7 +55,7 @@ class ScalingReport(Showing):
             losses = (f"{100 * x:.1f} %" for x in lost)
             yield (
                 str(run.engines),
-                f"{run.seconds * 1e3:,.2f}",
+                duration(run.seconds),
                 f"{fast:.2f}",
                 f"{100 * share:.1f} %",
                 *losses,
@@ -97,12 +98,10 @@ class ScalingReport(Showing):
         bars = Bars(self._bars(), _fills(), self._whole(), f"s{uid:08x}").draw(title, self.finding)
         note = "efficiency and losses are shares of the time of all engines; they add up to 100 %"
         return (
-            f"<div><p><b>{escape(shorten(self.finding, 300))}</b></p>"
-            '<div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">'
-            f"{_curve(self._report, self.finding)}{bars}</div>"
-            f"{table_html(_HEAD, self._rows())}<p><small>{note}</small></p>"
-            "<details><summary>factors of the efficiency</summary>"
-            f"{table_html(*self._table(), left=[0])}</details></div>"
+            f'<p class="lead"><b>{escape(shorten(self.finding, 300))}</b></p>'
+            f"{flow(_curve(self._report, self.finding), scrolled(bars, title))}"
+            f"{table_html(_HEAD, self._rows(), label='runs')}<p><small>{note}</small></p>"
+            + folded("factors of the efficiency", table_html(*self._table(), left=[0]))
         )
 
     def plot(self, axes: Any = None) -> Any:

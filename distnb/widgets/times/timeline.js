@@ -237,6 +237,7 @@ export function duration(ns) {
 
 export function bytesText(count) {
   const size = Math.abs(count);
+  if (size < 0.5) return "0 B";
   const [unit, per] =
     size >= 1e9 ? ["GB", 1e9] : size >= 1e6 ? ["MB", 1e6] : size >= 1e3 ? ["kB", 1e3] : ["B", 1];
   return `${short(count / per)} ${unit}`;
@@ -321,10 +322,15 @@ const html = maker("http://www.w3.org/1999/xhtml");
 const COLOURS = ["#0072b2", "#d55e00", "#e69f00", "#cc79a7", "none"];
 /** From the bottom of a row; waiting is next to the free space above. */
 const STACKED = [COMPUTE, TRANSFER, OVERHEAD, WAITING];
+/** Pixels: names of rows; lines of the code; times; from row to row; above and below a step. */
 const LEFT = 72;
 const LANE = 24;
-const AXIS = 20;
+const AXIS = 18;
+const PITCH = 40;
+const FREE = 5;
+/** Bars beside the rows, where the view is so wide. */
 const BARS = 150;
+const WIDE = 640;
 let made = 0;
 
 /** Return the hatch of waiting and the dots of overhead: never colour alone. */
@@ -357,7 +363,7 @@ class Drawing {
   constructor(model, el) {
     this.model = model;
     this.id = `distnb${++made}-${Math.random().toString(36).slice(2, 8)}`;
-    this.root = html("div", { class: "distnb-timeline", "data-lm-suppress-shortcuts": "true" });
+    this.root = html("div", { class: "distnb distnb-timeline", "data-lm-suppress-shortcuts": "true" });
     el.append(this.root);
     this.build();
     this.load();
@@ -444,13 +450,15 @@ class Drawing {
       pin: button("Pin", "these numbers, to compare others with them", () => this.pin()),
       unpin: button("Unpin", "compare no longer", () => this.unpin()),
     };
-    this.head = html("p", { class: "head" });
+    this.head = html("p", { class: "lead head" });
     this.plot = html("div", { class: "plot" });
     this.where = html("p", { class: "where", "aria-live": "polite" });
     this.detail = html("p", { class: "detail", "aria-live": "polite" });
     this.numbers = html("dl");
-    this.engineTable = html("div", { class: "scroll engines" });
-    this.opTable = html("div", { class: "scroll ops" });
+    const frame = (name, label) =>
+      html("div", { class: `scroll ${name}`, tabindex: 0, role: "group", "aria-label": label });
+    this.engineTable = frame("engines", "numbers of the engines");
+    this.opTable = frame("ops", "numbers of the operations");
     const tools = html("div", { class: "tools" }, ...Object.values(this.buttons), this.legend());
     const tables = html("div", { class: "tables" }, this.engineTable, this.opTable);
     this.root.append(this.head, tools, this.plot, this.detail, this.where, this.numbers, tables);
@@ -595,12 +603,13 @@ class Drawing {
       rect.classList.toggle("hot", other === mark);
       rect.classList.toggle("same", other !== mark && other.rank !== NOTEBOOK && meets(other));
     }
-    for (const arrow of this.plot.querySelectorAll("[data-step]")) {
+    for (const arrow of this.plot.querySelectorAll(".arrows [data-step]")) {
       const step = Number(arrow.dataset.step);
       arrow.classList.toggle("hot", mark !== null && meets({ first: step, last: step }));
     }
-    const sent = this.plot.querySelector(".arrows");
-    sent.classList.toggle("linked", sent.querySelector(".hot") !== null);
+    const raised = [...this.plot.querySelectorAll(".arrows .hot")];
+    this.plot.querySelector(".arrows").classList.toggle("linked", raised.length > 0);
+    this.top.replaceChildren(...raised.map((arrow) => arrow.cloneNode()));
     for (const bar of this.plot.querySelectorAll(".bar")) {
       bar.classList.toggle("hot", Number(bar.dataset.rank) === rank);
     }
@@ -619,23 +628,25 @@ class Drawing {
 
   draw() {
     const focused = this.focused();
-    const all = Math.max(480, this.plot.clientWidth || this.root.clientWidth || 900);
+    const all = Math.max(280, this.plot.clientWidth || this.root.clientWidth || 900);
     this.all = all;
-    this.width = all - LEFT - BARS - 12;
-    const fitting = this.ranks.length <= 12 ? 32 : this.ranks.length <= 18 ? 24 : 420 / this.ranks.length;
-    this.pitch = Math.max(10, Math.floor(fitting));
-    const height = LANE + this.ranks.length * this.pitch + AXIS;
+    this.width = all - LEFT - (all < WIDE ? 8 : BARS + 12);
+    const height = this.ranks.length * PITCH + 4;
     const clip = svg("clipPath", { id: `${this.id}-clip` }, svg("rect", { x: LEFT, y: 0, width: this.width, height }));
     this.marksIn();
     this.bars = svg("g", { class: "bars" });
-    this.brush = svg("rect", { class: "brush", y: LANE - 2, height: height - LANE - AXIS + 4 });
+    this.brush = svg("rect", { class: "brush", y: 0, height });
+    this.top = svg("g", { class: "top" });
     const title = svg("title", {}, `Timeline of ${this.words()}`);
     const desc = svg("desc", {}, "A row for the notebook and for each engine; the tables below have the numbers.");
-    const inside = svg("g", { "clip-path": `url(#${this.id}-clip)` }, this.lane(), this.arrowsIn(), this.brush);
-    const box = { width: all, height, viewBox: `0 0 ${all} ${height}`, role: "group" };
-    this.plot.replaceChildren(
-      svg("svg", box, title, desc, patterns(this.id), clip, this.axis(), ...this.rows(), inside, this.bars),
-    );
+    // Messages lie under the steps; those of the step that is pointed at come to the top.
+    const clipped = (...parts) => svg("g", { "clip-path": `url(#${this.id}-clip)` }, ...parts);
+    const [under, over] = [clipped(this.arrowsIn()), clipped(this.top, this.brush)];
+    const box = (height, more) => ({ width: all, height, viewBox: `0 0 ${all} ${height}`, ...more });
+    const scale = svg("svg", box(LANE + AXIS, { class: "scale", "aria-hidden": "true" }), this.lane(), ...this.times());
+    if (all >= WIDE) scale.append(svg("text", { x: all - BARS, y: LANE + 12 }, "share of the time"));
+    const drawn = [title, desc, patterns(this.id), clip, this.grid(height), under, ...this.rows(), over, this.bars];
+    this.plot.replaceChildren(scale, svg("svg", box(height, { role: "group" }), ...drawn));
     this.update();
     this.point(null);
     if (focused !== null) this.plot.querySelector(`.row[data-rank="${focused}"]`)?.focus();
@@ -646,7 +657,7 @@ class Drawing {
   }
 
   y(rank) {
-    return LANE + this.ranks.indexOf(rank) * this.pitch;
+    return 2 + this.ranks.indexOf(rank) * PITCH;
   }
 
   marksIn() {
@@ -656,30 +667,35 @@ class Drawing {
     this.marks = [...gaps.map((gap) => ({ ...gap, rank: NOTEBOOK })), ...this.level.drawn];
   }
 
-  axis() {
-    const bottom = LANE + this.ranks.length * this.pitch;
-    const drawn = ticks(this.view.from, this.view.to).map((time) => {
+  ticks() {
+    return ticks(this.view.from, this.view.to, Math.max(2, Math.min(6, this.width / 90)));
+  }
+
+  grid(height) {
+    const d = this.ticks().map((time) => `M${this.x(time)} 0V${height}`).join("");
+    return svg("path", { class: "axis", d, stroke: "currentColor", opacity: 0.2 });
+  }
+
+  times() {
+    return this.ticks().map((time) => {
       const x = this.x(time);
-      const line = svg("path", { d: `M${x} ${LANE}V${bottom + 4}`, stroke: "currentColor", opacity: 0.2 });
       const anchor = x > LEFT + this.width - 20 ? "end" : x < LEFT + 20 ? "start" : "middle";
-      return svg("g", {}, line, svg("text", { x, y: bottom + 15, "text-anchor": anchor }, duration(time)));
+      return svg("text", { x, y: LANE + AXIS - 5, "text-anchor": anchor }, duration(time));
     });
-    return svg("g", { class: "axis" }, ...drawn);
   }
 
   rows() {
-    const every = Math.ceil(12 / this.pitch);
     const of = new Map(this.ranks.map((rank) => [rank, []]));
     this.marks.forEach((mark, index) => of.get(mark.rank).push({ mark, index }));
-    return this.ranks.map((rank, i) => {
-      const place = { x: LEFT, y: this.y(rank) + 1, width: this.width, height: this.pitch - 2 };
-      const label = { x: LEFT - 6, y: this.y(rank) + this.pitch / 2 + 4, "text-anchor": "end" };
+    return this.ranks.map((rank) => {
+      const place = { x: LEFT, y: this.y(rank) + 1, width: this.width, height: PITCH - 2 };
+      const label = { x: LEFT - 6, y: this.y(rank) + PITCH / 2 + 4, "text-anchor": "end" };
       const found = svg(
         "g",
         { class: "row", tabindex: 0, role: "group", "data-rank": rank, "aria-label": `${engine(rank)}: ${of.get(rank).length} marks` },
         svg("rect", { class: "ground", ...place }),
       );
-      if (i % every === 0) found.append(svg("text", label, engine(rank)));
+      found.append(svg("text", label, engine(rank)));
       found.append(svg("g", { "clip-path": `url(#${this.id}-clip)` }, ...this.filled(of.get(rank)), ...of.get(rank).map((of) => this.frame(of))));
       return found;
     });
@@ -687,9 +703,7 @@ class Drawing {
 
   place({ rank, start, end }) {
     const x = this.x(start);
-    const free = this.pitch >= 16 ? 2 : 0.5;
-    const height = this.pitch - 2 * free;
-    return { x, y: this.y(rank) + free, width: Math.max(1.5, this.x(end) - x), height };
+    return { x, y: this.y(rank) + FREE, width: Math.max(1.5, this.x(end) - x), height: PITCH - 2 * FREE };
   }
 
   /** Return a path for each class: of a step's height, the share that was spent in the class. */
@@ -722,15 +736,15 @@ class Drawing {
     const found = lines(this.run, this.view.from, this.view.to, 60 * pixel);
     const drawn = found.slice(0, 120).map(({ start, end, of, names }) => {
       const [from, to] = [Math.max(LEFT, this.x(start)), Math.min(LEFT + this.width, this.x(end))];
-      const heads = [...of].map((line) => line.split(":")[0]).filter(Boolean);
+      const heads = [...of].map((line) => line.split(":")[0].replace(/^In ?\[\d+\] /, "")).filter(Boolean);
       const one = `${[...names].slice(0, 3).join(", ")}: ${[...of][0] ?? ""}`;
       const text = of.size > 1 ? heads.join(", ") : one;
-      const room = Math.floor((to - from - 4) / 6);
+      const room = Math.floor((to - from - 4) / 6.6);
       const cut = room < 8 ? "" : `${text.slice(0, room - 1)}…`;
       const label = text.length <= room ? text : cut;
-      const bracket = svg("path", { d: `M${from} ${LANE - 3}v-4H${Math.max(to, from + 1)}v4` });
+      const bracket = svg("path", { d: `M${from} ${LANE - 2}v-4H${Math.max(to, from + 1)}v4` });
       const title = svg("title", {}, [...of].join("\n"));
-      return svg("g", {}, title, bracket, svg("text", { x: from + 2, y: LANE - 11 }, label));
+      return svg("g", {}, title, bracket, svg("text", { x: from + 2, y: LANE - 10 }, label));
     });
     return svg("g", { class: "lane" }, ...drawn);
   }
@@ -739,8 +753,10 @@ class Drawing {
     this.sent = arrows(this.run, this.view.from, this.view.to);
     const most = Math.max(1, ...this.sent.drawn.map((arrow) => arrow.bytes));
     const drawn = this.sent.drawn.map((arrow) => {
-      const [x, y] = [this.x(arrow.start), this.y(arrow.rank) + this.pitch / 2];
-      const [u, v] = [this.x(arrow.end), this.y(arrow.to) + this.pitch / 2];
+      // From one step's edge to the other's
+      const [near, far] = arrow.to > arrow.rank ? [PITCH - FREE, FREE] : [FREE, PITCH - FREE];
+      const [x, y] = [this.x(arrow.start), this.y(arrow.rank) + near];
+      const [u, v] = [this.x(arrow.end), this.y(arrow.to) + far];
       const angle = Math.atan2(v - y, u - x);
       const wing = (turn) => `${u - 6 * Math.cos(angle + turn)} ${v - 6 * Math.sin(angle + turn)}`;
       const d = `M${x} ${y}L${u} ${v}M${wing(0.45)}L${u} ${v}L${wing(-0.45)}`;
@@ -849,11 +865,11 @@ class Drawing {
   }
 
   drawBars() {
+    if (this.all < WIDE) return; // the table has them
     const left = this.all - BARS;
-    const place = { x: left, y: LANE - 11 };
     const parts = this.now.engines.map((row, rank) => {
       const whole = row.reduce((a, b) => a + b, 0) || 1;
-      const [y, height] = [this.y(rank) + 2, this.pitch - 4];
+      const [y, height] = [this.y(rank) + FREE, PITCH - 2 * FREE];
       let x = left;
       const paths = row.map((ns, c) => {
         const width = ((BARS - 6) * ns) / whole;
@@ -863,10 +879,10 @@ class Drawing {
       const label = svg("title", {}, `${engine(rank)}: ${row.map((ns, c) => `${CLASSES[c]} ${percent(ns / whole)}`).join(", ")}`);
       const found = svg("g", { class: "bar", "data-rank": rank }, label, ...paths);
       const text = `${Math.round((100 * row[COMPUTE]) / whole)} %`;
-      if (this.pitch >= 16 && row[COMPUTE] / whole > 0.25) found.append(svg("text", { class: "inside", x: left + 4, y: y + height / 2 + 4 }, text));
+      if (row[COMPUTE] / whole > 0.25) found.append(svg("text", { class: "inside", x: left + 4, y: y + height / 2 + 4 }, text));
       return found;
     });
-    this.bars.replaceChildren(svg("text", place, "share of the time"), ...parts);
+    this.bars.replaceChildren(...parts);
   }
 }
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
+from distnb.widgets.drawing.page import stylesheet
 from distnb.widgets.times.columns import columns, summary
 from distnb.widgets.times.pages import bare, small_page, text_of
 
@@ -52,7 +53,7 @@ class Timeline(anywidget.AnyWidget):
     """
 
     _esm = _HERE / "timeline.js"
-    _css = _HERE / "timeline.css"
+    _css = stylesheet() + (_HERE / "timeline.css").read_text(encoding="utf-8")
 
     #: What was pinned last in any timeline of this process.
     _last: ClassVar[dict[str, Any]] = {}

@@ -9,7 +9,7 @@ from typing import Any
 
 from distnb.measure.events import Report
 from distnb.widgets.drawing import matrices
-from distnb.widgets.drawing.page import standalone
+from distnb.widgets.drawing.page import standalone, view
 from distnb.widgets.drawing.showing import Showing
 from distnb.widgets.times import ladder
 from distnb.widgets.times.account import BARS, draw, rows
@@ -42,7 +42,7 @@ class TimeReport(Showing):
         """Return a page of its own, with all operations; write it to ``path`` if given."""
         page = page_of(self._report, BARS, 64, 400, 100, 16, 32)
         page = page.replace("<details>", '<details open="">')
-        return _saved(standalone(head_of(self._report), page), path)
+        return _saved(standalone(head_of(self._report), view(page)), path)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the trace of the steps in Chrome's event format; ui.perfetto.dev opens it."""
