@@ -86,6 +86,19 @@ def test_while_idle_all_arrays_are_as_before(doomed, capsys):
     assert "lost" not in text.replace("%px", "")
 
 
+def test_what_products_keep_is_found_again(doomed):
+    matrix = dnb.sparse.random_array((400, 300), density=0.1, rng=1, format="csr")
+    a, u = matrix.to_scipy(), numbers(300)
+    x = dnb.array(u, dist="block")
+    np.testing.assert_allclose((matrix @ x).to_numpy(), a @ u)
+    kill(doomed)
+    assert x.sum().item() == pytest.approx(u.sum())  # engines are there again
+    for _ in range(2):
+        np.testing.assert_allclose((matrix @ x).to_numpy(), a @ u)
+    x += 1
+    np.testing.assert_allclose((matrix @ x).to_numpy(), a @ (u + 1))
+
+
 @pytest.mark.ways("openmpi")
 def test_new_engines_take_over_although_nobody_asks(doomed, capsys):
     x, half = dnb.array(numbers(300, 200)), dnb.zeros(9)

@@ -170,10 +170,10 @@ class Tasks:
             yield
 
     def _hear(self, task: int) -> None:
-        """Note what a task printed."""
-        if any(x.tell() for x in self._streams):
-            out, err = [x.getvalue() for x in self._streams]
-            self.printed.append((task, out, err))
+        """Note what a task printed, if it did."""
+        out, err = self._streams
+        if out.tell() or err.tell():
+            self.printed.append((task, out.getvalue(), err.getvalue()))
             for x in self._streams:
                 x.seek(0)
                 x.truncate()
@@ -207,7 +207,8 @@ class Tasks:
                     tickets.end(count)
                 return
             finally:
-                self._hear(task)
+                if self._streams:
+                    self._hear(task)
 
     def _getters(self, blocks: list[np.ndarray], first: int) -> Iterator[Callable[[int], Any]]:
         for kind, at, updated, *more in self.described:
@@ -223,7 +224,7 @@ class Tasks:
             check_structure(parts[j], arrays)
         if type(found) is np.ndarray and found.ndim and found.dtype.kind in _NUMBERS:
             self.results[task] = found
-        elif _is_part(found):
+        elif found is not None and _is_part(found):
             found.check_format()
             self.results[task] = found
         else:
