@@ -18,7 +18,7 @@ def started(monkeypatch):
     """How many engines were started, in this process instead of others; nothing else is open."""
     found = []
 
-    def start_engines(n):
+    def start_engines(n, mpiexec=None, timeout=60.0):
         found.append(n)
         return SimpleNamespace(client=n, stop=lambda: None)
 
@@ -29,7 +29,7 @@ def started(monkeypatch):
         check_count=check_count, start_engines=start_engines, connect_client=connect_client
     )
     monkeypatch.setattr(current, "_launch", lambda: launch)
-    monkeypatch.setattr(current, "_reach", InProcess)
+    monkeypatch.setattr(current, "_reach", lambda n, source=None: InProcess(n))
     monkeypatch.setattr(current, "_CURRENT", [])
     monkeypatch.setattr(current, "cores", lambda: 2)
     monkeypatch.setattr(dnb.config, "cutoff", 0)
