@@ -123,7 +123,7 @@ def fresh(x: Any) -> Any:
 # -- graphs ------------------------------------------------------------------------------------
 
 
-def graphs(session: Any, scale: int, rounds: int) -> Iterator[Row]:
+def graphs(session: Any, scale: int, paths: int, rounds: int) -> Iterator[Row]:
     """Yield rows of triangles and shortest paths."""
     a = sp.csr_array(rmat(scale) > 0)
     links = (a + a.T).astype(np.int64)
@@ -137,7 +137,7 @@ def graphs(session: Any, scale: int, rounds: int) -> Iterator[Row]:
         session, rounds, lambda: (links @ links) * links, lambda: dnb.graph.triangles(ours)
     )
     yield against(f"triangles, scale {scale}", 4.0, seconds)
-    lengths = sp.csr_array(rmat(scale))
+    lengths = sp.csr_array(rmat(paths))
     lengths.data[:] = np.random.default_rng(1).random(lengths.nnz) + 0.01
     ways = dnb.sparse.csr_array(lengths, dist="nnz", session=session)
     seconds = medians(
@@ -146,7 +146,7 @@ def graphs(session: Any, scale: int, rounds: int) -> Iterator[Row]:
         lambda: csgraph.dijkstra(lengths, indices=0),
         lambda: dnb.graph.shortest_paths(ways, 0),
     )
-    yield against(f"shortest paths, scale {scale}", 1.5, seconds)
+    yield against(f"shortest paths, scale {paths}", 1.5, seconds)
 
 
 # -- balance -----------------------------------------------------------------------------------
@@ -214,7 +214,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--scale", type=int, default=20, help="of the graph of products")
-    parser.add_argument("--graphs", type=int, default=16, help="scale of triangles and paths")
+    parser.add_argument("--graphs", type=int, default=16, help="scale of triangles")
+    parser.add_argument("--paths", type=int, default=18, help="scale of shortest paths")
     parser.add_argument("--side", type=int, default=3000, help="of the square of the stencil")
     parser.add_argument("--rounds", type=int, default=9)
     given = parser.parse_args()
@@ -222,7 +223,7 @@ def main() -> None:
         for rows in (
             products(session, given.scale, given.rounds),
             balance(session, given.scale),
-            graphs(session, given.graphs, given.rounds),
+            graphs(session, given.graphs, given.paths, given.rounds),
             functions(session, given.side, given.rounds),
         ):
             for row in rows:

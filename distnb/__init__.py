@@ -20,6 +20,7 @@ import numpy as np
 from distnb import fft, lib, linalg, namespace, numpys, random, sparse
 from distnb.client.array.array_api import VERSION
 from distnb.client.array.distarray import DistArray
+from distnb.client.array.kept_arrays import arrays, attach
 from distnb.client.record.placement import Placement
 from distnb.client.reports.profiling import Profile, profile
 from distnb.client.session.current import connect, inprocess, need, session, spmd, start, subset
@@ -57,6 +58,8 @@ __all__ = [  # noqa: PLE0604 - the functions
     "Placement",
     "Session",
     "SessionError",
+    "arrays",
+    "attach",
     "choose_layout",
     "config",
     "connect",

@@ -114,6 +114,7 @@ from distnb import sparse as sparse
 from distnb import testing as testing
 from distnb.client.array.array_api import finfo as finfo
 from distnb.client.array.distarray import DistArray as DistArray
+from distnb.client.array.kept_arrays import Table
 from distnb.client.array.stand_ins import ndarray as ndarray
 from distnb.client.array.stand_ins import ufunc as ufunc
 from distnb.client.files.numpys import Archive, File
@@ -470,6 +471,9 @@ def array_str(
 ) -> str:
     """Return the elements as text, as ``numpy.array_str``."""
 
+def arrays(session: Session | None = None) -> Table:
+    """Return the arrays of a session that have names, in the notebook or by ``session["T"] = A``."""
+
 def asanyarray(
     a: ArrayLike,
     dtype: DTypeLike | None = None,
@@ -541,6 +545,9 @@ def atleast_2d(*arys: ArrayLike) -> Any:
 
 def atleast_3d(*arys: ArrayLike) -> Any:
     """Return views of three axes at least, as ``numpy.atleast_3d``."""
+
+def attach() -> Session:
+    """Take up the session of a notebook that has ended, which :func:`distnb.start` was to keep."""
 
 def average(
     a: ArrayLike,
@@ -2070,6 +2077,7 @@ def start(
     n: int | None = None,
     *,
     beside: builtins.bool = False,
+    keep: str | float | None = None,
     mpiexec: str | None = None,
     timeout: float = 60.0,
 ) -> Session:

@@ -23,7 +23,7 @@ ORDER: dict[str, str] = {
     "distnb": """
         common geometry ops measure wire plans formats engines client widgets magics
         numpys left_out lib fft linalg random sparse namespace strategies testing
-        pictures plot applications graph learn
+        pictures plot applications graph learn xarrays
     """,
     "distnb.applications": """
         adjacency pagerank paths components triangles betweenness kmeans recommender decomposition
@@ -40,7 +40,7 @@ ORDER: dict[str, str] = {
     "distnb.wire": "protocol messages encoding channel replies stream",
     "distnb.plans": "transfer traffic gather_scatter halos temporaries forecast",
     "distnb.formats": """
-        stored boxes plain npy archives encodings lines text hdf5 zarrs parquet table
+        stored objects boxes plain npy archives encodings lines text hdf5 zarrs parquet tiff table
     """,
     "distnb.engines": "runtime fusion collectives linalg sparse parts files worker server",
     "distnb.engines.runtime": """
@@ -59,22 +59,22 @@ ORDER: dict[str, str] = {
     "distnb.engines.parts": "blocks tickets arguments tasks results",
     "distnb.engines.files": "owned reading writing appending parsing",
     "distnb.engines.worker": "agreement steps postings plan_cache local survey executor worker",
-    "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry",
+    "distnb.engines.server": "peer_auth curve monitor batch_server self_report entry start",
     "distnb.client": """
         transport batching session handle record shape select math linalg stats signal files array
         sparse parts reports
     """,
     "distnb.client.transport": """
         contract inprocess spmd client_hooks ipyparallel_transport monitor socket_client
-        socket_transport mpiexec watchdog launch
+        socket_transport mpiexec watchdog lookout launch
     """,
     "distnb.client.batching": """
         error_states call_sites failures budget handle_table user_functions deferred recorder
         connection replies rerun
     """,
     "distnb.client.session": """
-        journal windows observing progress shared_memory ledger recovery session glimpse bases
-        current
+        journal windows observing progress shared_memory ledger recovery keeper keeping session
+        glimpse bases current
     """,
     "distnb.client.handle": """
         arguments indexing host_parts array host_arrays conversion copies promised_layouts reach
@@ -84,10 +84,10 @@ ORDER: dict[str, str] = {
         ufunc_options operation_cache operations operators eager placement reducing
         namespace gather_scatter advanced_indexing creation ranges index_arrays as_arrays
     """,
-    "distnb.client.files": "reading writing members opening numpys text tables",
+    "distnb.client.files": "reading unread writing members opening numpys text tables",
     "distnb.client.array": """
         prefetch reading migration local_access printing showing facts aspects flags distarray
-        stand_ins
+        stand_ins kept_arrays
         array_api
     """,
     "distnb.client.shape": """
@@ -150,10 +150,11 @@ OTHERS: dict[str, str] = {
     "distnb.engines.server.batch_server": "zmq",
     "distnb.engines.server.curve": "zmq",
     "distnb.engines.server.monitor": "zmq",
+    "distnb.engines.server.start": "ipyparallel",
     "distnb.client.array.distarray": "numpy [pyarrow]",
     "distnb.client.math.pickling": "cloudpickle",
     "distnb.applications": "numpy [scipy]",
-    "distnb.formats": "numpy [h5py] [pyarrow] [zarr] [zstandard]",
+    "distnb.formats": "numpy [h5netcdf] [h5py] [pyarrow] [tifffile] [zarr] [zstandard]",
     "distnb.client.sparse": "numpy [scipy]",
     "distnb.client.transport.client_hooks": "ipyparallel",
     "distnb.client.transport.ipyparallel_transport": "ipyparallel",
@@ -165,6 +166,7 @@ OTHERS: dict[str, str] = {
     "distnb.widgets": "ipywidgets matplotlib [IPython]",
     "distnb.pictures": "numpy matplotlib",
     "distnb.plot": "matplotlib",
+    "distnb.xarrays": "numpy xarray [zarr]",
     "distnb.widgets.status.dashboard": "anywidget ipywidgets traitlets",
     "distnb.widgets.times.timeline": "anywidget traitlets",
     "distnb.strategies": "*",

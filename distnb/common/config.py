@@ -65,9 +65,9 @@ class Config:
     timeout: float = 0.0
     """Seconds to wait for engines before a value read fails; 0 waits until interrupted."""
     recover: str = "auto"
-    """What happens when engines die that distnb started: "auto" starts new ones, which take over
-    the arrays; "ask" waits for ``session.recover()``; "never" is for what is quicker by a little,
-    as arrays need not outlive engines. Whether arrays can be had is settled when a session
+    """What happens when engines die that distnb started: "auto" starts new ones at once, which take
+    over the arrays; "ask" waits for ``session.recover()``; "never" is for what is quicker by a
+    little, as arrays need not outlive engines. Whether arrays can be had is settled when a session
     starts."""
     progress: float = 1.5
     """Seconds that a wait for engines lasts before a line shows how far they are; 0 for never."""

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["own_folder", "sweep"]
+__all__ = ["folder_prefix", "own_folder", "own_folders", "sweep"]
 
 #: Where MPICH and Open MPI keep what the ranks of a node share, and under which names.
 SHARED = Path("/dev/shm")
@@ -26,14 +26,13 @@ _OLD = 60.0
 
 def own_folder() -> Path:
     """Make a temporary folder of this process, which only its user may enter."""
-    return Path(tempfile.mkdtemp(prefix=f"{_here()}{os.getpid()}-"))
+    return Path(tempfile.mkdtemp(prefix=f"{folder_prefix()}{os.getpid()}-"))
 
 
 def sweep() -> None:
     """Remove what killed processes of this user have left."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_here()}*-*"):
-        pid = folder.name.removeprefix(_here()).partition("-")[0]
-        if pid.isdecimal() and _mine(folder) and not _lives(int(pid)):
+    for folder, lives in _folders():
+        if not lives:
             shutil.rmtree(folder, ignore_errors=True)
     mapped = set(_mapped())
     for path in SHARED.glob("*"):
@@ -41,7 +40,20 @@ def sweep() -> None:
             path.unlink(missing_ok=True)
 
 
-def _here() -> str:
+def own_folders() -> list[Path]:
+    """Return the temporary folders of processes of this user that live."""
+    return [folder for folder, lives in _folders() if lives]
+
+
+def _folders() -> Iterator[tuple[Path, bool]]:
+    """Yield temporary folders of this user, and whether whose they are lives."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{folder_prefix()}*-*"):
+        pid = folder.name.removeprefix(folder_prefix()).partition("-")[0]
+        if pid.isdecimal() and _mine(folder):
+            yield folder, _lives(int(pid))
+
+
+def folder_prefix() -> str:
     """Return how names of folders begin: processes of another container have the same numbers."""
     try:
         return f"distnb-{Path('/proc/self/ns/pid').stat().st_ino:x}-"

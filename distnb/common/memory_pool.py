@@ -59,6 +59,11 @@ class Pool:
                 kind, memory = (nbytes, other), waiting.pop()
         return self._lend(kind, self._new(nbytes, shared) if memory is None else memory)
 
+    def claim(self, place: int, nbytes: int) -> np.ndarray:
+        """Return memory at a place of the segment, with what is there."""
+        assert self.segment is not None
+        return self._lend((nbytes, True), self.segment.claim(place, nbytes))
+
     def _new(self, nbytes: int, shared: bool) -> np.ndarray:
         if shared and self.segment is not None:
             return self.segment.take(nbytes)

@@ -8,8 +8,11 @@ Peers open it through ``/proc``, which lets in processes of the same user only.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import mmap
 import os
+import re
 import weakref
 from bisect import insort
 from collections import deque
@@ -18,17 +21,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["BEGUN", "Card", "SharedSegment", "card_of", "map_segment", "new_segment"]
+__all__ = [
+    "BEGUN",
+    "ENDED",
+    "WRITTEN",
+    "Card",
+    "SharedSegment",
+    "card_of",
+    "map_segment",
+    "mapped_by",
+    "new_segment",
+]
 
 #: Parts of a segment begin and end at multiples of this.
 _GRAIN = 1 << 16
+#: Where in a segment it says where the list lies of what is kept in it, after its secret.
+_LISTED = 16
 #: Address space that the segments of a node may take in each process.
 _ADDRESSES = 1 << 45
 
 
-#: Where in a segment there is room for a number of each process that maps it; what is taken of the
+#: Where in a segment there is room for a number of each process that maps it: the batch that it has
+#: begun, and that it has done. Then comes room for numbers of the owner's; what is taken of the
 #: segment begins after the first grain.
-BEGUN = 64
+BEGUN, ENDED, WRITTEN = 64, 64 + (1 << 13), 64 + (1 << 14)
 
 
 class Card(NamedTuple):
@@ -54,25 +70,37 @@ class SharedSegment:
     ----------
     nbytes : int
         Its size; memory is used only where something is taken.
+    fd : int, optional
+        That of a process that is gone, whose segment this is to be, with what is in it.
     """
 
-    def __init__(self, nbytes: int) -> None:
+    def __init__(self, nbytes: int, fd: int = -1) -> None:
         self.nbytes = nbytes
-        self.fd = os.memfd_create("distnb")
+        self.fd = os.memfd_create("distnb") if fd < 0 else fd
         try:
-            os.ftruncate(self.fd, nbytes)
+            if fd < 0:
+                os.ftruncate(self.fd, nbytes)
             self._map = mmap.mmap(self.fd, nbytes)
         except BaseException:
             self.close()
             raise
         self._start: int = np.frombuffer(self._map, np.uint8).ctypes.data
-        #: The last batch that each process of those that map it has begun.
-        self.begun = np.frombuffer(self._map, np.int64, (_GRAIN - BEGUN) // 8, BEGUN)
+        #: Where a list of what is kept in it lies; 0: nowhere.
+        self.listed = np.frombuffer(self._map, np.int64, 1, _LISTED)
+        #: The last batch that each process of those that map it has begun, and done; below 0: it
+        #: has failed to do one.
+        self.begun = np.frombuffer(self._map, np.int64, (ENDED - BEGUN) // 8, BEGUN)
+        self.ended = np.frombuffer(self._map, np.int64, (WRITTEN - ENDED) // 8, ENDED)
+        #: How many of what is listed have been written since, and which.
+        self.written = np.frombuffer(self._map, np.int64, (_GRAIN - WRITTEN) // 8, WRITTEN)
         #: (start, length) of what is free, in order; what came back may be called in at any time.
         self._free = [(_GRAIN, nbytes - _GRAIN)]
         self._returned: deque[tuple[int, int]] = deque()
-        self.secret = os.urandom(16)
-        self._map[: len(self.secret)] = self.secret
+        #: Whether what nobody refers to is to stay there all the same.
+        self._stays = [False]
+        if fd < 0:
+            self._map[:_LISTED] = os.urandom(_LISTED)
+        self.secret = self._map[:_LISTED]
 
     def close(self) -> None:
         """Let nobody else in; those who have mapped it keep it."""
@@ -94,11 +122,38 @@ class SharedSegment:
             if free >= length:
                 left = [(start + length, free - length)] if free > length else []
                 self._free[i : i + 1] = left
-                memory = np.frombuffer(self._map, np.uint8, nbytes, start)
-                mine = os.getpid()
-                weakref.finalize(memory, _give_back, mine, self._map, self._returned, start, length)
-                return memory
+                return self._lent(start, nbytes, length)
         raise MemoryError(f"shared memory: no room for {nbytes} bytes")
+
+    def claim(self, place: int, nbytes: int) -> np.ndarray:
+        """Return memory at a place, with what is there; raises MemoryError if it is taken."""
+        end = place + -(-nbytes // _GRAIN) * _GRAIN
+        for i, (start, free) in enumerate(self._free):
+            if start <= place and end <= start + free:
+                sides = ((start, place - start), (end, start + free - end))
+                self._free[i : i + 1] = [side for side in sides if side[1]]
+                return self._lent(place, nbytes, end - place)
+        raise MemoryError(f"shared memory: no room for {nbytes} bytes at {place}")
+
+    def forget(self) -> None:
+        """Give to the system what is there where nothing is taken."""
+        for start, length in self._free:
+            self._map.madvise(mmap.MADV_REMOVE, start, length)
+
+    def stay(self) -> None:
+        """Give nothing back any more: this process ends, and others go on with what is there."""
+        self._stays[0] = True
+
+    def read(self, place: int, nbytes: int) -> bytes:
+        """Return what is written at a place."""
+        return self._map[place : place + nbytes]
+
+    def _lent(self, start: int, nbytes: int, length: int) -> np.ndarray:
+        memory = np.frombuffer(self._map, np.uint8, nbytes, start)
+        mine = os.getpid()
+        back = (mine, self._stays, self._map, self._returned, start, length)
+        weakref.finalize(memory, _give_back, *back).atexit = False  # it ends with who has it last
+        return memory
 
     def private(self, memory: np.ndarray) -> mmap.mmap:
         """Return another look at memory that was taken: what is written there, others do not see.
@@ -107,7 +162,14 @@ class SharedSegment:
         """
         offset = self.offset(memory)
         assert offset is not None
-        found = _Private(self.fd, memory.nbytes, flags=mmap.MAP_PRIVATE, offset=offset)
+        try:
+            found = _Private(self.fd, memory.nbytes, flags=mmap.MAP_PRIVATE, offset=offset)
+        except OSError as error:
+            if error.errno != errno.ENOMEM:
+                raise
+            raise MemoryError(
+                f"memory of this process: no room for {memory.nbytes} bytes"
+            ) from None
         found.memory = memory
         return found
 
@@ -130,13 +192,18 @@ class SharedSegment:
 
 
 def _give_back(
-    owner: int, pages: mmap.mmap, returned: deque[tuple[int, int]], start: int, length: int
+    owner: int,
+    stays: list[bool],
+    pages: mmap.mmap,
+    returned: deque[tuple[int, int]],
+    start: int,
+    length: int,
 ) -> None:
     """Return memory to the system, and its place to the segment. Runs when nobody refers to it.
 
     In a forked child nothing is given back: the parent has the same memory, and needs it.
     """
-    if os.getpid() != owner:
+    if os.getpid() != owner or stays[0]:
         return
     pages.madvise(mmap.MADV_REMOVE, start, length)
     returned.append((start, length))
@@ -179,3 +246,14 @@ def map_segment(card: Card) -> mmap.mmap | None:
     except (OSError, ValueError):
         return None
     return pages if pages[: len(card.secret)] == card.secret else None
+
+
+def mapped_by(segment: int) -> list[int]:
+    """Return the other processes of this user that have mapped a segment, of which this is a fd."""
+    inode, found = os.fstat(segment).st_ino, list[int]()
+    known = re.compile(rf"\s{inode}\s+/memfd:distnb\b")
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it is gone, or somebody else's
+            if int(folder.name) != os.getpid() and known.search((folder / "maps").read_text()):
+                found.append(int(folder.name))
+    return found

@@ -12,7 +12,7 @@ from distnb.formats.stored import Box, sub
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
-__all__ = ["PIECE", "full", "in_file", "pieces"]
+__all__ = ["PIECE", "full", "in_file", "moved", "pieces"]
 
 #: Bytes that are read or written at a time, between looks at whether the user has given up.
 PIECE = 1 << 25
@@ -21,6 +21,15 @@ PIECE = 1 << 25
 def full(shape: Ints) -> Box:
     """Return the box of all of an array."""
     return tuple([range(n) for n in shape])
+
+
+def moved(box: Box, origin: Ints) -> Box:
+    """Return where a box whose steps are 1 is in a file, of an array that begins at a place there.
+
+    >>> moved((range(2), range(3, 5)), (10, 0))
+    (range(10, 12), range(3, 5))
+    """
+    return tuple([range(r.start + o, r.stop + o) for r, o in zip(box, origin, strict=True)])
 
 
 def in_file(view: View, box: Box, ndim: int, out: np.ndarray) -> tuple[Box, np.ndarray]:

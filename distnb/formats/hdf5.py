@@ -1,4 +1,4 @@
-"""HDF5: datasets, by h5py. What is not cut into chunks is read and written at its offset."""
+"""HDF5 and NetCDF-4, by h5py. What is not cut into chunks is read and written at its offset."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from distnb.formats.stored import Box, Reader, Stored, Writer, check_same, modul
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
-__all__ = ["create", "describe", "reader", "writer"]
+__all__ = ["create", "create_netcdf", "describe", "reader", "writer"]
 
 
 def _load() -> Any:
@@ -67,8 +67,8 @@ def _dataset(file: Any, path: str, name: str | None) -> Any:
     h5py, names = _h5py(), list[str]()
 
     def note(key: str, found: Any) -> None:
-        if isinstance(found, h5py.Dataset):
-            names.append(key)
+        if isinstance(found, h5py.Dataset) and not (name is None and found.is_scale):
+            names.append(key)  # of NetCDF's coordinates nobody thinks who names nothing
 
     if name is None:
         file.visititems(note)
@@ -148,3 +148,28 @@ def create(path: str, name: str | None, shape: Ints, dtype: np.dtype, options: A
     if offset is not None:  # the library leaves the end of the file to whoever writes
         os.truncate(path, max(os.path.getsize(path), offset + int(np.prod(shape)) * dtype.itemsize))
     return Stored("hdf5", path, (), shape, dtype.str, chunks, (name, offset))
+
+
+def _load_netcdf() -> Any:
+    import h5netcdf
+
+    return h5netcdf
+
+
+def create_netcdf(
+    path: str, name: str | None, shape: Ints, dtype: np.dtype, options: Any
+) -> Stored:
+    """Make a file with a variable that is to be filled; ``dims`` names its axes."""
+    h5netcdf, name = module(_load_netcdf, "NetCDF", "h5netcdf", "netcdf"), name or "data"
+    given = {"dims": [f"dim_{d}" for d in range(len(shape))], **options}
+    dims = tuple(given.pop("dims"))
+    if len(dims) != len(shape) or dtype.kind in "bc":
+        got = f"dims {dims} for shape {shape} and dtype {dtype}"
+        what = "a name for each axis, and real numbers"
+        raise ValueError(explain("NetCDF", got, what, "pass dims=, and use .astype or .real"))
+    with h5netcdf.File(path, "w") as file:
+        for dim, n in dict(zip(dims, shape, strict=True)).items():
+            file.dimensions[dim] = n
+        made = file.create_variable(name, dims, dtype, **given)
+        chunks = tuple(made.chunks or ())
+    return Stored("hdf5", path, (), shape, dtype.str, chunks, (f"/{name.strip('/')}", None))

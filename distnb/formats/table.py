@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from distnb.formats import archives, hdf5, npy, parquet, plain, zarrs
+from distnb.formats import archives, hdf5, npy, parquet, plain, tiff, zarrs
 from distnb.formats.stored import Reader, Stored, Writer
 from distnb.geometry.views import View
 
@@ -39,13 +39,22 @@ FORMATS: dict[str, Format] = {
         Format("npz", (".npz",), archives.describe, archives.ArchiveReader, None),
         Format(
             "hdf5",
-            (".h5", ".hdf5", ".hdf", ".nc"),
+            (".h5", ".hdf5", ".hdf"),
             hdf5.describe,
             hdf5.reader,
             hdf5.writer,
             by_turns=True,
             create=hdf5.create,
         ),
+        Format(
+            "netcdf",
+            (".nc", ".nc4"),
+            hdf5.describe,
+            hdf5.reader,
+            hdf5.writer,
+            create=hdf5.create_netcdf,
+        ),
+        Format("tiff", (".tif", ".tiff"), tiff.describe, tiff.reader, None),
         Format(
             "zarr",
             (".zarr",),
@@ -67,6 +76,10 @@ _MAGIC = {
     b"PK\5\6": "npz",
     b"\x89HDF\r\n\x1a\n": "hdf5",
     b"PAR1": "parquet",
+    b"II*\0": "tiff",
+    b"MM\0*": "tiff",
+    b"II+\0": "tiff",
+    b"MM\0+": "tiff",
 }
 
 

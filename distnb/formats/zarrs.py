@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from distnb.formats.stored import Box, Stored, check_same, module
 from distnb.geometry.layout import Ints
 from distnb.geometry.views import View
 
-__all__ = ["ZarrArray", "create", "describe"]
+__all__ = ["ZarrArray", "create", "describe", "stored_of"]
 
 #: Elements of a chunk, where none are asked for.
 _CHUNK = 1 << 20
@@ -120,6 +121,18 @@ def _chunks(shape: Ints) -> Ints:
         found.append(max(1, min(n, room)))
         room //= found[-1]
     return tuple(reversed(found))
+
+
+def stored_of(target: Any) -> Stored | None:
+    """Return what an array of the library's in a folder is; None if it is anything else."""
+    zarr = sys.modules.get("zarr")
+    if zarr is None or not isinstance(target, zarr.Array):
+        return None
+    if not isinstance(target.store, zarr.storage.LocalStore):
+        return None
+    chunks = tuple(target.shards or target.chunks)
+    path, dtype = os.path.abspath(target.store.root), target.dtype.str
+    return Stored("zarr", path, (), tuple(target.shape), dtype, chunks, (target.path,))
 
 
 def is_zarr(path: str) -> bool:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
 
+from distnb.client.array.kept_arrays import Names, list_arrays
 from distnb.client.session import current
 from distnb.client.session.session import Session
 from distnb.client.transport import client_hooks
@@ -48,6 +49,8 @@ class Cells:
         try:
             if session.waits:  # not for an engine that stands still, in cells that need none
                 session.flush()
+            session.extensions[Names].note(arrays_of(self.shell, session))
+            list_arrays(session)
         except KeyboardInterrupt:
             raise
         except Exception:

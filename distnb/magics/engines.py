@@ -9,6 +9,7 @@ from IPython.core.magic import Magics, line_magic, magics_class, output_can_be_s
 from IPython.core.magic_arguments import argument, magic_arguments
 
 from distnb.client.array.distarray import DistArray
+from distnb.client.array.kept_arrays import attach
 from distnb.client.record.placement import Placement
 from distnb.client.session import current
 from distnb.magics.arguments import (
@@ -24,7 +25,7 @@ from distnb.widgets.status.status import Status
 
 __all__ = ["EngineMagics"]
 
-ACTIONS = ("start", "connect", "status", "stop")
+ACTIONS = ("start", "attach", "connect", "status", "stop")
 
 
 @magics_class
@@ -36,6 +37,7 @@ class EngineMagics(Magics):
     @magic_arguments()
     @argument("action", nargs="?", default="status", choices=ACTIONS, help="what to do")
     @argument("-n", type=int, default=None, help="engines to start (default: one for each core)")
+    @argument("--keep", default=None, help="how long arrays outlive the notebook, as in 1h")
     @argument("--profile", default=None, help="ipyparallel profile to connect to")
     @argument("--cluster-id", default=None, help="ipyparallel cluster to connect to")
     @storing("status")
@@ -47,6 +49,8 @@ class EngineMagics(Magics):
         Examples::
 
             %distnb start -n 4
+            %distnb start -n 4 --keep 1h
+            %distnb attach
             %distnb connect --profile mpi
             %distnb
             %distnb stop
@@ -61,7 +65,10 @@ class EngineMagics(Magics):
 
     def _do(self, args: Any) -> None:
         if args.action == "start":
-            current.start(args.n)
+            current.start(args.n, keep=args.keep)
+        elif args.action == "attach":
+            named = attach().named
+            self.shell.user_ns.update({n: x for n, x in named.items() if n.isidentifier()})
         elif args.action == "connect":
             current.connect(args.profile, args.cluster_id)
         elif args.action == "stop" and (session := current.active()) is not None:

@@ -2,9 +2,13 @@
 
 import builtins
 import contextlib
+import tomllib
 import warnings
+from importlib.metadata import entry_points
+from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 import distnb as dnb
@@ -393,3 +397,26 @@ class Books:
         """Compare what is left."""
         for key in list(self.open):
             self._read(key)
+
+
+# -- xarray ------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def known_to_xarray(folder, monkeypatch):
+    """Yield xarray, which finds our entry point as it does where this distnb is installed."""
+    xr = pytest.importorskip("xarray")
+    root = Path(__file__).resolve().parents[2]
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    ((group, rows),) = project["entry-points"].items()
+    info = folder / "installed" / "ours-1.dist-info"
+    info.mkdir(parents=True)
+    lines = [f"{name} = {value}" for name, value in rows.items()]
+    (info / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines]), encoding="utf-8")
+    (info / "METADATA").write_text("Name: ours\nVersion: 1\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(info.parent))
+    assert "distnb" in entry_points(group=group).names
+    known = xr.namedarray.parallelcompat.list_chunkmanagers
+    known.cache_clear()
+    yield xr
+    known.cache_clear()

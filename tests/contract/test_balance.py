@@ -145,6 +145,19 @@ def test_bad_cuts_are_found_within_ten_rounds(session, alone):
     assert not session.end_window(session.start_window()).notes
 
 
+def test_parts_are_compared_often_at_first_and_ever_more_rarely(session, alone, monkeypatch):
+    found = []
+    monkeypatch.setattr(balance, "_price", lambda s: found.append(s.rounds) or np.inf)
+    take, alive = alone
+    take(1e-3)
+    a, u = by_degree(), np.arange(N) % 5.0
+    A = sparse.csr_array(a)
+    alive.append(A)
+    for _ in range(20):
+        A @ u
+    assert found == [4, 5, 6, 7, 8, 10, 12, 14, 16, 20]
+
+
 def test_what_does_not_pay_is_left(session, alone):
     take, alive = alone
     take(1e-9)

@@ -214,7 +214,7 @@ def test_a_copy_that_was_lost_is_made_again():
         A, x = sparse.csr_array(a), dnb.array(u)
         session.flush()
         A @ dnb.ones(N)  # the plan is there
-        fails = planted(session, 1, "op == 'sparse.bring'", "raise ValueError('boom')")
+        fails = planted(session, 1, "op == 'sparse.multiply'", "raise ValueError('boom')")
         with fails, pytest.raises(ValueError, match="boom"):
             A @ x
             session.flush()

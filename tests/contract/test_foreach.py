@@ -2,6 +2,7 @@
 
 import itertools
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -151,6 +152,67 @@ def test_sparse_parts(session, kind):
         else:
             with pytest.raises(ValueError, match="^sparse array that is updated: got"):
                 dnb.foreach(double, a.splits(parts, axis), update=0)
+
+
+@pytest.mark.ways("four", "spmd", "started")
+@pytest.mark.parametrize(("kind", "axis"), [("csr", 0), ("csc", 1), ("csr", 1)])
+def test_sparse_results_are_one_array(session, kind, axis):
+    sparse = pytest.importorskip("scipy.sparse")
+    m = sparse.random_array((13, 7), density=0.4, rng=np.random.default_rng(1), format=kind)
+    a = getattr(dnb.sparse, f"{kind}_array")(m, dist="nnz")
+    for parts in (None, 2, 9, 20):
+        found = dnb.foreach(lambda part: part * 2, a.splits(parts, axis))
+        assert found.format == ("csr", "csc")[axis]
+        np.testing.assert_array_equal(found.to_scipy().toarray(), 2 * m.toarray())
+        other = np.arange(m.shape[1 - axis])
+        got = found @ other if axis == 0 else other @ found
+        np.testing.assert_allclose(
+            got.to_numpy(), 2 * (m @ other) if axis == 0 else 2 * (other @ m)
+        )
+    none = dnb.foreach(lambda part: part[:0] if axis == 0 else part[:, :0], a.splits(None, axis))
+    assert none.nnz == 0
+    assert none.shape[axis] == 0
+
+
+def test_sparse_results_that_do_not_fit_are_a_list(session):
+    sparse = pytest.importorskip("scipy.sparse")
+    x = dnb.array(np.arange(5), dist="block")
+
+    def some(part):
+        n = int(part[0])
+        if n == 4:
+            return np.ones(2)
+        kind = (sparse.csr_array, sparse.csc_array, sparse.coo_array)[n % 3]
+        return kind(np.arange(6 * n).reshape(3, 2 * n) % 4)
+
+    *found, last = dnb.foreach(some, x.splits(5))
+    np.testing.assert_array_equal(last, np.ones(2))
+    for n, one in enumerate(found):
+        assert one.format == ("csr", "csc", "coo")[n % 3]
+        np.testing.assert_array_equal(one.toarray(), np.arange(6 * n).reshape(3, 2 * n) % 4)
+
+
+@pytest.mark.ways("four", "started")
+def test_what_tasks_print_is_shown_in_their_order(session, capsys):
+    if session.transport.rank is not None:
+        pytest.skip("each rank prints its own")
+
+    def say(part):
+        print("task", part[0])
+        print("more", file=sys.stderr)
+        if part[0] == 6:
+            raise ValueError("no six")
+
+    x = dnb.array(np.arange(7), dist="block")
+    dnb.foreach(say, x[:6].splits(6))
+    out, err = capsys.readouterr()
+    apart = session.transport.kind != "in this process"
+    lines = out.splitlines()
+    assert (lines if apart else sorted(lines)) == [f"task {k}" for k in range(6)]
+    assert err == "more\n" * 6
+    with pytest.raises(ValueError, match="no six"):
+        dnb.foreach(say, x.splits(7))
+    assert "task 6" in capsys.readouterr().out
 
 
 # -- what tasks return -------------------------------------------------------------------------

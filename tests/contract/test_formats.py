@@ -89,6 +89,63 @@ def test_zarr_shards_and_zip_files(here, session):
     same(dnb.open("z.zarr").read(dist="block"), x)
 
 
+@pytest.mark.parametrize("options", [{}, {"chunks": (4, 3), "compression": "gzip"}])
+def test_netcdf_both_ways(here, session, options):
+    h5netcdf = pytest.importorskip("h5netcdf")
+    x = fractions((13, 6))
+    for dist in (None, "cyclic", ("*", "block")):
+        dnb.save("x.nc", dnb.array(x, dist=dist), name="t", dims=("y", "x"), **options)
+        with h5netcdf.File("x.nc") as file:
+            assert file["t"].dimensions == ("y", "x")
+            same(file["t"][...], x)
+        same(dnb.open("x.nc", "t").read(dist=dist), x)
+        same(dnb.open("x.nc")[::-3, 1:], x[::-3, 1:])
+    with h5netcdf.File("n.nc", "w") as file:
+        file.dimensions = {"y": 13, "x": 6}
+        file.create_variable("x", ("x",), "i4", data=np.arange(6, dtype="i4"))
+        file.create_variable("g/t", ("y", "x"), "f4", data=x.astype("f4"), **options)
+    same(dnb.open("n.nc"), x.astype("f4"))
+    same(dnb.open("n.nc", "x"), np.arange(6, dtype="i4"))
+    for wrong in ({"dims": ("y",)}, {"dims": ("y", "x", "z")}):
+        with pytest.raises(ValueError, match="dims=.*1|a name for each axis"):
+            dnb.save("x.nc", dnb.array(x), **wrong)
+    with pytest.raises(ValueError, match="real numbers"):
+        dnb.save("x.nc", dnb.array(x) > 0)
+    same(dnb.open("x.nc", "t"), x)
+
+
+TIFFS = {
+    "plain": {},
+    "other bytes": {"byteorder": ">"},
+    "strips": {"rowsperstrip": 5, "compression": "zlib"},
+    "tiles": {"tile": (16, 32), "compression": "zlib"},
+}
+
+
+@pytest.mark.parametrize("kind", TIFFS)
+def test_tiff(here, session, kind):
+    tifffile = pytest.importorskip("tifffile")
+    for x, options in (
+        (numbers((37, 50), "u2"), {}),
+        (numbers((3, 37, 50), "f4"), {}),
+        (numbers((37, 50, 3), "u1"), {"photometric": "rgb"}),
+    ):
+        if kind == "tiles" and x.shape[-1] == 3:
+            continue
+        tifffile.imwrite("x.tif", x, **TIFFS[kind], **options)
+        opened = dnb.open("x.tif")
+        assert (opened.shape, opened.dtype) == (x.shape, x.dtype)
+        for dist in (None, "cyclic", "replicated"):
+            same(opened.read(dist=dist), x)
+        same(opened[1:30:3, ::-1], x[1:30:3, ::-1])
+    with pytest.raises(KeyError, match=r"one of \['0'\]"):
+        dnb.open("x.tif", "1")
+    with open("x.tif", "r+b") as file:
+        file.truncate(500)
+    with pytest.raises((ValueError, OSError), match=r"x.tif"):
+        dnb.open("x.tif").read(dist="block")
+
+
 @pytest.mark.parametrize("n", [0, 1, 50])
 def test_parquet_both_ways(here, session, n):
     pq = pytest.importorskip("pyarrow.parquet")
@@ -130,9 +187,10 @@ def test_folders_of_others_are_not_replaced(here, session):
     assert os.listdir("x.zarr") == ["mine"]
 
 
-@pytest.mark.parametrize("name", ["x.h5", "x.zarr", "x.parquet"])
+@pytest.mark.parametrize("name", ["x.h5", "x.zarr", "x.parquet", "x.tif"])
 def test_bad_files_of_other_libraries(here, session, name):
-    pytest.importorskip({"x.h5": "h5py", "x.zarr": "zarr", "x.parquet": "pyarrow"}[name])
+    needs = {"x.h5": "h5py", "x.zarr": "zarr", "x.parquet": "pyarrow", "x.tif": "tifffile"}
+    pytest.importorskip(needs[name])
     with pytest.raises(FileNotFoundError, match=name):
         dnb.open(name)
     write_text(name, "nonsense " * 100)

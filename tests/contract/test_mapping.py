@@ -523,10 +523,40 @@ def test_ufuncs_of_others(session):
     )
     for one, expected in zip(special_functions.airy(x), special_functions.airy(p), strict=True):
         same(one, expected)
-    with pytest.raises(
-        TypeError, match=r"got erf, out=, expected an elementwise ufunc of NumPy, or"
-    ):
-        special_functions.erf(x, out=x)
+
+
+def test_options_of_ufuncs_of_others(session):
+    sp = pytest.importorskip("scipy.special")
+    p = np.linspace(-2, 2, 17)
+    x, y = dnb.array(p, dist="block"), dnb.zeros((2, 17), dist=("*", "cyclic"))
+    assert sp.erf(x, out=y) is y
+    same(y, np.broadcast_to(sp.erf(p), (2, 17)))
+    want = p.copy()
+    sp.erf(want, out=want, where=want > 0.5)
+    sp.erf(x, out=x, where=x > 0.5)
+    same(x, want)
+    same(sp.erf(x, dtype=np.float32), sp.erf(want, dtype=np.float32))
+    shapes = (17,), (17,)
+    ours, numpys = [dnb.zeros(n) for n in shapes], [np.zeros(n) for n in shapes]
+    sp.sici(x, out=tuple(ours))
+    sp.sici(want, out=tuple(numpys))
+    for one, expected in zip(ours, numpys, strict=True):
+        same(one, expected)
+    with pytest.raises(TypeError, match="Cannot cast|cast"):
+        sp.erf(x, out=dnb.zeros(17, int))
+    with pytest.raises(ValueError, match="shape"):
+        sp.erf(x, out=dnb.zeros(3))
+    with pytest.raises(TypeError, match="distributed arrays as out="):
+        sp.erf(x, out=np.zeros(17))
+
+
+def test_ufuncs_that_numba_makes(session):
+    numba = pytest.importorskip("numba")
+    p = np.linspace(-2, 2, 17)
+    x = dnb.array(p, dist="block")
+    near = numba.vectorize(["float64(float64, float64)"])(lambda a, b: a * b + 1)
+    same(near(x, 2), near(p, 2))
+    same(near(x, x[::-1]), near(p, p[::-1]))
 
 
 # -- with ``import distnb as np`` ------------------------------------------------------------------

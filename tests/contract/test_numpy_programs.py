@@ -29,7 +29,7 @@ def check(program, n):
     expected, found = parts(program(np, n)), parts(program(dnb, n))
     assert len(found) == len(expected)
     for f, e in zip(found, expected, strict=True):
-        assert isinstance(f, dnb.DistArray | bool)
+        assert isinstance(f, dnb.DistArray | bool | np.generic)
         value = f.to_numpy() if isinstance(f, dnb.DistArray) else f
         e = np.asarray(e)
         assert np.shape(value) == e.shape

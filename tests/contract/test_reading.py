@@ -83,6 +83,41 @@ def test_what_is_read_ahead_has_its_dtype_and_is_a_copy(session, dtype):
     np.testing.assert_array_equal(a.to_numpy(), x)
 
 
+@pytest.mark.parametrize("n", [50, 700_000])
+@pytest.mark.parametrize("step", [1, -1])
+def test_a_loop_over_elements_sees_what_it_writes(session, n, step):
+    x = np.arange(float(n))
+    a = (dnb.array(x, dist="block") * 1.0)[::step]
+    x = (x * 1.0)[::step]
+
+    def walk(y, add):
+        seen = []
+        for i, v in enumerate(y):
+            seen.append(v)
+            if i in (3, 11):
+                y[i + 1 : i + 4] = 7.5 + i
+            if i == 20:
+                y += 1
+            if i == 30:
+                add(y[25:], 1000, out=y[25:])
+            if i == 40:
+                return seen, next(iter(y))
+
+    (found, first), (want, one) = walk(a, dnb.add), walk(x, np.add)
+    assert found == want
+    assert [type(v) for v in found] == [np.float64] * 41
+    assert first == one
+    assert list(a[:1000]) == list(x[:1000])
+    assert max(a) == max(x)
+
+
+def test_a_loop_over_rows_gives_views(session):
+    a = dnb.array(np.arange(12.0).reshape(4, 3), dist="cyclic") + 0
+    for i, row in enumerate(a[::-1]):
+        row[1] = -i
+    np.testing.assert_array_equal(a[:, 1].to_numpy(), [-3, -2, -1, 0])
+
+
 def test_writes_show_in_what_is_read_next(session):
     x = np.arange(60.0)
     a = dnb.array(x)

@@ -215,3 +215,38 @@ def test_equal_places_are_summed_first(session):
     A = sparse.coo_array((np.array([2.0, 3.0]), (np.array([0, 0]), np.array([1, 1]))), shape=(2, 2))
     got = sparse.matmul(A, np.array([10.0, 20.0]), "min_plus")
     np.testing.assert_array_equal(got.to_numpy(), [25.0, np.inf])
+
+
+@pytest.mark.ways("four", "started", "spmd")
+@pytest.mark.cases(4)
+@pytest.mark.parametrize("name", ["min_plus", "plus_times", "any_first", "max_second", "or_and"])
+def test_what_is_not_present_takes_no_part(session, name):
+    a = matrix((9, 9))
+    x, there = vector(9) + 0.5, np.arange(9) % 3 == 1
+    x[0] = np.nan  # which nobody sees
+    add = name.split("_")[0]
+    some = {(k, 0): v for k, v in enumerate(x) if there[k]}
+    line = product(stored(a), some, name)
+    back = product({(0, k): v for (k, _), v in some.items()}, stored(a), name)
+    for X in (sparse.csr_array(a), sparse.csc_array(a)):
+        for lies in ("block", "cyclic", "replicated"):
+            y, which = dnb.array(x, dist=lies), dnb.array(there)
+            for got, want in (
+                (sparse.matmul(X, y, name, present=which), {i: v for (i, _), v in line.items()}),
+                (sparse.matmul(y, X, name, present=there), {j: v for (_, j), v in back.items()}),
+            ):
+                start = empty(add, got.dtype)
+                full = np.array([want.get(i, start) for i in range(9)], got.dtype)
+                np.testing.assert_array_equal(got.to_numpy(), full, err_msg=name)
+    out = dnb.zeros(9)
+    sparse.matmul(sparse.csr_array(a), x, "plus_times", present=np.zeros(9, bool), out=out)
+    assert not out.to_numpy().any()
+
+
+def test_present_is_of_a_dense_vector(session):
+    A = sparse.csr_array(matrix((7, 6)))
+    for factor, present in ((vector((6, 2)), np.ones(6, bool)), (vector(6), np.ones(5, bool))):
+        with pytest.raises(ValueError, match="^present: got shape"):
+            sparse.matmul(A, factor, present=present)
+    with pytest.raises(ValueError, match="^present: got sparse factors"):
+        sparse.matmul(A, A.T, present=np.ones(6, bool))

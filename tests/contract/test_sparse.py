@@ -255,7 +255,7 @@ def test_a_second_product_sends_only_what_is_needed(session, engines_only):
     window = session.start_window()
     A @ x
     report = session.end_window(window)
-    brought = [op for op in report.ops if op.op == "sparse.bring"]
+    brought = [op for op in report.ops if op.op == "sparse.multiply"]
     assert len(brought) == (session.size > 1)
     assert sum(rank.bytes for op in brought for rank in op.ranks) == 16 * (session.size - 1)
     assert not [op for op in report.ops if op.op == "sparse.plan"]

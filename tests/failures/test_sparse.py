@@ -10,14 +10,15 @@ from tests.failures.support import planted
 
 #: Command -> what records it, of a square array ``A`` and a vector ``x``.
 STEPS = {
-    "sparse.bring": lambda A, x: A @ x,
+    "sparse.bring": lambda A, x: (A * x).data,
     "sparse.count": lambda A, x: dnb.repartition(A, by=np.arange(9.0)).sum(axis=1),
     "sparse.dense": lambda A, x: A.toarray(),
     "sparse.diagonal": lambda A, x: A.diagonal(),
     "sparse.each": lambda A, x: A + A,
-    "sparse.gather": lambda A, x: A @ x,
+    "sparse.gather": lambda A, x: (A @ x, A @ x)[1],
     "sparse.hold": lambda A, x: A > 1,
     "sparse.look": lambda A, x: (A * np.ones(A.shape)).data,
+    "sparse.multiply": lambda A, x: A @ x,
     "sparse.pick": lambda A, x: (A * x).data,
     "sparse.plan": lambda A, x: A @ x,
     "sparse.points": lambda A, x: A[[0, 8], [8, 0]],

@@ -1,5 +1,6 @@
 """Memory that runs out in the notebook or on one engine: an error of that command, and no more."""
 
+import errno
 import socket
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import zmq
 
 import distnb as dnb
+from distnb.common import shared_segments
 from distnb.wire import channel, stream
 from distnb.wire.channel import SMALL, Channel
 from distnb.wire.stream import Stream
@@ -62,6 +64,21 @@ def test_in_the_notebook(cluster, monkeypatch):
             with pytest.raises(MemoryError, match="memory of the notebook"):
                 x.to_numpy()
             assert small.sum().item() == 5
+    np.testing.assert_array_equal(x.to_numpy(), np.arange(300_000.0))
+
+
+@pytest.mark.ways("openmpi")
+def test_in_the_notebook_that_cannot_map_what_engines_have_written(cluster, monkeypatch):
+    def full(*args, **kwargs):
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    x = dnb.arange(300_000.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(shared_segments, "_Private", full)
+        for _ in range(2):
+            with pytest.raises(MemoryError, match="no room for 2400000 bytes"):
+                x.to_numpy()
+            assert x.sum().item() == 300_000 * 299_999 / 2
     np.testing.assert_array_equal(x.to_numpy(), np.arange(300_000.0))
 
 

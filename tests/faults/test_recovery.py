@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 
 import distnb as dnb
+from distnb.client.batching import user_functions
 from tests.failures.support import plant, setting
+from tests.faults.programs import LAYOUTS, Program
 from tests.marking import own_engines
 from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("interruptible")
-
-#: How arrays lie that must be as they were.
-LAYOUTS = [None, "block", ("*", "block"), ("cyclic", "*"), ("block", "cyclic"), "replicated"]
 
 
 def kill(session, *ranks):
@@ -85,6 +84,59 @@ def test_while_idle_all_arrays_are_as_before(doomed, capsys):
     assert text.count("engines have died: new ones start") == 2
     assert text.count("ready again after") == 2
     assert "lost" not in text.replace("%px", "")
+
+
+@pytest.mark.ways("openmpi")
+def test_new_engines_take_over_although_nobody_asks(doomed, capsys):
+    x, half = dnb.array(numbers(300, 200)), dnb.zeros(9)
+    doomed.flush()
+    with setting(flush_idle=600.0):
+        half += 1  # not sent
+        before = doomed.transport.about
+        kill(doomed, 1)
+        until(lambda: doomed.transport.about is not before and not doomed.connection.dead)
+        until(lambda: doomed.recorder.lock.acquire(blocking=False))
+        doomed.recorder.lock.release()
+    assert capsys.readouterr().err.count("ready again after") == 1
+    kill(doomed, 0)  # new ones are looked after, too
+    until(lambda: "new ones start" in capsys.readouterr().err)
+    np.testing.assert_array_equal(x.to_numpy(), numbers(300, 200))
+    assert half.sum().item() == 9
+
+
+@pytest.mark.tier("test-all")
+@pytest.mark.parametrize(("recover", "do"), [("ask", "session.recover"), ("never", "dnb.start")])
+def test_a_line_says_at_once_what_to_do(monkeypatch, capsys, recover, do):
+    with setting(recover=recover), own_engines(2, monkeypatch) as session:
+        kill(session, 1)
+        until(lambda: do in capsys.readouterr().err)
+        session.close()
+        assert not capsys.readouterr().err
+
+
+@pytest.mark.ways("openmpi")
+def test_functions_that_were_dropped_meanwhile(doomed, gate, at_once, monkeypatch):
+    monkeypatch.setattr(user_functions, "_MOST", 1)
+    x = dnb.arange(1000.0)
+    die = caught(doomed, gate, 0)
+    found = [dnb.map(lambda v, k=k: v + k, x) for k in range(3)]
+    die()
+    found.append(dnb.map(lambda v: v + 3, x))  # told to engines that are dead
+    for k, array in enumerate(found):
+        np.testing.assert_array_equal(array.to_numpy(), np.arange(1000.0) + k)
+    doomed.flush()
+    assert not doomed.functions.leaving
+
+
+@pytest.mark.tier("test-all")
+@pytest.mark.ways("openmpi")
+def test_an_engine_that_aborts(doomed):
+    x = dnb.array(numbers(50, 50))
+    doomed.flush()
+    doomed.transport.client[1].execute(
+        "from mpi4py import MPI; MPI.COMM_WORLD.Abort()", block=False
+    )
+    np.testing.assert_array_equal((x + 1).to_numpy(), numbers(50, 50) + 1)
 
 
 @pytest.mark.ways("openmpi")
@@ -227,61 +279,6 @@ def test_a_session_on_some_of_the_engines(doomed):
 
 
 # Random programs
-
-
-class Program:
-    """Random statements on arrays and on NumPy's, of whole numbers, so that results are exact."""
-
-    def __init__(self, seed):
-        self.chance = random.Random(seed)
-        self.np, self.dist = {}, {}
-        for k, layout in enumerate(LAYOUTS):
-            self.make(f"x{k}", layout)
-
-    def make(self, name, layout):
-        data = np.arange(300 * 40).reshape(300, 40) * (len(self.np) + 1) % 1009
-        self.np[name], self.dist[name] = data, dnb.array(data, dist=layout)
-
-    def pick(self):
-        return self.chance.choice([*self.np])
-
-    def both(self, do):
-        """Do something on both sides; the result is that of the engines and of NumPy."""
-        return do(self.dist), do(self.np)
-
-    def statement(self):
-        a, b, c = self.pick(), self.pick(), self.pick()
-        k = self.chance.randrange(1, 5)
-        kinds = [
-            lambda x: x.__setitem__(c, x[a] + x[b]),
-            lambda x: x.__setitem__(c, (x[a] * k - x[b])[::-1] + 1),
-            lambda x: x[a].__iadd__(k),
-            lambda x: x[a].__iadd__(x[b]),
-            lambda x: x[a].__setitem__(slice(k, 100 + k), 7 * k),
-            lambda x: x[a].__setitem__(slice(None), x[b] * 2),
-            lambda x: x[a].__setitem__(slice(10, 20), x[b][20:30]),
-            lambda x: x.__setitem__(c, x[a].cumsum(axis=0) % 1009),
-            lambda x: x.__setitem__(c, x[a][:, ::-1].copy()),
-            lambda x: x.__setitem__(c, x[b] + x[a].sum(axis=0)),
-        ]
-        do = self.chance.choice(kinds)
-        self.both(do)
-        for name, data in self.np.items():  # small numbers stay exact
-            if np.abs(data).max() > 1 << 40:
-                self.both(lambda x, name=name: x.__setitem__(name, x[name] % 1009))
-
-    def check(self):
-        """Each array is NumPy's, or says that it is lost; return how many are."""
-        gone = []
-        for name, data in self.np.items():
-            try:
-                np.testing.assert_array_equal(self.dist[name].to_numpy(), data, name)
-            except dnb.LostArrayError as error:
-                assert "engines died" in str(error) or "a command that writes it" in str(error)
-                gone.append(name)
-        for name in gone:
-            self.make(name, None)
-        return len(gone)
 
 
 @pytest.mark.ways("openmpi")

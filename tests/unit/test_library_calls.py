@@ -2,7 +2,9 @@
 
 import re
 import sys
+from contextlib import nullcontext
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
@@ -10,7 +12,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
-from tests.contract.support import setting
+from tests.contract.support import known_to_xarray, setting
 
 pytestmark = pytest.mark.tier("test")
 
@@ -47,7 +49,10 @@ def arrays(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = {*vars(np)}
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    with setting(cutoff=0, place="engines"), dnb.inprocess(2):
+    known = nullcontext()
+    if find_spec("xarray"):
+        known = known_to_xarray(tmp_path, monkeypatch)
+    with setting(cutoff=0, place="engines"), dnb.inprocess(2), known:
         yield {
             "A": dnb.random.default_rng(1).random((300, 100)),
             "x": dnb.arange(50_000) * 0.5,

@@ -585,7 +585,7 @@ def test_only_names_for_users_complete(session):
     assert ours == {"layout", "move", "redistribute", "session", "to_numpy", *local}
     assert {"sum", "T", "__add__"} <= set(dir(a))
     assert [n for n in dir(session) if not n.startswith("_")] == [
-        *("close", "closed", "end_window", "flush", "live", "size", "start_window")
+        *("close", "closed", "end_window", "flush", "live", "recover", "size", "start_window")
     ]
     assert {n for n in dir(dnb) if not n.startswith("_")} == set(dnb.__all__)
 

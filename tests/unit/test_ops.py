@@ -57,7 +57,8 @@ def test_every_ufunc_of_numpy_has_a_function_in_the_namespace():
 
 def test_every_reduction_has_a_row():
     for name in "sum prod min max any all argmin argmax".split():
-        assert table.REDUCTIONS[name].function is getattr(np, name)
+        row = table.REDUCTIONS[name]  # a ufunc's own where NumPy's function does nothing else
+        assert row.function in (getattr(np, name), getattr(row.ufunc, "reduce", None))
     for name, row in table.REDUCTIONS.items():
         assert row.name == name
         positions = name in ("argmin", "argmax")

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.array import showing
 from distnb.client.array.aspects import part_of_complex, set_imag, set_real, view_as
+from distnb.client.array.facts import Uncut
 from distnb.client.array.flags import Flags, strides_of
 from distnb.client.array.local_access import get_data, local_part, set_data, set_full, set_local
 from distnb.client.array.migration import move
@@ -37,7 +38,7 @@ from distnb.client.handle.arguments import (
 )
 from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.conversion import copied
-from distnb.client.handle.indexing import index_view, one_axis, some_axes
+from distnb.client.handle.indexing import index_view, no_bool, one_axis, some_axes
 from distnb.client.handle.small_steps import indexed, like, product, quick, store, turned
 from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.products import dot
@@ -135,6 +136,19 @@ class DistArray(Array):
     def flags(self) -> Flags:
         """What NumPy says of the array's memory; ``x.flags.writeable`` can be set."""
         return Flags(self)
+
+    @property
+    def chunks(self) -> Uncut:
+        """One length along each axis, for xarray: what engines hold is theirs to cut.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> with dnb.inprocess(2):
+        ...     dnb.zeros((3, 4)).chunks
+        ((3,), (4,))
+        """
+        return Uncut([(n,) for n in self.shape])
 
     @property
     def strides(self) -> Ints:
@@ -353,7 +367,9 @@ class DistArray(Array):
             raise TypeError("iteration over a 0-d array")
         if len(self.shape) == 1:
             return elements(self)
-        return (self[i] for i in range(self.shape[0]))
+        if self._near is not None or self.dbase.near is not None:
+            return (self[i] for i in range(self.shape[0]))
+        return (self.alias(self.dview.fix(0, i)) for i in range(self.shape[0]))
 
     # -- views -------------------------------------------------------------------------------
 
@@ -374,7 +390,8 @@ class DistArray(Array):
     def __setitem__(self, key: Subscript, value: ArrayLike) -> None:
         if store(self, key, value):
             return
-        if self.single and not self.shape:
+        by_mask = isinstance(key, Array | np.bool_)  # as programs of the array API standard do it
+        if self.single and not self.shape and not by_mask:
             name = self.dtype.type.__name__
             raise TypeError(f"'numpy.{name}' object does not support item assignment")
         if is_advanced(key):
@@ -404,7 +421,7 @@ class DistArray(Array):
             order = tuple(axes[0]) if np.ndim(axes[0]) else axes
         if not len(order) or order[0] is None:
             return self._turned(tuple(range(self.ndim)[::-1]))
-        fixed = tuple(one_axis(a, self.ndim) for a in order)
+        fixed = tuple(one_axis(no_bool(a), self.ndim) for a in order)
         if sorted(fixed) != list(range(self.ndim)):
             raise ValueError(
                 explain("axes", tuple(order), f"each of 0..{self.ndim - 1} once", "list all axes")
@@ -427,7 +444,7 @@ class DistArray(Array):
         axes = (
             [d for d, n in enumerate(self.shape) if n == 1]
             if axis is None or (not self.ndim and axis in (0, -1))
-            else list(some_axes(axis, self.ndim))
+            else list(some_axes(no_bool(axis), self.ndim))
         )
         for d in axes:
             if self.shape[d] != 1:

@@ -10,7 +10,19 @@ from distnb.client.handle.array import Array
 from distnb.client.record.namespace import stands_for
 from distnb.geometry.layout import Ints
 
-__all__: list[str] = []
+__all__ = ["Uncut"]
+
+
+class Uncut(tuple[tuple[int, ...], ...]):
+    """Chunks of an array that is one chunk: false, so that a file may be cut in any way.
+
+    xarray writes an array in a file in the chunks that it has in memory, if it has any.
+    """
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return False
 
 
 def _hollow(a: ArrayLike) -> ArrayLike:

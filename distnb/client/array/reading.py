@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -60,33 +61,37 @@ def element(x: Array) -> Any:
 def elements(x: Array) -> Iterator[Any]:
     """Return an array's elements of one axis, one after the other, as NumPy's scalars.
 
-    They come many at a time. As NumPy's, each is as it is when it is its turn: what was fetched
-    holds until anything is recorded that might write it.
+    They come many at a time. As NumPy's, each is as it is when it is its turn: those in reach are
+    read where they lie, until they leave; what was fetched holds until anything is recorded that
+    might write it.
     """
     session, at, n = x.session, 0, x.shape[0]
     recorder, transport = session.recorder, session.transport
     while at < n:
         near = None if x._near is None and x.dbase.near is None else x.near
+        if near is None and reach.brought(x):
+            near = x.near
         if near is not None:
-            whole = x._whole
-            base = None if whole is None else x.dbase
-            while at < n and x._near is near and x._whole is whole:
-                if base is not None and base.near is not whole:
+            base = x.dbase
+            whole = base.near
+            for value in (left := iter(near[at:])):
+                yield value
+                if base.near is not whole:
                     break
-                yield near[at]
-                at += 1
+            at = n - operator.length_hint(left)
             continue
         some = x[at : at + _AT_A_TIME].to_numpy()
+        end = at + len(some)
         recorded, reaches, sent = recorder.recorded, session.reaches, transport.foreign
-        for value in some:
+        for value in (left := iter(some)):
             yield value
-            at += 1
             if (
                 recorder.recorded != recorded
                 or session.reaches != reaches
                 or transport.foreign != sent
             ):
                 break
+        at = end - operator.length_hint(left)
 
 
 def read(x: Array) -> np.ndarray:

@@ -68,7 +68,10 @@ def _shown(x: Array, seconds: float) -> Shown:
         near = x.dbase.known
     if near is not None:
         return Shown(_as_text(edges_of(near, items) if items else near, items))
-    if x.dbase.lost and x.dbase.look is None:
+    look = x.dbase.look
+    if look is not None and look.unread:
+        return Shown("", "not read yet")
+    if x.dbase.lost and look is None:
         return Shown("", "content lost")
     keys = corners(x.shape, items)
     glimpse: Glimpse = x.session.extensions[Glimpse]

@@ -240,12 +240,16 @@ class Connection:
         self.sent.clear()
         self.fail(error)
 
-    def revive(self) -> None:
-        """Note that other engines have come in place of those that died."""
-        self.dead = ""
+    def hand_over(self) -> None:
+        """Note that other engines begin to take over from those that died."""
         self.orphans = []
         self._error = None
-        self.ready = True
+
+    def revive(self) -> None:
+        """Note that they have taken over, unless they cannot be used either."""
+        if self._error is None:
+            self.dead = ""
+            self.ready = True
 
     def fall_back(self, dead: str, orphans: list[Sent]) -> None:
         """Note that engines could not take over, so that all is as it was when the others died."""

@@ -26,6 +26,7 @@ class Entry(Protocol):
     lost: bool | str
     since: int
     memory: np.ndarray | None
+    apart: bool
 
 
 class HandleTable:

@@ -6,7 +6,7 @@ Batches carry no code. A function takes the way of ``%px``, once, and commands n
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from distnb.common.interrupts import deferred_interrupts
 
@@ -34,6 +34,8 @@ class Functions:
         self._delete = delete
         #: Digest of a text -> number, and the text.
         self._known: OrderedDict[bytes, tuple[int, bytes]] = OrderedDict()
+        #: Those that were dropped, until engines have done what names them: number -> text.
+        self.leaving: dict[int, bytes] = {}
         self._last = self._bytes = 0
 
     def number(self, text: bytes) -> int:
@@ -46,9 +48,14 @@ class Functions:
             return self._known[key][0]
         with deferred_interrupts():
             self._last -= 1
-            self._define(self._last, text)
+            # First noted: new engines, which another thread may just tell, lack none of them.
             self._known[key] = self._last, text
             self._bytes += len(text)
+            try:
+                self._define(self._last, text)
+            except BaseException:
+                self._bytes -= len(self._known.pop(key)[1])
+                raise
         return self._last
 
     def trim(self) -> None:
@@ -57,9 +64,15 @@ class Functions:
             newest = next(reversed(self._known.values()))
             number, text = self._known.popitem(last=len(newest[1]) > _MOST_BYTES)[1]
             self._bytes -= len(text)
+            self.leaving[number] = text
             self._delete(number)
 
+    def dropped(self, numbers: Iterable[int]) -> None:
+        """Forget functions that engines have dropped, and all that was to be done before."""
+        for number in numbers:
+            self.leaving.pop(number, None)
+
     def tell_again(self) -> None:
-        """Give new engines all functions that those before them had."""
-        for number, text in self._known.values():
+        """Give new engines all functions that those before them had, or were to use once more."""
+        for number, text in [*self.leaving.items(), *self._known.values()]:
             self._define(number, text)

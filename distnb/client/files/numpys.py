@@ -307,8 +307,8 @@ def save(
     """Write an array to a file: each engine writes its own part.
 
     In NumPy's format, as ``numpy.save``, or in that which the name ends in: ``.h5``, ``.hdf5``,
-    ``.zarr`` (``numpy.save`` appends ``.npy`` to any of them). The file appears whole, or not at
-    all: what was there stays if anything goes wrong.
+    ``.nc``, ``.zarr`` (``numpy.save`` appends ``.npy`` to any of them). The file appears whole, or
+    not at all: what was there stays if anything goes wrong.
 
     Parameters
     ----------
@@ -319,9 +319,10 @@ def save(
     allow_pickle : bool
         As in ``numpy.save``, for arrays of NumPy.
     name : str, optional
-        Of a dataset of HDF5, by default "data", or of an array in a group of Zarr.
+        Of a dataset of HDF5 or NetCDF, by default "data", or of an array in a group of Zarr.
     **options
-        Of h5py's or zarr's function that makes it, as ``chunks=`` and ``compression=``.
+        Of h5py's, h5netcdf's or zarr's function that makes it, as ``chunks=`` and
+        ``compression=``; and ``dims=`` of NetCDF, the names of the axes.
 
     Examples
     --------

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import DTypeLike
 
-from distnb.client.files.reading import read_here, read_view
+from distnb.client.files.reading import Source, read_here, read_view
 from distnb.client.handle.arguments import Dist, Grid, Subscript
 from distnb.client.handle.conversion import Readable
 from distnb.client.handle.indexing import index_view
@@ -125,7 +125,7 @@ class Opened(NDArrayOperatorsMixin, Readable):
                     "use [...], which engines read, or raise dnb.config.gather_budget",
                 )
             )
-        found = read_here(self._stored, self._view)
+        found = read_here(Source(self._stored), self._view)
         return found if dtype is None else found.astype(dtype)
 
     def __array_ufunc__(

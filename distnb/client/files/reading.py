@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import prod
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from distnb.client.handle.arguments import Dist, Grid
 from distnb.client.handle.array import Array, create, hosted
+from distnb.client.math.blocks import record_call
+from distnb.client.math.pickling import pickled
 from distnb.client.record.operations import assign
 from distnb.client.record.placement import layout_of_new
 from distnb.client.session.current import need
 from distnb.client.session.session import Session
 from distnb.formats.boxes import full, in_file, pieces
-from distnb.formats.stored import Stored, sub
+from distnb.formats.objects import Called
+from distnb.formats.stored import Box, Reader, Stored, sub
 from distnb.formats.table import reader_of
 from distnb.geometry.axes import Axis, Block, Whole, cut_at
 from distnb.geometry.layout import Grid as Ranks
@@ -23,12 +26,48 @@ from distnb.geometry.layout import Ints, Layout, default_layout
 from distnb.geometry.views import View
 from distnb.wire.protocol import Collective
 
-__all__ = ["SLAB", "aligned", "in_boxes", "in_chunks", "once", "read_here", "read_view", "slabs"]
+__all__ = [
+    "SLAB",
+    "Source",
+    "aligned",
+    "fill_from",
+    "in_boxes",
+    "in_chunks",
+    "layout_in_file",
+    "once",
+    "read_here",
+    "read_view",
+    "slabs",
+]
 
 #: Bytes on each engine of what is brought into another layout on its way from or to a file.
 SLAB = 1 << 28
 
 _Found = TypeVar("_Found")
+
+
+class Source(NamedTuple):
+    """Where elements are read: an array in a file, or what a function reads into boxes."""
+
+    stored: Stored
+    function: Callable[[Box, np.ndarray], object] | None = None
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the elements, as they are read."""
+        return np.dtype(self.stored.dtype).newbyteorder("=")
+
+    def open(self) -> Reader:
+        """Return what reads boxes here."""
+        return reader_of(self.stored) if self.function is None else Called(self.function)
+
+    def record(self, out: Array, view: View) -> None:
+        """Let each engine read its part of a view."""
+        session, args = out.session, (tuple(self.stored), view)
+        if self.function is not None:
+            record_call("file.call", pickled(self.function), self.stored.path, [out], [], *args)
+        else:
+            session.record(Collective("file.read", (out.operand,), (), args, session.site()))
 
 
 def once(session: Session, function: Callable[..., _Found], *args: object) -> _Found:
@@ -74,28 +113,45 @@ def in_chunks(shape: Ints, size: int, chunk: int) -> Layout:
     return Layout(Ranks.of((size,)), axes, (0, *(-1 for _ in shape[1:])))
 
 
-def aligned(layout: Layout, shape: Ints, chunks: Ints) -> Layout:
+def aligned(layout: Layout, shape: Ints, chunks: Ints, skews: Ints = ()) -> Layout:
     """Return a layout in blocks whose cuts are where chunks end, where there are enough of these.
+
+    ``skews``: how far into a chunk each axis begins.
 
     >>> aligned(default_layout((10, 2), 2), (10, 2), (3, 2)).axes[0]
     Irregular(cuts=(0, 6, 10))
+    >>> aligned(default_layout((10, 2), 2), (10, 2), (3, 2), (2, 0)).axes[0]
+    Irregular(cuts=(0, 4, 10))
     """
     axes: list[Axis] = []
     for d, (axis, n) in enumerate(zip(layout.axes, shape, strict=True)):
-        parts, chunk = layout.parts(d), chunks[d]
-        if isinstance(axis, Block) and parts > 1 and -(-n // chunk) >= parts and chunk > 1:
-            axes.append(_cut(n, chunk, parts))
+        parts, chunk, skew = layout.parts(d), chunks[d], skews[d] if skews else 0
+        if isinstance(axis, Block) and parts > 1 and -(-(n + skew) // chunk) >= parts and chunk > 1:
+            axes.append(_cut(n, chunk, parts, skew))
         else:
             axes.append(axis)
     return Layout(layout.grid, tuple(axes), layout.dims)
 
 
-def _cut(n: int, chunk: int, parts: int) -> Axis:
+def _cut(n: int, chunk: int, parts: int, skew: int = 0) -> Axis:
     """Return an axis that is cut where chunks end, as evenly as can be."""
-    many = -(-n // chunk)
-    return cut_at(
-        tuple([min(n, Block().bounds(many, parts, c)[0] * chunk) for c in range(parts)]) + (n,)
-    )
+    many = -(-(n + skew) // chunk)
+    begins = [Block().bounds(many, parts, c)[0] * chunk - skew for c in range(parts)]
+    return cut_at(tuple([min(n, max(0, begin)) for begin in begins]) + (n,))
+
+
+def layout_in_file(
+    source: Source, view: View, session: Session, dist: Dist = None, grid: Grid = None
+) -> Layout:
+    """Return where a view of a file is to lie: what was asked for, or cut where chunks end."""
+    layout = layout_of_new(view.shape, source.dtype, session, dist, grid)
+    chunks = source.stored.chunks
+    plain = all(axis >= 0 and step == 1 for axis, _, step in view.dims)
+    if layout.here or dist is not None or grid is not None or not chunks or not plain:
+        return layout
+    own = tuple([chunks[axis] for axis, _, _ in view.dims])
+    skews = tuple([start % chunks[axis] for axis, start, _ in view.dims])
+    return aligned(layout, view.shape, own, skews)
 
 
 def read_view(
@@ -109,43 +165,40 @@ def read_view(
 
     Without ``dist=`` it is cut where the file's chunks end.
     """
-    at = need(session)
-    kind = np.dtype(stored.dtype).newbyteorder("=")
-    layout = layout_of_new(view.shape, kind, at, dist, grid)
+    at, source = need(session), Source(stored)
+    layout = layout_in_file(source, view, at, dist, grid)
     if layout.here:
-        return hosted(at, read_here(stored, view))
-    if dist is None and grid is None and stored.chunks and view == View.whole(stored.shape):
-        layout = aligned(layout, view.shape, stored.chunks)
-    out = create(at, view.shape, kind, layout, ("empty",), stays=True)
-    if in_boxes(layout):
-        _record(out, stored, view)
-    else:
-        for low, high in slabs(view.shape, kind.itemsize, at.size):
-            part = view.take(0, low, 1, high - low)
-            between = default_layout(part.shape, at.size)
-            slab = create(at, part.shape, kind, between, ("empty",))
-            _record(slab, stored, part)
-            assign(out[low:high], slab)
+        return hosted(at, read_here(source, view))
+    out = create(at, view.shape, source.dtype, layout, ("empty",), stays=True)
+    fill_from(source, view, out)
     at.flush()  # the file may be written again
     return out
 
 
-def _record(out: Array, stored: Stored, view: View) -> None:
-    session, operand = out.session, out.operand
-    args = (tuple(stored), view)
-    session.record(Collective("file.read", (operand,), (), args, session.site()))
+def fill_from(source: Source, view: View, out: Array) -> None:
+    """Record that engines read a view into an array of its shape."""
+    session, shape, layout = out.session, view.shape, out.dbase.layout
+    if in_boxes(layout):
+        source.record(out, view)
+        return
+    for low, high in slabs(shape, out.itemsize, session.size):
+        part = view.take(0, low, 1, high - low)
+        between = default_layout(part.shape, session.size)
+        slab = create(session, part.shape, source.dtype, between, ("empty",))
+        source.record(slab, part)
+        assign(out[low:high], slab)
 
 
-def read_here(stored: Stored, view: View) -> np.ndarray:
+def read_here(source: Source, view: View) -> np.ndarray:
     """Return what a view of a file shows, as the notebook reads it."""
-    kind = np.dtype(stored.dtype).newbyteorder("=")
-    found = np.empty(view.shape, kind)
+    stored = source.stored
+    found = np.empty(view.shape, source.dtype)
     if not found.size:
         return found
     box, out = in_file(view, full(view.shape), len(stored.shape), found)
-    reader = reader_of(stored)
+    reader = source.open()
     try:
-        for piece in pieces(box, kind.itemsize, stored.chunks):
+        for piece in pieces(box, found.itemsize, stored.chunks):
             reader.read(tuple([r[s] for r, s in zip(box, piece, strict=True)]), sub(out, piece))
     finally:
         reader.close()

@@ -19,7 +19,7 @@ from distnb.client.handle.array import Array, create, is_whole
 from distnb.client.handle.conversion import copied
 from distnb.client.session.session import Session
 from distnb.common.errors import explain
-from distnb.formats.boxes import full, pieces
+from distnb.formats.boxes import full, moved, pieces
 from distnb.formats.encodings import ENCODINGS
 from distnb.formats.plain import run_bytes, write_all
 from distnb.formats.stored import Stored, bytes_of, sub
@@ -145,33 +145,49 @@ def _sync(path: str) -> None:
         os.close(fd)
 
 
-def write(x: Array, stored: Stored, summed: bool = False) -> list[tuple[int, int]]:
-    """Write an array into a file that is there; wait until it is written.
+def write(
+    x: Array, stored: Stored, summed: bool = False, origin: Ints | None = None
+) -> list[tuple[int, int]]:
+    """Write an array into a file that is there, from a place on; wait until it is written.
 
     Returns what was written, one part of the file after the other: its bytes and, if ``summed``,
     their CRC-32.
     """
     if not x.size:
         return []
-    origin = (0,) * x.ndim
+    origin = (0,) * x.ndim if origin is None else origin
     here = x.here
     if here is not None:
-        return [once(x.session, _write_here, here, stored, summed)]
-    if _direct(x, stored, summed):
+        return [once(x.session, _write_here, here, stored, summed, origin)]
+    if _direct(x, stored, summed, origin):
         return _record(x, stored, summed, origin)
     size, found = x.session.size, list[tuple[int, int]]()
-    chunk = stored.chunks[0] if stored.chunks else 1
-    for low, high in slabs(x.shape, x.itemsize, size, chunk) if x.ndim else [(0, 0)]:
+    for low, high in _slabs(x, stored, origin):
         part = x[low:high] if x.ndim else x
         layout = make_layout(part.shape, size, "block" if summed and x.ndim else None)
         if stored.chunks:
-            layout = in_chunks(part.shape, size, chunk)
+            layout = in_chunks(part.shape, size, stored.chunks[0])
         slab = copied(part, x.dtype, layout)
-        found += _record(slab, stored, summed, (low, *origin[1:]) if x.ndim else ())
+        place = (origin[0] + low, *origin[1:]) if x.ndim else ()
+        found += _record(slab, stored, summed, place)
     return found
 
 
-def _direct(x: Array, stored: Stored, summed: bool) -> bool:
+def _slabs(x: Array, stored: Stored, origin: Ints) -> Iterator[tuple[int, int]]:
+    """Cut the first axis into slabs that end where chunks do; the first may begin within one."""
+    if not x.ndim:
+        yield 0, 0
+        return
+    chunk = stored.chunks[0] if stored.chunks else 1
+    lead = min(x.shape[0], -origin[0] % chunk)
+    if lead:
+        yield 0, lead
+    rest = (x.shape[0] - lead, *x.shape[1:])
+    for low, high in slabs(rest, x.itemsize, x.session.size, chunk):
+        yield lead + low, lead + high
+
+
+def _direct(x: Array, stored: Stored, summed: bool, origin: Ints) -> bool:
     """Tell whether engines can write what they hold as it lies.
 
     So they can in boxes of long runs, or of whole chunks. Checksums are of parts in order.
@@ -185,9 +201,9 @@ def _direct(x: Array, stored: Stored, summed: bool) -> bool:
     boxes = [tuple([range(s.start, s.start + s.block) for (s,) in f]) for f in owned if f]
     if stored.chunks:
         return all(
-            r.start % c == 0 and (r.stop % c == 0 or r.stop == n)
+            (not r.start or (r.start + o) % c == 0) and (r.stop == n or (r.stop + o) % c == 0)
             for box in boxes
-            for r, c, n in zip(box, stored.chunks, x.shape, strict=True)
+            for r, c, n, o in zip(box, stored.chunks, x.shape, origin, strict=True)
         )
     size_of = x.itemsize
     return all(
@@ -224,9 +240,9 @@ def _record(x: Array, stored: Stored, summed: bool, origin: Ints) -> list[tuple[
     return [(int(n), int(check)) for n, check in done.to_numpy() if n]
 
 
-def _write_here(data: np.ndarray, stored: Stored, summed: bool) -> tuple[int, int]:
+def _write_here(data: np.ndarray, stored: Stored, summed: bool, origin: Ints) -> tuple[int, int]:
     """Write in the notebook."""
-    box, check = full(data.shape), 0
+    box, check = moved(full(data.shape), origin), 0
     writer = writer_of(stored)
     try:
         for piece in pieces(box, data.itemsize, stored.chunks):

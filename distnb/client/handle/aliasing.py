@@ -24,7 +24,7 @@ from distnb.client.session.bases import Base
 from distnb.geometry.layout import Ints, in_notebook
 from distnb.geometry.views import View
 
-__all__ = ["Way", "are_related", "is_alone", "look_at", "outline"]
+__all__ = ["Family", "Look", "Way", "are_related", "is_alone", "look_at", "outline"]
 
 
 class Way(Protocol):
@@ -257,6 +257,7 @@ class Look:
     """
 
     __slots__ = ("family", "needs", "stale", "steps")
+    unread = False
 
     def __init__(self, family: Family, steps: Steps) -> None:
         self.family = family
@@ -268,6 +269,10 @@ class Look:
         """Bring the base up to date, which is about to be used on the engines."""
         if base.near is None and (self.stale or (base.lost and self.steps)):
             self.family.mend(base)
+
+    def part(self, base: Base, view: View) -> Any:
+        """Return an array of its own for a view of the base; None, as a view will do."""
+        return None
 
     def wrote(self, base: Base) -> None:
         """Note that the base is about to be written on the engines."""

@@ -199,7 +199,12 @@ class Array(NDArrayOperatorsMixin):
         return self.operand
 
     def alias(self, view: View, writeable: bool | None = None) -> Self:
-        """Return an array with another view of the same base."""
+        """Return an array with another view of the same base; of one in a file, of that part."""
+        look = self.dbase.look
+        if look is not None and not self.writeable:
+            part = look.part(self.dbase, view)
+            if part is not None:
+                return part
         return type(self)(self.dbase, view, self.writeable if writeable is None else writeable)
 
     def become(self, other: Array) -> None:

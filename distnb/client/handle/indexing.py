@@ -33,6 +33,13 @@ def one_axis(axis: Any, ndim: int) -> int:
     return i % ndim
 
 
+def no_bool(axis: Any) -> Any:
+    """Return an axis; raise TypeError for a bool, as those of NumPy's functions that are in C."""
+    if isinstance(axis, bool | np.bool_):
+        raise TypeError(explain("axis", repr(axis), "an integer", "pass a number"))
+    return axis
+
+
 def some_axes(axis: Axes, ndim: int) -> Ints:
     """Return axes as distinct non-negative numbers, ascending; None means all."""
     if axis is None:

@@ -22,7 +22,7 @@ from distnb.common.config import config
 from distnb.geometry.views import Placed, View
 from distnb.wire.protocol import Lay, Operand
 
-__all__ = ["SMALL_STEP", "admitted", "awaited", "element", "is_mine"]
+__all__ = ["SMALL_STEP", "admitted", "awaited", "brought", "element", "is_mine"]
 
 #: Bytes that a step reads and writes, up to which it is small: about what takes as long as two
 #: engines take for a batch of it, there and back.
@@ -138,6 +138,15 @@ def awaited(x: Array) -> Any:
     if config.place != "engines" and session.memory.possible:
         session.flush()
     return element(x)
+
+
+def brought(x: Array) -> bool:
+    """Bring a small array in reach, and wait for engines; tell whether that could be done."""
+    session = x.session
+    if config.place == "engines" or not session.memory.possible or x.nbytes > SMALL_STEP:
+        return False
+    session.flush()
+    return admitted(session, (x,), x.nbytes)
 
 
 def element(x: Array) -> Any:

@@ -15,7 +15,8 @@ from distnb.client.handle import host_arrays
 from distnb.client.handle.array import Array, numeric
 from distnb.client.handle.host_arrays import all_here, fits, watched
 from distnb.client.math.pickling import pickled
-from distnb.client.record.creation import asarray
+from distnb.client.math.ufuncs import copyto
+from distnb.client.record.creation import asarray, empty_like
 from distnb.client.record.eager import arrays_of, session_of
 from distnb.client.record.operations import broadcast_shape, on_engines, understood
 from distnb.common import calling
@@ -252,14 +253,40 @@ def _first(x: ArrayLike) -> Any:
 # -- ufuncs ------------------------------------------------------------------------------------
 
 
-def foreign(ufunc: np.ufunc, *inputs: Any, **options: Any) -> Any:
+def foreign(
+    ufunc: np.ufunc,
+    *inputs: Any,
+    out: tuple[Any, ...] | None = None,
+    where: ArrayLike = True,
+    casting: str = "same_kind",
+    **options: Any,
+) -> Any:
     """Apply a ufunc that is not NumPy's, such as those of ``scipy.special``."""
+    outs = (None,) * ufunc.nout if out is None else out
     if ufunc.types and all(set(kinds) <= set("O->") for kinds in ufunc.types):
         expected, do = "a ufunc of numbers", "use distnb.vectorize in place of numpy.frompyfunc"
-    elif ufunc.signature is not None or options:
-        expected = "an elementwise ufunc of NumPy, or another one without options"
-        do = "assign the result, or use .to_numpy() for small arrays"
+    elif ufunc.signature is not None:
+        expected, do = "an elementwise ufunc", "use xarray.apply_ufunc or distnb.foreach"
+    elif not all(x is None or isinstance(x, Array) for x in outs):
+        expected, do = "distributed arrays as out=", "assign the result"
     else:
-        return map_(ufunc, *inputs)
-    got = ", ".join((ufunc.__name__, *(f"{name}=" for name in options)))
-    raise TypeError(explain("operation on distributed arrays", got, expected, do))
+        return _placed(_applied(ufunc, inputs, casting, options), outs, where, casting)
+    raise TypeError(explain("operation on distributed arrays", ufunc.__name__, expected, do))
+
+
+def _applied(ufunc: np.ufunc, inputs: Any, casting: str, options: dict[str, Any]) -> Any:
+    """Return the results of a ufunc as a tuple."""
+    given = options | ({} if casting == "same_kind" else {"casting": casting})
+    found = map_(partial(ufunc, **given) if given else ufunc, *inputs)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _placed(found: Any, outs: tuple[Any, ...], where: ArrayLike, casting: str) -> Any:
+    """Return results where they are wanted: in outputs that are given, under a mask."""
+    results = []
+    for one, given in zip(found, outs, strict=True):
+        target = empty_like(one) if given is None and where is not True else given
+        if target is not None:
+            copyto(target, one, casting, where)
+        results.append(one if target is None else target)
+    return results[0] if len(results) == 1 else tuple(results)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from distnb.client.handle.arguments import Axes, NoValue, Number
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import broadcast
-from distnb.client.handle.indexing import some_axes
+from distnb.client.handle.indexing import no_bool, some_axes
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import check_out, delivered
 from distnb.client.record.namespace import stands_for
@@ -436,7 +436,7 @@ def mean(
     array([2., 4.])
     """
     x = asarray(a)
-    axes = some_axes(axis, x.ndim)
+    axes = some_axes(no_bool(axis), x.ndim)
     keep = keepdims is True
     total = reduce("sum", x, axes, _working_dtype(x, dtype), None, keep, np._NoValue, where)
     mean = elementwise("divide", total, _count(x, axes, where, keep))
@@ -506,7 +506,7 @@ def var(
     """
     ddof = free_of(ddof, correction)
     x = asarray(a)
-    axes = some_axes(axis, x.ndim)
+    axes = some_axes(no_bool(axis), x.ndim)
     keep = keepdims is True
     working = _working_dtype(x, dtype)
     if mean is np._NoValue:

@@ -55,8 +55,10 @@ def foreach(
     -------
     DistArray, list or None
         Arrays that fit together are one array, joined along the axis of the first splits (or the
-        last axis, if they have fewer); it lies where the tasks are at home. Else it is a list of
-        what the tasks returned, within the gather budget; None if they returned nothing.
+        last axis, if they have fewer); it lies where the tasks are at home. So do SciPy's
+        ``csr_array`` and ``csc_array``: they are one ``csr_array`` if rows are joined, else a
+        ``csc_array``. Else it is a list of what the tasks returned, within the gather budget; None
+        if they returned nothing.
 
     Raises
     ------
@@ -217,7 +219,8 @@ def _run(
     written, read = tuple([x.operand for x in outs]), tuple([x.operand for x in ins])
     number = session.functions.number(text)
     head = (number, calling.name_of(function))
-    arguments = (*head, cuts.homes, tuple(described))
+    apart = session.transport.rank is None and not session.transport.inline
+    arguments = (*head, cuts.homes, tuple(described), apart)
     session.record(Collective("foreach", written, read, arguments, session.site()))
     session.functions.trim()
     return Outcome(report, cuts.homes)

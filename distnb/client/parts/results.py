@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -12,6 +13,9 @@ from distnb.client.array.migration import laid
 from distnb.client.batching.failures import exception_like
 from distnb.client.handle.array import Array, create
 from distnb.client.session.session import Session
+from distnb.client.sparse.commands import made
+from distnb.client.sparse.compressed import csc_array, csr_array
+from distnb.client.sparse.scipys import scipy_sparse
 from distnb.common.config import config
 from distnb.common.errors import GatherError, explain
 from distnb.geometry.layout import Ints
@@ -36,11 +40,40 @@ def _bytes_of(session: Session, ends: Ints) -> Any:
 
 
 class _Array(NamedTuple):
-    """An array that a task returned: on which engine it is, and what it is."""
+    """An array that a task returned: on which engine it is, and what it is.
+
+    A sparse one has a format, and so many elements.
+    """
 
     rank: int
     shape: Ints
     dtype: np.dtype
+    format: str = ""
+    stored: int = 0
+
+    @property
+    def lengths(self) -> Ints:
+        """The lengths of the arrays that it consists of: the first has its elements."""
+        if not self.format:
+            return (int(np.prod(self.shape)),)
+        return (self.stored, self.stored, self.shape[self.format == "csc"] + 1)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of these; indices come in int64."""
+        first, *others = self.lengths
+        return first * self.dtype.itemsize + 8 * sum(others)
+
+    def of(self, text: bytes) -> Any:
+        """Return the array that consists of these bytes."""
+        first, *others = self.lengths
+        data = np.frombuffer(text, self.dtype, first).copy()
+        if not self.format:
+            return data.reshape(self.shape)
+        at = np.cumsum([data.nbytes, *[8 * n for n in others]])
+        rest = [np.frombuffer(text, np.int64, n, a) for n, a in zip(others, at, strict=False)]
+        kind = getattr(scipy_sparse(), f"{self.format}_array")
+        return kind((data, *rest), shape=self.shape)
 
 
 class Outcome:
@@ -64,13 +97,18 @@ class Outcome:
         self.values: list[Any] = [None] * homes[-1]
         #: Failures: the task, names of classes, message, traceback; and on which rank that was.
         self.failures: list[tuple[Any, ...]] = []
+        printed: list[tuple[int, str, str]] = []
         for rank, text in enumerate(texts):
-            told, arrays, failure = pickle.loads(text.tobytes())
+            told, arrays, failure, said = pickle.loads(text.tobytes())
             for task, value in told:
                 self.values[task] = None if value is None else pickle.loads(value)
-            for task, shape, dtype in arrays:
-                self.values[task] = _Array(rank, shape, np.dtype(dtype))
+            for task, shape, dtype, *sparse in arrays:
+                self.values[task] = _Array(rank, shape, np.dtype(dtype), *sparse)
             self.failures += [] if failure is None else [(*failure, rank)]
+            printed += said
+        for _, out, err in sorted(printed):  # as a loop in the notebook would
+            sys.stdout.write(out)
+            sys.stderr.write(err)
 
     def _kept(self, lengths: list[int], is_report: bool) -> list[np.ndarray]:
         """Return what engines kept: their reports, or their arrays."""
@@ -118,7 +156,8 @@ class Outcome:
             return None
         if all(isinstance(x, _Array) for x in found):
             along = min(axis, len(found[0].shape) - 1)
-            if len({(*x.shape[:along], -1, *x.shape[along + 1 :]) for x in found}) == 1:
+            fits = len({(*x.shape[:along], -1, *x.shape[along + 1 :]) for x in found}) == 1
+            if fits and len({x.format > "" for x in found}) == 1:
                 return self._joined(along)
         return self._listed()
 
@@ -128,11 +167,17 @@ class Outcome:
         places = (0, *accumulate(x.shape[axis] for x in self.values))
         shape = (*first.shape[:axis], places[-1], *first.shape[axis + 1 :])
         dtype = np.result_type(*{x.dtype for x in self.values})
-        where = laid(tuple([places[h] for h in self.homes]), len(shape), axis)
-        out = create(self.session, shape, dtype, where, ("empty",))
+        cuts = tuple([places[h] for h in self.homes])
         owners = np.repeat(np.arange(self.session.size), np.diff(self.homes)).tolist()
         moved = [(t, x.rank) for t, x in enumerate(self.values) if x.rank != owners[t]]
-        self._record("foreach.join", out, (axis, places, self.homes, tuple(moved)))
+        args = (axis, places, self.homes, tuple(moved))
+        if first.format:
+            minor = shape[1 - axis]
+            more, ins = (*args, minor, dtype.str), (self.report,)
+            found = made(self.session, "foreach.join_sparse", ins, more, minor, cuts, dtype)
+            return (csr_array, csc_array)[axis].of(found)
+        out = create(self.session, shape, dtype, laid(cuts, len(shape), axis), ("empty",))
+        self._record("foreach.join", out, args)
         return out
 
     def _listed(self) -> list[Any]:
@@ -140,13 +185,12 @@ class Outcome:
         arrays = [(t, x) for t, x in enumerate(self.values) if isinstance(x, _Array)]
         if not arrays:
             return self.values
-        size = [int(np.prod(x.shape)) * x.dtype.itemsize for _, x in arrays]
         lengths = [0] * self.session.size
-        for (_, x), n in zip(arrays, size, strict=True):
-            lengths[x.rank] += n
+        for _, x in arrays:
+            lengths[x.rank] += x.nbytes
         came, at = self._kept(lengths, False), [0] * self.session.size
-        for (task, x), n in zip(arrays, size, strict=True):
-            data = came[x.rank][at[x.rank] : at[x.rank] + n]
-            self.values[task] = np.ndarray(x.shape, x.dtype, data.tobytes()).copy()
-            at[x.rank] += n
+        for task, x in arrays:
+            end = at[x.rank] + x.nbytes
+            self.values[task] = x.of(came[x.rank][at[x.rank] : end].tobytes())
+            at[x.rank] = end
         return self.values

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from distnb.client.handle.array import Array, Elements, create
 from distnb.client.handle.conversion import array_of, as_dist, copied
 from distnb.client.handle.host_arrays import all_here
-from distnb.client.handle.indexing import one_axis
+from distnb.client.handle.indexing import no_bool, one_axis
 from distnb.client.record.advanced_indexing import get_advanced
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import delivered
@@ -34,7 +34,6 @@ from distnb.client.session.session import Session
 from distnb.client.shape.joining import stack
 from distnb.client.shape.reshaping import ravel
 from distnb.client.shape.viewing import broadcast_to
-from distnb.common.errors import explain
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import follow
 from distnb.ops import table
@@ -131,9 +130,7 @@ def take(
         given = indices.here if isinstance(indices, Array) else indices
         ask: Any = np.take
         return delivered(array_of(session, np.asarray(ask(x.here, given, axis, mode=mode))), out)
-    if isinstance(axis, bool | np.bool_):
-        raise TypeError(explain("axis", repr(axis), "an integer", "pass a number"))
-    d = 0 if axis is None else one_axis(axis, x.ndim)
+    d = 0 if axis is None else one_axis(no_bool(axis), x.ndim)
     k = x.ndim if axis is None else 1
     n = x.size if axis is None else x.shape[d]
     at = positions(indices, n, d, mode)

@@ -10,6 +10,7 @@ import numpy as np
 
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout
+from distnb.geometry.views import View
 from distnb.wire.protocol import Create
 
 __all__ = ["Base", "bases_of"]
@@ -28,10 +29,15 @@ class Relation(Protocol):
     family: Any
     steps: tuple[Any, ...]
     stale: bool
+    #: Whether engines have heard of nothing of it yet.
+    unread: bool
     needs: Base | None
 
     def refresh(self, base: Base) -> None:
         """Bring the base up to date, which is about to be used on the engines."""
+
+    def part(self, base: Base, view: View) -> Any:
+        """Return an array of its own for a view of the base, None if a view will do."""
 
     def wrote(self, base: Base) -> None:
         """Note that the base is about to be written on the engines."""
@@ -53,12 +59,14 @@ class Base:
     notebook: ``near`` is then what the notebook reads and writes, and no engine does until the base
     leaves (``handle.reach``). With ``memory`` that is the engines' own, in the notebook's shared
     segment; else engines are sent it when it leaves. An element that was read is made on the
-    engines when something is done with it there; until then it is ``known``.
+    engines when something is done with it there; until then it is ``known``. What is ``apart`` lies
+    in memory that is each engine's own, with large pages, and goes with the engines.
     """
 
     __slots__ = (
         *(
             "__weakref__",
+            "apart",
             "dtype",
             "exported",
             "sharing",
@@ -97,6 +105,7 @@ class Base:
         self.near: np.ndarray | None = None
         self.promise: Promised | None = None
         self.memory: np.ndarray | None = None
+        self.apart = False
         #: Layout, or what else it is of the elements -> base on the engines with that.
         self.kept: dict[Any, Base] | None = None
         #: Bases whose memory in the notebook is that of this one, looked at in another way.
@@ -139,7 +148,7 @@ class Base:
         base.dtype = near.dtype
         base.near = near
         base.host = base.kept = base.known = base.promise = base.sharing = base.look = None
-        base.exported = False
+        base.exported = base.apart = False
         base.memory = memory
         base.site = -1
         base.lost = False
@@ -165,14 +174,14 @@ class Base:
         """Return a base on the engines that does not count before :meth:`begin`."""
         base = cls.__new__(cls)
         base.session = session
-        base.handle = session.new_handle()
         base.nbytes = -1
+        base.handle = session.new_handle()
         base.shape = shape
         base.dtype = dtype
         base.layout = layout
         base.host = base.near = base.memory = base.promise = base.kept = base.known = None
         base.sharing = base.look = None
-        base.exported = False
+        base.exported = base.apart = False
         base.site = -1
         base.lost = False
         base.turn = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import time
 from math import prod
 from typing import Any
 
@@ -15,6 +16,7 @@ from distnb.common.calling import check_side
 from distnb.common.config import config
 from distnb.common.errors import DistnbError, SessionError, explain
 from distnb.common.machine import cores
+from distnb.common.shared_segments import SharedSegment
 
 __all__ = ["connect", "inprocess", "open_sessions", "session", "spmd", "start", "subset"]
 
@@ -37,6 +39,11 @@ def open_sessions() -> list[Session]:
 
 def _launch() -> Any:
     return importlib.import_module("distnb.client.transport.launch")
+
+
+def keeping() -> Any:
+    """Return the module that lets sessions outlive their notebook."""
+    return importlib.import_module("distnb.client.session.keeping")
 
 
 def _reach(client: Any, source: Any = None) -> Any:
@@ -89,6 +96,7 @@ def start(
     n: int | None = None,
     *,
     beside: bool = False,
+    keep: str | float | None = None,
     mpiexec: str | None = None,
     timeout: float = 60.0,
 ) -> Session:
@@ -105,6 +113,9 @@ def start(
     beside : bool, optional
         Whether to start engines beside those that run, for a session of their own. Arrays of two
         sessions do not meet.
+    keep : str or float, optional
+        How long arrays are to outlive this process, such as ``'30 min'`` or ``'1 h'``, or in
+        seconds: :func:`distnb.attach` gives them to the next notebook. By default nothing is left.
     mpiexec : str, optional
         The launcher of the MPI that mpi4py uses; by default the one that is installed with this
         Python, else the first on PATH.
@@ -115,7 +126,7 @@ def start(
     -------
     Session
         A context manager; closing it (or the end of this process, however it ends) stops the
-        engines.
+        engines. Closing it ends what ``keep=`` asked for, too.
 
     Raises
     ------
@@ -135,22 +146,49 @@ def start(
     """
     count, launch = cores() if n is None else n, _launch()
     launch.check_count(count)
+    seconds = None if keep is None else keeping().seconds_of(keep)
     origin = "start", int(count)
     found = None if beside else _running(origin)
     if found is not None:
         if found.origin == origin and not found.connection.dead:
+            _keep(found, seconds)
             return _again(found, f"start({count}, beside=True)")
         _replace(found)
     _tell_of_cores(int(count))
-    engines = launch.start_engines(count, mpiexec=mpiexec, timeout=timeout)
+    made = started(int(count), mpiexec=mpiexec, timeout=timeout)
     try:
-        made = Session(_reach(engines.client, engines), owner=engines)
+        _keep(made, seconds)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def started(n: int, segment: SharedSegment | None = None, **options: Any) -> Session:
+    """Start engines, and make their session the current one; its memory may be there already."""
+    engines = _launch().start_engines(n, **options)
+    try:
+        made = Session(_reach(engines.client, engines), engines, segment)
     except BaseException:
         engines.stop()
         raise
-    made.origin = origin
-    made.recovery.prepare()
+    made.origin = "start", n
+    try:
+        made.recovery.prepare(segment is not None)
+    except BaseException:
+        made.close()
+        raise
     return _become_current(made)
+
+
+def _keep(made: Session, seconds: float | None) -> None:
+    """Let a session outlive this process, if that is asked for."""
+    if seconds is None or made.keeping is not None:
+        return
+    if not made.connection.keeps:
+        made.recovery.prepare(wanted=True)
+    facts = {"engines": made.size, "seconds": seconds, "started": time.time()}
+    made.keeping = keeping().Keeping(made.memory, facts)
 
 
 def _tell_of_cores(engines: int) -> None:

@@ -22,8 +22,8 @@ __all__ = ["Kept", "Ledger"]
 
 #: Commands after which engines know more of their first output than its elements.
 _KNOWING = frozenset(
-    ("file.parse", "foreach", "sparse.each", "sparse.plan", "sparse.points", "sparse.route")
-    + ("sparse.rows", "sparse.times", "sparse.turn")
+    ("file.parse", "foreach", "foreach.join_sparse", "sparse.each", "sparse.plan", "sparse.points")
+    + ("sparse.route", "sparse.rows", "sparse.times", "sparse.turn")
 )
 
 
@@ -59,6 +59,8 @@ class Ledger:
         self._memory = memory
         self._handles = handles
         self.kept: dict[int, Kept] = {}
+        #: Place -> memory there that a notebook before this one has left, of what is to be made.
+        self.found: dict[int, np.ndarray] = {}
         #: Bytes that are free as soon as engines have done what is on its way.
         self._leaving = 0
 
@@ -87,7 +89,10 @@ class Ledger:
         reference = self._handles.entries.get(handle)
         base = None if reference is None else reference()
         memory = None if base is None else base.memory
-        if how[0] not in ("at", "room", "same"):
+        if base is not None and base.apart:
+            self.kept[handle] = Kept(shape, dtype, layout, None, site, all=False)
+            return command
+        if how[0] not in ("at", "room", "same", "lost"):
             count = layout.all_parts(shape)
             taken = self._memory.keep(count * np.dtype(dtype).itemsize, settled) if count else None
             if taken is not None:
@@ -97,7 +102,10 @@ class Ledger:
                     base.memory = np.ndarray(shape, dtype, taken)
                 how = ("room", place) if how[0] == "empty" else ("at", place, *how)
                 command = command._replace(how=how)
-        self.kept[handle] = Kept(shape, dtype, layout, memory, site)
+        if how[0] in ("same", "lost") and memory is None:
+            memory = self.found.pop(how[1], None)
+        why = how[2] if how[0] == "lost" else ""
+        self.kept[handle] = Kept(shape, dtype, layout, memory, site, why=why)
         return command
 
     def lies(self, handle: int, memory: np.ndarray) -> None:

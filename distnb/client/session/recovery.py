@@ -30,6 +30,12 @@ __all__ = ["Recovery"]
 
 #: How often it is tried, where new engines die, too.
 _ATTEMPTS = 3
+#: Seconds that the user's thread has to end a step that does not need engines.
+_PATIENCE = 1.0
+
+#: What a line says of engines that have died, where no others come by themselves.
+_ASK = "session.recover() starts new ones, which take over the arrays"
+_OVER = "their arrays are lost; close the session and call dnb.start()"
 
 
 class Parts(Protocol):
@@ -45,6 +51,7 @@ class Parts(Protocol):
     ledger: Ledger
     measuring: Measuring
     size: int
+    closed: bool
 
     def line(self, site: int) -> str:
         """Return a line of the user's as text."""
@@ -63,19 +70,61 @@ class Recovery:
         self._session = session
         #: Whether new engines are there that have not taken over yet.
         self._unfinished = False
+        #: When a line said that engines have died, and that new ones start; 0 if none did.
+        self._said = 0.0
 
-    def prepare(self) -> None:
-        """Let arrays outlive the engines from now on, if they can, and if that is wanted."""
+    def prepare(self, wanted: bool = False) -> None:
+        """Let arrays outlive the engines from now on, if they can, and if that is wanted.
+
+        If it is ``wanted`` whatever the settings say, and cannot be had, raise EngineError.
+        """
         session = self._session
-        if config.recover == "never" or not session.transport.renewable:
-            return
-        if session.memory.available():
-            session.connection.keeps = True
+        if wanted or (config.recover != "never" and session.transport.renewable):
+            session.connection.keeps = session.memory.available()
+        if wanted and not session.connection.keeps:
+            raise EngineError(
+                explain("keep", "no memory that processes share", "memfd", "leave out keep=")
+            )
+        session.transport.look_out(self.noticed)
 
     @property
     def by_itself(self) -> bool:
         """Whether to begin without being asked."""
         return self._session.connection.keeps and config.recover == "auto"
+
+    def noticed(self, generation: int) -> None:
+        """Do at once what can be done when engines have died; this is not the user's thread.
+
+        New engines start. They take over if nothing was on its way, so that no batch is torn, and
+        if the user's thread is not in the middle of a step; else it does that itself.
+        """
+        session = self._session
+        if session.closed or session.transport.generation != generation:
+            return
+        if not self.by_itself:
+            keeps = session.connection.keeps
+            _say(f"engines have died: {_ASK if keeps else _OVER}")
+            return
+        self._tell_of_start()
+        session.transport.start_others(generation)
+        if session.recorder.lock.acquire(timeout=_PATIENCE):
+            try:
+                if self._idle():
+                    self.run()
+            finally:
+                session.recorder.lock.release()
+
+    def _idle(self) -> bool:
+        """Tell whether engines that have died had nothing to do."""
+        session = self._session
+        connection = session.connection
+        busy = connection.sent or connection.orphans or session.closed or not connection.keeps
+        return not busy and not session.transport.alive()
+
+    def _tell_of_start(self) -> None:
+        if not self._said:
+            self._said = time.monotonic()
+            _say("engines have died: new ones start, and take over the arrays")
 
     def run(self) -> None:
         """Start engines, let them take over, and send again what was on its way.
@@ -87,8 +136,9 @@ class Recovery:
         there = transport.alive() and not self._unfinished
         if there or not connection.keeps:
             raise EngineError(connection.dead or str(transport.gone()))
-        began, dead = time.monotonic(), connection.dead or str(transport.gone())
-        _say("engines have died: new ones start, and take over the arrays")
+        dead, orphans = connection.dead or str(transport.gone()), connection.orphans
+        connection.fall_back(dead, orphans)  # who would use them meanwhile waits for the lock
+        self._tell_of_start()
         for left in reversed(range(_ATTEMPTS)):
             try:
                 self._unfinished = True
@@ -104,8 +154,11 @@ class Recovery:
                 if not left or transport.alive():
                     connection.give_up_on_others(str(error))
                     raise
-        self._unfinished = False
-        _say(f"ready again after {time.monotonic() - began:.1f} s{self._told(lost)}")
+        connection.revive()
+        transport.look_out(self.noticed)
+        took = time.monotonic() - self._said
+        self._unfinished, self._said = False, 0.0
+        _say(f"ready again after {took:.1f} s{self._told(lost)}")
 
     def _known(self, orphans: list[Sent]) -> list[Sent]:
         """Return the batches that were on their way, which know whether engines had begun them.
@@ -127,8 +180,8 @@ class Recovery:
         """
         session = self._session
         connection, ledger = session.connection, session.ledger
-        connection.revive()
-        session.memory.forget_begun(session.size)
+        connection.hand_over()
+        session.memory.forget_begun()
         self._run(session.memory.card(session.replies.expect()))
         session.functions.tell_again()
         gone = {h: why for h, k in ledger.kept.items() if (why := self._gone(h, k))}
@@ -148,7 +201,7 @@ class Recovery:
             session.handles.lose([handle], before, why)
         session.recorder.count()
         session.measuring.lose()
-        return [h for h in lost if ledger.kept[h].all]
+        return [h for h in lost if ledger.kept[h].all and h in session.handles.entries]
 
     def _run(self, *commands: Command) -> None:
         """Let engines run commands now; raises EngineError if they cannot."""

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from math import prod
 from time import perf_counter_ns
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -30,10 +30,14 @@ from distnb.client.session.windows import Measuring, Reading, Window, read_noteb
 from distnb.client.transport.contract import AnyTransport, share_of_node
 from distnb.common.errors import EngineError, SessionError, explain
 from distnb.common.interrupts import deferred_interrupts
+from distnb.common.shared_segments import SharedSegment
 from distnb.geometry.views import Placed
 from distnb.measure.events import Report
 from distnb.measure.snapshot import Live
 from distnb.wire.protocol import Ask, Bind, Command, Fetch, InNotebook, Operand
+
+if TYPE_CHECKING:  # few sessions are kept
+    from distnb.client.session.keeping import Keeping
 
 __all__ = ["Session"]
 
@@ -92,7 +96,15 @@ class Session:
     True
     """
 
-    def __init__(self, transport: AnyTransport, owner: Owner | None = None) -> None:
+    #: Lists what is kept of a session, when a name was given to an array (``array.kept_arrays``).
+    listed_by: ClassVar[Callable[[Session], None]]
+
+    def __init__(
+        self,
+        transport: AnyTransport,
+        owner: Owner | None = None,
+        segment: SharedSegment | None = None,
+    ) -> None:
         self.transport = transport
         self.size = transport.size
         self.closed = False
@@ -105,11 +117,14 @@ class Session:
         self.recorder = Recorder(self.size, self.send, self.flush, transport.concurrent)
         self.deferred = self.recorder.deferred
         self.handles = HandleTable(Budget(share_of_node(transport.about)), self.recorder.delete)
-        self.functions = Functions(transport.define, self.recorder.delete)
+        self.functions = Functions(self._define, self.recorder.delete)
         self.connection = Connection(transport)
-        self.memory = SharedMemory(self.ask, transport.concurrent)
+        self.memory = SharedMemory(self.ask, transport.concurrent, segment)
         self.ledger = Ledger(self.memory, self.handles)
         self.recovery = Recovery(self)
+        #: What lets it outlive the notebook, and the arrays that were given a name here.
+        self.keeping: Keeping | None = None
+        self.named: dict[str, Any] = {}
         #: Small steps, one after the other, that were recorded because engines were busy.
         self.small_steps = 0
         #: How often arrays came in reach of the notebook: it may have written into them since.
@@ -152,8 +167,8 @@ class Session:
     def recover(self) -> None:
         """Go on with new engines, if the engines have died; else do nothing.
 
-        With ``dnb.config.recover = "auto"`` that is done at the next use. Arrays have the content
-        that they had, but for what the engines were writing in place; that is told.
+        With ``dnb.config.recover = "auto"`` that is done by itself. Arrays have the content that
+        they had, but for what the engines were writing in place; that is told.
 
         Raises
         ------
@@ -178,6 +193,14 @@ class Session:
             with self.recorder.lock, deferred_interrupts():
                 if self.connection.dead:
                     self.recovery.run()
+
+    def _define(self, number: int, text: bytes) -> None:
+        """Give engines a function; where they have died, those that come in their place get it."""
+        try:
+            self.transport.define(number, text)
+        except EngineError:
+            if not self.connection.keeps or self.transport.alive():
+                raise
 
     def record(self, *commands: Command) -> None:
         """Add commands to the pending batch."""
@@ -253,6 +276,8 @@ class Session:
         commands, buffers = self.recorder.take()
         if not commands or self.closed or self.connection.dead:
             return
+        if self.keeping is not None:
+            self.keeping.sends(commands)
         placed = self.ledger.enter(commands, self.settled) if self.connection.keeps else ()
         self.connection.submit(commands, buffers, self.recorder.errors, placed)
 
@@ -284,9 +309,9 @@ class Session:
 
     def quiet(self) -> bool:
         """Tell whether engines have done all that was recorded; waits for nothing."""
-        if self.recorder.waiting or self.deferred.pending is not None:
-            return False
         connection = self.connection
+        if self.recorder.waiting or self.deferred.pending is not None or connection.dead:
+            return False
         while connection.sent:
             if not connection.done():
                 return False
@@ -296,8 +321,10 @@ class Session:
     @property
     def settled(self) -> int:
         """The last batch whose replies have come, and with it those before."""
-        sent = self.connection.sent
-        return sent[0].number - 1 if sent else self.connection.batches
+        try:
+            return self.connection.sent[0].number - 1
+        except IndexError:
+            return self.connection.batches
 
     def _collect_oldest(self) -> None:
         """Wait for the oldest batch, if there is one."""
@@ -334,6 +361,8 @@ class Session:
         if not known:  # nor is whether these were deleted
             for handle in sent.freed:
                 self.recorder.delete(handle)
+        elif self.functions.leaving:
+            self.functions.dropped(sent.freed)
         self.journal.took(sent.at, sent.commands, sent.freed, [r.times for r in replies])
         if self.measuring.windows:
             self.measuring.take(outcome)
@@ -477,6 +506,9 @@ class Session:
                 raise
         finally:
             self.closed = True
+            self.named.clear()
+            if self.keeping is not None:
+                self.keeping.close()
             self.recorder.close()
             self.ledger.close()
             self.memory.close()
@@ -493,6 +525,34 @@ class Session:
         self.users -= 1
         if self.users < 1:
             self.close()
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the array of a name: one given here, or in the notebook that had the session."""
+        return self.named[name]
+
+    def __setitem__(self, name: str, array: Any) -> None:
+        """Give an array a name, by which it is found again: see :func:`distnb.attach`."""
+        if not isinstance(name, str):
+            raise TypeError(explain("name", repr(name), "a string", 'write session["T"] = T'))
+        if getattr(array, "session", None) is not self:
+            kind = type(array).__name__
+            raise TypeError(explain(f"session[{name!r}]", kind, "an array of it", "pass its array"))
+        before = self.named.get(name)
+        self.named[name] = array
+        try:
+            Session.listed_by(self)
+        except BaseException:
+            del self.named[name]
+            self.named |= {} if before is None else {name: before}
+            raise
+
+    def __delitem__(self, name: str) -> None:
+        """Forget a name."""
+        del self.named[name]
+        Session.listed_by(self)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.named
 
     def __dir__(self) -> list[str]:
         """Return what is there for users."""
@@ -512,6 +572,8 @@ def _after_fork() -> None:
     for session in _SESSIONS:
         session.closed = True
         session.recorder.after_fork()
+        if session.keeping is not None:
+            session.keeping.let_go()
 
 
 def _before_fork() -> None:

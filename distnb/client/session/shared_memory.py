@@ -17,7 +17,7 @@ import numpy as np
 
 from distnb.common.config import config
 from distnb.common.memory_pool import Pool
-from distnb.common.shared_segments import card_of, new_segment
+from distnb.common.shared_segments import SharedSegment, card_of, new_segment
 from distnb.geometry.layout import Ints, Layout
 from distnb.wire.protocol import Ask, Command
 
@@ -36,10 +36,18 @@ class SharedMemory:
         Asks all engines, and waits (:meth:`distnb.client.session.session.Session.ask`).
     possible : bool
         Whether there can be one: not where each rank has a notebook of its own (SPMD).
+    segment : SharedSegment, optional
+        That of a notebook that has ended, which this is to be.
     """
 
-    def __init__(self, ask: Callable[[Callable[[int], Command]], list[Any]], possible: bool):
+    def __init__(
+        self,
+        ask: Callable[[Callable[[int], Command]], list[Any]],
+        possible: bool,
+        segment: SharedSegment | None = None,
+    ) -> None:
         self._ask = ask
+        self._given = segment
         self._pool: Pool | None = None
         #: The idle timer takes places, too.
         self._lock = threading.Lock()
@@ -61,7 +69,7 @@ class SharedMemory:
         return self.possible and self._pool is not None
 
     def _share(self) -> bool:
-        segment = new_segment()
+        segment = self._given or new_segment()
         if segment is None:
             return False
         card = tuple(card_of(segment))
@@ -78,24 +86,31 @@ class SharedMemory:
         self._pool = Pool(config.pool_bytes, segment)
         return True
 
-    def card(self, slot: int) -> Command:
-        """Return what lets new engines map the segment."""
+    @property
+    def segment(self) -> SharedSegment:
+        """The segment, where it is available."""
         assert self._pool is not None
         assert self._pool.segment is not None
-        return Ask(slot, "share", tuple(card_of(self._pool.segment)))
+        return self._pool.segment
+
+    def claim(self, place: int, nbytes: int) -> np.ndarray:
+        """Return memory at a place, with what is there; raises MemoryError if it is taken."""
+        assert self._pool is not None
+        with self._lock:
+            return self._pool.claim(place, nbytes)
+
+    def card(self, slot: int) -> Command:
+        """Return what lets new engines map the segment."""
+        return Ask(slot, "share", tuple(card_of(self.segment)))
 
     def begun(self, size: int) -> int:
         """Return the last batch that any engine has begun."""
-        return max(self._begun(size), default=0)
+        return max(self.segment.begun[:size], default=0)
 
-    def forget_begun(self, size: int) -> None:
-        """Take it that no engine has begun any batch."""
-        self._begun(size)[:] = 0
-
-    def _begun(self, size: int) -> np.ndarray:
-        assert self._pool is not None
-        assert self._pool.segment is not None
-        return self._pool.segment.begun[:size]
+    def forget_begun(self) -> None:
+        """Take it that no engine has begun any batch, and that nobody knows what was done."""
+        self.segment.begun[:] = 0
+        self.segment.ended[:] = -1
 
     def fits(self, shape: Ints, layout: Layout) -> bool:
         """Tell whether a base can lie there: whole, in C order, on the engines of this node."""
@@ -137,13 +152,11 @@ class SharedMemory:
         nor by parents and children that were forked. What a child may look at is not given to
         anything else.
         """
-        assert self._pool is not None
-        assert self._pool.segment is not None
         memory = self.take(shape, dtype, settled)
         if memory is None:
             return None, 0
         owner = memory.base if isinstance(memory.base, np.ndarray) else memory
-        pages = self._pool.segment.private(owner)
+        pages = self.segment.private(owner)
         self._read = [r for r in self._read if r() is not None]
         self._read.append(weakref.ref(owner))
         return np.ndarray(shape, dtype, pages), self.place(memory)
@@ -164,9 +177,7 @@ class SharedMemory:
 
     def place(self, memory: np.ndarray) -> int:
         """Return where in the segment memory lies."""
-        assert self._pool is not None
-        assert self._pool.segment is not None
-        found = self._pool.segment.offset(memory)
+        found = self.segment.offset(memory)
         assert found is not None
         return found
 

@@ -12,7 +12,7 @@ from distnb.client.handle.arguments import Nested
 from distnb.client.handle.array import Array, Elements, create
 from distnb.client.handle.conversion import array_of, check_session
 from distnb.client.handle.host_arrays import all_here, plain
-from distnb.client.handle.indexing import one_axis
+from distnb.client.handle.indexing import no_bool, one_axis
 from distnb.client.record.creation import asarray
 from distnb.client.record.namespace import stands_for
 from distnb.client.record.operations import assign, outputs
@@ -152,7 +152,7 @@ def _joined_shape(parts: list[Any], axis: Any) -> tuple[Ints, int]:
     first = parts[0].shape
     if not first:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
-    d = one_axis(axis, len(first))
+    d = one_axis(no_bool(axis), len(first))
     for p in parts:
         if p.ndim != len(first) or any(
             n != m for e, (n, m) in enumerate(zip(p.shape, first, strict=True)) if e != d

@@ -21,7 +21,7 @@ from distnb.client.handle.aliasing import look_at, outline
 from distnb.client.handle.arguments import Order, Shape, order_of
 from distnb.client.handle.array import Array, create, is_whole
 from distnb.client.handle.conversion import array_of, copied
-from distnb.client.handle.indexing import lengths, one_axis
+from distnb.client.handle.indexing import lengths, no_bool, one_axis
 from distnb.client.handle.whole_functions import in_reach
 from distnb.client.record.creation import asarray, zeros
 from distnb.client.record.namespace import stands_for
@@ -297,9 +297,9 @@ def axis_of(x: Array, axis: SupportsIndex | None) -> tuple[Array, int]:
     """
     if axis is None:
         return ravel(x), 0
-    if not x.ndim and operator.index(axis) in (0, -1):
+    if not x.ndim and operator.index(no_bool(axis)) in (0, -1):
         x = x.alias(x.dview.insert(0))
-    return x, one_axis(axis, x.ndim)
+    return x, one_axis(no_bool(axis), x.ndim)
 
 
 def flatten(x: Array, order: Order = "C") -> Array:

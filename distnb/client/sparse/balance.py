@@ -38,8 +38,8 @@ from distnb.geometry.layout import Ints
 __all__ = ["balanced_cuts", "costs_of", "count", "cut_anew", "recut_in_place", "seconds_of"]
 
 _COUNT = np.dtype(np.int64)
-#: Products after which parts are compared for the first time; then after twice as many, and so on.
-#: Times count from the third time on: other programs may have had a core for a while.
+#: Products after which parts are compared for the first time; times count only after more of them:
+#: other programs may have had a core for a while.
 _FIRST, _SURE = 4, 16
 #: So many times the median may the largest part have, or the slowest take, and be left alone.
 _EVEN, _STEADY = 1.1, 1.25
@@ -154,14 +154,25 @@ def count(x: Any) -> None:
     """
     s: Structure = x.structure
     s.rounds += 1
-    n = s.rounds
-    if n < _FIRST or n & (n - 1) or s.session.size == 1 or s.session.transport.rank is not None:
+    if not _due(s.rounds) or s.rounds < s.not_before or s.session.size == 1:
+        return
+    if s.session.transport.rank is not None:
         return
     followers: Followers = s.session.extensions[Followers]
     asked = any(group.rebalance for group in followers.of(x))
     if asked or (config.rebalance == "auto" and not _parts_matter(s.session)):
         s.session.flush()  # what took how long is known then, and errors are the user's
         _consider(x, s)
+
+
+def _due(n: int) -> bool:
+    """Tell whether to compare parts after so many rounds: each time after a quarter more, about.
+
+    >>> [n for n in range(50) if _due(n)]
+    [4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48]
+    """
+    step = 1 << max(0, n.bit_length() - 3)
+    return n >= _FIRST and n % step == 0
 
 
 def _parts_matter(session: Session) -> bool:
@@ -187,6 +198,7 @@ def _consider(x: Any, s: Structure) -> None:
     try:
         cut_anew(x, balanced_cuts(x.stored, wanted))
     except Exception as error:  # nobody asked for it: all is as it was, and goes on
+        s.not_before = 2 * s.rounds
         warnings.warn(f"{_name(x)} could not be cut anew: {error}", RuntimeWarning, stacklevel=4)
         return
     s.by_time, s.before = not unequal, before

@@ -78,8 +78,13 @@ def _counted(session: Session, structure: Structure) -> Any:
     return Array.made(base, View.whole(shape))
 
 
-def gathered(x: Stored, other: Array, ring: Semiring | None = None) -> Any:
-    """Return the product with a vector, or columns, along the minor axis."""
+def gathered(
+    x: Stored, other: Array, ring: Semiring | None = None, present: Array | None = None
+) -> Any:
+    """Return the product with a vector, or columns, along the minor axis.
+
+    ``present``: which elements of a vector take part.
+    """
     s = x.structure
     y = _readable(as_dist(other, s.session))
     inner = y.shape[1:]
@@ -87,13 +92,27 @@ def gathered(x: Stored, other: Array, ring: Semiring | None = None) -> Any:
     out = create(s.session, (s.major, *inner), ring.dtype, line(s.cuts, len(inner)), ("empty",))
     if out.size:
         plan, (_, indptr) = plan_for(s, _along(y.dbase.layout)), places(s)
-        ins = (elements(x), indptr, plan.kept, _entries(plan, y))
-        record("sparse.gather", (out,), ins, (packed_ring(ring),))
+        parts, entries = (elements(x), indptr), _at_hand(plan, y)
+        if present is not None:
+            there = _entries(plan, lying(as_dist(present, s.session), y.dbase.layout))
+            some = (plan.kept, _entries(plan, y), there)
+            record("sparse.gather", (out,), (*parts, *some), (packed_ring(ring),))
+        elif entries is not None:
+            record("sparse.gather", (out,), (*parts, plan.kept, entries), (packed_ring(ring),))
+        else:  # in one command, so that nobody waits for who still reads
+            outs, ins = (_room(plan, y), out), (plan.kept, y, *parts)
+            record("sparse.multiply", outs, ins, (plan.counts, packed_ring(ring)))
+            _keep(plan, y, outs[0])
     return out
 
 
-def scattered(x: Stored, other: Array, ring: Semiring | None = None) -> Any:
-    """Return the product with a vector, or columns, along the major axis: of the transposed."""
+def scattered(
+    x: Stored, other: Array, ring: Semiring | None = None, present: Array | None = None
+) -> Any:
+    """Return the product with a vector, or columns, along the major axis: of the transposed.
+
+    ``present``: which elements of a vector take part.
+    """
     s = x.structure
     y = as_dist(other, s.session)
     inner = y.shape[1:]
@@ -103,7 +122,8 @@ def scattered(x: Stored, other: Array, ring: Semiring | None = None) -> Any:
     out = create(s.session, (s.minor, *inner), ring.dtype, line(cuts, len(inner)), ("empty",))
     if out.size:
         plan, (_, indptr) = plan_for(s, line(cuts)), places(s)
-        ins, args = (elements(x), indptr, plan.kept, y), (plan.counts, packed_ring(ring))
+        there = () if present is None else (lying(as_dist(present, s.session), line(s.cuts)),)
+        ins, args = (elements(x), indptr, plan.kept, y, *there), (plan.counts, packed_ring(ring))
         record("sparse.scatter", (out,), ins, args)
     return out
 
@@ -142,23 +162,44 @@ def looked_up(x: Stored, other: Array, axis: int) -> Any:
 
 
 def _entries(plan: Plan, y: Array) -> Any:
-    """Return what the parts need of a vector: itself, if each has just that, or what is brought.
+    """Return what the parts need of a vector, which is brought if it is not at hand."""
+    found = _at_hand(plan, y)
+    if found is None:
+        found = _room(plan, y)
+        record("sparse.bring", (found,), (plan.kept, y), (plan.counts,))
+        _keep(plan, y, found)
+    return found
 
-    It is brought once for as long as nothing writes into the vector.
+
+def _at_hand(plan: Plan, y: Array) -> Any:
+    """Return what the parts need of a vector: itself, if each has just that, or what was brought.
+
+    It is brought once for as long as nothing writes into the vector. None if that is still to do.
     """
     held = [y.dbase.layout.local_shape(y.shape, r) for r in range(len(plan.counts))]
     if all(_is_all(r, row, held[r]) for r, row in enumerate(plan.counts)):
         return y
-    session, base = y.session, plan.kept.dbase
-    copies: Copies = session.extensions[Copies]
-    found = copies.find(y, base)
-    if found is None:
-        ends, inner = (0, *accumulate(map(sum, plan.counts))), y.shape[1:]
-        where = line(ends, len(inner))
-        found = create(session, (ends[-1], *inner), y.dtype, where, ("empty",))
-        record("sparse.bring", (found,), (plan.kept, y), (plan.counts,))
-        copies.keep(y, base, found)
-    return found
+    copies: Copies = y.session.extensions[Copies]
+    return copies.find(y, plan.kept.dbase)
+
+
+def _room(plan: Plan, y: Array) -> Any:
+    """Return an array for what parts need of a vector.
+
+    Elements of a part name its entries in no order, which is faster in large pages.
+    """
+    ends, inner = (0, *accumulate(map(sum, plan.counts))), y.shape[1:]
+    shape = (ends[-1], *inner)
+    base = Base(y.session, shape, y.dtype, line(ends, len(inner)))
+    base.apart = True
+    record_creation(base, ("empty",))
+    return Array.made(base, View.whole(shape))
+
+
+def _keep(plan: Plan, y: Array, entries: Array) -> None:
+    """Keep what parts need of a vector for as long as nothing writes into this."""
+    copies: Copies = y.session.extensions[Copies]
+    copies.keep(y, plan.kept.dbase, entries)
 
 
 def _is_all(rank: int, needs: Ints, held: Ints | None) -> bool:

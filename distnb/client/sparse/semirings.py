@@ -38,6 +38,7 @@ def matmul(
     out: object = None,
     replace: bool = False,
     dtype: DTypeLike | None = None,
+    present: object = None,
 ) -> Any:
     """Return the product of two arrays, of which one is sparse, in a semiring.
 
@@ -69,6 +70,9 @@ def matmul(
     dtype : dtype, optional
         In which both factors are taken. By default that of NumPy's result; ``pair`` counts in
         int64, and ``or``, ``and``, ``xor`` give truth values.
+    present : array of bool, optional
+        Which elements of a dense vector are there: the others take no part, as what a sparse array
+        does not store, and cost next to nothing. By default all are.
 
     Returns
     -------
@@ -117,8 +121,22 @@ def matmul(
     ring = semiring_of(semiring, left.dtype, right.dtype, kind)
     supported(ring.dtype)
     into = Into(mask, complement, structure, accum, out, replace)
-    both = is_sparse(left) and is_sparse(right)
-    return (_sparse if both else _dense)(left, right, ring, into)
+    if is_sparse(left) and is_sparse(right):
+        if present is not None:
+            raise ValueError(explain("present", "sparse factors", "a dense vector", "leave it out"))
+        return _sparse(left, right, ring, into)
+    return _dense(left, right, ring, into, _present(present, left, right))
+
+
+def _present(present: object, left: Any, right: Any) -> Any:
+    """Return what tells which elements of a dense vector are there, None if all are."""
+    if present is None:
+        return None
+    x, given = right if is_sparse(left) else left, cast(Any, present)
+    if x.ndim != 1 or np.shape(given) != x.shape:
+        found, expected = f"shape {np.shape(given)} for {x.shape}", "that of a dense vector"
+        raise ValueError(explain("present", found, expected, "give one bool for each element"))
+    return asarray(given, dtype=bool, session=x.session)
 
 
 def _taken(x: object, like: Sparse | None) -> Any:
@@ -186,14 +204,20 @@ def _sparse(left: Compressed, right: Compressed, ring: Semiring, into: Into) -> 
     return out
 
 
-def _dense(left: Compressed | Array, right: Compressed | Array, ring: Semiring, into: Into) -> Any:
+def _dense(
+    left: Compressed | Array,
+    right: Compressed | Array,
+    ring: Semiring,
+    into: Into,
+    present: Array | None,
+) -> Any:
     """Return the product of a sparse and a dense array."""
-    found, out = _product(left, right, ring), into.out
+    found, out = _product(left, right, ring, present), into.out
     into.check(found.shape, sparse=False)
     if into.accum is not None:
         both = _combined(into.accum, out, found)
         if into.accum != ring.add:  # the identity of one is nothing to the other
-            both = where(_pattern(left, right, ring), both, out)
+            both = where(_pattern(left, right, ring, present), both, out)
         found = both
     if into.mask is not None:
         chosen = asarray(into.mask, session=found.session).astype(bool) != into.complement
@@ -215,23 +239,25 @@ def _combined(accum: str, a: Array, b: Array) -> Any:
     )
 
 
-def _pattern(left: Compressed | Array, right: Compressed | Array, ring: Semiring) -> Any:
+def _pattern(
+    left: Compressed | Array, right: Compressed | Array, ring: Semiring, present: Array | None
+) -> Any:
     """Tell where anything comes to a result."""
-    return _product(left, right, Semiring("any", "pair", np.dtype(bool), ring.flip))
+    return _product(left, right, Semiring("or", "pair", np.dtype(bool), ring.flip), present)
 
 
-def _product(left: Any, right: Any, ring: Semiring) -> Any:
+def _product(left: Any, right: Any, ring: Semiring, present: Array | None = None) -> Any:
     """Return the product of a sparse and a dense array, whichever comes first."""
     if not is_sparse(left):
         check_left(left, right)
-        return _product(right.T, left.T, ring.flipped).T
+        return _product(right.T, left.T, ring.flipped, present).T
     check_session(right, left.session)
     if right.ndim not in (1, 2):
         raise ValueError(explain("dense factor", f"{right.ndim} axes", "one or two", "reshape it"))
     check_product(left.shape, right.shape)
     x = left._summed()
     count(x)
-    return (gathered if x.axis == 0 else scattered)(x.stored, right, ring)
+    return (gathered if x.axis == 0 else scattered)(x.stored, right, ring, present)
 
 
 def check_left(left: Array, right: Compressed | Array) -> None:

@@ -161,6 +161,8 @@ class Structure:
         self.arrays: WeakValueDictionary[int, Any] = WeakValueDictionary()
         #: Products since it was cut.
         self.rounds = 0
+        #: Before so many it is not cut by itself: that failed.
+        self.not_before = 0
         #: Whether it was cut by time, and what products took before: until that was told of.
         self.by_time = False
         self.before: Before | None = None

@@ -207,7 +207,8 @@ def _quantile(
         found = elementwise("told", found, elementwise("isnan", found), 0)
     if isinstance(out, Array) and out.shape != found.shape:
         return elementwise("positive", found, out=out)  # NumPy stretches it
-    return delivered(found, out)
+    between = weights is None and _METHODS[method](1, np.zeros(1)).dtype.kind == "f"
+    return delivered(found, out, "same_kind" if between else "unsafe")  # sums are cast by a rule
 
 
 def _left(x: Array, axes: Ints) -> Any:

@@ -65,6 +65,8 @@ class Transport(Generic[Ticket]):
     inline = False
     #: The number of the last batch, as who submits counts them.
     latest = 0
+    #: How often there were new engines in place of others.
+    generation = 0
     #: The rank that the client is itself (SPMD): not all replies of others come to it.
     rank: int | None = None
 
@@ -117,10 +119,22 @@ class Transport(Generic[Ticket]):
         """Reach new engines in place of those that died; raises EngineError if there are none."""
         raise self.gone()
 
+    def start_others(self, generation: int) -> None:
+        """Start new engines in place of those of a generation, so that :meth:`renew` finds them.
+
+        Any thread may call it: who submits sees nothing of it.
+        """
+
     @property
     def renewable(self) -> bool:
         """Whether there can be new engines on this host in place of those that die."""
         return False
+
+    def look_out(self, tell: Callable[[int], None]) -> None:
+        """Call a method, in another thread, as soon as an engine dies; where that can be known.
+
+        It is called with the generation of these engines.
+        """
 
     def living(self) -> set[int]:
         """Return the ranks whose processes are there."""

@@ -48,6 +48,9 @@ class Source(Protocol):
     def renew(self, generation: int) -> list[int]:
         """Start engines in place of those of a generation, unless there are; return their ids."""
 
+    def look_out(self, pids: Iterable[int], tell: Callable[[int], None], generation: int) -> None:
+        """Call a method, in another thread, as soon as one of a generation has ended."""
+
 
 class IPyParallelTransport(Transport["Results"]):
     """ipyparallel engines that share an MPI world.
@@ -81,10 +84,12 @@ class IPyParallelTransport(Transport["Results"]):
     def _reach(self, ids: list[int]) -> None:
         """Attach the session to engines, which ipyparallel knows by these numbers."""
         client, engines = self.client, self._first
-        self._generation = 0 if self._source is None else self._source.generation
+        self.generation = 0 if self._source is None else self._source.generation
         # Batches of two sessions must reach all engines in the same order, or they would wait for
         # each other.
         self._order = _ORDERS.setdefault(client, threading.RLock())
+        #: Who has these ids: engines that come later may have the same ones.
+        self._keys = dict(client._engines)
         self._all = self._ranks(client, ids)
         self._ids = self._all[:engines]
         self.size = len(self._ids)
@@ -106,9 +111,8 @@ class IPyParallelTransport(Transport["Results"]):
 
     def _call(self, view: ipyparallel.DirectView, name: str, *args: object) -> Any:
         with self._order:
-            before = len(self.client.history)
             found = view.apply_async(self._reference(name), *args)
-            self._own += len(self.client.history) - before
+            self._own += len(found.msg_ids)
             return found
 
     def _answer(self, asked: ipyparallel.AsyncResult) -> list[Any]:
@@ -201,7 +205,7 @@ class IPyParallelTransport(Transport["Results"]):
         return len(self.client.history) - self._own
 
     def alive(self) -> bool:
-        current = self._source is None or self._source.generation == self._generation
+        current = self._source is None or self._source.generation == self.generation
         return current and len(self._alive()) == self.size
 
     def living(self) -> set[int]:
@@ -209,7 +213,8 @@ class IPyParallelTransport(Transport["Results"]):
         return {rank for rank, i in enumerate(self._ids) if i in there}
 
     def _alive(self) -> list[int]:
-        return sorted(set(self._ids) & set(self.client.ids))
+        there = self.client._engines
+        return [i for i in self._ids if i in there and there[i] == self._keys.get(i)]
 
     def gone(self) -> EngineError:
         return EngineError(
@@ -229,7 +234,16 @@ class IPyParallelTransport(Transport["Results"]):
     def renew(self) -> None:
         if self._source is None:
             raise self.gone()
-        self._reach(self._source.renew(self._generation))
+        self._reach(self._source.renew(self.generation))
+
+    def start_others(self, generation: int) -> None:
+        if self._source is not None:
+            self._source.renew(generation)
+
+    def look_out(self, tell: Callable[[int], None]) -> None:
+        if self._source is not None:
+            pids = [about["pid"] for about in self.about]
+            self._source.look_out(pids, tell, self.generation)
 
     def _gone(self, error: Exception) -> Exception:
         poll(lambda: not self.alive(), 0.5)  # the hub tells of a death a little later

@@ -25,8 +25,9 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ from typing import TYPE_CHECKING, Any
 import zmq
 
 from distnb.client.transport import watchdog as _watchdog_script
+from distnb.client.transport.lookout import Lookout
 from distnb.client.transport.mpiexec import (
     engine_environment,
     find_mpiexec,
@@ -55,6 +57,9 @@ __all__ = ["Engines", "connect_client", "running_default_cluster", "start_engine
 #: look for the controller's beats every period + 500 ms, and give up after 60 s.
 HEARTBEAT = ["--HeartMonitor.period=200", "--HeartMonitor.max_heartmonitor_misses=1000000000"]
 MISSED = "--IPEngine.max_heartbeat_misses=85"
+
+#: What engines run (not imported here: the two sides share no module).
+ENGINE = Path(__file__).absolute().parents[2] / "engines" / "server" / "start.py"
 
 #: Seconds in which new engines must be ready that take the place of others.
 RESTART = 60.0
@@ -86,24 +91,32 @@ class Engines:
     generation: int = 0
     """How often there were new engines in place of others."""
     _ids: list[int] = field(default_factory=list, repr=False)
+    _renewing: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _lookout: Lookout = field(default_factory=Lookout, repr=False)
+
+    def look_out(self, pids: Iterable[int], tell: Callable[[int], None], generation: int) -> None:
+        """Call a method, in another thread, as soon as one of a generation has ended."""
+        self._lookout.watch(pids, tell, generation)
 
     def renew(self, generation: int) -> list[int]:
         """Start engines in place of those of a generation; return their ids.
 
-        If that was done already, as sessions share engines, do nothing. Raises EngineError if it
-        cannot be done.
+        If that was done already, as sessions share engines, do nothing; if another thread is at it,
+        wait for that. Raises EngineError if it cannot be done.
         """
-        if generation == self.generation:
-            before = dict(self.client._engines)
-            self._watchdog.again(RESTART)
-            self._ids = _newcomers(self._watchdog, self.client, self.n, before)
-            self.generation += 1
-        return self._ids
+        with self._renewing:
+            if generation == self.generation:
+                before = dict(self.client._engines)
+                self._watchdog.again(RESTART)
+                self._ids = _newcomers(self._watchdog, self.client, self.n, before)
+                self.generation += 1
+            return self._ids
 
     def stop(self) -> None:
         """End all processes and remove all files of the cluster; the second time, do nothing."""
         if self._watchdog.stopped or os.getpid() != self._watchdog.owner:
             return
+        self._lookout.close()
         atexit.unregister(self.stop)
         try:
             # Before the engines go, or the client would report their deaths.
@@ -273,7 +286,7 @@ def _commands(folder: Path, mpiexec: str, n: int, timeout: float) -> dict[str, l
     ]
     # The controller answers on loopback only; its name need not resolve to anything.
     controller = ["-m", "ipyparallel.controller", "--nodb", "--location=127.0.0.1", *HEARTBEAT]
-    engine = ["-m", "ipyparallel.engine", "--mpi", f"--file={folder / 'engine.json'}"]
+    engine = ["-P", str(ENGINE), "--mpi", f"--file={folder / 'engine.json'}"]
     waits = [f"--timeout={timeout}", f"--IPEngine.wait_for_url_file={timeout}", MISSED]
     return {
         "controller": [sys.executable, *controller, *common],

@@ -184,6 +184,10 @@ class SocketClient:
         size, found = self._replies[number]
         return [rank for rank in range(size) if rank not in found]
 
+    def hopeless(self, number: int) -> bool:
+        """Tell whether an engine that has not answered a batch has left, and said its last."""
+        return any(self._channels[rank].closed for rank in self.missing(number))
+
     def _receive(self) -> None:
         """Take in one message of each engine that has sent some."""
         with self._lock:

@@ -106,7 +106,7 @@ class SocketTransport(IPyParallelTransport):
             sockets = _shared(self.client)
             if sockets is None or sockets.ids != self._all:
                 # What others were sent that have died is never answered.
-                before = set(self.client.outstanding) if self._generation else set()
+                before = set(self.client.outstanding) if self.generation else set()
                 sockets = self._open()
                 sockets.passed |= before
                 client_hooks.install(
@@ -190,7 +190,8 @@ class SocketTransport(IPyParallelTransport):
 
     def _take(self, number: int) -> list[Reply]:
         # A death may be known before the last replies.
-        poll(lambda: self._batches.answered(number), 0.5)
+        batches = self._batches
+        poll(lambda: batches.answered(number) or batches.hopeless(number), 0.5)
         try:
             return self._batches.take(number)
         except Exception as error:
@@ -257,6 +258,8 @@ class _InOrder:
         self._client = client
         self.sockets = sockets
         self._lock = lock
+        #: Who has these ids; engines that come later may have the same ones.
+        self._keys = dict(client._engines)
 
     def __call__(self, send: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:
         self._check()
@@ -267,8 +270,8 @@ class _InOrder:
 
     def _check(self) -> None:
         """Raise if engines are gone of which the client is not told: it would wait for ever."""
-        gone = {self.sockets.ids[rank] for rank in self.sockets.gone()}
-        if gone and not poll(lambda: not gone & {*self._client.ids}, _NEWS):
+        ids = [self.sockets.ids[rank] for rank in self.sockets.gone()]
+        if ids and not poll(lambda: not any(self._has(i) for i in ids), _NEWS):
             raise EngineError(
                 explain(
                     "engines",
@@ -277,6 +280,11 @@ class _InOrder:
                     "close the session and call dnb.start(); arrays are lost",
                 )
             )
+
+    def _has(self, engine: int) -> bool:
+        """Tell whether the client takes an engine for alive."""
+        key = self._client._engines.get(engine)
+        return key is not None and key == self._keys.get(engine)
 
 
 def _shared(client: ipyparallel.Client) -> SocketClient | None:

@@ -29,6 +29,9 @@ AGAIN, CALL, OVER = "again", signal.SIGHUP, "over"
 """The file by which the owner asks for new engines, the signal that it is there, and the file that
 says that there will be none."""
 
+NANNY = "distnb-nanny"
+"""What the process of a nanny is called: a fork of an engine has the command line of that."""
+
 CHILD_SUBREAPER, PARENT_DEATH_SIGNAL = 36, 1
 """Options of Linux's prctl."""
 
@@ -246,10 +249,11 @@ def _processes() -> Iterator[_Process]:
         return
     for folder in Path("/proc").glob("[0-9]*"):
         # "pid (name) state parent ..."; the name may hold spaces and parentheses.
-        fields = read_text(folder / "stat").rpartition(")")[2].split()
+        name, _, rest = read_text(folder / "stat").partition("(")[2].rpartition(")")
         command = read_text(folder / "cmdline").replace("\0", " ").strip()
-        if fields:
-            yield _Process(int(folder.name), int(fields[1]), command)
+        if rest:
+            command = NANNY if name == NANNY else command
+            yield _Process(int(folder.name), int(rest.split()[1]), command)
 
 
 if __name__ == "__main__":

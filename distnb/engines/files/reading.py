@@ -6,12 +6,13 @@ from distnb.engines.files.owned import held
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.store import BaseTable
 from distnb.formats.boxes import in_file, pieces
-from distnb.formats.stored import Stored, sub
+from distnb.formats.objects import Called
+from distnb.formats.stored import Reader, Stored, sub
 from distnb.formats.table import reader_of
 from distnb.measure.events import TRANSFER, Clock
 from distnb.wire.protocol import Collective
 
-__all__ = ["Read"]
+__all__ = ["Call", "Read"]
 
 
 class Read:
@@ -21,22 +22,35 @@ class Read:
     expected: tuple[Key, ...] = ()
 
     def __init__(self, command: Collective, store: BaseTable) -> None:
-        self.args, self.out, self.store = command.args, command.outs[0], store
+        *_, stored, self.view = command.args
+        self.stored, self.args = Stored(*stored), command.args
+        self.out, self.store = command.outs[0], store
+
+    def open(self) -> Reader:
+        """Return what reads boxes of the file."""
+        return reader_of(self.stored)
 
     def run(self, exchange: Exchange, clock: Clock) -> None:
         """Read piece by piece, and give up in between if the user does."""
-        stored, view = Stored(*self.args[0]), self.args[1]
         part = held(self.store, self.out)
         if part is None or not part[1].size:
             return
         before = clock.switch(TRANSFER)
-        box, out = in_file(view, part[0], len(stored.shape), part[1])
-        reader = reader_of(stored)
+        box, out = in_file(self.view, part[0], len(self.stored.shape), part[1])
+        reader = self.open()
         try:
-            for piece in pieces(box, out.itemsize, stored.chunks):
+            for piece in pieces(box, out.itemsize, self.stored.chunks):
                 exchange.comm.check()
                 some = tuple([r[s] for r, s in zip(box, piece, strict=True)])
                 reader.read(some, sub(out, piece))
         finally:
             reader.close()
             clock.switch(before)
+
+
+class Call(Read):
+    """Read a view of what a function reads; its number and name come before the other ``args``."""
+
+    def open(self) -> Reader:
+        """Return what calls the function."""
+        return Called(self.store.functions[self.args[0]])

@@ -10,7 +10,7 @@ import numpy as np
 from distnb.engines.files.owned import own
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.store import BaseTable
-from distnb.formats.boxes import pieces
+from distnb.formats.boxes import moved, pieces
 from distnb.formats.parquet import write_part
 from distnb.formats.stored import Box, Stored, bytes_of, check_same, sub
 from distnb.formats.table import FORMATS, writer_of
@@ -53,27 +53,20 @@ class Write:
 
     def _write(self, exchange: Exchange, box: Box, data: np.ndarray) -> tuple[int, int]:
         """Write piece by piece, and give up in between if the user does."""
-        nbytes, check = 0, 0
+        nbytes, check, place = 0, 0, moved(box, self.origin)
         writer = writer_of(self.stored)
         try:
-            for piece in pieces(box, data.itemsize, self.stored.chunks):
+            for piece in pieces(place, data.itemsize, self.stored.chunks):
                 exchange.comm.check()
                 part = sub(data, piece)
                 some = np.ascontiguousarray(part).reshape(part.shape)  # NumPy adds an axis
-                writer.write(self._place(box, piece), some)
+                writer.write(tuple([r[s] for r, s in zip(place, piece, strict=True)]), some)
                 nbytes += some.nbytes
                 if self.summed:
                     check = zlib.crc32(bytes_of(some), check)
         finally:
             writer.close()
         return nbytes, check
-
-    def _place(self, box: Box, piece: tuple[slice, ...]) -> Box:
-        """Return where a piece is in the file."""
-        parts = [r[s] for r, s in zip(box, piece, strict=True)]
-        return tuple(
-            [range(r.start + o, r.stop + o) for r, o in zip(parts, self.origin, strict=True)]
-        )
 
 
 class WriteTable:

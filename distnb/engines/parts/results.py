@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.store import BaseTable, LocalBase
+from distnb.engines.sparse.parts import PART, Making, csr, receive_part, send_part, stacked
 from distnb.measure.events import COMPUTE, Clock
 from distnb.wire.protocol import Collective
 
-__all__ = ["Joined", "Told"]
+__all__ = ["Joined", "SparseJoined", "Told"]
+
+_INDEX = np.dtype(np.int64)
 
 
 class Told:
@@ -34,7 +38,7 @@ class Told:
         text, results = self.kept.kept
         block, at = self.out.block, 0
         assert block is not None
-        arrays = [results[task] for task in sorted(results)]
+        arrays = [x for task in sorted(results) for x in _arrays_of(results[task])]
         for one in [text] if self.is_report else arrays:
             block[at : at + one.nbytes] = _bytes(one)
             at += one.nbytes
@@ -53,14 +57,7 @@ class Joined:
         self.rank = rank = store.rank
         self.out: LocalBase = store.bases[command.outs[0].base]
         self.kept = store.bases[command.ins[0].base]
-        owners = np.searchsorted(np.array(self.homes[1:]), [t for t, _ in moved], "right").tolist()
-        self.away: dict[int, list[int]] = {}
-        self.back: dict[int, list[int]] = {}
-        for (task, ran), home in zip(moved, owners, strict=True):
-            if ran == rank:
-                self.away.setdefault(home, []).append(task)
-            if home == rank:
-                self.back.setdefault(ran, []).append(task)
+        self.away, self.back = _moves(moved, self.homes, rank)
         self.owed: list[Key] = [(r, 0) for r in self.away]
         self.expected: list[Key] = [(r, 0) for r in self.back]
 
@@ -91,6 +88,64 @@ class Joined:
         low, high = self.cuts[task] - start, self.cuts[task + 1] - start
         found: np.ndarray = block[(*(slice(None),) * self.axis, slice(low, high))]
         return found
+
+
+class SparseJoined(Making):
+    """Make a part of the sparse arrays that tasks returned, one after the other along an axis.
+
+    ``args`` as of :class:`Joined`; the length of the other axis, and the dtype.
+    """
+
+    def __init__(self, command: Collective, store: BaseTable) -> None:
+        super().__init__(command, store)
+        self.axis, self.cuts, self.homes, moved, minor, dtype = self.args
+        nothing, pointers = np.empty(0, np.dtype(dtype)), np.zeros(1, _INDEX)
+        self.none = csr(nothing, np.empty(0, _INDEX), pointers, (0, minor))
+        self.away, self.back = _moves(moved, self.homes, self.rank)
+        self.owed = [(r, tag) for r in self.away for tag in PART]
+        self.expected = [(r, tag) for r in self.back for tag in PART]
+
+    def make(self, exchange: Exchange) -> Any:
+        """Send others theirs, and return what belongs here."""
+        (kept,), none = self.ins, self.none
+        _, results = kept.kept
+        parts = {task: self._turned(x) for task, x in results.items()}
+        for peer, tasks in self.away.items():
+            send_part(exchange, peer, stacked([parts[t] for t in tasks], none), _INDEX)
+        for peer, tasks in self.back.items():
+            came, at = receive_part(exchange, peer, _INDEX, none), 0
+            for task in tasks:
+                end = at + self.cuts[task + 1] - self.cuts[task]
+                parts[task], at = came[at:end], end
+        kept.kept = None
+        mine = range(self.homes[self.rank], self.homes[self.rank + 1])
+        return stacked([parts[task] for task in mine], none)
+
+    def _turned(self, found: Any) -> Any:
+        """Return a copy of a result that is compressed along the axis, as rows."""
+        return (found if self.axis == 0 else found.T).tocsr().astype(self.none.dtype)
+
+
+def _moves(
+    moved: tuple[tuple[int, int], ...], homes: tuple[int, ...], rank: int
+) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+    """Return home -> tasks that a rank ran for it, and rank -> tasks that it ran for this one."""
+    owners = np.searchsorted(np.array(homes[1:]), [t for t, _ in moved], "right").tolist()
+    away: dict[int, list[int]] = {}
+    back: dict[int, list[int]] = {}
+    for (task, ran), home in zip(moved, owners, strict=True):
+        if ran == rank:
+            away.setdefault(home, []).append(task)
+        if home == rank:
+            back.setdefault(ran, []).append(task)
+    return away, back
+
+
+def _arrays_of(found: Any) -> list[np.ndarray]:
+    """Return the arrays that a result consists of."""
+    if isinstance(found, np.ndarray):
+        return [found]
+    return [found.data, *[x.astype(_INDEX, copy=False) for x in (found.indices, found.indptr)]]
 
 
 def _cut(message: np.ndarray, targets: list[np.ndarray]) -> Iterator[np.ndarray]:

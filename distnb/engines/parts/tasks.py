@@ -12,9 +12,12 @@ raises it. So arrays that are updated are not lost.
 
 from __future__ import annotations
 
+import io
 import pickle
+import threading
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from math import prod
 from typing import Any
 
@@ -32,6 +35,8 @@ __all__ = ["Tasks"]
 _OFFER, _DONE = 0, 1
 #: Kinds of dtype that arrays can have; others travel as objects.
 _NUMBERS = "biufc"
+#: Sparse arrays that can be parts of one.
+_SPARSE = ("csr_array", "csc_array")
 
 
 class Tasks:
@@ -39,11 +44,13 @@ class Tasks:
 
     ``args``: the function's number and name; the numbers of the tasks where each rank's begin; for
     each argument its kind, the number of its first base, whether it is updated, and what
-    :data:`ARGUMENTS` want.
+    :data:`ARGUMENTS` want; whether what tasks print is for the notebook to show.
     """
 
     def __init__(self, command: Collective, store: BaseTable) -> None:
-        number, _, self.homes, self.described = command.args
+        number, _, self.homes, self.described, shown = command.args
+        # Where ranks are threads, they have one output, which is the notebook's.
+        self.listens = shown and threading.current_thread() is threading.main_thread()
         self.function = store.functions[number]
         self.store, self.rank = store, store.rank
         self.report, *self.outs = [store.bases[x.base] for x in command.outs]
@@ -65,7 +72,10 @@ class Tasks:
         self.others = sorted(others, key=lambda r: (r - self.rank) % len(near))
         self.owed: list[Key] = [(r, tag) for r in others for tag in (_OFFER, _DONE)]
         self.expected: list[Key] = list(self.owed)
-        self.results: dict[int, np.ndarray] = {}
+        self.results: dict[int, Any] = {}
+        #: What tasks wrote to their output and to that for errors.
+        self.printed: list[tuple[int, str, str]] = []
+        self._streams: tuple[io.StringIO, ...] = ()
         self.told: list[tuple[int, Any]] = []
         self.failure: tuple[Any, ...] | None = None
 
@@ -80,9 +90,10 @@ class Tasks:
             if tickets:
                 self._offer(exchange, tickets[0])
             own = [self._block(base) for base in self.ins]
-            self._work(self.rank, own, tickets[0] if tickets else None)
-            for home in self.others:
-                self._help(exchange, home, tickets)
+            with self._listening():
+                self._work(self.rank, own, tickets[0] if tickets else None)
+                for home in self.others:
+                    self._help(exchange, home, tickets)
             for peer in self.others:
                 exchange.refuse(peer, _DONE)
             for peer in self.others:
@@ -148,6 +159,25 @@ class Tasks:
 
     # -- tasks ---------------------------------------------------------------------------------
 
+    @contextmanager
+    def _listening(self) -> Iterator[None]:
+        """Take what tasks print, if the notebook is to show it."""
+        if not self.listens:
+            yield
+            return
+        self._streams = io.StringIO(), io.StringIO()
+        with redirect_stdout(self._streams[0]), redirect_stderr(self._streams[1]):
+            yield
+
+    def _hear(self, task: int) -> None:
+        """Note what a task printed."""
+        if any(x.tell() for x in self._streams):
+            out, err = [x.getvalue() for x in self._streams]
+            self.printed.append((task, out, err))
+            for x in self._streams:
+                x.seek(0)
+                x.truncate()
+
     def _block(self, base: LocalBase, own: bool = False) -> np.ndarray:
         """Return the block that tasks work on; the base's own if asked."""
         if id(base) in self.copies and not own:
@@ -176,6 +206,8 @@ class Tasks:
                 if tickets is not None:
                     tickets.end(count)
                 return
+            finally:
+                self._hear(task)
 
     def _getters(self, blocks: list[np.ndarray], first: int) -> Iterator[Callable[[int], Any]]:
         for kind, at, updated, *more in self.described:
@@ -191,6 +223,9 @@ class Tasks:
             check_structure(parts[j], arrays)
         if type(found) is np.ndarray and found.ndim and found.dtype.kind in _NUMBERS:
             self.results[task] = found
+        elif _is_part(found):
+            found.check_format()
+            self.results[task] = found
         else:
             self.told.append((task, None if found is None else pickle.dumps(found, protocol=5)))
 
@@ -204,11 +239,25 @@ class Tasks:
 
     def _tell(self) -> None:
         """Write what the tasks returned: arrays by shape and dtype, all else as it is."""
-        arrays = [(task, x.shape, x.dtype.str) for task, x in self.results.items()]
-        text = np.frombuffer(pickle.dumps((self.told, arrays, self.failure), protocol=5), np.uint8)
+        arrays = [(task, *_description(x)) for task, x in self.results.items()]
+        said = self.told, arrays, self.failure, self.printed
+        text = np.frombuffer(pickle.dumps(said, protocol=5), np.uint8)
         report = self.report.block
         assert report is not None
         report[:8].view(np.int64)[0] = text.size
         if text.size <= report.size - 8:
             report[8 : 8 + text.size] = text
         self.report.kept = (text, self.results)
+
+
+def _is_part(found: Any) -> bool:
+    """Tell whether a result is a sparse array that can be part of one."""
+    kind = type(found)
+    ours = kind.__module__.startswith("scipy.sparse") and kind.__name__ in _SPARSE
+    return ours and len(found.shape) == 2 and found.dtype.char in "?bBhHiIlLqQfdFD"
+
+
+def _description(found: Any) -> tuple[Any, ...]:
+    """Return shape and dtype of an array; of a sparse one also its format, and what it stores."""
+    sparse = () if isinstance(found, np.ndarray) else (found.format, len(found.data))
+    return (found.shape, found.dtype.str, *sparse)

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from distnb.common.memory_pool import Pool
-from distnb.common.shared_segments import BEGUN, Card, SharedSegment, map_segment
+from distnb.common.shared_segments import (
+    BEGUN,
+    ENDED,
+    WRITTEN,
+    Card,
+    SharedSegment,
+    map_segment,
+)
 from distnb.engines.runtime.node import Node
 from distnb.geometry.layout import Ints
 
@@ -36,8 +43,10 @@ class Memory:
         self.pool = Pool(pool_bytes, None if node is None else node.segment)
         #: The segment of the notebook, and where it begins, if it has given one to its engines.
         self._notebooks: tuple[mmap.mmap, int] | None = None
-        #: There: the last batch that each rank has begun, so that it is known when ranks have died.
+        #: There: the last batch that each rank has begun, and done, for when ranks have died. Below
+        #: 0: it has failed to do one, and no other counts.
         self.begun: memoryview[int] | None = None
+        self.ended: memoryview[int] | None = None
         #: Place there of a base -> what all views of this rank's block refer to.
         self._laid: dict[int, weakref.ref[np.ndarray]] = {}
         #: (bytes, ranks that may still read it) -> blocks that were dropped
@@ -87,7 +96,8 @@ class Memory:
         pages = map_segment(card)
         if pages is not None:
             self._notebooks = pages, np.frombuffer(pages, np.uint8).ctypes.data
-            self.begun = memoryview(pages)[BEGUN:].cast("q")
+            self.begun = memoryview(pages)[BEGUN:ENDED].cast("q")
+            self.ended = memoryview(pages)[ENDED:WRITTEN].cast("q")
         return pages is not None
 
     def at(self, place: int, shape: Ints, dtype: np.dtype) -> np.ndarray:

@@ -14,16 +14,18 @@ import numpy as np
 
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.store import BaseTable
-from distnb.engines.sparse.parts import block_of, multiply_turned
+from distnb.engines.sparse.parts import block_of, load_scipy, multiply_turned
 from distnb.geometry.layout import Layout
 from distnb.measure.events import COMPUTE, Clock
 from distnb.wire.protocol import Collective
 
-__all__ = ["Need", "Needs", "numbered", "taken", "used"]
+__all__ = ["Need", "Needs", "numbered", "take_into", "taken", "used"]
 
 _POSITIONS = 0
 #: So many times the elements of a part may be the length of the minor axis to be ticked off.
 _DENSE = 16
+#: So many indices are looked up at a time.
+_CHUNK = 1 << 17
 
 
 @dataclass
@@ -42,8 +44,6 @@ class Need:
         Rank -> where in this rank's block lies what that one needs.
     length : int
         How many entries are needed.
-    whole : int
-        The rank whose block is what is needed, if there is one; else -1.
     """
 
     indices: np.ndarray
@@ -51,7 +51,6 @@ class Need:
     places: dict[int, slice] = field(default_factory=dict)
     given: dict[int, Any] = field(default_factory=dict)
     length: int = 0
-    whole: int = -1
 
 
 def compact(positions: np.ndarray) -> Any:
@@ -63,6 +62,14 @@ def compact(positions: np.ndarray) -> Any:
 def taken(block: np.ndarray, positions: Any) -> np.ndarray:
     """Return the rows of a block at some positions."""
     return block[positions] if isinstance(positions, slice) else block.take(positions, 0)
+
+
+def take_into(out: np.ndarray, block: np.ndarray, positions: Any) -> None:
+    """Fill ``out`` with the rows of a block at some positions, which are all in it."""
+    if isinstance(positions, slice):
+        out[...] = block[positions]
+    else:  # what is clipped needs no memory in between, as what is checked does
+        block.take(positions, 0, out=out, mode="clip")
 
 
 def used(indices: np.ndarray, minor: int) -> np.ndarray:
@@ -88,7 +95,11 @@ def numbered(
         return back[places]
     table = np.empty(minor, indices.dtype)
     table[some if order is None else some[order]] = np.arange(len(some), dtype=indices.dtype)
-    return table.take(indices, mode="clip")  # none is outside, so nothing need be checked
+    found = np.empty_like(indices)
+    for a in range(0, len(indices), _CHUNK):  # NumPy looks up in int64, which it makes of them
+        chunk = slice(a, a + _CHUNK)
+        table.take(indices[chunk], out=found[chunk], mode="clip")  # none is outside
+    return found
 
 
 def wanted_from(
@@ -122,6 +133,7 @@ class Needs:
     """
 
     def __init__(self, command: Collective, store: BaseTable) -> None:
+        load_scipy()  # it takes long the first time, which is no part of what a plan takes
         self.rank = rank = store.rank
         self.minor, self.layout = command.args
         self.indices = store.bases[command.ins[0].base]
@@ -188,6 +200,4 @@ class Needs:
                 need.wanted[r] = compact(positions)
             need.places[r] = slice(need.length, need.length + n)
             need.length += n
-            if len(wanted) == 1 and n == self._held(r):
-                need.whole = r
         self.out.kept = need

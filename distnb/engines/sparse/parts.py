@@ -22,6 +22,7 @@ __all__ = [
     "Making",
     "block_of",
     "csr",
+    "load_scipy",
     "multiply",
     "multiply_turned",
     "numbers",
@@ -165,11 +166,16 @@ def stacked(parts: list[Any], like: Any) -> Any:
 
 def _loop(name: str) -> Any:
     """Return one of SciPy's loops, None if there is none."""
+    return getattr(load_scipy(), name, None)
+
+
+def load_scipy() -> Any:
+    """Return what has SciPy's loops, None if there is none; imports it if that is still to do."""
     try:
         from scipy.sparse import _sparsetools
     except ImportError:
         return None
-    return getattr(_sparsetools, name, None)
+    return _sparsetools
 
 
 def multiply(

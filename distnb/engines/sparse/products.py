@@ -1,7 +1,8 @@
 """Products of a sparse array and a vector, or some columns.
 
 Where the minor axis is summed, each engine first gets the entries of ``x`` that its part needs
-(``bring``), and multiplies by itself (``gather``): what was brought may serve again. ``scatter``:
+(``bring``), and multiplies by itself (``gather``): what was brought may serve again. ``multiply``
+does one after the other, and only then waits for those that read its entries. ``scatter``:
 the major axis is summed; each engine has its entries of ``x``, and gives what it has for the result
 to those that hold this, who add it up in the order of the ranks. The ranks know from the plan's
 counts who sends; on a node, ``bring`` reads in place.
@@ -17,15 +18,18 @@ from distnb.engines.collectives.single_engine import SingleEngine
 from distnb.engines.runtime.exchange import Exchange, Key
 from distnb.engines.runtime.peer_blocks import PeerBlocks
 from distnb.engines.runtime.store import BaseTable
-from distnb.engines.sparse.needs import Need, taken
+from distnb.engines.sparse.needs import Need, take_into, taken
 from distnb.engines.sparse.parts import block_of
 from distnb.engines.sparse.semirings import Ring
 from distnb.measure.events import COMPUTE, TRANSFER, Clock
 from distnb.wire.protocol import Collective
 
-__all__ = ["Brought", "Gathered", "Picked", "Scattered"]
+__all__ = ["Brought", "Gathered", "Multiplied", "Picked", "Scattered"]
 
 _ENTRIES, _PLACES = 0, 1
+_MET = 1
+#: Tells where anything comes to a result.
+_ANYTHING = ("or", "pair", "?", False)
 #: A block is read in place if it has at most so many times the bytes that are needed.
 _WORTH = 16
 
@@ -44,8 +48,8 @@ class Brought:
 
     def __init__(self, command: Collective, store: BaseTable) -> None:
         self.rank, self.node = store.rank, store.memory.node
-        (self.counts,) = command.args
-        self.plan, self.x = [store.bases[x.base] for x in command.ins]
+        self.counts, *self.more = command.args
+        self.plan, self.x, *self.others = [store.bases[x.base] for x in command.ins]
         self.out = store.bases[command.outs[0].base]
         takers, givers = _peers(self.counts, self.rank)
         near = {r: self._lent(r, self.rank) for r in takers}
@@ -84,16 +88,23 @@ class Brought:
         for r in self.sends:
             exchange.send(r, _ENTRIES, np.ascontiguousarray(taken(block_of(self.x), need.given[r])))
         self._take(need, exchange)
+        clock.switch(COMPUTE)
+        self.use(need)
+        clock.switch(TRANSFER)
         self.peers.close(exchange)
         clock.switch(before)
+
+    def use(self, need: Need) -> None:
+        """Do what is to be done with it."""
 
     def _take(self, need: Need, exchange: Exchange) -> None:
         """Fill what this rank needs, in the order of the plan."""
         entries = block_of(self.out)
         if self.rank in need.wanted:
-            entries[need.places[self.rank]] = taken(block_of(self.x), need.wanted[self.rank])
+            own = entries[need.places[self.rank]]
+            take_into(own, block_of(self.x), need.wanted[self.rank])
         for r, (block,) in self.peers.open(exchange).items():
-            entries[need.places[r]] = taken(block, need.wanted[r])
+            take_into(entries[need.places[r]], block, need.wanted[r])
         self.peers.end_reads(exchange)
         for r in self.takes:
             exchange.receive(r, _ENTRIES, entries[need.places[r]])
@@ -102,7 +113,8 @@ class Brought:
 class Gathered(SingleEngine):
     """Sum over the minor axis; ``args``: the semiring.
 
-    Operands: elements, pointers, plan, and what the parts need of the vector.
+    Operands: elements, pointers, plan, what the parts need of the vector, and of what tells which
+    of its elements take part, if not all do.
     """
 
     def __init__(self, command: Collective, store: BaseTable) -> None:
@@ -111,9 +123,28 @@ class Gathered(SingleEngine):
 
     def work(self) -> None:
         """Fill the block."""
-        data, indptr, plan, entries = self.ins
+        data, indptr, plan, *entries = self.ins
+        x, *there = map(block_of, entries)
         blocks = block_of(data), plan.kept.indices, block_of(indptr)
-        self.ring.rows(blocks, block_of(entries), block_of(self.out))
+        self.ring.rows(blocks, x, block_of(self.out), *there)
+
+
+class Multiplied(Brought):
+    """Get it, and sum over the minor axis; ``args``: also the semiring.
+
+    Operands: also elements and pointers; the second output is the product.
+    """
+
+    def __init__(self, command: Collective, store: BaseTable) -> None:
+        super().__init__(command, store)
+        self.ring = Ring(self.more[0], store.compiler)
+        self.product = store.bases[command.outs[1].base]
+
+    def use(self, need: Need) -> None:
+        """Fill the block of the product."""
+        if block_of(self.product).size:
+            data, indptr = map(block_of, self.others)
+            self.ring.rows((data, need.indices, indptr), block_of(self.out), block_of(self.product))
 
 
 class Picked(SingleEngine):
@@ -131,42 +162,64 @@ class Picked(SingleEngine):
 class Scattered:
     """Sum over the major axis; ``args``: how many entries each rank needs of each, the semiring.
 
-    Operands: elements, pointers, plan, vector.
+    Operands: elements, pointers, plan, vector, and what tells which of its elements take part, if
+    not all do.
     """
 
     def __init__(self, command: Collective, store: BaseTable) -> None:
         self.rank = store.rank
         self.counts, ring = command.args
         self.ring = Ring(ring, store.compiler)
-        self.data, self.indptr, self.plan, self.x = [store.bases[x.base] for x in command.ins]
+        bases = [store.bases[x.base] for x in command.ins]
+        self.data, self.indptr, self.plan, self.x, *self.present = bases
         self.out = store.bases[command.outs[0].base]
         holders, givers = _peers(self.counts, self.rank)
+        #: What tells for which entries something has come: where nothing stands for nothing.
+        self.meets = [Ring(_ANYTHING, store.compiler)] if self.present else []
+        self.meets = self.meets if self.ring.monoid.ufunc is None else []
+        tags = (_ENTRIES, _MET) if self.meets else (_ENTRIES,)
         #: Messages this rank takes in, and sends: what it has for entries of others.
-        self.expected: list[Key] = [(r, _ENTRIES) for r in holders]
-        self.owed: list[Key] = [(r, _ENTRIES) for r in givers]
+        self.expected: list[Key] = [(r, tag) for r in holders for tag in tags]
+        self.owed: list[Key] = [(r, tag) for r in givers for tag in tags]
 
     def run(self, exchange: Exchange, clock: Clock) -> None:
         """Multiply, send, and add up in the order of the ranks."""
         before = clock.switch(COMPUTE)
         need: Need = self.plan.kept
         x, out = self.x.block, self.out.block
-        inner = self.x.shape[1:]
-        entries = np.zeros((need.length, *inner), self.out.dtype)
+        has = [np.empty((need.length, *self.x.shape[1:]), self.out.dtype)]
+        has += [np.zeros(need.length, bool) for _ in self.meets]
         if x is not None:
             blocks = block_of(self.data), need.indices, block_of(self.indptr)
-            self.ring.columns(blocks, x, entries)
-        for r, _ in self.owed:
-            exchange.send(r, _ENTRIES, np.ascontiguousarray(entries[need.places[r]]))
+            for ring, entries in zip((self.ring, *self.meets), has, strict=True):
+                ring.columns(blocks, x, entries, *map(block_of, self.present))
+        for r, tag in self.owed:
+            exchange.send(r, tag, np.ascontiguousarray(has[tag][need.places[r]]))
         if out is not None:
             out[...] = self.ring.semiring.identity
         seen = np.zeros(len(block_of(self.out)), bool)
         for r, row in enumerate(self.counts):
-            if not row[self.rank]:
-                continue
-            if r == self.rank:
-                where, some = need.wanted[r], entries[need.places[r]]
-            else:
-                where, some = need.given[r], np.empty((row[self.rank], *inner), self.out.dtype)
-                exchange.receive(r, _ENTRIES, some)
-            self.ring.add_at(block_of(self.out), seen, where, some)
+            if row[self.rank]:
+                where = need.wanted[r] if r == self.rank else need.given[r]
+                some, *met = self._of(r, row[self.rank], has, need, exchange)
+                for which in met:
+                    where, some = _positions(where)[which], some[which]
+                self.ring.add_at(block_of(self.out), seen, where, some)
         clock.switch(before)
+
+    def _of(
+        self, r: int, n: int, has: list[np.ndarray], need: Need, exchange: Exchange
+    ) -> list[np.ndarray]:
+        """Return what a rank has for entries of this one."""
+        if r == self.rank:
+            return [x[need.places[r]] for x in has]
+        found = [np.empty((n, *x.shape[1:]), x.dtype) for x in has]
+        for tag, x in enumerate(found):
+            exchange.receive(r, tag, x)
+        return found
+
+
+def _positions(where: Any) -> np.ndarray:
+    """Return positions, which may be a slice, as an array."""
+    found: np.ndarray = np.r_[where]
+    return found

@@ -80,6 +80,25 @@ _COLUMNS_COLUMNS = """def kernel(data, indices, indptr, x, start, out):
             for c in range(x.shape[1]):
                 out[j, c] = add(out[j, c], mul(data[p], x[i, c]))
 """
+#: The same of vectors of which only some elements are there.
+_ROWS_PRESENT = """def kernel(data, indices, indptr, x, there, start, out):
+    for i in range(len(indptr) - 1):
+        s = start
+        for p in range(indptr[i], indptr[i + 1]):
+            j = np.uint64(indices[p])
+            if there[j]:
+                s = add(s, mul(data[p], x[j]))
+        out[i] = s
+"""
+_COLUMNS_PRESENT = """def kernel(data, indices, indptr, x, there, start, out):
+    out[:] = start
+    for i in range(len(indptr) - 1):
+        if there[i]:
+            y = x[i]
+            for p in range(indptr[i], indptr[i + 1]):
+                j = np.uint64(indices[p])
+                out[j] = add(out[j], mul(data[p], y))
+"""
 #: Gustavson's product row by row, of what a mask allows: its places, or all others. ``counts`` gets
 #: the lengths of the rows; their elements are stored in a second call, as there is room for them.
 _MATRIX = """def kernel(
@@ -150,16 +169,32 @@ class Ring:
 
     # -- dense ---------------------------------------------------------------------------------
 
-    def rows(self, part: Arrays, x: np.ndarray, out: np.ndarray) -> None:
-        """Fill ``out`` with the product of a part (elements, indices, pointers) and ``x``."""
-        if self.semiring.plain:
+    def rows(
+        self, part: Arrays, x: np.ndarray, out: np.ndarray, there: np.ndarray | None = None
+    ) -> None:
+        """Fill ``out`` with the product of a part (elements, indices, pointers) and ``x``.
+
+        ``there``: which elements of ``x`` take part.
+        """
+        if there is not None:
+            if not self._looped((_ROWS_PRESENT,), part, x, out, there):
+                self.rows(_some_of(part, there[part[1]]), x, out)
+        elif self.semiring.plain:
             multiply(*part, x, out)
         elif not self._looped((_ROWS, _ROWS_COLUMNS), part, x, out):
             self._at_once(part, x, out)
 
-    def columns(self, part: Arrays, x: np.ndarray, out: np.ndarray) -> None:
-        """Fill ``out`` with the product of the transposed part and ``x``."""
-        if self.semiring.plain:
+    def columns(
+        self, part: Arrays, x: np.ndarray, out: np.ndarray, there: np.ndarray | None = None
+    ) -> None:
+        """Fill ``out`` with the product of the transposed part and ``x``.
+
+        ``there``: which elements of ``x`` take part.
+        """
+        if there is not None:
+            if not self._looped((_COLUMNS_PRESENT,), part, x, out, there):
+                self.columns(_some_of(part, np.repeat(there, np.diff(part[2]))), x, out)
+        elif self.semiring.plain:
             multiply_turned(*part, x, out)
         elif not self._looped((_COLUMNS, _COLUMNS_COLUMNS), part, x, out):
             self._at_once(_turned(part, len(out)), x, out)
@@ -173,16 +208,24 @@ class Ring:
             by = data.reshape(-1, *[1] * (x.ndim - 1))
             out[full] = self._reduced(self.semiring.products(by, x[indices]), indptr[:-1][full])
 
-    def _looped(self, loops: tuple[str, str], part: Arrays, x: np.ndarray, out: np.ndarray) -> bool:
+    def _looped(
+        self,
+        loops: tuple[str, ...],
+        part: Arrays,
+        x: np.ndarray,
+        out: np.ndarray,
+        *more: np.ndarray,
+    ) -> bool:
         """Let a compiled loop (for a vector, for columns) fill ``out``, if there is one."""
         x, data = np.ascontiguousarray(x), part[0]
         kind = "T[::1]" if x.ndim == 1 else "T[:, ::1]"
         if self.monoid.ufunc is None:  # it is what comes first: there is nothing to add up
             return False
-        kernel = self._kernel(loops[x.ndim - 1], data.size * x[:1].size, (*part, x), "T", kind)
+        given = (*part, x, *map(np.ascontiguousarray, more))
+        kernel = self._kernel(loops[x.ndim - 1], data.size * x[:1].size, given, "T", kind)
         if kernel is None:
             return False
-        kernel(*map(_open, (*part, x)), self.semiring.identity, out)
+        kernel(*map(_open, given), self.semiring.identity, out)
         raised_flags()
         return True
 
@@ -307,6 +350,13 @@ def _open(x: np.ndarray) -> np.ndarray:
     except ValueError:
         x = x.copy()
     return x
+
+
+def _some_of(part: Arrays, keep: np.ndarray) -> Arrays:
+    """Return a part with some of its elements."""
+    data, indices, indptr = part
+    before = np.concatenate([[0], np.cumsum(keep)]).astype(indptr.dtype)
+    return data[keep], indices[keep], before[indptr]
 
 
 def _turned(part: Arrays, n: int) -> Arrays:

@@ -139,7 +139,10 @@ class Worker:
                 self.store.memory.pool.collect()
                 log.begin(END, 0, IDLE)
                 self.now = None
-            return run.reply()
+            reply = run.reply()
+            if (ended := self.store.memory.ended) is not None and ended[self.comm.rank] >= 0:
+                ended[self.comm.rank] = -1 if reply.failed or reply.aborted else batch.number
+            return reply
 
     def _enter(self, batch: Packed) -> None:
         """Take part in a batch's epoch, if nobody gave up what it has."""

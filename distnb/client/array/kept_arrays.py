@@ -1,0 +1,321 @@
+"""What outlives a notebook of its session: arrays by their names, for the notebook that comes next.
+
+The list that is left (:mod:`distnb.client.session.keeping`) is a batch of commands that make the
+bases, of where they lie, and of the names of arrays. Of what lies in the notebook, a copy is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from distnb.client.handle.array import Array, hosted
+from distnb.client.handle.conversion import in_layout
+from distnb.client.session import current
+from distnb.client.session.bases import Base
+from distnb.client.session.session import Session
+from distnb.common.errors import EngineError, explain
+from distnb.geometry.layout import Layout, in_notebook
+from distnb.geometry.views import View
+from distnb.wire.encoding import decode, encode
+from distnb.wire.messages import Batch
+from distnb.wire.protocol import Ask, Bind, Create, Operand
+
+if TYPE_CHECKING:
+    from distnb.client.session.keeping import Keeping
+
+__all__ = ["Names", "arrays", "attach", "list_arrays"]
+
+#: Why what engines were writing is lost.
+_TORN = "the notebook ended while engines were writing it"
+#: Bytes of an array up to which a copy is kept of what lies in the notebook.
+_COPIED = 1 << 24
+
+
+class Names:
+    """The arrays that have names in the notebook; it keeps none of them."""
+
+    def __init__(self) -> None:
+        self.notebook: WeakValueDictionary[str, Any] = WeakValueDictionary()
+
+    def note(self, found: Iterable[tuple[str, Any]]) -> None:
+        """Take others for those before."""
+        self.notebook = WeakValueDictionary(found)
+
+
+def _names(session: Session) -> dict[str, Any]:
+    return {**session.extensions[Names].notebook, **session.named}
+
+
+# -- what is left ----------------------------------------------------------------------------------
+
+
+class _List:
+    """The list of a session's arrays as it is made."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.commands: list[Create] = []
+        self.names: list[tuple[str, Operand]] = []
+        self.told: dict[str, Any] = {"lost": {}, "fixed": [], "made": {}}
+        self.listed: dict[int, int] = {}
+        self.places: dict[int, int] = {}
+        self.held: list[np.ndarray] = []
+        self._numbers: dict[int, int] = {}
+
+    def add(self, name: str, x: Any) -> None:
+        """Add an array, or why it is none that can be kept."""
+        base = None if x._near is not None and x._whole is None else x.dbase
+        if base is not None and base.lost:
+            self.told["lost"][name] = base.lost if isinstance(base.lost, str) else "it was lost"
+        elif base is None or base.known is not None or not x.size or _elsewhere(base):
+            self._copy(name, x)
+        else:
+            self._lying(name, x, base)
+        if not x.writeable:
+            self.told["fixed"].append(name)
+
+    def _copy(self, name: str, x: Any) -> None:
+        """Keep a copy of what lies in the notebook."""
+        near = x.to_numpy() if x.near is None else x.near
+        if near.nbytes > _COPIED:
+            what = "it lay in the notebook" if x.at_home else "it showed another array"
+            self.told["lost"][name] = f"{what}, and is too large for a copy"
+            return
+        memory = self.session.memory.keep(max(1, near.nbytes), self.session.settled)
+        if memory is None:
+            self.told["lost"][name] = "there was no room for a copy"
+            return
+        np.ndarray(near.shape, near.dtype, memory)[...] = near
+        base = x.dbase
+        layout = base.layout if near.shape == base.shape else in_notebook(near.ndim)
+        number = self._made(near.shape, near.dtype.str, layout, ("data",), memory)
+        self.names.append((name, Operand(number, View.whole(near.shape))))
+
+    def _lying(self, name: str, x: Any, base: Base) -> None:
+        """Keep what lies in the segment."""
+        number = self._numbers.get(id(base))
+        if number is None:
+            found = self.session.ledger.kept.get(base.handle) if base.nbytes >= 0 else None
+            memory = base.memory if found is None else found.memory
+            if memory is None or (found is not None and not found.all):
+                self.told["lost"][name] = "engines had it in their own memory"
+                return
+            number = self._made(base.shape, base.dtype.str, base.layout, ("same",), memory)
+            self._numbers[id(base)] = number
+            if base.nbytes >= 0:
+                self.listed[base.handle] = number
+            if base.site >= 0:
+                self.told["made"][str(number)] = self.session.line(base.site)
+        self.names.append((name, Operand(number, x.dview)))
+
+    def _made(
+        self, shape: Any, dtype: str, layout: Layout, how: tuple[str, ...], memory: np.ndarray
+    ) -> int:
+        number, place = len(self.commands), self.session.memory.place(memory)
+        made = Create(number, shape, dtype, layout, (*how, place, memory.nbytes), -1)
+        self.commands.append(made)
+        self.places[place] = number
+        self.held.append(memory)
+        return number
+
+    def write(self, to: Keeping) -> None:
+        """Leave it in place of the one before."""
+        told = Ask(0, "told", (json.dumps(self.told),))
+        commands: tuple[Any, ...] = (*self.commands, Bind(tuple(self.names)), told)
+        to.write(encode(Batch(0, 0, commands)), self.listed, self.places, self.held)
+
+
+def _elsewhere(base: Base) -> bool:
+    """Tell whether a base is in reach, but not where engines have it."""
+    return base.near is not None and base.near is not base.memory
+
+
+def list_arrays(session: Session) -> None:
+    """List the arrays of a session that have names, if it is kept; waits for the engines."""
+    to = session.keeping
+    if to is None or session.closed:
+        return
+    names = _names(session)
+    for x in names.values():  # looks at other arrays are brought up to date
+        if x._near is not None and x._whole is None:
+            continue
+        if x.dbase.look is not None and x.dbase.near is None and not x.dbase.lost:
+            x.operand  # noqa: B018
+    session.flush()
+    found = _List(session)
+    for name, x in list(names.items())[: to.most]:
+        found.add(name, x)
+    found.write(to)
+
+
+Session.listed_by = staticmethod(list_arrays)
+
+
+# -- what is found ---------------------------------------------------------------------------------
+
+
+def attach() -> Session:
+    """Take up the session of a notebook that has ended, which :func:`distnb.start` was to keep.
+
+    As many engines start, on the memory in which its arrays lie: nothing is read, sent or copied.
+    Of several sessions that nobody uses the last is taken. Arrays are as they were after the last
+    cell, or, if a cell was running, as they were when it ended; those that engines were writing in
+    place then may be half written, and raise :class:`distnb.LostArrayError`.
+
+    Returns
+    -------
+    Session
+        The current session from now on: ``session["T"]`` is the array that was called ``T`` in the
+        notebook, or was given that name with ``session["T"] = A``.
+
+    Raises
+    ------
+    EngineError
+        If there is no such session, another process uses it, or engines cannot be started.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> session = dnb.start(2, keep="1 h")  # doctest: +SKIP
+    >>> session["T"] = dnb.ones((1000, 1000))  # doctest: +SKIP
+
+    In the next notebook, or after a restart of this one:
+
+    >>> session = dnb.attach()  # doctest: +SKIP
+    >>> session["T"].sum()  # doctest: +SKIP
+    1000000.0
+    """
+    keeping = current.keeping()
+    there = keeping.found()
+    free = [kept for kept in there if not kept.pid]
+    if not free:
+        got = f"one that process {there[-1].pid} uses" if there else "none"
+        raise EngineError(
+            explain("kept session", got, "one that nobody uses", "begin with dnb.start(keep='1 h')")
+        )
+    line, segment = free[-1].take()
+    facts = free[-1].facts
+    torn = keeping.torn(segment, facts["engines"])  # before other engines say what they do
+    try:
+        session = current.started(facts["engines"], segment)
+    except BaseException:
+        line.close()
+        raise
+    session.keeping = keeping.Keeping(session.memory, facts, line)
+    try:
+        _restore(session, session.keeping, torn)
+    except BaseException:
+        session.keeping.let_go()  # the keeper waits for somebody else
+        session.keeping = None
+        session.close()
+        raise
+    list_arrays(session)
+    print(_told(session))
+    return session
+
+
+def _restore(session: Session, kept: Keeping, torn: set[int]) -> None:
+    """Make the arrays that are listed."""
+    text = kept.listed()
+    if not text:
+        session.memory.segment.forget()
+        return
+    *made, bound, told = decode(text).commands
+    told = json.loads(told.args[0])
+    claimed = [session.memory.claim(*command.how[1:]) for command in made]
+    session.memory.segment.forget()
+    kept.restart()
+    bases = [_base(session, c, m, c.base in torn) for c, m in zip(made, claimed, strict=True)]
+    for name, (number, view) in bound.names:
+        session.named[name] = bases[number].alias(view, name not in told["fixed"])
+    for name, why in told["lost"].items():
+        print(f"distnb: {name} is gone: {why}", file=sys.stderr)
+
+
+def _base(session: Session, made: Create, memory: np.ndarray, torn: bool) -> Any:
+    """Return the array of all of a base that is where it was."""
+    shape, dtype, layout, (how, place, _) = made[1:5]
+    elements = np.ndarray(shape, dtype, memory)
+    if layout.here:
+        return hosted(session, elements.copy())
+    if how == "data" and not layout.in_order(shape):
+        return in_layout(hosted(session, elements.copy()), layout)
+    if layout.in_order(shape) and not torn:
+        return Array.made(Base.reached(session, elements, layout, elements), View.whole(shape))
+    base = Base(session, shape, np.dtype(dtype), layout)
+    session.ledger.found[place] = memory
+    lies: tuple[Any, ...] = ("lost", place, _TORN) if torn else ("same", place)
+    session.record(Create(base.handle, shape, dtype, layout, lies, session.site()))
+    base.lost = _TORN if torn else False
+    return Array.made(base, View.whole(shape))
+
+
+def _told(session: Session) -> str:
+    names = ", ".join(session.named) or "none"
+    plural = "s" if session.size > 1 else ""
+    return f"distnb: {session.size} engine{plural} on the arrays that were kept: {names}"
+
+
+# -- what there is ---------------------------------------------------------------------------------
+
+
+class Listed(NamedTuple):
+    """An array that has a name."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    nbytes: int
+    facts: str
+    made: str
+
+
+class Table(tuple[Listed, ...]):
+    """Arrays that have names; it shows itself as a table."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        width = max([len(x.name) for x in self], default=0)
+        lines = [f"{x.name:{width}}  {x.facts}" + f"  {x.made}".rstrip() for x in self]
+        return "\n".join(lines) or "no arrays with names"
+
+
+def arrays(session: Session | None = None) -> Table:
+    """Return the arrays of a session that have names, in the notebook or by ``session["T"] = A``.
+
+    Nothing is sent.
+
+    Parameters
+    ----------
+    session : Session, optional
+        By default the current one.
+
+    Returns
+    -------
+    tuple of Listed
+        Name, shape, dtype, bytes, facts in words, and the line that made the array where it is
+        known. It shows itself as a table.
+
+    Examples
+    --------
+    >>> import distnb as dnb
+    >>> with dnb.inprocess(2) as session:
+    ...     session["T"] = dnb.ones((4, 4), dist="block")
+    ...     dnb.arrays()  # doctest: +ELLIPSIS
+    T  (4, 4) float64, 128 B, rows in blocks on 2 engines  made at ...
+    """
+    found = current.need(session)
+    return Table([_row(found, *item) for item in _names(found).items()])
+
+
+def _row(session: Session, name: str, x: Any) -> Listed:
+    site = x.dbase.site
+    made = f"made at {session.line(site)}" if site >= 0 else ""
+    return Listed(name, x.shape, x.dtype, x.nbytes, x.layout.facts(), made)

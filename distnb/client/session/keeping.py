@@ -1,0 +1,257 @@
+"""Sessions that outlive their notebook: its memory is held by a keeper, which a new notebook asks.
+
+What a session has is listed in its segment after each cell, when engines have done what they were
+asked: names, and where their elements lie. That stays as it is until the next list, whatever
+becomes of the arrays meanwhile; but for what engines write in place, of which a note is made
+before. The keeper (:mod:`distnb.client.session.keeper`) holds the segment, and nothing else.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import re
+import select
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distnb.client.session import keeper
+from distnb.client.session.shared_memory import SharedMemory
+from distnb.common.errors import EngineError, explain
+from distnb.common.leftovers import folder_prefix, own_folders
+from distnb.common.shared_segments import SharedSegment, mapped_by
+from distnb.wire.protocol import Command, Create
+
+__all__ = ["Keeping", "Kept", "found", "seconds_of", "torn"]
+
+#: Seconds that a keeper has to answer, and that the engines of a notebook that ended have to end.
+_ANSWER, _ENGINES = 5.0, 20.0
+_UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
+
+
+def seconds_of(keep: str | float) -> float:
+    """Return a time that is given as ``'1 h'``, or in seconds."""
+    if isinstance(keep, str):
+        text = re.fullmatch(r"\s*(\d+\.?\d*)\s*(s|min|h|d)\s*", keep)
+        if text:
+            return float(text[1]) * _UNITS[text[2]]
+        raise ValueError(explain("keep", repr(keep), "a time such as '30 min'", "pass keep='1 h'"))
+    if isinstance(keep, bool) or not isinstance(keep, int | float | np.number):
+        raise TypeError(explain("keep", repr(keep), "a time such as '30 min'", "pass keep='1 h'"))
+    if not 0 < keep < float("inf"):
+        raise ValueError(explain("keep", repr(keep), "seconds above 0", "pass keep='1 h'"))
+    return float(keep)
+
+
+class Keeping:
+    """What lets a session outlive its notebook.
+
+    Parameters
+    ----------
+    memory : SharedMemory
+        The session's, which is had.
+    facts : dict
+        What whoever looks for it is told: engines, seconds, and when it was started.
+    line : socket, optional
+        That to a keeper which holds it already.
+    """
+
+    def __init__(
+        self, memory: SharedMemory, facts: dict[str, Any], line: socket.socket | None = None
+    ) -> None:
+        self.facts = facts
+        self._memory = memory
+        self._line = line
+        self._owner = os.getpid()
+        #: Handle -> number in the list, of what was not written since; and by places.
+        self._listed: dict[int, int] = {}
+        self._places: dict[int, int] = {}
+        #: What the list needs, and the list itself.
+        self._held: list[np.ndarray] = []
+        if line is None:
+            self._start()
+        atexit.register(memory.segment.stay)
+
+    def _start(self) -> None:
+        """Start a keeper, and hold it."""
+        fd, script = self._memory.segment.fd, str(keeper.__file__)
+        given = folder_prefix(), str(fd), str(self.facts["seconds"])
+        command = [sys.executable, "-I", "-S", script, *given]
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(fd,),
+            start_new_session=True,  # no signal for the notebook's group is for it
+            text=True,
+        )
+        assert process.stdout is not None
+        folder = process.stdout.readline().strip()
+        process.stdout.close()
+        process.returncode = 0  # it outlives this process, and nobody is to wait for it
+        if not folder:
+            raise EngineError("keeper: got none, expected one for keep=; leave out keep=")
+        (Path(folder) / keeper.FACTS).write_text(json.dumps(self.facts))
+        self.let_go()  # that of a keeper that was killed
+        self._line, memory, _ = _ask(Path(folder), keeper.HOLD)
+        os.close(memory)
+
+    def sends(self, commands: Iterable[Command]) -> None:
+        """Note what engines are about to write of what is listed."""
+        for command in commands if self._places else ():
+            if type(command) is Create:
+                if command.how[0] == "same" and command.how[1] in self._places:
+                    self._listed[command.base] = self._places[command.how[1]]
+                continue
+            for handle in command.writes:
+                if handle in self._listed:
+                    self._wrote(self._listed[handle])
+
+    def _wrote(self, number: int) -> None:
+        """Note that what has a number in the list is written; once."""
+        written = self._memory.segment.written
+        if number not in written[1 : 1 + written[0]]:
+            written[1 + written[0]] = number
+            written[0] += 1
+
+    @property
+    def most(self) -> int:
+        """How many bases may be listed."""
+        return len(self._memory.segment.written) - 1
+
+    def write(
+        self, text: bytes, listed: dict[int, int], places: dict[int, int], held: list[np.ndarray]
+    ) -> None:
+        """Take another list for the one before; engines have done what they were asked.
+
+        ``listed``: handle -> number, of bases that they may write; ``places``: place -> number;
+        ``held``: what it needs.
+        """
+        if self._line is None or select.select([self._line], [], [], 0)[0]:
+            self._start()  # the keeper was killed
+        segment = self._memory.segment
+        memory = self._memory.keep(8 + len(text), 0)
+        if memory is None:
+            raise MemoryError("shared memory: no room for the list of what is kept")
+        memory[:8] = np.frombuffer(np.int64(len(text)).tobytes(), np.uint8)
+        memory[8:] = np.frombuffer(text, np.uint8)
+        segment.listed[0] = 0  # nothing is listed for a moment rather than what is half written
+        self.restart()
+        segment.listed[0] = self._memory.place(memory)
+        self._listed, self._places, self._held = listed, places, [memory, *held]
+
+    def restart(self) -> None:
+        """Take it that nothing of the list was written, and that engines have done all."""
+        segment = self._memory.segment
+        segment.written[0] = 0
+        segment.ended[:] = segment.begun
+
+    def listed(self) -> bytes:
+        """Return the list that whoever had the segment before has left; b"" if there is none."""
+        segment = self._memory.segment
+        place = int(segment.listed[0])
+        if not place:
+            return b""
+        length = int(np.frombuffer(segment.read(place, 8), np.int64)[0])
+        self._held = [self._memory.claim(place, 8 + length)]
+        return segment.read(place + 8, length)
+
+    def let_go(self) -> None:
+        """Leave the keeper to others."""
+        if self._line is not None:
+            self._line.close()
+
+    def close(self) -> None:
+        """Let the keeper end."""
+        atexit.unregister(self._memory.segment.stay)
+        if self._line is not None and os.getpid() == self._owner:
+            with contextlib.suppress(OSError):
+                self._line.send(keeper.END)
+            self._line.close()
+        self._listed, self._places, self._held = {}, {}, []
+
+
+def torn(segment: SharedSegment, engines: int) -> set[int]:
+    """Return the numbers of what engines were writing that have not done it."""
+    begun, ended = segment.begun[:engines], segment.ended[:engines]
+    whole = (begun == begun[0]).all() and (ended == begun).all()
+    return set() if whole else set(segment.written[1 : 1 + segment.written[0]].tolist())
+
+
+class Kept(NamedTuple):
+    """A session that was kept: its keeper's folder, and what it is."""
+
+    folder: Path
+    facts: dict[str, Any]
+    #: The process that holds it, 0 if none does.
+    pid: int
+
+    def take(self) -> tuple[socket.socket, SharedSegment]:
+        """Hold it from now on; return the line to its keeper, and its segment.
+
+        Raises EngineError if somebody else does, or if its engines have not ended.
+        """
+        line, fd, answer = _ask(self.folder, keeper.HOLD)
+        try:
+            if answer["busy"]:
+                raise EngineError(_busy(answer["busy"]))
+            until = time.monotonic() + _ENGINES
+            while others := mapped_by(fd):
+                if time.monotonic() > until:
+                    raise EngineError(_busy(others[0]))
+                time.sleep(0.05)
+            return line, SharedSegment(os.fstat(fd).st_size, fd)
+        except BaseException:
+            line.close()
+            os.close(fd)
+            raise
+
+
+def _busy(pid: int) -> str:
+    return explain("session", f"one that process {pid} uses", "one that nobody does", "end that")
+
+
+def found() -> list[Kept]:
+    """Return the sessions of this user that are kept, the one that was started last coming last."""
+    kept = []
+    for folder in own_folders():
+        try:
+            facts = json.loads((folder / keeper.FACTS).read_text())
+            line, fd, answer = _ask(folder, keeper.LOOK)
+        except (OSError, ValueError, EngineError):
+            continue
+        line.close()
+        os.close(fd)
+        kept.append(Kept(folder, facts, int(answer["busy"])))
+    return sorted(kept, key=lambda k: k.facts["started"])
+
+
+def _ask(folder: Path, what: bytes) -> tuple[socket.socket, int, dict[str, Any]]:
+    """Ask a keeper; return the line to it, the memory, and its answer."""
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    line.settimeout(_ANSWER)
+    try:
+        there = os.open(folder, os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            line.connect(f"/proc/self/fd/{there}/{keeper.SOCKET}")  # which is short
+        finally:
+            os.close(there)
+        line.send(what)
+        text, fds, *_ = socket.recv_fds(line, 4096, 1)
+        (fd,) = fds
+        return line, fd, json.loads(text)
+    except BaseException as error:
+        line.close()
+        if not isinstance(error, OSError | ValueError):
+            raise
+        raise EngineError(f"keeper: {error}; it has ended, start engines anew") from error

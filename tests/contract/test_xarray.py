@@ -1,0 +1,206 @@
+"""xarray's chunk manager "distnb": datasets in files and on engines, against NumPy's."""
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from tests.contract.support import known_to_xarray, setting
+from tests.contract.test_files import here
+
+pytestmark = [
+    pytest.mark.ways("one"),
+    pytest.mark.filterwarnings("default:::xarray"),
+    pytest.mark.filterwarnings("ignore:.*consolidated.*"),
+]
+__all__ = ["here"]  # the fixture
+
+TIMES = np.arange("2020-01-01", "2020-03-01", dtype="M8[D]").astype("M8[ns]")
+
+
+@pytest.fixture
+def xr(tmp_path, monkeypatch, session):
+    """Return xarray, which knows distnb."""
+    pytest.importorskip("zarr")
+    with known_to_xarray(tmp_path, monkeypatch) as xr, setting(gather_budget=3000):
+        yield xr
+
+
+@pytest.fixture
+def both(xr, here):
+    """A dataset in a Zarr folder: on engines, and in NumPy's arrays."""
+    values = np.random.default_rng(1).random((60, 8, 10)) * 100
+    values[3, 2, 4] = np.nan
+    data = xr.Dataset(
+        {"t": (("time", "y", "x"), values, {"units": "K"}), "n": ("x", np.arange(10))},
+        coords={"time": TIMES, "y": np.arange(8.0)},
+    )
+    packed = {"chunks": (8, 4, 10), "scale_factor": 0.01, "dtype": "i2", "_FillValue": -1}
+    data.to_zarr("a.zarr", encoding={"t": packed})
+    return opened(xr, "a.zarr"), xr.open_zarr("a.zarr", chunks=None).load()
+
+
+def opened(xr, path, **options):
+    return xr.open_zarr(path, chunks={}, chunked_array_type="distnb", **options)
+
+
+def same(found, want):
+    """Assert that two results are alike, and that one of them is on the engines."""
+    if hasattr(want, "data_vars"):
+        found, want = (next(iter(x.data_vars.values())) for x in (found, want))
+    assert found.dims == want.dims
+    assert [*found.coords] == [*want.coords]
+    assert isinstance(found.data, dnb.DistArray) or not found.ndim
+    assert found.dtype == want.dtype
+    np.testing.assert_allclose(found.to_numpy(), want.to_numpy(), rtol=1e-12)
+
+
+CALLS = {
+    "arithmetic": lambda xr, t: (t - 3) * 2 + t,
+    "ufunc": lambda xr, t: np.sqrt(t),
+    "mean": lambda xr, t: t.mean("time"),
+    "quantile": lambda xr, t: t.quantile([0.1, 0.5], "time"),
+    "median": lambda xr, t: t.median("time"),
+    "standard deviation": lambda xr, t: t.std(["y", "x"]),
+    "groupby": lambda xr, t: t.groupby("time.month").mean(),
+    "anomaly": lambda xr, t: t.groupby("time.month") - t.groupby("time.month").mean(),
+    "first": lambda xr, t: t.groupby("time.month").first(),
+    "resample": lambda xr, t: t.resample(time="W").max(),
+    "rolling": lambda xr, t: t.rolling(time=5, center=True).mean(),
+    "coarsen": lambda xr, t: t.coarsen(time=5, x=2).mean(),
+    "by label": lambda xr, t: t.sel(time="2020-02", y=slice(2, 5)),
+    "by numbers": lambda xr, t: t.isel(time=[1, 50, 7], x=3),
+    "where": lambda xr, t: t.where(t > 50, 0),
+    "fill": lambda xr, t: t.fillna(-1).clip(0, 60),
+    "shift": lambda xr, t: t.shift(time=2),
+    "differences": lambda xr, t: t.diff("time", 2),
+    "running sum": lambda xr, t: t.cumsum("time"),
+    "integral": lambda xr, t: t.integrate("y"),
+    "derivative": lambda xr, t: t.differentiate("y"),
+    "dot": lambda xr, t: xr.dot(t.fillna(0), t.n_weights, dim="x"),
+    "weighted": lambda xr, t: t.weighted(t.y).mean("y"),
+    "interpolation": lambda xr, t: t.interp(y=[1.5, 2.25]),
+    "transposed": lambda xr, t: t.transpose("x", ..., "time"),
+    "stacked": lambda xr, t: t.stack(z=("y", "x")).reset_index("z", drop=True),
+    "sorted": lambda xr, t: t.sortby("y", ascending=False),
+    "joined": lambda xr, t: xr.concat([t, t.isel(time=slice(3))], "time"),
+    "index of the largest": lambda xr, t: t.fillna(0).argmax("time"),
+    "alike": lambda xr, t: xr.full_like(t, 2.5),
+    "loaded": lambda xr, t: t.load(),
+    "cut anew": lambda xr, t: t.chunk(time=-1, y=2),
+    "covariance": lambda xr, t: xr.cov(t, t.shift(time=1), "time"),
+}
+
+
+@pytest.mark.cases(20)
+@pytest.mark.parametrize("what", CALLS)
+def test_calls_stay_on_the_engines(xr, both, what):
+    ours, numpys = (x.t.assign_coords(n_weights=("x", np.arange(10.0))) for x in both)
+    assert ours.data.dbase.look.unread
+    same(CALLS[what](xr, ours), CALLS[what](xr, numpys))
+
+
+def test_a_slice_reads_what_it_shows(xr, both):
+    ours, numpys = both
+    before = ours.t.data
+    same(ours.t[8:24].mean("time"), numpys.t[8:24].mean("time"))
+    same(ours.t.isel(y=2, x=slice(None, None, -3)), numpys.t.isel(y=2, x=slice(None, None, -3)))
+    assert before.dbase.look.unread
+    assert "not read yet" in repr(before)
+    with pytest.raises(ValueError, match="read-only"):
+        ours.t[2] = 0
+    with pytest.raises(ValueError, match="read-only"):
+        before += 1
+    same(ours.t.load(), numpys.t)
+    assert before.dbase.look is None
+    same(ours.t[8:24], numpys.t[8:24])
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_each_engine_writes_its_chunks(xr, both, version):
+    zarr = pytest.importorskip("zarr")
+    ours, numpys = both
+
+    def written(data, path, **options):
+        data = data if version == 3 else data.drop_encoding()
+        data.to_zarr(path, zarr_format=version, consolidated=False, **options)
+        return xr.open_zarr(path, chunks=None, consolidated=False).load()
+
+    xr.testing.assert_identical(written(ours, "same.zarr"), numpys)
+    assert version == 2 or zarr.open("same.zarr")["t"].chunks == (8, 4, 10)
+    made = (ours.t - 1).rename("made")
+    xr.testing.assert_equal(written(made.to_dataset(), "made.zarr").made, numpys.t - 1)
+    part = slice(0, 13)
+    xr.testing.assert_equal(written(ours.isel(time=part), "grown.zarr"), numpys.isel(time=part))
+    more = ours.isel(time=slice(13, None))
+    xr.testing.assert_equal(written(more, "grown.zarr", append_dim="time"), numpys)
+    cyclic = xr.DataArray(dnb.array(numpys.t.values, dist="cyclic"), dims=("t", "y", "x"), name="c")
+    options = {"encoding": {"c": {"chunks": (7, 3, 4)}}}
+    np.testing.assert_array_equal(written(cyclic.to_dataset(), "c.zarr", **options).c, numpys.t)
+
+
+def test_regions_of_a_file(xr, both):
+    ours, numpys = both
+    empty = ours.drop_vars(["time", "y", "n"])
+    xr.zeros_like(empty).to_zarr("r.zarr", encoding={"t": {"chunks": (8, 8, 10)}})
+    for low, high in ((0, 5), (5, 33), (33, 60)):
+        part = empty.isel(time=slice(low, high))
+        part.to_zarr("r.zarr", region={"time": slice(low, high)}, safe_chunks=False)
+    np.testing.assert_array_equal(xr.open_zarr("r.zarr", chunks=None).t, numpys.t)
+    with pytest.raises(NotImplementedError, match="compute"):
+        empty.to_zarr("later.zarr", compute=False)
+
+
+def test_netcdf_both_ways(xr, both):
+    pytest.importorskip("h5netcdf")
+    ours, numpys = both
+    ours.to_netcdf("a.nc", engine="h5netcdf")
+    found = xr.open_dataset("a.nc", chunks={}, chunked_array_type="distnb")
+    assert found.t.data.dbase.look.unread
+    same(found.t.sum("time"), numpys.t.sum("time"))
+
+
+def test_functions_of_ones_own(xr, both):
+    ours, numpys = (x.t.fillna(0) for x in both)
+
+    def smallest(a, count):
+        return np.sort(a, axis=-1)[..., :count]
+
+    options = {
+        "input_core_dims": [["time"]],
+        "output_core_dims": [["k"]],
+        "kwargs": {"count": 3},
+        "dask": "parallelized",
+        "dask_gufunc_kwargs": {"output_sizes": {"k": 3}},
+    }
+    found, want = (xr.apply_ufunc(smallest, x, **options) for x in (ours, numpys))
+    same(found, want)
+
+    def ends(a):
+        return a.min(axis=-1), a.max(axis=-1)
+
+    options = {"input_core_dims": [["x"]], "output_core_dims": [[], []], "dask": "parallelized"}
+    for one, other in zip(
+        *(xr.apply_ufunc(ends, x, **options) for x in (ours, numpys)), strict=True
+    ):
+        same(one, other)
+    add = {"vectorize": True, "dask": "parallelized", "output_dtypes": [float]}
+    few = [x.isel(time=slice(3)) for x in (ours, numpys)]
+    same(*(xr.apply_ufunc(lambda a, b: a + b, x, x.isel(time=0), **add) for x in few))
+
+
+def test_layouts_are_those_that_are_asked_for(xr, both):
+    session = dnb.session()
+    found = opened(xr, "a.zarr", from_array_kwargs={"dist": ("*", "block", "*")}).t
+    assert found.data.layout.base.parts(1) == session.size
+    assert found.isel(time=slice(7)).data.layout.base.parts(1) == session.size
+    assert both[0].t.chunk(time=-1, y=2).data.layout.base.parts(1) == session.size
+    assert both[0].t.chunks == ((60,), (8,), (10,))
+
+
+def test_times_and_texts_stay_numpys(xr, here):
+    names = np.array(["a", "bc"])
+    data = xr.Dataset({"name": ("k", names), "when": ("k", TIMES[:2]), "v": ("k", [1.5, 2.5])})
+    data.to_zarr("k.zarr", zarr_format=2, consolidated=False)
+    found = opened(xr, "k.zarr")
+    assert isinstance(found.when.data, np.ndarray)
+    xr.testing.assert_equal(found.as_numpy(), data)

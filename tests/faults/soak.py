@@ -1,0 +1,174 @@
+"""Random programs under random faults: ``python -m tests.faults.soak SECONDS [SEED]``.
+
+Each program has a seed of its own, which is printed with what was done to it; with a seed only that
+program runs. Whatever is wrong ends the run: a number that is not NumPy's, an error that no user
+could make anything of, a wait that does not end, a process that is left.
+"""
+
+import contextlib
+import faulthandler
+import os
+import random
+import signal
+import statistics
+import sys
+import threading
+import time
+from collections import defaultdict
+
+os.environ |= {"DISTNB_CUTOFF": "0", "DISTNB_PLACE": "engines", "DISTNB_JIT": "0"}
+os.environ["DISTNB_SHARED"] = "1"
+
+import distnb as dnb
+from tests.faults.processes import below, watchdog_of
+from tests.faults.programs import Program
+from tests.stopping import stopped
+
+#: Seconds in which work goes on after a fault, however busy the machine is.
+_PATIENCE = 150
+#: Faults of each program.
+_FAULTS = 8
+
+
+def kill(session, chance):
+    """Kill an engine, or all."""
+    pids = [about["pid"] for about in session.transport.about]
+    for pid in chance.choice([pids, *([pid] for pid in pids)]):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def kill_twice(session, chance):
+    """Kill engines, and soon those that are to take over."""
+    kill(session, chance)
+    time.sleep(chance.uniform(0, 4))
+    kill_launcher(session, chance)
+
+
+def kill_launcher(session, chance):
+    """Kill what started the engines."""
+    for pid, command in below(watchdog_of(session)).items():
+        if "mpiexec" in command.partition(" ")[0]:
+            os.kill(pid, signal.SIGKILL)
+
+
+def stop(session, chance):
+    """Let an engine stand still for a while."""
+    about = chance.choice(session.transport.about)
+    with contextlib.suppress(ProcessLookupError), stopped(about["pid"]):
+        time.sleep(chance.uniform(0, 0.3))
+
+
+def press(session, chance):
+    """Press Ctrl-C, maybe twice."""
+    for _ in range(chance.choice([1, 2])):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(chance.uniform(0, 0.02))
+
+
+FAULTS = {
+    "engines killed": kill,
+    "killed, then their launcher": kill_twice,
+    "launcher killed": kill_launcher,
+    "engine stopped": stop,
+    "Ctrl-C": press,
+}
+
+
+class Trial:
+    """A program on a session, and what is done to it."""
+
+    def __init__(self, session, seed):
+        self.session = session
+        self.chance = random.Random(seed + 1000)
+        self.program = Program(seed)
+
+    def fault(self, kind, idle):
+        """Let something go wrong; return the seconds until there is a value again, and what is lost."""
+        thread = threading.Thread(target=self._later, args=(kind, self.chance.uniform(0, 0.05)))
+        self.done = 0.0
+        if kind == "Ctrl-C":
+            self._interrupted(thread)
+        else:
+            self._go_on(thread, idle)
+        thread.join()
+        self._read()
+        took = time.monotonic() - self.done
+        return took, self.program.check()
+
+    def _later(self, kind, delay):
+        time.sleep(delay)
+        self.done = time.monotonic()
+        FAULTS[kind](self.session, self.chance)
+
+    def _go_on(self, thread, idle):
+        """Compute meanwhile, or do nothing."""
+        thread.start()
+        end = time.monotonic() + 0.2
+        while not idle and (time.monotonic() < end or thread.is_alive()):
+            try:
+                self.program.statement()
+            except dnb.LostArrayError:
+                self.program.check()
+
+    def _interrupted(self, thread):
+        """Wait for values; whatever was recorded before is done, or lost."""
+        for _ in range(self.chance.randrange(1, 8)):
+            with contextlib.suppress(dnb.LostArrayError):
+                self.program.statement()
+        while True:
+            try:
+                if thread.ident is None:
+                    thread.start()
+                while thread.is_alive():
+                    self._read()
+                time.sleep(0.005)
+                return
+            except KeyboardInterrupt:
+                pass
+
+    def _read(self):
+        for name in self.program.np:
+            with contextlib.suppress(dnb.LostArrayError):
+                self.program.dist[name].sum().item()
+
+
+def programs(session, seconds, seed):
+    """Run programs for some time, or the one of a seed; return kind -> what each fault took, cost."""
+    found = defaultdict(list)
+    end = time.monotonic() + seconds
+    seeds = [seed] if seed is not None else iter(lambda: random.randrange(1 << 30), None)
+    for each in seeds:
+        trial = Trial(session, each)
+        session.flush()
+        for _ in range(_FAULTS):
+            kind = trial.chance.choice(list(FAULTS))
+            idle = trial.chance.random() < 0.3
+            print(f"seed {each}: {kind}{', idle' * idle}", flush=True)
+            faulthandler.dump_traceback_later(_PATIENCE, exit=True)
+            found[kind].append(trial.fault(kind, idle))
+            faulthandler.cancel_dump_traceback_later()
+        if time.monotonic() > end:
+            break
+    return found
+
+
+def main():
+    """Run for some seconds, and tell what came of it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    seconds, *seed = [int(word) for word in sys.argv[1:]]
+    with dnb.start(2) as session:
+        found = programs(session, seconds, seed[0] if seed else None)
+    for kind, outcomes in found.items():
+        took, lost = zip(*outcomes, strict=True)
+        median = statistics.median(took)
+        print(
+            f"{kind}: {len(took)}, {sum(lost)} arrays lost, median {median:.2f} s, most {max(took):.2f} s"
+        )
+    left = below()
+    assert not left, left
+    print("all is well")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,225 @@
+"""Notebooks that end: the next one has the arrays again, bit for bit, or is told what is gone."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from distnb.client.session import keeping
+from tests.failures import support
+from tests.waiting import until
+
+pytestmark = pytest.mark.usefixtures("interruptible")
+
+#: What all notebooks begin with.
+HEAD = """
+import os, signal, sys
+import numpy as np
+import distnb as dnb
+
+def numbers(*shape):
+    return (np.arange(np.prod(shape)) * 7919 % 104729 + 0.25).reshape(shape)
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+session = dnb.start({engines}, keep="10 min")
+"""
+DISTS = [None, "block", ("*", "block"), ("cyclic", "*"), ("block", "cyclic"), "replicated"]
+
+
+def numbers(*shape):
+    return (np.arange(np.prod(shape)) * 7919 % 104729 + 0.25).reshape(shape)
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    """Runs code in a process of its own, which starts engines; what it keeps ends with the test."""
+    with tempfile.TemporaryDirectory(prefix="k", dir="/tmp") as folder:
+        monkeypatch.setenv("TMPDIR", folder)
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        monkeypatch.setenv("DISTNB_ALLOW_ROOT", "1")
+        monkeypatch.setenv("PYTHONPATH", str(support.ROOT))
+
+        def run(code, engines=2):
+            text = HEAD.format(engines=engines) + textwrap.dedent(code)
+            return subprocess.run(
+                [sys.executable, "-c", text],
+                capture_output=True,
+                text=True,
+                timeout=100,
+                check=False,
+            )
+
+        yield run
+        for kept in keeping.found():
+            os.kill(int(kept.folder.name.split("-")[-2]), signal.SIGKILL)
+
+
+@pytest.mark.ways("openmpi")
+def test_a_killed_notebook_leaves_its_arrays(notebook):
+    done = notebook(
+        f"""
+        for k, dist in enumerate({DISTS!r}):
+            session[str(k)] = dnb.asarray(numbers(30, 41), dist=dist) * 2
+        large = dnb.asarray(numbers(600, 1000), dist="block") + 1
+        session["large"], session["view"] = large, large[10:20, ::-3]
+        session["fixed"] = dnb.broadcast_to(large[0], (4, 1000))
+        session["shape"], session["turned"] = large.reshape(1000, 600), large.T
+        session["small"], session["none"] = dnb.arange(5), dnb.ones((0, 3), dist="block")
+        session["number"] = large[3:].sum()
+        large[2] = 7  # is in what was listed
+        large.session.flush()
+        die()
+        """,
+        engines=3,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    with dnb.attach() as session:
+        assert session.size == 3
+        for k, dist in enumerate(DISTS):
+            found = session[str(k)]
+            np.testing.assert_array_equal(found.to_numpy(), numbers(30, 41) * 2)
+            np.testing.assert_array_equal((found + found).to_numpy(), numbers(30, 41) * 4)
+            if dist is not None:
+                assert found.layout == (dnb.asarray(numbers(30, 41), dist=dist) * 2).layout
+        expected = numbers(600, 1000) + 1
+        np.testing.assert_array_equal(session["shape"].to_numpy(), expected.reshape(1000, 600))
+        assert float(session["number"]) == pytest.approx(expected[3:].sum(), rel=1e-12)
+        expected[2] = 7
+        np.testing.assert_array_equal(session["large"].to_numpy(), expected)
+        np.testing.assert_array_equal(session["turned"].to_numpy(), expected.T)
+        np.testing.assert_array_equal(session["fixed"].to_numpy()[3], expected[0])
+        session["view"][1] = -1
+        expected[11, ::-3] = -1
+        np.testing.assert_array_equal(session["large"].to_numpy(), expected)
+        with pytest.raises(ValueError, match="read-only"):
+            session["fixed"][0, 0] = 1
+        assert session["small"].tolist() == [0, 1, 2, 3, 4]
+        assert session["none"].shape == (0, 3)
+        names = [x.name for x in dnb.arrays()]
+        assert sorted(names) == sorted(session.named)
+    assert not keeping.found()
+    with pytest.raises(dnb.EngineError, match="kept session: got none"):
+        dnb.attach()
+
+
+@pytest.mark.tier("test-all")
+def test_what_came_after_the_list_changes_nothing(notebook):
+    """The names are other arrays then, and engines were given the memory of much else."""
+    done = notebook(
+        """
+        a = dnb.asarray(numbers(700, 500), dist="block")
+        b = a * 2
+        session["a"], session["b"] = a, b
+        del session.named["b"]
+        for step in range(20):
+            b = b * 1.5 + a
+            c = [dnb.full((700, 500), step, dist="block") * 1.0 for _ in range(3)]
+            a = a + 1
+        session.flush()
+        die()
+        """
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    with dnb.attach() as session:
+        np.testing.assert_array_equal(session["a"].to_numpy(), numbers(700, 500))
+        np.testing.assert_array_equal(session["b"].to_numpy(), numbers(700, 500) * 2)
+
+
+@pytest.mark.tier("test-all")
+def test_what_is_being_written_is_lost_and_says_so(notebook):
+    done = notebook(
+        """
+        a, b = (dnb.asarray(numbers(600, 500), dist="block") for _ in range(2))
+        session["a"], session["b"] = a, b
+        b += 1
+        session.flush()
+        rank = session.transport.about[1]["pid"]
+        os.kill(rank, signal.SIGSTOP)  # it never does its part
+        for _ in range(3):
+            a *= 2.0
+            session.send()
+        import time
+        time.sleep(1)
+        os.kill(rank, signal.SIGKILL)
+        die()
+        """
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    with dnb.attach() as session:
+        with pytest.raises(dnb.LostArrayError, match="the notebook ended while"):
+            session["a"].sum()
+        session["a"][...] = 3
+        assert float(session["a"].sum()) == 3 * 600 * 500
+
+
+@pytest.mark.tier("test-all")
+def test_a_notebook_that_ends_in_order_and_what_closing_does(notebook):
+    done = notebook("session['a'] = dnb.arange(200000.0)\nprint(dnb.arrays())")
+    assert "a  (200000,) float64, 1.6 MB" in done.stdout, done.stderr
+    session = dnb.attach()
+    assert float(session["a"][-1]) == 199999
+    with pytest.raises(dnb.EngineError, match=f"one that process {os.getpid()} uses"):
+        dnb.attach()
+    session["a"] += 1
+    session["b"] = session["a"][1:]
+    del session["a"]
+    assert "a" not in session
+    assert "b" in session
+    session.keeping.let_go()  # as if this process had ended
+    session.connection.keeps = False
+    session._owner.stop()
+    until(lambda: not keeping.found()[0].pid)
+    with pytest.raises(dnb.EngineError, match=f"one that process {os.getpid()} uses"):
+        keeping._ENGINES, before = 0.1, keeping._ENGINES  # it is this process that has it mapped
+        try:
+            keeping.mapped_by, there = (lambda fd: [os.getpid()]), keeping.mapped_by
+            dnb.attach()
+        finally:
+            keeping._ENGINES, keeping.mapped_by = before, there
+
+
+@pytest.mark.tier("test-all")
+@pytest.mark.parametrize("recover", ["auto", "never"])
+def test_engines_that_die_before_the_notebook_does(notebook, recover):
+    done = notebook(
+        f"""
+        dnb.config.recover = {recover!r}
+        session["a"] = dnb.asarray(numbers(500, 600), dist="block")
+        os.kill(session.transport.about[0]["pid"], signal.SIGKILL)
+        while session.transport.alive():
+            pass
+        if dnb.config.recover == "auto":
+            session["a"] += 1
+            session["a"] = session["a"] * 1.0
+        die()
+        """
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    with dnb.attach() as session:
+        expected = numbers(500, 600) + (recover == "auto")
+        np.testing.assert_array_equal(session["a"].to_numpy(), expected)
+
+
+def test_names_are_checked():
+    with dnb.inprocess(2) as session, dnb.inprocess(1) as other:
+        x = dnb.ones(3, dist="block")
+        with pytest.raises(TypeError, match="expected an array of it"):
+            session["x"] = x
+        with pytest.raises(TypeError, match="expected an array of it"):
+            other["x"] = np.ones(3)
+        with pytest.raises(TypeError, match="expected a string"):
+            other[3] = x
+        other["x"] = x
+        assert other["x"] is x
+        with pytest.raises(KeyError):
+            other["y"]
+        with pytest.raises(KeyError):
+            del other["y"]
