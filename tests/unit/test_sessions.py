@@ -18,7 +18,7 @@ def started(monkeypatch):
     """How many engines were started, in this process instead of others; nothing else is open."""
     found = []
 
-    def start_engines(n):
+    def start_engines(n, mpiexec=None, timeout=60.0):
         found.append(n)
         return SimpleNamespace(client=n, stop=lambda: None)
 
