@@ -582,7 +582,7 @@ def test_only_names_for_users_complete(session):
         "local_keys",
     }
     local |= {"get_local_data", "set_local_data", "local", "splits"}
-    assert ours == {"layout", "move", "redistribute", "session", "to_numpy", *local}
+    assert ours == {"chunks", "layout", "move", "redistribute", "session", "to_numpy", *local}
     assert {"sum", "T", "__add__"} <= set(dir(a))
     assert [n for n in dir(session) if not n.startswith("_")] == [
         *("close", "closed", "end_window", "flush", "live", "recover", "size", "start_window")
