@@ -58,6 +58,25 @@ def all_ends(doomed, what):
         assert dnb.arange(10).sum().item() == 45
 
 
+@pytest.mark.ways("openmpi")
+@pytest.mark.parametrize("what", KILLED)
+def test_arrays_outlive_all_of_it(monkeypatch, what):
+    with own_engines(2, monkeypatch) as session:
+        x = dnb.arange(10_000.0)
+        x += 1
+        session.flush()
+        before = session.transport.about
+        for pid in KILLED[what](session):
+            os.kill(pid, signal.SIGKILL)
+        while session.transport.about is before:
+            assert x.sum().item() == 50_005_000
+            time.sleep(0.01)
+        assert dnb.map(lambda v: v + 1, x).sum().item() == 50_015_000
+        pids = [about["pid"] for about in session.transport.about]
+        assert session.transport.client[:].apply_sync(os.getpid) == pids
+        assert session.transport.alive()
+
+
 # Security
 
 

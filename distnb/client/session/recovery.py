@@ -99,7 +99,11 @@ class Recovery:
             _say(f"engines have died: {_ASK if keeps else _OVER}")
             return
         self._tell_of_start()
-        session.transport.start_others(generation)
+        try:
+            session.transport.start_others(generation)
+        except (EngineError, TimeoutError) as error:
+            _say(f"new engines could not be started: {error}")
+            return
         if session.recorder.lock.acquire(timeout=_PATIENCE):
             try:
                 if self._idle():
