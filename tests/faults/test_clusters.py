@@ -12,7 +12,7 @@ import pytest
 import distnb as dnb
 from distnb.common import leftovers
 from tests.failures import support
-from tests.faults.processes import below, controllers_of, watchdog_of
+from tests.faults.processes import below, controllers_of, launchers_of, watchdog_of
 from tests.marking import own_engines
 
 pytestmark = [pytest.mark.usefixtures("interruptible"), pytest.mark.tier("test-all")]
@@ -27,9 +27,7 @@ KILLED = {
     "watchdog": lambda s: [watchdog_of(s)],
     "controller": lambda s: controllers_of(s),
     "controller, then an engine": lambda s: [*controllers_of(s), engine_of(s)],
-    "launcher": lambda s: [
-        p for p, c in below(watchdog_of(s)).items() if "mpiexec" in c.split()[0]
-    ],
+    "launcher": lambda s: launchers_of(s),
     "engine": lambda s: [engine_of(s)],
 }
 
