@@ -101,8 +101,8 @@ class Recovery:
         self._tell_of_start()
         try:
             session.transport.start_others(generation)
-        except (EngineError, TimeoutError) as error:
-            _say(f"new engines could not be started: {error}")
+        except (EngineError, TimeoutError):  # these have died, too: whoever uses them is told why
+            _say("new engines did not come; the next use tries again")
             return
         if session.recorder.lock.acquire(timeout=_PATIENCE):
             try:
