@@ -150,14 +150,25 @@ def wake_main() -> None:
 
 
 def insisting(function: Callable[..., _T], *args: Any) -> _T:
-    """Call a function that is stopped by ``WAKE``, although it may catch what is raised in it."""
+    """Call a function that is stopped by ``WAKE``, although it may catch what is raised in it.
+
+    Or make something else of it, as Python itself does where classes are made.
+    """
     try:
         found = insisted(function, *args)
+    except Exception:
+        if _is_meant():
+            raise KeyboardInterrupt from None
+        raise
     finally:
         relent()
-    if _MEANT and get_ident() == _MAIN[0] and _MEANT[0]():  # it was caught
+    if _is_meant():  # it was caught
         raise KeyboardInterrupt
     return found
+
+
+def _is_meant() -> bool:
+    return bool(_MEANT) and get_ident() == _MAIN[0] and _MEANT[0]()
 
 
 def _stop(*args: Any) -> None:

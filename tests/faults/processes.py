@@ -30,3 +30,9 @@ def watchdog_of(session):
 def controllers_of(session):
     """Return the pids of a session's controller, the hub first, and its schedulers."""
     return sorted(p for p, c in below(watchdog_of(session)).items() if "controller" in c)
+
+
+def launchers_of(session):
+    """Return the pids of what MPI started a session's engines with: Open MPI's has two names."""
+    programs = {p: c.partition(" ")[0] for p, c in below(watchdog_of(session)).items()}
+    return [p for p, name in programs.items() if "mpiexec" in name or "prterun" in name]

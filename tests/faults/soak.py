@@ -20,7 +20,7 @@ os.environ |= {"DISTNB_CUTOFF": "0", "DISTNB_PLACE": "engines", "DISTNB_JIT": "0
 os.environ["DISTNB_SHARED"] = "1"
 
 import distnb as dnb
-from tests.faults.processes import below, watchdog_of
+from tests.faults.processes import below, launchers_of
 from tests.faults.programs import Program
 from tests.stopping import stopped
 
@@ -47,9 +47,8 @@ def kill_twice(session, chance):
 
 def kill_launcher(session, chance):
     """Kill what started the engines."""
-    for pid, command in below(watchdog_of(session)).items():
-        if "mpiexec" in command.partition(" ")[0]:
-            os.kill(pid, signal.SIGKILL)
+    for pid in launchers_of(session):
+        os.kill(pid, signal.SIGKILL)
 
 
 def stop(session, chance):

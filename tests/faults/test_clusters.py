@@ -12,7 +12,7 @@ import pytest
 import distnb as dnb
 from distnb.common import leftovers
 from tests.failures import support
-from tests.faults.processes import below, controllers_of, watchdog_of
+from tests.faults.processes import below, controllers_of, launchers_of, watchdog_of
 from tests.marking import own_engines
 
 pytestmark = [pytest.mark.usefixtures("interruptible"), pytest.mark.tier("test-all")]
@@ -27,9 +27,7 @@ KILLED = {
     "watchdog": lambda s: [watchdog_of(s)],
     "controller": lambda s: controllers_of(s),
     "controller, then an engine": lambda s: [*controllers_of(s), engine_of(s)],
-    "launcher": lambda s: [
-        p for p, c in below(watchdog_of(s)).items() if "mpiexec" in c.split()[0]
-    ],
+    "launcher": lambda s: launchers_of(s),
     "engine": lambda s: [engine_of(s)],
 }
 
@@ -56,6 +54,25 @@ def all_ends(doomed, what):
     doomed.close()
     with dnb.start(2):
         assert dnb.arange(10).sum().item() == 45
+
+
+@pytest.mark.ways("openmpi")
+@pytest.mark.parametrize("what", KILLED)
+def test_arrays_outlive_all_of_it(monkeypatch, what):
+    with own_engines(2, monkeypatch) as session:
+        x = dnb.arange(10_000.0)
+        x += 1
+        session.flush()
+        before = session.transport.about
+        for pid in KILLED[what](session):
+            os.kill(pid, signal.SIGKILL)
+        while session.transport.about is before:
+            assert x.sum().item() == 50_005_000
+            time.sleep(0.01)
+        assert dnb.map(lambda v: v + 1, x).sum().item() == 50_015_000
+        pids = [about["pid"] for about in session.transport.about]
+        assert session.transport.client[:].apply_sync(os.getpid) == pids
+        assert session.transport.alive()
 
 
 # Security

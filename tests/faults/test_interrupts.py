@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
+from distnb.client.batching import connection
 from tests import tiers
 from tests.failures import support
 from tests.failures.support import plant, reading
@@ -49,8 +50,9 @@ def test_a_stop_that_comes_late_stops_nothing_else(cluster, gate):
     assert total.item() == 36
 
 
-def test_an_engine_that_gave_up_unasked_lets_the_others_go_on(cluster):
+def test_an_engine_that_gave_up_unasked_lets_the_others_go_on(cluster, monkeypatch):
     """One that a stray signal meets on the way into an epoch comes along all the same."""
+    monkeypatch.setattr(connection, "_LAST", 0.1)
     x = dnb.arange(9.0)
     cluster.flush()
     with CtrlC(0.3):
@@ -134,11 +136,26 @@ def computes_and_catches(v):
             str(error)
 
 
+def makes_an_error_of_it(v):
+    if not v.size:
+        return v
+    try:
+        time.sleep(100)
+    except BaseException as error:
+        raise RuntimeError("Error calling __set_name__") from error
+
+
 @pytest.mark.ways("openmpi")
 @pytest.mark.cases(2)
 @pytest.mark.parametrize(
     "function",
-    [catches_in_a_loop, catches_and_returns, catches_at_every_depth, computes_and_catches],
+    [
+        makes_an_error_of_it,
+        catches_in_a_loop,
+        catches_and_returns,
+        catches_at_every_depth,
+        computes_and_catches,
+    ],
 )
 def test_functions_that_catch_everything(cluster, function):
     x = dnb.arange(9.0, dist="block")

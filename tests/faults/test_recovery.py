@@ -3,6 +3,8 @@
 import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -11,7 +13,7 @@ import pytest
 
 import distnb as dnb
 from distnb.client.batching import user_functions
-from tests.failures.support import plant, setting
+from tests.failures.support import ROOT, plant, setting
 from tests.faults.programs import LAYOUTS, Program
 from tests.marking import own_engines
 from tests.waiting import until
@@ -146,10 +148,11 @@ def test_functions_that_were_dropped_meanwhile(doomed, gate, at_once, monkeypatc
 def test_an_engine_that_aborts(doomed):
     x = dnb.array(numbers(50, 50))
     doomed.flush()
-    doomed.transport.client[1].execute(
-        "from mpi4py import MPI; MPI.COMM_WORLD.Abort()", block=False
-    )
-    np.testing.assert_array_equal((x + 1).to_numpy(), numbers(50, 50) + 1)
+    before = doomed.transport.about
+    code = "from mpi4py import MPI; MPI.COMM_WORLD.Abort()"
+    doomed.transport.client[1].execute(code, block=False)
+    while doomed.transport.about is before:  # nobody hears of the others' being interrupted
+        np.testing.assert_array_equal((x + 1).to_numpy(), numbers(50, 50) + 1)
 
 
 @pytest.mark.ways("openmpi")
@@ -315,3 +318,15 @@ def test_random_programs_are_numpys_or_say_what_is_lost(doomed, seed):
         thread.join()
         program.check()
         assert doomed.transport.about[0]["pid"] != pid
+
+
+@pytest.mark.tier("test-all")
+@pytest.mark.timeout(600)
+@pytest.mark.ways("openmpi")
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_program_under_faults_of_all_kinds(monkeypatch, seed):
+    """What ``python -m tests.faults.soak`` does for as long as one likes."""
+    monkeypatch.setenv("DISTNB_ALLOW_ROOT", "1")
+    command = [sys.executable, "-m", "tests.faults.soak", "0", str(seed)]
+    found = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert found.stdout.endswith("all is well\n"), found.stdout + found.stderr

@@ -8,7 +8,7 @@ from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 from distnb.client.batching.error_states import DEFAULT, ErrorState
-from distnb.client.transport.contract import AnyTransport, Buffers
+from distnb.client.transport.contract import AnyTransport, Buffers, poll
 from distnb.common.config import config
 from distnb.common.errors import EngineError, explain
 from distnb.common.interrupts import interruptible
@@ -21,6 +21,8 @@ __all__ = ["Connection", "Outcome", "Sent"]
 
 #: Batches that may be on their way before the client waits for the oldest.
 _IN_FLIGHT = 16
+#: Seconds in which MPI ends engines that it has told to stop, where one has aborted (MPICH: 1).
+_LAST = 2.0
 
 
 #: What is said of engines that have died, where there can be others.
@@ -195,6 +197,9 @@ class Connection:
             if sent.ticket is None:
                 raise self._transport.gone()
             found = Outcome(sent, self._transport.collect(sent.ticket))
+            for reply in found.replies:
+                if reply.aborted and self._dying(sent):
+                    raise self._transport.gone()
         except EngineError as error:
             if sent.epoch == self.epoch or not self._transport.alive():
                 self._give_up(error)
@@ -204,6 +209,11 @@ class Connection:
         self.sent.popleft()
         self.finished += len(sent.commands)
         return found
+
+    def _dying(self, sent: Sent) -> bool:
+        """Tell whether engines gave up a batch unasked because MPI is about to end them all."""
+        unasked, transport = sent.epoch == self.epoch, self._transport
+        return unasked and transport.renewable and poll(lambda: not transport.alive(), _LAST)
 
     def begin_epoch(self) -> None:
         """Let batches that were sent so far be given up."""

@@ -106,7 +106,11 @@ class Recovery:
             _say(f"engines have died: {_ASK if keeps else _OVER}")
             return
         self._tell_of_start()
-        session.transport.start_others(generation)
+        try:
+            session.transport.start_others(generation)
+        except (EngineError, TimeoutError):  # these have died, too: whoever uses them is told why
+            _say("new engines did not come; the next use tries again")
+            return
         if session.recorder.lock.acquire(timeout=_PATIENCE):
             try:
                 if self._idle():

@@ -44,6 +44,8 @@ class Source(Protocol):
 
     #: How often that was done.
     generation: int
+    #: Connected to the cluster that there is now.
+    client: ipyparallel.Client
 
     def renew(self, generation: int) -> list[int]:
         """Start engines in place of those of a generation, unless there are; return their ids."""
@@ -234,7 +236,12 @@ class IPyParallelTransport(Transport["Results"]):
     def renew(self) -> None:
         if self._source is None:
             raise self.gone()
-        self._reach(self._source.renew(self.generation))
+        ids = self._source.renew(self.generation)
+        if self.client is not self._source.client:  # the cluster is another, too
+            known = self.foreign + 1
+            self.client = self._source.client
+            self._own = len(self.client.history) - known
+        self._reach(ids)
 
     def start_others(self, generation: int) -> None:
         if self._source is not None:

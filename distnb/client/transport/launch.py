@@ -42,7 +42,7 @@ from distnb.client.transport.mpiexec import (
     for_one_host,
     mpi_family,
 )
-from distnb.client.transport.watchdog import AGAIN, CALL, OVER, load_json, read_text
+from distnb.client.transport.watchdog import AGAIN, CALL, OVER, end_processes, load_json, read_text
 from distnb.common.errors import EngineError, LateError, explain
 from distnb.common.leftovers import own_folder, sweep
 
@@ -88,9 +88,11 @@ class Engines:
     n: int
     """The number of engines."""
     _watchdog: _Watchdog = field(repr=False)
+    _launcher: str = field(repr=False)
     generation: int = 0
     """How often there were new engines in place of others."""
     _ids: list[int] = field(default_factory=list, repr=False)
+    _stopped: bool = field(default=False, repr=False)
     _renewing: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _lookout: Lookout = field(default_factory=Lookout, repr=False)
 
@@ -106,18 +108,40 @@ class Engines:
         """
         with self._renewing:
             if generation == self.generation:
-                before = dict(self.client._engines)
-                self._watchdog.again(RESTART)
-                self._ids = _newcomers(self._watchdog, self.client, self.n, before)
+                self._ids = self._others()
                 self.generation += 1
             return self._ids
 
+    def _others(self) -> list[int]:
+        """Start engines, and a cluster for them if that has ended, too; return their ids."""
+        watchdog, before = self._watchdog, dict(self.client._engines)
+        try:
+            watchdog.again(RESTART)
+            return _newcomers(watchdog, self.client, self.n, before)
+        except EngineError:
+            if not watchdog.over or self._stopped:
+                raise
+        self.client.close(linger=0)
+        watchdog.stop()
+        end_processes(watchdog.engine)  # one that went on would write into the arrays of others
+        self._watchdog, self.client = _cluster(self._launcher, self.n, RESTART)
+        return list(self.client.ids)
+
     def stop(self) -> None:
         """End all processes and remove all files of the cluster; the second time, do nothing."""
-        if self._watchdog.stopped or os.getpid() != self._watchdog.owner:
+        if self._stopped or os.getpid() != self._watchdog.owner:
             return
+        self._stopped = True
         self._lookout.close()
         atexit.unregister(self.stop)
+        try:
+            self._end()
+        finally:
+            with self._renewing:  # another thread may have been at it
+                if not self._watchdog.stopped:
+                    self._end()
+
+    def _end(self) -> None:
         try:
             # Before the engines go, or the client would report their deaths.
             self.client.close(linger=0)
@@ -167,18 +191,23 @@ def start_engines(n: int, *, mpiexec: str | None = None, timeout: float = 60.0) 
 
 
 def _started(launcher: str, n: int, timeout: float) -> Engines:
+    watchdog, client = _cluster(launcher, n, timeout)
+    engines = Engines(client, n, watchdog, launcher)
+    atexit.register(engines.stop)
+    return engines
+
+
+def _cluster(launcher: str, n: int, timeout: float) -> tuple[_Watchdog, ipyparallel.Client]:
+    """Start a cluster; return what watches it, and a client of all engines."""
     environment = engine_environment(os.environ, mpi_family(launcher), n)
     if zmq.has("curve"):  # else anyone on this host could read what code for engines says
         environment.setdefault("IPP_ENABLE_CURVE", "1")
     watchdog = _Watchdog.start(for_one_host(launcher), n, environment, timeout)
     try:
-        client = _connect_engines(watchdog, n)
+        return watchdog, _connect_engines(watchdog, n)
     except BaseException:
         watchdog.stop()
         raise
-    engines = Engines(client, n, watchdog)
-    atexit.register(engines.stop)
-    return engines
 
 
 class _PortTakenError(EngineError):
@@ -201,6 +230,7 @@ class _Watchdog:
     folder: Path
     deadline: float
     mpiexec: str
+    engine: str
     owner: int = field(default_factory=os.getpid)
     stopped: bool = False
 
@@ -223,7 +253,8 @@ class _Watchdog:
                 # Ctrl-C and a kernel's interrupt go to the whole group of the owner.
                 start_new_session=True,
             )
-        return cls(process, folder, time.monotonic() + timeout, mpiexec)
+        engine = " ".join(commands["mpiexec"][3:])
+        return cls(process, folder, time.monotonic() + timeout, mpiexec, engine)
 
     def pause(self, progress: str) -> None:
         """Wait a moment; raise if the engines have ended, or are late."""
@@ -245,11 +276,15 @@ class _Watchdog:
         (self.folder / AGAIN).touch()
         self.process.send_signal(CALL)
         while (self.folder / AGAIN).exists():
-            over = self.process.poll() is not None or (self.folder / OVER).exists()
-            if over or time.monotonic() > self.deadline:
+            if self.over or time.monotonic() > self.deadline:
                 do = "close the session and call dnb.start(): arrays are lost"
                 raise EngineError(explain("new engines", "an ended cluster", "its rest", do))
             time.sleep(0.01)
+
+    @property
+    def over(self) -> bool:
+        """Whether the cluster has ended, and can have no other engines."""
+        return self.process.poll() is not None or (self.folder / OVER).exists()
 
     def check_ports(self) -> None:
         """Raise if a part of the controller did not get its port."""

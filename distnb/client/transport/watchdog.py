@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["AGAIN", "CALL", "OVER", "load_json", "read_text"]
+__all__ = ["AGAIN", "CALL", "OVER", "end_processes", "load_json", "read_text"]
 
 GRACE = (1.0, 0.5)
 """Seconds that engines, and then mpiexec, have to end when asked to."""
@@ -214,6 +214,14 @@ def _end_engines(wait: Any, launcher: int, engine: str) -> None:
         wait(0.01)
     for path in segments:
         path.unlink(missing_ok=True)
+
+
+def end_processes(command: str) -> None:
+    """Kill all processes that run a command, whoever started them; wait until there are none."""
+    while found := [process.pid for process in _processes() if process.command == command]:
+        for pid in found:
+            _kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
 
 
 def _kill(pid: int, number: int) -> None:

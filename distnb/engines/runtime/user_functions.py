@@ -22,5 +22,5 @@ class Function:
         """Call it."""
         with on_engine():
             if self._function is None:
-                self._function = pickle.loads(self._text)
+                self._function = insisting(pickle.loads, self._text)
             return insisting(self._function, *args)

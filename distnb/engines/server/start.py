@@ -56,7 +56,7 @@ _LOADING, _LOADED = threading.RLock(), list[ModuleType]()
 def _lazy_package() -> None:
     """Let modules of distnb be imported without all of it."""
     spec = importlib.util.find_spec("distnb")
-    if spec is not None:
+    if spec is not None and "distnb" not in sys.modules:
         module = Lazy("distnb")
         module.__spec__, module.__path__ = spec, spec.submodule_search_locations  # type: ignore
         module.__file__, module.__loader__ = spec.origin, spec.loader
