@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+
+from tests.contract.support import entry_points_in
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -63,6 +66,26 @@ def test_the_tour_runs(tmp_path):
     assert "local part of tiles on rank 2 of 3" in text
     assert "ValueError - shapes: got (9, 12) and (5, 5)" in text
     assert "100 elements of b are read one by one" in text
+
+
+GALLERY = {
+    "stocks": "300 months",
+    "images": "median       is off by 0.04",
+    "climate": "the world warms by 0.13 degrees a decade",
+    "regression": "R2 0.",
+}
+
+
+@pytest.mark.mpich_only
+@pytest.mark.tier("test-all")
+@pytest.mark.parametrize("name", GALLERY)
+def test_the_gallery(tmp_path, monkeypatch, name):
+    for each in ("xarray", "zarr", "tifffile", "sklearn", "pyarrow"):
+        pytest.importorskip(each)
+    paths = [entry_points_in(tmp_path), os.environ.get("PYTHONPATH", str(ROOT))]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+    assert GALLERY[name] in run_notebook(name, tmp_path)
+    assert "image/png" in (tmp_path / f"{name}.ipynb").read_text(encoding="utf-8")
 
 
 @pytest.mark.mpich_only  # the tour runs on both
