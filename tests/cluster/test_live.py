@@ -108,13 +108,14 @@ def test_an_engine_that_stops_is_silent_and_one_that_is_killed_is_dead(doomed, c
     with stopped(pid):
         until(lambda: states()[1].startswith("silent for "))
         until(lambda: states()[0] == "alive")
-        until(lambda: "engine 1 is silent for" in board._health.value)
+        until(lambda: "engine 1 is silent for" in board._board.engines)
     until(lambda: states() == ["alive", "alive"])
+    monkeypatch.setattr(dnb.config, "recover", "ask")  # else new ones start at once
     os.kill(pid, signal.SIGKILL)
     until(lambda: states()[1] == "dead")
-    until(lambda: "dead: at the next use new ones start" in board._health.value)
+    until(lambda: "dead: session.recover() starts new ones" in board._board.engines)
     monkeypatch.setattr(dnb.config, "recover", "never")
-    until(lambda: "dead: close the session and call dnb.start()" in board._health.value)
+    until(lambda: "dead: close the session and call dnb.start()" in board._board.engines)
     doomed.close()
     until(lambda: board.closed)
     until(lambda: not names_of("dashboard"))

@@ -126,7 +126,7 @@ def headline(scene: Scene) -> str:
 
 #: What becomes of dead engines, by ``config.recover``.
 _CURES = {
-    "auto": "at the next use new ones start, and take over the arrays",
+    "auto": "new ones start, and take over the arrays",
     "ask": "session.recover() starts new ones, which take over the arrays",
     "never": "close the session and call dnb.start()",
 }
