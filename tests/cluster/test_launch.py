@@ -400,7 +400,7 @@ def test_no_launcher(monkeypatch, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"got no executable 'mpirun_rsh', expected"):
         find_mpiexec("mpirun_rsh")
     with pytest.raises(dnb.EngineError, match="expected mpiexec; .* pass mpiexec= "):
-        dnb.start(2)
+        dnb.start(2, beside=True)
     assert {"mpiexec", "timeout"} <= signature(dnb.start).parameters.keys()  # that errors name
     fake(tmp_path, "")
     assert find_mpiexec() == str(tmp_path / "mpiexec")

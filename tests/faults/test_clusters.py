@@ -52,7 +52,7 @@ def all_ends(doomed, what):
         with pytest.raises(dnb.EngineError):
             use()
     doomed.close()
-    with dnb.start(2):
+    with dnb.start(2, beside=True):
         assert dnb.arange(10).sum().item() == 45
 
 

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any
 import zmq
 
 from distnb.client.transport import watchdog as _watchdog_script
+from distnb.client.transport.contract import poll
 from distnb.client.transport.lookout import Lookout
 from distnb.client.transport.mpiexec import (
     engine_environment,
@@ -63,6 +64,9 @@ ENGINE = Path(__file__).absolute().parents[2] / "engines" / "server" / "start.py
 
 #: Seconds in which new engines must be ready that take the place of others.
 RESTART = 60.0
+
+#: Seconds that a watchdog has to end what is left of a cluster.
+_ENDING = 3.0
 
 #: Where Open MPI 5 and 4 keep what they may leave behind.
 SESSION_FOLDER = ("PRTE_MCA_prte_tmpdir_base", "OMPI_MCA_orte_tmpdir_base")
@@ -118,8 +122,8 @@ class Engines:
         try:
             watchdog.again(RESTART)
             return _newcomers(watchdog, self.client, self.n, before)
-        except EngineError:
-            if not watchdog.over or self._stopped:
+        except EngineError:  # where the controller has ended, the watchdog ends the rest
+            if self._stopped or not poll(lambda: watchdog.over, _ENDING):
                 raise
         self.client.close(linger=0)
         watchdog.stop()
