@@ -56,7 +56,9 @@ def pytest_collection_modifyitems(config, items):
     config.hook.pytest_deselected(items=list(set(items) - set(kept)))
     items[:] = sorted(kept, key=_watchdog, reverse=True)
     for item in items:  # one worker of xdist starts what these share, and runs them all
-        for shared in _SHARED & {*item.fixturenames}:
+        params = item.callspec.params if hasattr(item, "callspec") else {}
+        asked = {"engines"} if params.get("kind") == "cluster" else set()  # by its name
+        for shared in _SHARED & {*item.fixturenames, *asked}:
             item.add_marker(pytest.mark.xdist_group(shared))
 
 
