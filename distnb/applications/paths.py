@@ -96,7 +96,8 @@ def shortest_paths(G: Any, source: int, *, delta: float | None = None) -> Any:
     Raises
     ------
     ValueError
-        If there is a cycle of negative length, or a negative length with ``delta``.
+        If there is a cycle of negative length, a length that is NaN, or a negative one with
+        ``delta``.
 
     Notes
     -----
@@ -114,6 +115,8 @@ def shortest_paths(G: Any, source: int, *, delta: float | None = None) -> Any:
     """
     A = adjacency(G)
     A = A.astype(np.float64, copy=False)
+    if A.nnz and np.isnan(A.data).any():
+        raise ValueError(explain("lengths", "NaN", "numbers", "leave such links out"))
     n = A.shape[0]
     begin = start_of(source, n)
     far = dnb.where(dnb.arange(n, session=A.session) == begin, 0.0, np.inf)

@@ -55,6 +55,9 @@ def test_negative_lengths(session):
         dnb.graph.shortest_paths(a, 0)
     with pytest.raises(ValueError, match="negative"):
         dnb.graph.shortest_paths(a, 0, delta=1.0)
+    a[1, 2] = np.nan
+    with pytest.raises(ValueError, match="lengths: got NaN"):
+        dnb.graph.shortest_paths(a, 0)
 
 
 def test_components(both):

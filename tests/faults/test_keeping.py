@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
+from distnb.client.array import kept_arrays
 from distnb.client.session import keeping
 from tests.failures import support
 from tests.waiting import until
@@ -208,6 +209,58 @@ def test_engines_that_die_before_the_notebook_does(notebook, recover):
         np.testing.assert_array_equal(session["a"].to_numpy(), expected)
 
 
+@pytest.mark.tier("test-all")
+def test_an_attempt_that_fails_leaves_all_to_the_next_one(notebook, monkeypatch):
+    done = notebook("session['a'] = dnb.asarray(numbers(500, 600), dist='block') * 2\ndie()")
+    assert done.returncode == -signal.SIGKILL, done.stderr
+
+    def fail(*given):
+        raise KeyboardInterrupt
+
+    restore = kept_arrays._restore
+    for what, instead in [
+        (("list_arrays",), fail),
+        (("_restore",), fail),
+        (("_restore",), lambda *given: (restore(*given), fail())),
+        (("current", "started"), fail),
+    ]:
+        with monkeypatch.context() as patch:
+            holder = kept_arrays.current if len(what) == 2 else kept_arrays
+            patch.setattr(holder, what[-1], instead)
+            with pytest.raises(KeyboardInterrupt):
+                dnb.attach()
+    with dnb.attach() as session:
+        np.testing.assert_array_equal(session["a"].to_numpy(), numbers(500, 600) * 2)
+
+
+@pytest.mark.tier("test-all")
+def test_what_was_to_be_read_from_a_file_is_told(notebook, tmp_path, capsys):
+    pytest.importorskip("xarray")
+    np.save(tmp_path / "a.npy", numbers(500, 600))
+    done = notebook(
+        f"""
+        from distnb.xarrays import ChunkManager
+
+        class File:
+            shape, ndim, dtype = (500, 600), 2, np.dtype(float)
+
+            def __getitem__(self, key):
+                return np.load({str(tmp_path / "a.npy")!r}, mmap_mode="r")[key]
+
+        data = ChunkManager().from_array(File(), (500, 600), dist="block")
+        session["opened"], session["read"] = data, data + 1
+        data = ChunkManager().from_array(File(), (500, 600), dist="block")
+        session["unread"] = data
+        die()
+        """
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    with dnb.attach() as session:
+        np.testing.assert_array_equal(session["read"].to_numpy(), numbers(500, 600) + 1)
+        assert "unread" not in session
+    assert "unread is gone: it was still to be read from a file" in capsys.readouterr().err
+
+
 def test_names_are_checked():
     with dnb.inprocess(2) as session, dnb.inprocess(1) as other:
         x = dnb.ones(3, dist="block")
@@ -215,6 +268,8 @@ def test_names_are_checked():
             session["x"] = x
         with pytest.raises(TypeError, match="expected an array of it"):
             other["x"] = np.ones(3)
+        with pytest.raises(TypeError, match="expected a dense array"):
+            other["x"] = dnb.sparse.eye_array(3)
         with pytest.raises(TypeError, match="expected a string"):
             other[3] = x
         other["x"] = x

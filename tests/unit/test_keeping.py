@@ -196,23 +196,46 @@ kept.let_go()
     assert "no room" in lines[3]
 
 
+def marks(segment, begun, ended):
+    segment.begun[:2], segment.ended[:2] = begun, ended
+
+
 def test_what_is_written_in_place_is_noted(kept):
     segment = kept._memory.segment
+
+    def written():
+        marks(segment, 1, -1)
+        return keeping.torn(segment, 2)
+
     kept.write(b"", {7: 0, 8: 1}, {4096: 2}, [])
-    segment.begun[:2] = segment.ended[:2] = 5
+    assert written() == set()
     kept.sends([add(8)])
-    assert keeping.torn(segment, 2) == set()  # all is done
-    segment.begun[1] = 6
-    assert keeping.torn(segment, 2) == {1}
+    assert written() == {1}
     kept.sends([create(9, "same", 4096), create(10, "empty")])
-    assert keeping.torn(segment, 2) == {1}
-    kept.sends([add(9, 10), add(9)])
-    assert keeping.torn(segment, 2) == {1, 2}
-    segment.ended[1] = 6
-    assert keeping.torn(segment, 2) == {1, 2}  # one engine is ahead
-    segment.begun[0] = segment.ended[0] = 6
-    assert keeping.torn(segment, 2) == set()
-    segment.ended[0] = -1  # it failed
-    assert keeping.torn(segment, 2) == {1, 2}
+    assert written() == {1}
+    kept.sends([add(9, 10), add(9), add(8)])
+    assert segment.written[0] == 2  # each once
+    assert written() == {1, 2}
     kept.write(b"", {7: 0}, {}, [np.zeros(1)])
+    assert written() == set()
+
+
+@pytest.mark.parametrize(
+    ("begun", "ended", "whole"),
+    [
+        ((5, 5), (5, 5), True),
+        ((5, 6), (5, 5), False),  # one engine is in the middle
+        ((5, 6), (5, 6), False),  # one engine is ahead
+        ((6, 6), (6, -1), False),  # one engine failed
+    ],
+)
+def test_what_was_found_torn_stays_so_until_there_is_another_list(kept, begun, ended, whole):
+    segment = kept._memory.segment
+    kept.write(b"", {7: 0}, {4096: 0}, [])
+    kept.sends([add(7)])
+    marks(segment, begun, ended)
+    assert keeping.torn(segment, 2) == (set() if whole else {0})
+    segment.begun[:2] = 1  # other engines begin, and end before there is a list
+    assert keeping.torn(segment, 2) == (set() if whole else {0})
+    kept.write(b"", {7: 0}, {4096: 0}, [])
     assert keeping.torn(segment, 2) == set()

@@ -20,6 +20,7 @@ from distnb.client.session import current
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.common.errors import EngineError, explain
+from distnb.common.interrupts import deferred_interrupts
 from distnb.geometry.layout import Layout, in_notebook
 from distnb.geometry.views import View
 from distnb.wire.encoding import decode, encode
@@ -38,10 +39,14 @@ _COPIED = 1 << 24
 
 
 class Names:
-    """The arrays that have names in the notebook; it keeps none of them."""
+    """The arrays that have names in the notebook; it keeps none of them.
+
+    ``made`` tells of those that an earlier notebook has left which line made them.
+    """
 
     def __init__(self) -> None:
         self.notebook: WeakValueDictionary[str, Any] = WeakValueDictionary()
+        self.made: dict[str, str] = {}
 
     def note(self, found: Iterable[tuple[str, Any]]) -> None:
         """Take others for those before."""
@@ -50,6 +55,12 @@ class Names:
 
 def _names(session: Session) -> dict[str, Any]:
     return {**session.extensions[Names].notebook, **session.named}
+
+
+def _made_at(session: Session, name: str, x: Array) -> str:
+    """Return the line that made an array, "" if that is not known."""
+    site = x.dbase.site
+    return session.line(site) if site >= 0 else session.extensions[Names].made.get(name, "")
 
 
 # -- what is left ----------------------------------------------------------------------------------
@@ -68,19 +79,23 @@ class _List:
         self.held: list[np.ndarray] = []
         self._numbers: dict[int, int] = {}
 
-    def add(self, name: str, x: Any) -> None:
+    def add(self, name: str, x: Array) -> None:
         """Add an array, or why it is none that can be kept."""
-        base = None if x._near is not None and x._whole is None else x.dbase
+        base = None if _without_base(x) else x.dbase
         if base is not None and base.lost:
             self.told["lost"][name] = base.lost if isinstance(base.lost, str) else "it was lost"
+        elif base is not None and base.look is not None and base.look.unread:
+            self.told["lost"][name] = "it was still to be read from a file"
         elif base is None or base.known is not None or not x.size or _elsewhere(base):
             self._copy(name, x)
         else:
             self._lying(name, x, base)
         if not x.writeable:
             self.told["fixed"].append(name)
+        if base is not None and (made := _made_at(self.session, name, x)):
+            self.told["made"][name] = made
 
-    def _copy(self, name: str, x: Any) -> None:
+    def _copy(self, name: str, x: Array) -> None:
         """Keep a copy of what lies in the notebook."""
         near = x.to_numpy() if x.near is None else x.near
         if near.nbytes > _COPIED:
@@ -97,7 +112,7 @@ class _List:
         number = self._made(near.shape, near.dtype.str, layout, ("data",), memory)
         self.names.append((name, Operand(number, View.whole(near.shape))))
 
-    def _lying(self, name: str, x: Any, base: Base) -> None:
+    def _lying(self, name: str, x: Array, base: Base) -> None:
         """Keep what lies in the segment."""
         number = self._numbers.get(id(base))
         if number is None:
@@ -110,8 +125,6 @@ class _List:
             self._numbers[id(base)] = number
             if base.nbytes >= 0:
                 self.listed[base.handle] = number
-            if base.site >= 0:
-                self.told["made"][str(number)] = self.session.line(base.site)
         self.names.append((name, Operand(number, x.dview)))
 
     def _made(
@@ -131,27 +144,43 @@ class _List:
         to.write(encode(Batch(0, 0, commands)), self.listed, self.places, self.held)
 
 
+def _without_base(x: Array) -> bool:
+    """Tell whether an array is all that there is of it, in the notebook."""
+    return x._near is not None and x._whole is None
+
+
 def _elsewhere(base: Base) -> bool:
     """Tell whether a base is in reach, but not where engines have it."""
     return base.near is not None and base.near is not base.memory
 
 
+def _is_stale(x: Array) -> bool:
+    """Tell whether an array may have to be brought up to date by engines."""
+    look = None if _without_base(x) or x.dbase.lost else x.dbase.look
+    return look is not None and x.dbase.near is None and not look.unread
+
+
 def list_arrays(session: Session) -> None:
     """List the arrays of a session that have names, if it is kept; waits for the engines."""
-    to = session.keeping
+    names, to = _names(session), session.keeping
+    for name, x in names.items():
+        if not isinstance(x, Array):
+            kind = type(x).__name__
+            raise TypeError(explain(f"session[{name!r}]", kind, "a dense array", "pass another"))
     if to is None or session.closed:
         return
-    names = _names(session)
-    for x in names.values():  # looks at other arrays are brought up to date
-        if x._near is not None and x._whole is None:
-            continue
-        if x.dbase.look is not None and x.dbase.near is None and not x.dbase.lost:
+    with session.recorder.lock:  # nobody sends anything meanwhile
+        for x in filter(_is_stale, names.values()):
             x.operand  # noqa: B018
-    session.flush()
-    found = _List(session)
-    for name, x in list(names.items())[: to.most]:
-        found.add(name, x)
-    found.write(to)
+        session.flush()
+        with deferred_interrupts():
+            found = _List(session)
+            for name, x in names.items():
+                if len(found.commands) < to.most:
+                    found.add(name, x)
+                else:
+                    found.told["lost"][name] = "there were too many"
+            found.write(to)
 
 
 Session.listed_by = staticmethod(list_arrays)
@@ -206,16 +235,18 @@ def attach() -> Session:
         session = current.started(facts["engines"], segment)
     except BaseException:
         line.close()
+        segment.close()
         raise
     session.keeping = keeping.Keeping(session.memory, facts, line)
     try:
         _restore(session, session.keeping, torn)
+        list_arrays(session)
     except BaseException:
-        session.keeping.let_go()  # the keeper waits for somebody else
+        segment.stay()  # it is left as it was, to whoever tries next
+        session.keeping.let_go()
         session.keeping = None
         session.close()
         raise
-    list_arrays(session)
     print(_told(session))
     return session
 
@@ -230,7 +261,7 @@ def _restore(session: Session, kept: Keeping, torn: set[int]) -> None:
     told = json.loads(told.args[0])
     claimed = [session.memory.claim(*command.how[1:]) for command in made]
     session.memory.segment.forget()
-    kept.restart()
+    session.extensions[Names].made = told["made"]
     bases = [_base(session, c, m, c.base in torn) for c, m in zip(made, claimed, strict=True)]
     for name, (number, view) in bound.names:
         session.named[name] = bases[number].alias(view, name not in told["fixed"])
@@ -315,7 +346,7 @@ def arrays(session: Session | None = None) -> Table:
     return Table([_row(found, *item) for item in _names(found).items()])
 
 
-def _row(session: Session, name: str, x: Any) -> Listed:
-    site = x.dbase.site
-    made = f"made at {session.line(site)}" if site >= 0 else ""
-    return Listed(name, x.shape, x.dtype, x.nbytes, x.layout.facts(), made)
+def _row(session: Session, name: str, x: Array) -> Listed:
+    made = _made_at(session, name, x)
+    told = f"made at {made}" if made else ""
+    return Listed(name, x.shape, x.dtype, x.nbytes, x.layout.facts(), told)

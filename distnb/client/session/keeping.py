@@ -72,9 +72,11 @@ class Keeping:
         self._memory = memory
         self._line = line
         self._owner = os.getpid()
-        #: Handle -> number in the list, of what was not written since; and by places.
+        #: Handle -> number in the list, and place -> number.
         self._listed: dict[int, int] = {}
         self._places: dict[int, int] = {}
+        #: Numbers of what was written.
+        self._written: set[int] = set()
         #: What the list needs, and the list itself.
         self._held: list[np.ndarray] = []
         if line is None:
@@ -119,8 +121,9 @@ class Keeping:
 
     def _wrote(self, number: int) -> None:
         """Note that what has a number in the list is written; once."""
-        written = self._memory.segment.written
-        if number not in written[1 : 1 + written[0]]:
+        if number not in self._written:
+            self._written.add(number)
+            written = self._memory.segment.written
             written[1 + written[0]] = number
             written[0] += 1
 
@@ -145,16 +148,11 @@ class Keeping:
             raise MemoryError("shared memory: no room for the list of what is kept")
         memory[:8] = np.frombuffer(np.int64(len(text)).tobytes(), np.uint8)
         memory[8:] = np.frombuffer(text, np.uint8)
-        segment.listed[0] = 0  # nothing is listed for a moment rather than what is half written
-        self.restart()
         segment.listed[0] = self._memory.place(memory)
-        self._listed, self._places, self._held = listed, places, [memory, *held]
-
-    def restart(self) -> None:
-        """Take it that nothing of the list was written, and that engines have done all."""
-        segment = self._memory.segment
         segment.written[0] = 0
         segment.ended[:] = segment.begun
+        self._listed, self._places, self._held = listed, places, [memory, *held]
+        self._written = set()
 
     def listed(self) -> bytes:
         """Return the list that whoever had the segment before has left; b"" if there is none."""
@@ -182,10 +180,16 @@ class Keeping:
 
 
 def torn(segment: SharedSegment, engines: int) -> set[int]:
-    """Return the numbers of what engines were writing that have not done it."""
+    """Return the numbers of what engines were writing that have not done it.
+
+    That holds until there is another list, whatever other engines say that they do.
+    """
     begun, ended = segment.begun[:engines], segment.ended[:engines]
-    whole = (begun == begun[0]).all() and (ended == begun).all()
-    return set() if whole else set(segment.written[1 : 1 + segment.written[0]].tolist())
+    if (begun == begun[0]).all() and (ended == begun).all():
+        segment.written[0] = 0
+    else:
+        segment.ended[:] = -1
+    return set(segment.written[1 : 1 + segment.written[0]].tolist())
 
 
 class Kept(NamedTuple):
