@@ -162,6 +162,21 @@ def test_reading_ahead_asks_seldom(session):
 
 
 @pytest.mark.usefixtures("notebook")
+def test_reading_ahead_in_two_arrays(session):
+    a, b = dnb.arange(2000.0), dnb.arange(2000.0) * 2
+    session.flush()
+    before = session.batches
+    assert sum(float(a[i]) * float(b[-i - 1]) for i in range(1000)) == sum(
+        i * (3998.0 - 2 * i) for i in range(1000)
+    )
+    if a.here is None:
+        assert 20 <= session.batches - before < 300
+    assert float(a[1000]) == 1000
+    b[998] = 7  # is in what was read ahead
+    assert [float(b[999]), float(b[998]), float(a[1001])] == [1998, 7, 1001]
+
+
+@pytest.mark.usefixtures("notebook")
 def test_an_element_that_nobody_wants_is_not_copied(session):
     a = dnb.arange(1000.0)
     session.flush()
@@ -226,7 +241,24 @@ def test_a_loop_over_an_array_reads_it_once(session, engines_only):
     first, *_, last = a
     assert (first, last) == (x[0], x[-1])
     assert list(dnb.zeros(0, dist="block")) == []
-    assert list(zip(a, a[::-1], strict=True))[:2] == list(zip(x, x[::-1], strict=True))[:2]
+    before = session.batches
+    assert list(zip(a, a[::-1], strict=True)) == list(zip(x, x[::-1], strict=True))
+    assert session.batches == before + 2
+
+
+def test_loops_over_two_arrays_see_what_they_write(session, engines_only):
+    x, y = np.arange(60.0), np.arange(60.0) * 3
+    a, b = dnb.array(x, dist="block") * 1.0, dnb.array(y, dist="cyclic") * 1.0
+
+    def walk(x, y):
+        for i, (v, w) in enumerate(zip(x, y, strict=True)):
+            yield v, w
+            if i % 7 == 3:
+                y[i + 1 :] += v
+            if i == 20:
+                x[22:25] = -w
+
+    assert list(walk(a, b)) == list(walk(x, y))
 
 
 @pytest.mark.parametrize("place", ["engines", "auto", "notebook"])

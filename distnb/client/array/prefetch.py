@@ -2,8 +2,9 @@
 
 A loop that reads element by element waits for the engines each time. When it has gone in even steps
 for a while, along one axis, the next elements come along with the one that is asked for: twice as
-many each time, as operating systems read files ahead. They hold as long as nothing is recorded and
-nothing is sent to the engines in any other way, and for a few milliseconds at most.
+many each time, as operating systems read files ahead. They hold as long as nothing is recorded but
+reading and nothing is sent to the engines in any other way, and for a few milliseconds at most. So
+a loop may walk through several arrays.
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ __all__ = ["Prefetch"]
 _MOST = 4096
 #: Seconds for which they hold: what others do on the engines is not known here.
 _FRESH = 0.01
+#: Arrays through which loops walk at a time.
+_WALKS = 8
 
 
 class _Page(NamedTuple):
     """Elements at ``start + k*step`` along an axis, and how long they hold."""
 
-    handle: int
     axis: int
     start: Ints
     step: int
@@ -38,27 +40,20 @@ class _Page(NamedTuple):
     state: tuple[int, int]
     until: float
 
-    def find(self, handle: int, at: Ints) -> np.ndarray | None:
+    def find(self, at: Ints) -> np.ndarray | None:
         """Return an element, None if it is not among these."""
         axis = self.axis
-        if handle != self.handle or (at[:axis], at[axis + 1 :]) != (
-            self.start[:axis],
-            self.start[axis + 1 :],
-        ):
+        if at[:axis] + at[axis + 1 :] != self.start[:axis] + self.start[axis + 1 :]:
             return None
         k, rest = divmod(at[axis] - self.start[axis], self.step)
         good = rest == 0 and 0 <= k < len(self.values)
         return self.values[k : k + 1].reshape(()).copy() if good else None
 
 
-class Prefetch:
-    """The element that was read last, how reading went on, and what was prefetched.
-
-    Under SPMD nothing is: ranks that measure time would come to different ends.
-    """
+class _Walk:
+    """The element of an array that was read last, how reading went on, and what was prefetched."""
 
     def __init__(self) -> None:
-        self._handle = 0
         self._last: Ints = ()
         #: (axis, distance) from the element before to the last one.
         self._step = (-1, 0)
@@ -70,41 +65,38 @@ class Prefetch:
 
     def element(self, x: Array) -> np.ndarray:
         """Return an element of an array on the engines, as it is now."""
-        operand, base, session = x.operand, x.dbase, x.session
-        at = tuple([i for _, i in x.dview.fixed])
-        self._note(base.handle, at)
-        found = self._kept(session, base.handle, at)
+        session, at = x.session, tuple([i for _, i in x.dview.fixed])
+        self._note(at)
+        found = self._kept(session, at)
         if found is not None:
             self._used += 1
             return found
-        n = self._count(session, base.shape, at)
+        n = self._count(session, x.dbase.shape, at)
         self._page, self._used = None, 1
         if n < 2:
-            return session.gather(operand, x.placed, x.dtype)
+            return session.gather(x.operand, x.placed, x.dtype)
         axis, step = self._step
         others = tuple([pair for pair in x.dview.fixed if pair[0] != axis])
         view = View((n,), ((axis, at[axis], step),), others)
-        placed = Placed(base.shape, base.layout, view)
-        values = session.gather(Operand(base.handle, view), placed, x.dtype)
+        placed = Placed(x.dbase.shape, x.dbase.layout, view)
+        values = session.gather(Operand(x.operand.base, view), placed, x.dtype)
         until = monotonic() + _FRESH
-        self._page = _Page(base.handle, axis, at, step, values, _state(session), until)
+        self._page = _Page(axis, at, step, values, _state(session), until)
         return values[0:1].reshape(()).copy()
 
-    def _note(self, handle: int, at: Ints) -> None:
+    def _note(self, at: Ints) -> None:
         """Take note of what is read."""
         moved = [a for a, (i, j) in enumerate(zip(at, self._last, strict=False)) if i != j]
-        step = (-1, 0)
-        if handle == self._handle and len(moved) == 1:
-            step = (moved[0], at[moved[0]] - self._last[moved[0]])
+        step = (moved[0], at[moved[0]] - self._last[moved[0]]) if len(moved) == 1 else (-1, 0)
         self._even = step == self._step and step[1] != 0
-        self._handle, self._last, self._step = handle, at, step
+        self._last, self._step = at, step
 
-    def _kept(self, session: Session, handle: int, at: Ints) -> np.ndarray | None:
+    def _kept(self, session: Session, at: Ints) -> np.ndarray | None:
         """Return an element that was prefetched, if that still holds."""
         page = self._page
         if page is None or page.state != _state(session) or monotonic() > page.until:
             return None
-        return page.find(handle, at)
+        return page.find(at)
 
     def _count(self, session: Session, shape: Ints, at: Ints) -> int:
         """Return how many elements to fetch, from this one on."""
@@ -115,6 +107,26 @@ class Prefetch:
         return min(2 * self._used, _MOST, left + 1)
 
 
+class Prefetch:
+    """The walks through arrays, those that went on last.
+
+    Under SPMD nothing is prefetched: ranks that measure time would come to different ends.
+    """
+
+    def __init__(self) -> None:
+        #: Handle -> walk, the one that went on last at the end.
+        self._walks: dict[int, _Walk] = {}
+
+    def element(self, x: Array) -> np.ndarray:
+        """Return an element of an array on the engines, as it is now."""
+        handle = x.operand.base
+        walk = self._walks.pop(handle, None) or _Walk()
+        self._walks[handle] = walk
+        if len(self._walks) > _WALKS:
+            del self._walks[next(iter(self._walks))]
+        return walk.element(x)
+
+
 def _state(session: Session) -> tuple[int, int]:
     """Return what changes when anything is done that could change elements."""
-    return session.recorded + session.reaches, session.transport.foreign
+    return session.changes, session.transport.foreign

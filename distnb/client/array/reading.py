@@ -63,7 +63,7 @@ def elements(x: Array) -> Iterator[Any]:
 
     They come many at a time. As NumPy's, each is as it is when it is its turn: those in reach are
     read where they lie, until they leave; what was fetched holds until anything is recorded that
-    might write it.
+    might write it, which reading does not.
     """
     session, at, n = x.session, 0, x.shape[0]
     recorder, transport = session.recorder, session.transport
@@ -82,14 +82,12 @@ def elements(x: Array) -> Iterator[Any]:
             continue
         some = x[at : at + _AT_A_TIME].to_numpy()
         end = at + len(some)
-        recorded, reaches, sent = recorder.recorded, session.reaches, transport.foreign
+        changes, sent = session.changes, transport.foreign
         for value in (left := iter(some)):
             yield value
-            if (
-                recorder.recorded != recorded
-                or session.reaches != reaches
-                or transport.foreign != sent
-            ):
+            # `session.changes`, without a call for each element
+            now = recorder.recorded - session.fetches + session.reaches
+            if now != changes or transport.foreign != sent:
                 break
         at = end - operator.length_hint(left)
 

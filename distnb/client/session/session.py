@@ -129,6 +129,8 @@ class Session:
         self.small_steps = 0
         #: How often arrays came in reach of the notebook: it may have written into them since.
         self.reaches = 0
+        #: How many of the commands only read.
+        self.fetches = 0
         #: Whether bases are told of writes: others have the same elements (``handle.aliasing``), or
         #: what was made of them (``handle.copies``).
         self.looks = False
@@ -229,6 +231,11 @@ class Session:
     def recorded(self) -> int:
         """Number of commands so far."""
         return self.recorder.recorded
+
+    @property
+    def changes(self) -> int:
+        """What is another number once anything is done that may change elements, but by ``%px``."""
+        return self.recorder.recorded - self.fetches + self.reaches
 
     @property
     def batches(self) -> int:
@@ -419,6 +426,7 @@ class Session:
             out = np.empty(shape, dtype)
         try:
             parts = self.ask(lambda slot: Fetch(slot, operand, site, place))
+            self.fetches += 1
         except BaseException:
             if place:  # engines may still be at it
                 self.memory.hold(out, self.connection.batches)
