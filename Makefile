@@ -14,6 +14,9 @@ EXAMPLES ?= $(if $(filter test-all,$(TIER)),1,0.1)
 .PHONY: help demo quick test test-all test-mpich test-openmpi numpy-suite test-pauses test-scalapack coverage \
     chromium check notebook bench bench-graphs docs clean distclean
 
+# Tests start hundreds of processes: modules are compiled once, not in each of them
+unexport PYTHONDONTWRITEBYTECODE
+
 PY := .venv/bin/python
 PY_OPENMPI := .venv-openmpi/bin/python
 TESTS = DISTNB_TEST_TIER=$(TIER) DISTNB_TEST_EXAMPLES=$(EXAMPLES)

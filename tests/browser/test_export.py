@@ -45,6 +45,7 @@ def export(folder, *cells):
     return folder / "seen.html"
 
 
+@pytest.mark.tier("test-all")
 def test_an_exported_notebook_shows_layouts_and_reports_offline(browser, tmp_path):
     file = export(tmp_path, *CELLS)
     text = file.read_text()

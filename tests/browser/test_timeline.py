@@ -126,6 +126,7 @@ def test_the_timeline_is_used_with_keys_alone(timeline, page):
     assert number(view, "time") == before
 
 
+@pytest.mark.tier("test-all")
 def test_it_goes_on_when_the_kernel_is_gone(timeline, notebook, page):
     page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
     before = number(timeline, "compute")

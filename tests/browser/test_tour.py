@@ -9,6 +9,7 @@ from tests.browser.support import ROOT, Notebook
 pytestmark = pytest.mark.mpich_only
 
 
+@pytest.mark.tier("test-all")
 def test_the_tour_runs_and_shows_layouts_and_reports(lab, page):
     shutil.copy(ROOT / "notebooks" / "tour.ipynb", lab.root)
     notebook = Notebook(page, lab, "tour")

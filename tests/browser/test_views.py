@@ -29,6 +29,7 @@ WIDER = """selector => [...document.querySelectorAll(selector)].flatMap(output =
 })"""
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("theme", THEMES)
 def test_pages_have_contrast_and_labels(browser, theme, monkeypatch):
     monkeypatch.setattr(dnb.config, "cutoff", 0)

@@ -138,6 +138,7 @@ def test_ranks_do_not_listen_on_the_network(client):
         assert set(addresses) == {loopback}
 
 
+@pytest.mark.tier("test-all")
 @LINUX
 def test_start_without_mpiexec_on_path_and_stop_twice(mark, scratch, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
@@ -152,6 +153,7 @@ def test_start_without_mpiexec_on_path_and_stop_twice(mark, scratch, monkeypatch
     engines.stop()
 
 
+@pytest.mark.tier("test-all")
 @pytest.mark.ways("openmpi")
 @LINUX
 def test_stop_ends_engines_that_wait_for_each_other(mark, scratch):
@@ -171,6 +173,7 @@ def test_stop_ends_engines_that_wait_for_each_other(mark, scratch):
     assert [path for path in segments if path.exists()] == []
 
 
+@pytest.mark.tier("test-all")
 @LINUX
 def test_nothing_is_printed_and_a_forked_child_stops_nothing(mark):
     body = """
@@ -208,6 +211,7 @@ def test_nothing_outlives_the_owner(mark, scratch, end):
     assert list((scratch / "t").iterdir()) == []
 
 
+@pytest.mark.tier("test-all")
 @pytest.mark.cases(1)
 @LINUX
 @pytest.mark.parametrize("after", [0.2, 0.8])
@@ -230,6 +234,7 @@ def test_an_interrupted_start_leaves_nothing(mark, scratch):
     assert list((scratch / "t").iterdir()) == []
 
 
+@pytest.mark.tier("test-all")
 @pytest.mark.ways("openmpi")
 @LINUX
 def test_an_owner_may_be_a_rank_itself(mark, monkeypatch):
@@ -299,6 +304,7 @@ def fake(folder, body):
     return str(path)
 
 
+@pytest.mark.tier("test-all")
 @pytest.mark.cases(1)
 @LINUX
 @pytest.mark.parametrize("which", ["registration", "control", "heartbeat"])
@@ -331,6 +337,7 @@ def test_a_port_that_was_taken_meanwhile(mark, scratch, monkeypatch, which):
     assert list((scratch / "t").iterdir()) == []
 
 
+@pytest.mark.tier("test-all")
 @LINUX
 def test_ports_that_are_always_taken(mark, scratch, monkeypatch):
     commands = launch._commands
@@ -371,6 +378,7 @@ def test_a_launcher_that_cannot_run(mark, scratch):
     assert marked(mark) == {}
 
 
+@pytest.mark.tier("test-all")
 @LINUX
 def test_a_launcher_that_hangs(mark, scratch):
     mpiexec = fake(scratch, '[ "$1" = --version ] || { echo waiting; trap "" TERM; sleep 600; }')

@@ -150,6 +150,7 @@ def test_sessions_one_after_the_other(engines):
     assert numbers == [-1, -1]
 
 
+@pytest.mark.tier("test-all")
 def test_engines_that_are_started_again(engines, monkeypatch):
     monkeypatch.setenv("DISTNB_ALLOW_ROOT", "1")
     monkeypatch.setattr(dnb.config, "recover", "never")

@@ -88,6 +88,7 @@ def test_the_gallery(tmp_path, monkeypatch, name):
     assert "image/png" in (tmp_path / f"{name}.ipynb").read_text(encoding="utf-8")
 
 
+@pytest.mark.tier("test-all")
 @pytest.mark.mpich_only  # the tour runs on both
 def test_seeing_mends_a_slow_program(tmp_path):
     text = run_notebook("seeing", tmp_path)

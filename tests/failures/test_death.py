@@ -69,6 +69,7 @@ def test_while_engines_work(doomed, gate):
         assert dnb.arange(10).sum().item() == 45
 
 
+@pytest.mark.tier("test-all")
 def test_in_a_measured_window(doomed):
     x = dnb.ones(9)
     doomed.flush()
@@ -95,6 +96,7 @@ def test_while_nobody_works(doomed):
         x.to_numpy()
 
 
+@pytest.mark.tier("test-all")
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("what", ["a batch", "a function", "close"])
 def test_that_is_told_of_while_a_message_is_sent(doomed, monkeypatch, what):
@@ -119,6 +121,7 @@ def test_that_is_told_of_while_a_message_is_sent(doomed, monkeypatch, what):
     session.close()
 
 
+@pytest.mark.tier("test-all")
 def test_with_ctrl_c_at_the_same_time_and_close_hears_of_it(doomed, gate):
     x = dnb.ones(9)
     doomed.flush()

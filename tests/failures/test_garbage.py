@@ -361,7 +361,7 @@ ENDS = {
 }
 
 
-@pytest.mark.cases(4)
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", ENDS)
 def test_the_end_is_quiet(monkeypatch, name):
     mark = uuid.uuid4().hex

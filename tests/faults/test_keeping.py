@@ -63,7 +63,6 @@ def notebook(monkeypatch):
             os.kill(int(kept.folder.name.split("-")[-2]), signal.SIGKILL)
 
 
-@pytest.mark.ways("openmpi")
 def test_a_killed_notebook_leaves_its_arrays(notebook):
     done = notebook(
         f"""

@@ -88,6 +88,7 @@ def test_while_idle_all_arrays_are_as_before(doomed, capsys):
     assert "lost" not in text.replace("%px", "")
 
 
+@pytest.mark.tier("test-all")
 def test_what_products_keep_is_found_again(doomed):
     matrix = dnb.sparse.random_array((400, 300), density=0.1, rng=1, format="csr")
     a, u = matrix.to_scipy(), numbers(300)
@@ -101,6 +102,7 @@ def test_what_products_keep_is_found_again(doomed):
     np.testing.assert_allclose((matrix @ x).to_numpy(), a @ (u + 1))
 
 
+@pytest.mark.tier("test-all")
 @pytest.mark.ways("openmpi")
 def test_new_engines_take_over_although_nobody_asks(doomed, capsys):
     x, half = dnb.array(numbers(300, 200)), dnb.zeros(9)
@@ -129,6 +131,7 @@ def test_a_line_says_at_once_what_to_do(monkeypatch, capsys, recover, do):
         assert not capsys.readouterr().err
 
 
+@pytest.mark.tier("test-all")
 @pytest.mark.ways("openmpi")
 def test_functions_that_were_dropped_meanwhile(doomed, gate, at_once, monkeypatch):
     monkeypatch.setattr(user_functions, "_MOST", 1)
@@ -181,6 +184,7 @@ def test_a_batch_is_run_again_and_what_it_wrote_in_place_is_named(doomed, gate, 
     assert x.sum().item() == 3 * data.size
 
 
+@pytest.mark.tier("test-all")
 def test_what_no_engine_had_begun_is_done_once(doomed, gate, at_once):
     x, y = dnb.zeros((40, 40)), dnb.ones((40, 40))
     die = caught(doomed, gate, 0)

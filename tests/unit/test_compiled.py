@@ -59,6 +59,7 @@ def numbers(dtype, seed):
         return values.astype(dtype).reshape(8, 11)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "?"])
 def test_every_operation_equals_numpys(session, dtype):
     x, y = numbers(dtype, 1), numbers(dtype, 2)
@@ -121,7 +122,7 @@ STRIDED = [
 ]
 
 
-@pytest.mark.cases(16)
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("rows", STRIDED)
 @pytest.mark.parametrize("columns", STRIDED)
 def test_every_stride(session, rows, columns):
@@ -153,6 +154,7 @@ def test_lattices_that_have_no_point_in_common_are_written_in_place(session, mon
     assert any("i1 * 2)] = " in text for text in texts)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4"])
 def test_results_that_go_past_the_caches(streams, dtype):
     """Chunks end anywhere; results begin anywhere; single operations are compiled for it, too."""
