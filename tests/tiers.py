@@ -10,6 +10,7 @@ make *test* smaller than *test-all*:
 """
 
 import os
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -67,18 +68,23 @@ def chosen(items):
     return _some_cases([x for x in found if _ways_of(x, on_open_mpi) <= _marked(x)])
 
 
+@cache
+def _inside(folder, path):
+    return folder in path.parents
+
+
 def tier_of(item):
     """Return the first tier in which a test runs."""
     mark = item.get_closest_marker("tier")
     if mark:
         return TIERS[TIERS.index(*mark.args)]
-    quick = _UNIT in item.path.parents and "session" not in item.fixturenames
+    quick = _inside(_UNIT, item.path) and "session" not in item.fixturenames
     return "quick" if quick else "test"
 
 
 def _ways_of(item, on_open_mpi):
     """Return the ways in which a test would run here."""
-    if _CONTRACT not in item.path.parents:  # these were chosen by who runs them
+    if not _inside(_CONTRACT, item.path):  # these were chosen by who runs them
         return {"openmpi"} if on_open_mpi else set()
     word = item.callspec.params.get("session", "") if hasattr(item, "callspec") else ""
     return {_OF_SESSION.get(part, part) for part in word.split(":")} & WAYS.keys()
@@ -100,7 +106,7 @@ def _some_cases(items):
     groups = {}
     for item in items:
         mark = item.get_closest_marker("cases")
-        thinned = mark or _CONTRACT in item.path.parents
+        thinned = mark or _inside(_CONTRACT, item.path)
         key = (item.path, item.originalname) if thinned else item
         groups.setdefault(key, (mark.args[0] if mark else _CASES, []))[1].append(item)
     keep = {x for n, group in groups.values() for x in some(group, n)}
