@@ -37,7 +37,7 @@ ORDER: dict[str, str] = {
     "distnb.geometry": "slices axes layout boxes views overlaps",
     "distnb.ops": "scalars philox samplers filling matrix_functions semirings table",
     "distnb.measure": "replay comparison metrics advice events records snapshot",
-    "distnb.wire": "protocol messages encoding channel replies stream",
+    "distnb.wire": "protocol messages progress encoding channel replies stream",
     "distnb.plans": "transfer traffic gather_scatter halos temporaries forecast",
     "distnb.formats": """
         stored objects boxes plain npy archives encodings lines text hdf5 zarrs parquet tiff table

@@ -24,6 +24,7 @@ import numpy as np
 __all__ = [
     "BEGUN",
     "ENDED",
+    "FAILED",
     "WRITTEN",
     "Card",
     "SharedSegment",
@@ -41,10 +42,10 @@ _LISTED = 16
 _ADDRESSES = 1 << 45
 
 
-#: Where in a segment there is room for a number of each process that maps it: the batch that it has
-#: begun, and that it has done. Then comes room for numbers of the owner's; what is taken of the
-#: segment begins after the first grain.
-BEGUN, ENDED, WRITTEN = 64, 64 + (1 << 13), 64 + (1 << 14)
+#: Where in a segment there is room for a number of each process that maps it: how far it is
+#: (:mod:`distnb.wire.progress`), the batch that it has done, and in which something failed. Then
+#: comes room for numbers of the owner's; what is taken of the segment begins after the first grain.
+BEGUN, ENDED, FAILED, WRITTEN = [64 + (k << 13) for k in range(4)]
 
 
 class Card(NamedTuple):
@@ -87,10 +88,12 @@ class SharedSegment:
         self._start: int = np.frombuffer(self._map, np.uint8).ctypes.data
         #: Where a list of what is kept in it lies; 0: nowhere.
         self.listed = np.frombuffer(self._map, np.int64, 1, _LISTED)
-        #: The last batch that each process of those that map it has begun, and done; below 0: it
-        #: has failed to do one.
+        #: How far each process of those that map it is, and the last batch that it has done; below
+        #: 0: it has failed to do one.
         self.begun = np.frombuffer(self._map, np.int64, (ENDED - BEGUN) // 8, BEGUN)
-        self.ended = np.frombuffer(self._map, np.int64, (WRITTEN - ENDED) // 8, ENDED)
+        self.ended = np.frombuffer(self._map, np.int64, (FAILED - ENDED) // 8, ENDED)
+        #: The last batch in which something failed there, or was warned of.
+        self.failed = np.frombuffer(self._map, np.int64, (WRITTEN - FAILED) // 8, FAILED)
         #: How many of what is listed have been written since, and which.
         self.written = np.frombuffer(self._map, np.int64, (_GRAIN - WRITTEN) // 8, WRITTEN)
         #: (start, length) of what is free, in order; what came back may be called in at any time.

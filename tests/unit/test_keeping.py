@@ -14,6 +14,7 @@ import pytest
 from distnb.client.session import keeper, keeping
 from distnb.common.errors import EngineError
 from distnb.common.shared_segments import SharedSegment
+from distnb.wire.progress import BATCH
 from distnb.wire.protocol import Apply, Create, Operand
 from tests.waiting import until
 
@@ -197,7 +198,7 @@ kept.let_go()
 
 
 def marks(segment, begun, ended):
-    segment.begun[:2], segment.ended[:2] = begun, ended
+    segment.begun[:2], segment.ended[:2] = np.array(begun) << BATCH, ended
 
 
 def test_what_is_written_in_place_is_noted(kept):
@@ -235,7 +236,7 @@ def test_what_was_found_torn_stays_so_until_there_is_another_list(kept, begun, e
     kept.sends([add(7)])
     marks(segment, begun, ended)
     assert keeping.torn(segment, 2) == (set() if whole else {0})
-    segment.begun[:2] = 1  # other engines begin, and end before there is a list
+    segment.begun[:2] = 1 << BATCH  # other engines begin, and end before there is a list
     assert keeping.torn(segment, 2) == (set() if whole else {0})
     kept.write(b"", {7: 0}, {4096: 0}, [])
     assert keeping.torn(segment, 2) == set()

@@ -35,11 +35,15 @@ _DEAD = (
 
 
 class Again(NamedTuple):
-    """What is sent of a batch, deletions and places included, and whether engines have begun it."""
+    """What is sent of a batch, deletions and places included, and how far engines had come in it.
+
+    They have done the first ``done`` of the commands, and may have begun the first ``begun``.
+    """
 
     commands: tuple[Command, ...]
     buffers: Buffers
-    begun: bool = False
+    done: int = 0
+    begun: int = 0
 
 
 class Sent(NamedTuple):

@@ -29,6 +29,7 @@ from distnb.client.session.shared_memory import SharedMemory
 from distnb.common.errors import EngineError, explain
 from distnb.common.leftovers import folder_prefix, own_folders
 from distnb.common.shared_segments import SharedSegment, mapped_by
+from distnb.wire.progress import batch_of
 from distnb.wire.protocol import Command, Create
 
 __all__ = ["Keeping", "Kept", "found", "seconds_of", "torn"]
@@ -150,7 +151,7 @@ class Keeping:
         memory[8:] = np.frombuffer(text, np.uint8)
         segment.listed[0] = self._memory.place(memory)
         segment.written[0] = 0
-        segment.ended[:] = segment.begun
+        segment.ended[:] = batch_of(segment.begun)
         self._listed, self._places, self._held = listed, places, [memory, *held]
         self._written = set()
 
@@ -184,7 +185,7 @@ def torn(segment: SharedSegment, engines: int) -> set[int]:
 
     That holds until there is another list, whatever other engines say that they do.
     """
-    begun, ended = segment.begun[:engines], segment.ended[:engines]
+    begun, ended = batch_of(segment.begun[:engines]), segment.ended[:engines]
     if (begun == begun[0]).all() and (ended == begun).all():
         segment.written[0] = 0
     else:

@@ -11,7 +11,7 @@ import sys
 import time
 from typing import Protocol
 
-from distnb.client.batching.connection import Connection, Sent
+from distnb.client.batching.connection import Again, Connection, Sent
 from distnb.client.batching.handle_table import HandleTable
 from distnb.client.batching.recorder import Recorder
 from distnb.client.batching.replies import Replies
@@ -24,6 +24,7 @@ from distnb.client.transport.contract import AnyTransport
 from distnb.common.config import config
 from distnb.common.errors import EngineError, explain
 from distnb.common.interrupts import interruptible
+from distnb.wire.progress import progress
 from distnb.wire.protocol import Ask, Command, title
 
 __all__ = ["Recovery"]
@@ -70,6 +71,8 @@ class Recovery:
         self._session = session
         #: Whether new engines are there that have not taken over yet.
         self._unfinished = False
+        #: Whether it is known how far engines had come, and others may have begun to go on.
+        self._known_once = self._repeated = False
         #: When a line said that engines have died, and that new ones start; 0 if none did.
         self._said = 0.0
 
@@ -161,20 +164,33 @@ class Recovery:
         connection.revive()
         transport.look_out(self.noticed)
         took = time.monotonic() - self._said
-        self._unfinished, self._said = False, 0.0
+        self._unfinished = self._known_once = self._repeated = False
+        self._said = 0.0
         _say(f"ready again after {took:.1f} s{self._told(lost)}")
 
     def _known(self, orphans: list[Sent]) -> list[Sent]:
-        """Return the batches that were on their way, which know whether engines had begun them.
+        """Return the batches that were on their way, which know how far engines had come in them.
 
-        Only when the last of these has ended: one goes on for a while where another has died.
+        Only when the last of these has ended: one goes on for a while where another has died. Where
+        something failed or was given up, or others had begun to do this again, nothing is taken for
+        done.
         """
-        last = self._session.memory.begun(self._session.size)
+        memory, size = self._session.memory, self._session.size
+        if self._known_once and not self._repeated:
+            return orphans
+        notes, failed = memory.begun(size), memory.failed(size)
+        epoch = self._session.connection.epoch
+        doubt = self._repeated or any(s.number <= failed or s.epoch != epoch for s in orphans)
         found = []
         for sent in orphans:
             assert sent.again is not None
-            begun = sent.again.begun or sent.number <= last
-            found.append(sent._replace(again=sent.again._replace(begun=begun)))
+            count = len(sent.again.commands)
+            done, begun = progress(notes, sent.number, count)
+            again = sent.again._replace(
+                done=0 if doubt else done, begun=count if self._repeated else begun
+            )
+            found.append(sent._replace(again=again))
+        self._known_once = True
         return found
 
     def _take_over(self, orphans: list[Sent]) -> list[int]:
@@ -192,10 +208,11 @@ class Recovery:
         shapes = {h: k.shape for h, k in ledger.kept.items()}
         plan = rerun(orphans, connection.epoch, gone, shapes)
         self._run(*[ledger.again(h, h in gone) for h in ledger.kept])
-        before = connection.batches
+        session.memory.forget_begun()  # what has been done only now has higher numbers
+        before, self._repeated = connection.batches, True
         for sent, commands in zip(orphans, plan.batches, strict=True):
             assert sent.again is not None
-            connection.repeat(sent, sent.again._replace(commands=commands))
+            connection.repeat(sent, Again(commands, sent.again.buffers))
         lost = [h for h in plan.lost if h in ledger.kept]
         if lost:
             connection.submit(tuple([ledger.again(h, lost=True) for h in lost]), [])

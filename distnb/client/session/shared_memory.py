@@ -103,13 +103,18 @@ class SharedMemory:
         """Return what lets new engines map the segment."""
         return Ask(slot, "share", tuple(card_of(self.segment)))
 
-    def begun(self, size: int) -> int:
-        """Return the last batch that any engine has begun."""
-        return max(self.segment.begun[:size], default=0)
+    def begun(self, size: int) -> list[int]:
+        """Return what engines have noted of how far they are."""
+        found: list[int] = self.segment.begun[:size].tolist()
+        return found
+
+    def failed(self, size: int) -> int:
+        """Return the last batch in which something failed on an engine, or was warned of."""
+        return int(max(self.segment.failed[:size], default=0))
 
     def forget_begun(self) -> None:
         """Take it that no engine has begun any batch, and that nobody knows what was done."""
-        self.segment.begun[:] = 0
+        self.segment.begun[:] = self.segment.failed[:] = 0
         self.segment.ended[:] = -1
 
     def fits(self, shape: Ints, layout: Layout) -> bool:

@@ -13,6 +13,7 @@ from distnb.common.memory_pool import Pool
 from distnb.common.shared_segments import (
     BEGUN,
     ENDED,
+    FAILED,
     WRITTEN,
     Card,
     SharedSegment,
@@ -43,10 +44,12 @@ class Memory:
         self.pool = Pool(pool_bytes, None if node is None else node.segment)
         #: The segment of the notebook, and where it begins, if it has given one to its engines.
         self._notebooks: tuple[mmap.mmap, int] | None = None
-        #: There: the last batch that each rank has begun, and done, for when ranks have died. Below
-        #: 0: it has failed to do one, and no other counts.
+        #: There, for when ranks have died: how far each is (:mod:`distnb.wire.progress`), the last
+        #: batch that it has done (below 0: it has failed to do one, and no other counts), and the
+        #: last in which something failed.
         self.begun: memoryview[int] | None = None
         self.ended: memoryview[int] | None = None
+        self.failed: memoryview[int] | None = None
         #: Place there of a base -> what all views of this rank's block refer to.
         self._laid: dict[int, weakref.ref[np.ndarray]] = {}
         #: (bytes, ranks that may still read it) -> blocks that were dropped
@@ -97,7 +100,8 @@ class Memory:
         if pages is not None:
             self._notebooks = pages, np.frombuffer(pages, np.uint8).ctypes.data
             self.begun = memoryview(pages)[BEGUN:ENDED].cast("q")
-            self.ended = memoryview(pages)[ENDED:WRITTEN].cast("q")
+            self.ended = memoryview(pages)[ENDED:FAILED].cast("q")
+            self.failed = memoryview(pages)[FAILED:WRITTEN].cast("q")
         return pages is not None
 
     def at(self, place: int, shape: Ints, dtype: np.dtype) -> np.ndarray:

@@ -19,10 +19,11 @@ from distnb.engines.fusion.groups import (
     schedule,
 )
 from distnb.engines.runtime.store import BatchScope, LocalBase
-from distnb.engines.worker.postings import Item, messages_first
+from distnb.engines.worker.postings import Item, Posting, messages_first
 from distnb.engines.worker.steps import Step, quick_step, step_of
 from distnb.geometry.layout import Ints
 from distnb.wire.encoding import commands_of
+from distnb.wire.progress import marks
 from distnb.wire.protocol import Command, Create, Free
 
 __all__ = ["NormalisedBatch", "PlanCache", "PreparedBatch"]
@@ -80,6 +81,8 @@ class PreparedBatch:
     quick : list of the same
         The same without what is only made and dropped for arrays that are never stored, and with
         shorter ways for some commands, in which no rank can be made to fail.
+    item_marks, quick_marks : list of int
+        What is noted before each of them, and after the last (:func:`distnb.wire.progress.marks`).
     virtual : frozenset of int
         The positions that ``quick`` leaves out.
     specs : dict
@@ -116,10 +119,21 @@ class PreparedBatch:
                 quick = quick_step(what, specs, self.dead, scope.rank)
             short.append((quick, rows, elements))
         self.items, self.quick = messages_first(items), messages_first(short)
+        self.item_marks, self.quick_marks = [_marks(batch, i) for i in (self.items, self.quick)]
 
 
 def _spec(base: LocalBase) -> Spec:
     return Spec(base.shape, base.dtype, base.layout)
+
+
+def _marks(batch: NormalisedBatch, items: list[Item]) -> list[int]:
+    """Return what is noted of items; creations may run before their turn, deletions after it."""
+    found = []
+    for what, *_ in items:
+        creates = isinstance(what, Step) and isinstance(what.command, Create)
+        counts = not isinstance(what, Posting) and what.positions[0] in batch.index
+        found.append((tuple(what.positions) if counts else (), not creates))
+    return marks(found, len(batch.commands))
 
 
 def _only(command: Command, new: set[int]) -> bool:

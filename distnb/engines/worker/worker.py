@@ -41,6 +41,7 @@ from distnb.measure.records import AGREE, END, Log
 from distnb.wire.channel import Arrays
 from distnb.wire.encoding import unpack
 from distnb.wire.messages import Failure, Packed, Reply
+from distnb.wire.progress import BATCH
 from distnb.wire.protocol import (
     Ask,
     Bind,
@@ -124,8 +125,11 @@ class Worker:
             batch = unpack(message)
             run = self.now = _Run(self, batch, buffers, log)
             self.latest = batch.number
-            if (begun := self.store.memory.begun) is not None:
-                begun[self.comm.rank] = batch.number
+            # once this rank has left out something, what it notes would say too much
+            begun = self.store.memory.begun
+            if begun is not None and not (self._gave_up and batch.epoch == self.epoch):
+                run.begun, run.note = begun, batch.number << BATCH
+                begun[self.comm.rank] = run.note
             self._last = run if self.together else None
             try:
                 # deletions need nobody, and under SPMD they may come on one rank only
@@ -291,6 +295,9 @@ class _Run:
         self.agreed = False
         #: positions that are done, whatever came of it
         self.done: set[int] = set()
+        #: Where to note how far this rank is, and that it has begun.
+        self.begun: memoryview[int] | None = None
+        self.note = 0
         #: What it consists of, once that is known.
         self.items: list[Item] | None = None
 
@@ -313,15 +320,18 @@ class _Run:
 
     def _items(self, plan: PreparedBatch) -> None:
         """Run commands and groups."""
-        items, worker = plan.items, self.worker
+        items, marks, worker = plan.items, plan.item_marks, self.worker
+        begun, rank, note = self.begun, worker.comm.rank, self.note
         self.dead, self.first = plan.dead, self.worker.batches * _STRIDE
         if self.worker.executor.fault is None:  # then what is never stored cannot fail
-            items = plan.quick
+            items, marks = plan.quick, plan.quick_marks
             self.done.update(plan.virtual)
         self.items = items
-        for item, rows, elements in items:
+        for (item, rows, elements), mark in zip(items, marks, strict=False):
             if worker.stopped:
                 worker.check_stop()
+            if begun is not None:
+                begun[rank] = note + mark
             if rows != _DELETION:  # the time of deletions goes to what runs before
                 self.log.begin(rows, elements)
             if isinstance(item, Task):
@@ -329,6 +339,13 @@ class _Run:
             else:
                 self._one(rows[0], item)
             self.done.update(item.positions)
+        if begun is not None:
+            begun[rank] = note + marks[-1]
+
+    def _doubt(self) -> None:
+        """Note that this batch is not to be taken for done as far as it was begun."""
+        if (failed := self.worker.store.memory.failed) is not None:
+            failed[self.worker.comm.rank] = self.batch.number
 
     def _group(self, task: Task, rows: Ints) -> None:
         errors = self.worker.executor.group(self.first + rows[0], task, self.given)
@@ -345,6 +362,7 @@ class _Run:
                     if base in bases:
                         bases[base].lost = False
         if self.worker.warned:
+            self._doubt()
             self.warnings += [(rows[k], kind) for k, kind in self.worker.warnings()]
 
     def _one(self, index: int, step: Step) -> None:
@@ -356,6 +374,7 @@ class _Run:
             self.clock.switch(OVERHEAD)
             self._failed(index, step.command, error)
         if self.worker.warned:
+            self._doubt()
             self.warnings += [(index, kind) for _, kind in self.worker.warnings()]
 
     def command(self, index: int, command: Command) -> None:
@@ -376,6 +395,7 @@ class _Run:
 
     def _failed(self, index: int, command: Command, error: BaseException) -> None:
         """Note that a command failed; only what was not known before is told to the client."""
+        self._doubt()
         if not isinstance(error, DEPENDENT):
             specs = self.specs | self.scope.bases
             self.failures.append(_failure(index, command, self.scope, specs, error))
