@@ -1393,6 +1393,7 @@ def map_blocks(
     halo: int | Sequence[int] = 0,
     boundary: str | float = "nearest",
     dtype: DTypeLike | tuple[DTypeLike, ...] | None = None,
+    out: Any = None,
     **constants: object,
 ) -> Any:
     """Apply a function of blocks of arrays, each with its halo, on the engines."""

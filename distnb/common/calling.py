@@ -165,15 +165,23 @@ def name_of(function: Any) -> str:
 
 
 def run_block(
-    function: Any, blocks: tuple[Any, ...], halo: tuple[int, ...], out: tuple[np.ndarray, ...]
+    function: Any,
+    blocks: tuple[Any, ...],
+    halo: tuple[int, ...],
+    out: tuple[np.ndarray, ...],
+    fills: bool = False,
 ) -> None:
     """Call a function with blocks and their halo; put what it returns into ``out``, without halo.
 
-    The blocks cannot be written; the function returns them with or without halo.
+    The blocks cannot be written; the function returns them with or without halo. One that
+    ``fills`` gets ``out``, too, and may return nothing.
     """
     for block in blocks:
         block.flags.writeable = False
-    found = function(*blocks)
+    if not fills:
+        found = function(*blocks)
+    elif (found := function(*blocks, out=out if len(out) > 1 else out[0])) is None:
+        return
     many = found if isinstance(found, tuple) else (found,)
     if len(many) != len(out):
         raise ValueError(
@@ -185,7 +193,8 @@ def run_block(
             )
         )
     for one, target in zip(many, out, strict=True):
-        np.copyto(target, without_halo(one, blocks[0].shape, halo), casting="same_kind")
+        if one is not target:
+            np.copyto(target, without_halo(one, blocks[0].shape, halo), casting="same_kind")
 
 
 def without_halo(found: Any, shape: tuple[int, ...], halo: tuple[int, ...]) -> np.ndarray:

@@ -66,6 +66,81 @@ def test_blocks_are_those_of_the_padded_array(session, case):
         same(found, expected)
 
 
+def filling(halo, returns):
+    """Return the same as `weighted`, which fills ``out`` in two passes if that is given."""
+    whole = weighted(halo, False)
+
+    def function(block, out=None):
+        if out is None:
+            return whole(block)
+        out[...] = -1
+        out += whole(block)
+        out += 1
+        return out if returns else None
+
+    return function
+
+
+@given(case=cases(), in_place=st.booleans(), kind=st.sampled_from(["returns", "fills", "both"]))
+def test_out_is_filled_also_in_place(session, case, in_place, kind):
+    shape, dist, halo, boundary, keep, tile = case
+    p = numbered(shape) % 31
+    function = weighted(halo, keep) if kind == "returns" else filling(halo, kind == "both")
+    a = dnb.array(p, dist=dist)
+    out = a if in_place else dnb.array(np.full(shape, np.nan), dist=dist)
+    if not out.writeable:
+        return
+    expected = weighted(halo, False)(padded(p, halo, boundary)) if p.size else p
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "_TILE", tile)
+        patch.setattr(blocks, "_WORTH", 2)
+        found = dnb.map_blocks(function, a, halo=halo, boundary=boundary, out=out)
+        assert found is out
+        same(found, expected)
+        same(a, expected if in_place else p)
+
+
+@pytest.mark.parametrize("dist", ["block", ("*", "block"), "cyclic", "replicated", None])
+def test_out_elsewhere_and_in_parts(session, dist, monkeypatch):
+    monkeypatch.setattr(blocks, "_TILE", 64)
+    p = numbered((9, 6))
+    a, view = dnb.array(p, dist="block"), dnb.zeros((18, 6), dist=dist)
+    same(dnb.map_blocks(np.sqrt, a, out=view[::-2]), np.sqrt(p))
+    same(view[1::2], np.sqrt(p)[::-1])
+    both = dnb.array(p, dist=dist), dnb.empty((9, 6), dist=dist)
+    whole, rest = dnb.map_blocks(np.divmod, both[0], dnb.array(p % 4 + 1), out=both)
+    same(whole, p // (p % 4 + 1))
+    same(rest, p % (p % 4 + 1))
+    assert whole is both[0]
+    assert rest is both[1]
+    b = dnb.array(p, dist=dist)
+    dnb.map_blocks(lambda x: (x * 2, x), b, out=(b, both[1]))  # what is written is seen there
+    same(b, p * 2)
+    same(both[1], p)
+    shifted = dnb.array(numbered((10, 6)), dist=dist)
+    dnb.map_blocks(lambda x: x[:-2] + x[2:], shifted[1:], halo=(1, 0), out=shifted[:-1])
+    wide = np.pad(numbered((10, 6))[1:], ((1, 1), (0, 0)), "edge")
+    same(shifted[:-1], wide[:-2] + wide[2:])
+    same(shifted[-1], numbered((10, 6))[-1])
+
+
+def test_outs_that_do_not_fit(session):
+    x = dnb.arange(6.0, dist="block")
+    for out, kind, message in (
+        (np.ones(6), TypeError, r"^out= of map_blocks\(\): got ndarray"),
+        (dnb.ones(5), ValueError, r"^out= of map_blocks\(\): got \(5,\), expected \(6,\)"),
+        (dnb.broadcast_to(x[:1], (6,)), ValueError, "read-only"),
+        (dnb.ones(6, int, dist="block"), TypeError, "Cannot cast"),
+        ((x, x), ValueError, "got 1 results, expected 2|got 2 arrays"),
+    ):
+        with pytest.raises(kind, match=message):
+            dnb.map_blocks(lambda b: b * 0.5, x, out=out)
+            dnb.asarray(out).to_numpy()
+    with pytest.raises(TypeError, match="Cannot cast"):
+        dnb.map_blocks(np.sin, dnb.ones(6, dist="block"), out=dnb.ones(6, int, dist="block"))
+        session.flush()
+
+
 def test_views_and_several_arrays(session):
     p, q = numbered((9, 6)), numbered((9, 6), np.int32) % 5
     a, b = dnb.array(p, dist=("block", "block")), dnb.array(q, dist="cyclic")

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle import host_arrays
-from distnb.client.handle.array import Array, create, is_whole, numeric
+from distnb.client.handle.array import Array, create, is_whole, numeric, read_only
 from distnb.client.handle.conversion import check_session, in_layout
 from distnb.client.handle.host_arrays import all_here, fits
 from distnb.client.math.mapping import constant, given_dtypes
 from distnb.client.math.pickling import pickled
+from distnb.client.math.ufuncs import copyto
 from distnb.client.record.creation import asarray
 from distnb.client.record.eager import session_of
+from distnb.client.session.session import Session
 from distnb.common import calling
 from distnb.common.errors import explain
 from distnb.geometry.axes import Block
@@ -38,6 +41,7 @@ def map_blocks(
     halo: int | Sequence[int] = 0,
     boundary: str | float = "nearest",
     dtype: DTypeLike | tuple[DTypeLike, ...] | None = None,
+    out: Any = None,
     **constants: object,
 ) -> Any:
     """Apply a function of blocks of arrays, each with its halo, on the engines.
@@ -64,6 +68,11 @@ def map_blocks(
     dtype : dtype, or tuple of them, optional
         Of the results. By default the function is called in the notebook for a block of one element
         and its halo to find out.
+    out : DistArray, or tuple of them, optional
+        Where results are put. It may be one of ``arrays``, which then changes in place: the
+        function still gets all of its elements as they were. If the function has a parameter of
+        this name, too, it is called with ``out=``, an array as large as the block without its
+        halo, or a tuple of them, and fills that; nothing is copied then.
     **constants
         Arguments that are the same for all blocks; arrays among them are NumPy's, and each engine
         gets all of it.
@@ -72,14 +81,15 @@ def map_blocks(
     -------
     DistArray
         Of the shape of the arrays, in blocks where the first of them lies in blocks, along the
-        axes that are split there; or a tuple, if the function returns one.
+        axes that are split there; or a tuple, if the function returns one; or ``out``.
 
     Raises
     ------
     TypeError
-        If the dtype cannot be found out, or the function cannot be pickled.
+        If the dtype cannot be found out, or results be stored in that of ``out``; if the function
+        cannot be pickled.
     ValueError
-        If shapes differ, or the function returns another shape.
+        If shapes differ, ``out`` cannot be written, or the function returns another shape.
 
     See Also
     --------
@@ -89,7 +99,9 @@ def map_blocks(
     Notes
     -----
     What is sent is the halo, and arrays that are dealt in turns or lie unlike the first one. The
-    function goes along as in :func:`distnb.map`.
+    function goes along as in :func:`distnb.map`. It gets looks at the elements where they lie, some
+    rows at a time; results that it returns are copied, those of ufuncs without a halo written
+    where they belong. ``out`` saves this copy, and new memory, in loops.
 
     Examples
     --------
@@ -101,6 +113,12 @@ def map_blocks(
     ...     x = dnb.arange(6.0, dist="block")
     ...     dnb.map_blocks(smooth, x, halo=1, boundary="periodic").to_numpy()
     array([2., 1., 2., 3., 4., 3.])
+    >>> def rises(block, out):
+    ...     np.subtract(block[2:], block[:-2], out=out)
+    >>> with dnb.inprocess(3):
+    ...     x = dnb.arange(6.0, dist="block")
+    ...     dnb.map_blocks(rises, x, halo=1, out=x).to_numpy()
+    array([1., 2., 2., 2., 2., 1.])
     """
     if not arrays:
         raise TypeError(explain("map_blocks()", "no arrays", "at least one", "pass what to map"))
@@ -109,15 +127,68 @@ def map_blocks(
     shape, name = _one_shape(given), calling.name_of(function)
     for x in given:
         check_session(x, session)
-    halos, edge = _halo(halo, len(shape)), _boundary(boundary, given)
+    targets = _targets(out, shape, session)
     fixed = {key: constant(x) for key, x in constants.items()}
     called = partial(function, **fixed) if fixed else function
-    dtypes = _asked(called, given, halos) if dtype is None else given_dtypes(dtype)
-    if all_here(given, session) and all(fits(prod(shape) * d.itemsize) for d in dtypes):
-        results = _here(called, name, given, halos, edge, dtypes)
+    halos, edge = _halo(halo, len(shape)), _boundary(boundary, given)
+    call = _Call(called, name, halos, edge, _how(function, halos, bool(targets)))
+    if targets and dtype is None:
+        dtypes: Any = tuple([x.dtype for x in targets])
     else:
-        results = _recorded(called, name, given, halos, edge, dtypes)
+        dtypes = _asked(called, given, halos) if dtype is None else given_dtypes(dtype)
+    small = all(fits(prod(shape) * d.itemsize) for d in dtypes)
+    if small and all_here([*given, *targets], session):
+        results = _put(_here(call, given, dtypes), targets)
+    else:
+        results = _recorded(call, given, dtypes, targets)
     return results[0] if len(results) == 1 else results
+
+
+class _Call(NamedTuple):
+    """How a function is called: with what halo, what is beyond the array, where results go.
+
+    ``how`` is as in ``engines.parts.blocks.Blocks``.
+    """
+
+    function: Callable[..., Any]
+    name: str
+    halo: Ints
+    boundary: str | float | complex
+    how: str
+
+
+def _how(function: Any, halo: Ints, is_given: bool) -> str:
+    """Return how a function gives its results; ``is_given``: there is an ``out=``."""
+    if isinstance(function, np.ufunc):
+        return "returns" if any(halo) else "ufunc"
+    try:
+        known = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # written in C
+        return "returns"
+    return "fills" if is_given and "out" in known else "returns"
+
+
+def _targets(out: Any, shape: Ints, session: Session) -> tuple[Any, ...]:
+    """Return the arrays that results are put into; none if none are given."""
+    found: tuple[Any, ...] = () if out is None else out if isinstance(out, tuple) else (out,)
+    for x in found:
+        if not isinstance(x, Array):
+            raise TypeError(
+                explain(
+                    "out= of map_blocks()",
+                    type(x).__name__,
+                    "distributed arrays",
+                    "pass dnb.empty_like(A), or assign the result",
+                )
+            )
+        check_session(x, session)
+        if x.shape != shape:
+            raise ValueError(
+                explain("out= of map_blocks()", x.shape, shape, "pass an array of this shape")
+            )
+        if not x.writeable:
+            raise read_only(x)
+    return found
 
 
 def _one_shape(given: Sequence[Array]) -> Ints:
@@ -189,35 +260,23 @@ def _asked(function: Callable[..., Any], given: Sequence[Array], halo: Ints) -> 
     return tuple([numeric(calling.without_halo(one, shape, halo).dtype) for one in many])
 
 
-def _here(
-    function: Callable[..., Any],
-    name: str,
-    given: Sequence[Array],
-    halo: Ints,
-    boundary: str | float | complex,
-    dtypes: Sequence[np.dtype],
-) -> tuple[Any, ...]:
+def _here(call: _Call, given: Sequence[Array], dtypes: Sequence[np.dtype]) -> tuple[Any, ...]:
     """Call the function in the notebook, for all of the arrays."""
     found = tuple([np.empty(given[0].shape, d) for d in dtypes])
     if given[0].size:
-        width = [(h, h) for h in halo]
-        if isinstance(boundary, str):
-            mode: Any = {"mode": BOUNDARIES[boundary][1]}
+        width = [(h, h) for h in call.halo]
+        if isinstance(call.boundary, str):
+            mode: Any = {"mode": BOUNDARIES[call.boundary][1]}
         else:
-            mode = {"constant_values": boundary}
+            mode = {"constant_values": call.boundary}
         blocks = tuple([np.pad(np.asarray(x.here), width, **mode) for x in given])
-        title = f"map_blocks ({name})"
-        host_arrays.watched(title, calling.run_block, function, blocks, halo, found)
+        arguments = call.function, blocks, call.halo, found, call.how != "returns"
+        host_arrays.watched(f"map_blocks ({call.name})", calling.run_block, *arguments)
     return host_arrays.delivered(given[0].session, found, (None,) * len(found))
 
 
 def _recorded(
-    function: Callable[..., Any],
-    name: str,
-    given: Sequence[Array],
-    halo: Ints,
-    boundary: str | float | complex,
-    dtypes: Sequence[np.dtype],
+    call: _Call, given: Sequence[Array], dtypes: Sequence[np.dtype], targets: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     """Let the engines call the function; return its results."""
     session, shape = given[0].session, given[0].shape
@@ -225,10 +284,39 @@ def _recorded(
     leader = next((x for x in given if not x.at_home), given[0])
     layout = _in_blocks(leader)
     ins = [in_layout(x, layout) for x in given]
-    text = pickled(function)
-    outs = tuple([create(session, shape, d, layout, ("empty",)) for d in dtypes])
-    record_call("map_blocks", text, name, outs, ins, halo, boundary)
-    return outs
+    text = pickled(call.function)
+    there = _filled_there(targets, layout, dtypes)
+    new = [create(session, shape, d, layout, ("empty",)) for d in (() if there else dtypes)]
+    outs = targets if there else tuple(new)
+    record_call("map_blocks", text, call.name, outs, ins, call.halo, call.boundary, call.how)
+    return outs if there else _put(outs, targets)
+
+
+def _filled_there(targets: Sequence[Array], layout: Layout, dtypes: Sequence[np.dtype]) -> bool:
+    """Tell whether engines can fill outputs where they lie."""
+    bases = [x.dbase for x in targets]
+    return (
+        tuple([x.dtype for x in targets]) == tuple(dtypes)
+        and len({id(base) for base in bases}) == len(bases)
+        and all(base.host is None and base.layout == layout for base in bases)
+        and all(is_whole(x) and not x.dbase.related() for x in targets)
+    )
+
+
+def _put(found: tuple[Any, ...], targets: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return results where they are wanted."""
+    if targets and len(found) != len(targets):
+        raise ValueError(
+            explain(
+                "out= of map_blocks()",
+                f"{len(targets)} arrays",
+                f"{len(found)}, one for each result",
+                "pass a tuple of as many",
+            )
+        )
+    for one, target in zip(found, targets, strict=False):
+        copyto(target, one)
+    return targets or found
 
 
 def record_call(

@@ -1,8 +1,9 @@
 """Functions of blocks with halos, and of slices: each rank calls them with what it holds.
 
 A block is not copied to put its halo around it: its inside has its halo in the block, and is seen
-there, some rows at a time, whose results stay in a core's cache until they are copied. Only what is
-around the inside is put together.
+there, some rows at a time, whose results stay in a core's cache until they are copied, or are
+written by the function itself. Only what is around the inside is put together. A block that is
+overwritten is copied some rows at a time, with those before them as they were.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from distnb.wire.protocol import Collective
 __all__ = ["AlongAxis", "Blocks"]
 
 #: Bytes of results that the function computes at a time.
-_TILE = 1 << 19
+_TILE = 1 << 21
 #: A block that is so many times as long as the halo has an inside, seen where it lies.
 _WORTH = 8
 
@@ -37,16 +38,23 @@ Region: TypeAlias = tuple[slice, ...]
 class Blocks:
     """Fill blocks with what a function makes of blocks with their halo, of arrays that lie alike.
 
-    ``args``: the function's number and name, the halo along each axis, and the boundary, which is
-    a word or a value.
+    ``args``: the function's number and name, the halo along each axis, the boundary, which is
+    a word or a value, and whether the function ``'returns'`` or ``'fills'`` what it gets as
+    ``out=``, or is a ``'ufunc'`` that does, which may overwrite what it reads. Blocks that are
+    read may be filled.
     """
 
     def __init__(self, command: Collective, store: BaseTable) -> None:
-        number, _, self.halo, self.boundary = command.args
+        number, _, self.halo, self.boundary, self.how = command.args
         self.function = store.functions[number]
         self.store, self.rank = store, store.rank
         self.outs: list[LocalBase] = [store.bases[x.base] for x in command.outs]
         self.ins: list[LocalBase] = [store.bases[x.base] for x in command.ins]
+        written = {x.base for x in command.outs if self.how != "ufunc"}
+        #: Arrays that are overwritten while they are read -> their last rows before that.
+        self.before: dict[int, np.ndarray | None] = {
+            j: None for j, x in enumerate(command.ins) if x.base in written
+        }
         ranks = list(self.ins[0].layout.grid.ranks()) if any(self.halo) else [self.rank]
         boxes = {r: self._boxes(r) for r in ranks}
         self.boxes = boxes.get(self.rank, ())
@@ -76,7 +84,7 @@ class Blocks:
         for region in self._regions() if self.boxes else ():
             blocks = tuple([self._block(exchange, j, region) for j in range(len(self.ins))])
             targets = tuple([_seen(_target(base), region) for base in self.outs])
-            run_block(self.function, blocks, self.halo, targets)
+            run_block(self.function, blocks, self.halo, targets, self.how != "returns")
         clock.switch(before)
 
     def _parts(self, exchange: Exchange, j: int) -> list[tuple[Box, np.ndarray]]:
@@ -93,6 +101,8 @@ class Blocks:
             (box, next(came[box.rank]) if box.rank in came else _seen(_target(base), box.source))
             for box in self.boxes
         ]
+        if j in self.before:  # but the block itself, whose first rows go first
+            found[1:] = [(box, x.copy() if box.rank == self.rank else x) for box, x in found[1:]]
         return found
 
     def _regions(self) -> Iterator[Region]:
@@ -103,9 +113,9 @@ class Blocks:
         local = _target(self.ins[0]).shape
         whole = tuple([slice(0, n) for n in local])
         if not any(self.halo):
-            yield whole
+            yield from self._tiles(whole, None if self.how == "ufunc" else self._cut())
             return
-        if any(n < _WORTH * h for n, h in zip(local, self.halo, strict=True)):
+        if self.before or any(n < _WORTH * h for n, h in zip(local, self.halo, strict=True)):
             yield from self._tiles(whole)
             return
         inside = tuple([slice(h, n - h) for n, h in zip(local, self.halo, strict=True)])
@@ -115,20 +125,28 @@ class Blocks:
                 for edge in (slice(0, h), slice(n - h, n)):
                     yield (*inside[:a], edge, *whole[a + 1 :])
 
-    def _tiles(self, region: Region) -> Iterator[Region]:
-        """Cut a region along its first axis into some that fit a core's cache."""
-        rows, *others = region
-        row = prod(of.stop - of.start for of in others)
+    def _cut(self) -> int | None:
+        """Return the first axis that is cut among ranks: nothing may depend on how it is cut."""
+        dims = self.ins[0].layout.dims
+        return next((a for a, d in enumerate(dims) if d >= 0), None)
+
+    def _tiles(self, region: Region, axis: int | None = 0) -> Iterator[Region]:
+        """Cut a region along an axis into some that fit a core's cache."""
+        if axis is None:
+            yield region
+            return
+        of = region[axis]
+        row = prod(o.stop - o.start for a, o in enumerate(region) if a != axis)
         most = max(base.dtype.itemsize for base in (*self.ins, *self.outs))
-        step = max(1, _TILE // max(1, row * most), self.halo[0])
-        for i in range(rows.start, rows.stop, step):
-            yield (slice(i, min(rows.stop, i + step)), *others)
+        step = max(1, _TILE // max(1, row * most), self.halo[axis])
+        for i in range(of.start, of.stop, step):
+            yield (*region[:axis], slice(i, min(of.stop, i + step)), *region[axis + 1 :])
 
     def _block(self, exchange: Exchange, j: int, region: Region) -> np.ndarray:
         """Return a region of this rank's block with all of its halo, for which it may wait."""
         own = _target(self.ins[j])
         pairs = list(zip(region, self.halo, own.shape, strict=True))
-        if all(of.start >= h and of.stop + h <= n for of, h, n in pairs):
+        if j not in self.before and all(of.start >= h and of.stop + h <= n for of, h, n in pairs):
             return _seen(own, tuple([slice(of.start - h, of.stop + h) for of, h, _ in pairs]))
         shape = tuple([of.stop - of.start + 2 * h for of, h, _ in pairs])
         block: np.ndarray = self.store.memory.allocate(shape, own.dtype)
@@ -136,7 +154,17 @@ class Blocks:
             block[...] = self.boundary
         for box, elements in self._parts(exchange, j):
             _place(block, region, box, elements)
+        if j in self.before:
+            self._remember(j, block)
         return block
+
+    def _remember(self, j: int, block: np.ndarray) -> None:
+        """Give a block the rows before it as they were; keep those before the next one."""
+        if self.halo and (h := self.halo[0]):
+            before = self.before[j]
+            if before is not None:
+                block[:h] = before
+            self.before[j] = block[len(block) - 2 * h : len(block) - h].copy()
 
 
 def _place(block: np.ndarray, region: Region, box: Box, elements: np.ndarray) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 from typing import Any
 
 from distnb.common.calling import on_engine
@@ -18,9 +19,10 @@ class Function:
         self._text = text
         self._function: Any = None
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **named: Any) -> Any:
         """Call it."""
         with on_engine():
             if self._function is None:
                 self._function = insisting(pickle.loads, self._text)
-            return insisting(self._function, *args)
+            called = partial(self._function, **named) if named else self._function
+            return insisting(called, *args)
