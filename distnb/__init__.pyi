@@ -1128,7 +1128,7 @@ def histogramdd(
     range: Sequence[Range] | None = None,
     density: builtins.bool | None = None,
     weights: ArrayLike | None = None,
-) -> tuple[DistArray, tuple[DistArray, ...]]:
+) -> tuple[DistArray, list[DistArray]]:
     """Count points in bins of several dimensions."""
 
 def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[DistArray]:

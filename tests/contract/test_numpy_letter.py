@@ -4,6 +4,7 @@ Each case is an expression in ``xp``, NumPy or distnb, and ``A``, which makes it
 """
 
 import enum
+import re
 import warnings
 
 import numpy as np
@@ -191,6 +192,13 @@ CASES = {
         "A([[1, 2, 3]])[0, A(1.0) :]",
         "xp.cov(A([[1, 2, 4], [3, 4, 1]]), dtype='i4')",
     ),
+    "sequences": tuple(
+        f"{one} * {other}"
+        for number in ("A([2, 3])[1]", "A([2.0, 3])[1]", "A([True, False])[0]", "A(3)")
+        for sequence in ("[1, 2]", "(1, 2)", "'ab'", "b'ab'", "[]")
+        for one, other in ((number, sequence), (sequence, number))
+        if (number, sequence) not in (("A(3)", "'ab'"), ("A(3)", "b'ab'"))
+    ),
     # NumPy 2.4 itself dies of the like, so that only values are given for these.
     "masked": (
         (
@@ -239,6 +247,11 @@ WRITES = (
     ),
     "r = A([1, 2, 3]); r[A([True, False, True])] = Level.THREE",
     "r = A([1, 2, 3]); r += Level.THREE",
+    "r = A([1, 2, 3]); r[0] = '7'",
+    "r = A([1.0, 2, 3]); r[:2] = '1.5'",
+    "r = A([1, 2, 3]); r[0] = 'x'",
+    "r = A([1, 2, 3]); r[:] = ['4', '5', '6']",
+    "r = A([1, 2, 3]); s = r[1]; s *= [1, 2]; r[:] = s[:3]",
     "r = A([1.0, 2, 3]); r.fill(Ratio(2.5))",
     "r = A([1, 2], '?'); r **= 2",
     "r = A([1, 2], 'f'); r **= 2",
@@ -385,6 +398,28 @@ def test_what_numpy_has_as_a_scalar_is_one(session):
         assert kept is alone
         with pytest.raises(TypeError, match="unhashable"):
             hash(alone)
+
+
+@pytest.mark.parametrize("code", ["xp.mean(A([]))", "A([]).var()", "xp.std(A([1.0]), ddof=1)"])
+def test_too_few_elements_are_told_of(session, code):
+    said = "Mean of empty slice|Degrees of freedom <= 0"
+    for xp in (np, dnb):
+        with pytest.warns(RuntimeWarning, match=said) as told:
+            assert np.isnan(float(run(code, xp)))
+        texts = [str(w.message) for w in told if re.match(said, str(w.message))]
+        assert len(texts) == 1
+
+
+def test_a_number_that_is_drawn_is_a_scalar(session):
+    rng = dnb.random.default_rng(1)
+    for draw in (rng.random, rng.normal, lambda: rng.integers(9), lambda: rng.choice([1.5, 2])):
+        found = draw()
+        kept = found
+        found += 1
+        assert found == kept + 1
+        hash(kept)
+        assert isinstance(kept, np.generic) == (dnb.config.cutoff > 0)
+    assert rng.random(()).ndim == 0
 
 
 def test_a_diagonal_far_outside(session):

@@ -188,6 +188,9 @@ class finfo:  # noqa: N801 - NumPy's name
     def __getattr__(self, name: str) -> Any:
         return getattr(self._numpys, name)
 
+    def __str__(self) -> str:
+        return str(self._numpys)
+
     def __repr__(self) -> str:
         return f"finfo(min={self.min}, max={self.max}, eps={self.eps}, dtype={self.dtype})"
 

@@ -8,6 +8,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.batching.call_sites import user_place
+from distnb.client.batching.error_states import warn_at
 from distnb.client.handle.arguments import Axes, NoValue, Number
 from distnb.client.handle.array import Array
 from distnb.client.handle.conversion import broadcast
@@ -370,6 +372,14 @@ def _count(x: Array, axes: tuple[int, ...], where: ArrayLike | NoValue, keepdims
     return reduce("sum", mask, axes, np.dtype(np.intp), None, keepdims)
 
 
+def _tell_few(
+    x: Array, axes: tuple[int, ...], where: ArrayLike | NoValue, ddof: float, text: str
+) -> None:
+    """Warn of too few elements for a result; how many a mask leaves only engines know."""
+    if (where is True or where is np._NoValue) and _count(x, axes, where, False) <= ddof:
+        warn_at(user_place(), text, RuntimeWarning)
+
+
 def _working_dtype(x: Array, dtype: DTypeLike | None) -> Any:
     """Return the dtype in which NumPy adds up for mean and var."""
     if dtype is not None:
@@ -438,6 +448,7 @@ def mean(
     x = asarray(a)
     axes = some_axes(no_bool(axis), x.ndim)
     keep = keepdims is True
+    _tell_few(x, axes, where, 0, "Mean of empty slice")
     total = reduce("sum", x, axes, _working_dtype(x, dtype), None, keep, np._NoValue, where)
     mean = elementwise("divide", total, _count(x, axes, where, keep))
     return _finish(mean, _result_dtype(np.mean, x, dtype), out)
@@ -509,6 +520,7 @@ def var(
     axes = some_axes(no_bool(axis), x.ndim)
     keep = keepdims is True
     working = _working_dtype(x, dtype)
+    _tell_few(x, axes, where, ddof, "Degrees of freedom <= 0 for slice")
     if mean is np._NoValue:
         total = reduce("sum", x, axes, working, None, True, np._NoValue, where)
         mean = _divided(total, _count(x, axes, where, True))

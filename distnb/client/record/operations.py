@@ -95,7 +95,7 @@ def elementwise(
         run = table.FUNCTIONS.get(op)
         if run is not None:
             return run(*inputs)
-        return row.run(*inputs, **options, where=where)
+        return host_arrays.watched(op, row.run, *inputs, **options, where=where)
     session = arrays[0].session
     found = None
     if all_here(arrays, session):
@@ -406,8 +406,8 @@ def assign(target: Array, value: Any, mask: Array | None = None) -> None:
 
 
 def _listed(value: Any, dtype: np.dtype) -> Any:
-    """Return a list as an array; its numbers NumPy does not cast, but stores one by one."""
-    return np.asarray(value, dtype) if isinstance(value, list | tuple) else value
+    """Return a list, or text, as an array; NumPy does not cast these, but stores one by one."""
+    return np.asarray(value, dtype) if isinstance(value, list | tuple | str | bytes) else value
 
 
 def _stored(number: Any, dtype: np.dtype, masked: bool) -> Typed:

@@ -99,6 +99,9 @@ def unary(ufunc: np.ufunc, run: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return method
 
 
+#: Python's sequences, which ``*`` repeats.
+_REPEATED = (list, tuple, str, bytes, bytearray)
+
 #: Type and value of exponents -> what NumPy computes for these, and of which kinds of dtype.
 _SHORTER: dict[type, dict[Any, tuple[np.ufunc, str]]] = {
     int: {2: (np.square, "bfc"), -1: (np.reciprocal, "fc")},
@@ -119,6 +122,8 @@ def _operate(ufunc: np.ufunc, x: Array, y: Any, swap: bool = False, into: bool =
         inputs, out = (y, x) if swap else (x, y), x if into else None
         found = simple(ufunc.__name__, inputs, out)
         return elementwise(ufunc.__name__, *inputs, out=out) if found is None else found
+    if ufunc is np.multiply and x.single and not x.shape and isinstance(y, _REPEATED):
+        return NotImplemented  # of NumPy's scalars, too: Python repeats it, or raises TypeError
     if into:
         return ufunc(x, y, out=(x,))
     if getattr(y, "__array_ufunc__", ufunc) is None:  # it wants no part in this

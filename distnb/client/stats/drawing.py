@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.arguments import Dist, Grid, Shape
-from distnb.client.handle.array import Array, create, hosted, numeric
+from distnb.client.handle.array import Array, as_result, create, hosted, numeric
 from distnb.client.handle.conversion import as_dist, broadcast, check_session, in_layout
 from distnb.client.handle.indexing import lengths
 from distnb.client.record.placement import layout_of_new
@@ -22,7 +22,7 @@ from distnb.geometry.slices import interval
 from distnb.ops import filling, samplers, table
 from distnb.wire.protocol import Collective
 
-__all__ = ["Seed", "Size", "Source", "floating", "number_of"]
+__all__ = ["Seed", "Size", "Source", "floating", "number", "number_of"]
 
 #: What numbers follow from: a number, several, or what NumPy's generators are made of.
 Seed: TypeAlias = "ArrayLike | np.random.SeedSequence | np.random.BitGenerator | None"
@@ -70,7 +70,7 @@ class Source:
             session, shape, found, layout, ("random", kind, self._seed, self._stream, args)
         )
         self._stream += 1
-        return made
+        return made if size is not None else number(made)
 
     def _sample(
         self,
@@ -93,8 +93,10 @@ class Source:
         shape = _wide(given, size)
         layout = _layout(given, shape, numeric(dtype), session, dist, grid)
         if layout.here:
-            return self._here(session, kind, given, shape, numeric(dtype), of)
-        return self._there(session, kind, given, shape, layout, numeric(dtype), of)
+            found = self._here(session, kind, given, shape, numeric(dtype), of)
+        else:
+            found = self._there(session, kind, given, shape, layout, numeric(dtype), of)
+        return found if size is not None else number(found)
 
     def _here(
         self,
@@ -140,6 +142,13 @@ class Source:
             session.record(Collective("sample", (out.operand,), ins, how, session.site()))
         self._stream += 1
         return out
+
+
+def number(found: Any) -> Any:
+    """Return what is drawn without a size: of no axes it is a scalar, NumPy's if it is at home."""
+    if not isinstance(found, Array) or found.ndim or found.here is None:
+        return as_result(found)
+    return found.here[()]
 
 
 def _wide(given: list[Any], size: Size) -> Ints:

@@ -301,7 +301,7 @@ def histogramdd(
     range: Sequence[Range] | None = None,
     density: bool | None = None,
     weights: ArrayLike | None = None,
-) -> tuple[Array, tuple[Array, ...]]:
+) -> tuple[Array, list[Array]]:
     """Count points in bins of several dimensions.
 
     Points are brought into blocks of rows. Every engine counts its own, and the counts are added up
@@ -325,7 +325,7 @@ def histogramdd(
     -------
     counts : DistArray
         float64, an axis for each dimension.
-    edges : tuple of DistArray
+    edges : list of DistArray
         Along each, one more than bins.
 
     Examples
@@ -355,7 +355,7 @@ def histogramdd(
             widths = np.diff(e).reshape([-1 if d == i else 1 for d in np.arange(len(edges))])
             counts = counts / widths
         counts = counts / total
-    return counts, tuple(array_of(session, np.array(e)) for e in edges)
+    return counts, [array_of(session, np.array(e)) for e in edges]
 
 
 def _points(sample: Array | np.ndarray | Sequence[ArrayLike], session: Session) -> Array:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from distnb.client.handle.arguments import Dist, Grid
@@ -250,7 +253,10 @@ class RandomState(Generator):
         ...     dnb.random.RandomState(1).randint(10, size=4, dist="block").to_numpy()
         array([8, 6, 2, 7])
         """
-        return self.integers(low, high, size, dtype, dist=dist, grid=grid)
+        found: Any = self.integers(low, high, size, dtype, dist=dist, grid=grid)
+        if dtype in (int, bool) and isinstance(found, np.generic):
+            return found.item()  # as NumPy, one of Python's
+        return found
 
     def random_integers(
         self,

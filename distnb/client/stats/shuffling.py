@@ -23,7 +23,7 @@ from distnb.client.select.sorting import sort
 from distnb.client.select.taking import take_along_axis
 from distnb.client.session.session import Session
 from distnb.client.shape.reshaping import reshape
-from distnb.client.stats.drawing import Size, Source
+from distnb.client.stats.drawing import Size, Source, number
 from distnb.common.errors import explain
 from distnb.geometry.layout import Ints
 
@@ -218,7 +218,8 @@ class Shuffler(Source):
             chosen = self._with_replacement(n, shape, p, dist, grid)
         else:
             chosen = self._without_replacement(n, shape, p, dist, grid)
-        return chosen if given is None else _take(given, chosen, d)
+        found = chosen if given is None else _take(given, chosen, d)
+        return found if size is not None else number(found)
 
     def _with_replacement(
         self, n: int, shape: Ints, p: ArrayLike | None, dist: Dist, grid: Grid

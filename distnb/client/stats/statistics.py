@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from distnb.client.batching.call_sites import user_place
+from distnb.client.batching.error_states import warn_at
 from distnb.client.handle.arguments import Axes, NoValue
 from distnb.client.handle.array import Array
+from distnb.client.handle.host_arrays import watched
 from distnb.client.handle.indexing import some_axes
 from distnb.client.linalg.products import matmul
 from distnb.client.math.reductions import mean
@@ -175,12 +177,12 @@ def cov(
     if x.shape[0] == 0:
         return empty((0, 0), session=session)
     free = ddof if ddof is not None else int(not bias)
-    weights, fact = _degrees(x, fweights, aweights, free)
+    weights, share = _degrees(x, fweights, aweights, free)
     mean = average(x, 1, weights, keepdims=True)
     rest = x - mean
     heavy = rest if weights is None else rest * weights
     found = matmul(rest, elementwise("conjugate", heavy).T)
-    return elementwise("multiply", found, np.true_divide(1, fact), out=found).squeeze()
+    return elementwise("multiply", found, share, out=found).squeeze()
 
 
 def _variables(given: list[Array], rowvar: bool, dtype: DTypeLike | None) -> Array:
@@ -209,7 +211,7 @@ def _variables(given: list[Array], rowvar: bool, dtype: DTypeLike | None) -> Arr
 def _degrees(
     x: Array, fweights: ArrayLike | None, aweights: ArrayLike | None, ddof: int
 ) -> tuple[Any, Any]:
-    """Return the product of both kinds of weights, and what covariances are divided by."""
+    """Return the product of both kinds of weights, and what sums are multiplied by."""
     weights = [
         _checked(name, w, x) for name, w in (("f", fweights), ("a", aweights)) if w is not None
     ]
@@ -225,9 +227,9 @@ def _degrees(
         else:
             fact = total - ddof * float((w * weights[-1]).sum()) / total
     if fact <= 0:
-        warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=3)
+        warn_at(user_place(), "Degrees of freedom <= 0 for slice", RuntimeWarning)
         fact = 0.0
-    return w, fact
+    return w, watched("divide", np.true_divide, 1, fact)
 
 
 def _checked(kind: str, given: ArrayLike, x: Array) -> Array:
