@@ -34,7 +34,7 @@ ORDER: dict[str, str] = {
         errors config machine leftovers insistence interrupts lazy calling
         shared_segments memory_pool
     """,
-    "distnb.geometry": "slices axes layout boxes views overlaps",
+    "distnb.geometry": "slices axes layout regrid boxes views overlaps",
     "distnb.ops": "scalars philox samplers filling matrix_functions semirings table",
     "distnb.measure": "replay comparison metrics advice events records snapshot",
     "distnb.wire": "protocol messages progress encoding channel replies stream",
@@ -87,7 +87,7 @@ ORDER: dict[str, str] = {
     "distnb.client.files": "reading unread writing members opening numpys text tables",
     "distnb.client.array": """
         prefetch reading migration local_access printing showing facts aspects flags distarray
-        stand_ins kept_arrays
+        stand_ins kept_arrays resizing
         array_api
     """,
     "distnb.client.shape": """

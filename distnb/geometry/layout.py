@@ -29,6 +29,7 @@ __all__ = [
     "default_layout",
     "in_notebook",
     "make_layout",
+    "near_square",
     "on_engine",
     "replicated",
     "strides_of",
@@ -419,11 +420,11 @@ def _grid_sizes(size: int, lengths: list[int], axes: list[Axis], grid: Ints | No
                 "cuts of irregular axes", f"{fixed} parts", f"at most {size}", "give fewer cuts"
             )
         )
-    chosen = dict(zip(free, _near_square(rest, [lengths[i] for i in free]), strict=True))
+    chosen = dict(zip(free, near_square(rest, [lengths[i] for i in free]), strict=True))
     return tuple(f or chosen[i] for i, f in enumerate(fixed))
 
 
-def _near_square(size: int, lengths: list[int]) -> list[int]:
+def near_square(size: int, lengths: list[int]) -> list[int]:
     """Factor ``size`` over the axes so that blocks come out as square as possible."""
     sizes = [1] * len(lengths)
     if not sizes:

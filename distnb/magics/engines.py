@@ -16,6 +16,7 @@ from distnb.magics.arguments import (
     deliver,
     parse,
     plain_errors,
+    session_of,
     storing,
 )
 from distnb.magics.cells import follow_cells
@@ -25,7 +26,7 @@ from distnb.widgets.status.status import Status
 
 __all__ = ["EngineMagics"]
 
-ACTIONS = ("start", "attach", "connect", "status", "stop")
+ACTIONS = ("start", "attach", "connect", "resize", "status", "stop")
 
 
 @magics_class
@@ -36,6 +37,7 @@ class EngineMagics(Magics):
 
     @magic_arguments()
     @argument("action", nargs="?", default="status", choices=ACTIONS, help="what to do")
+    @argument("engines", nargs="?", type=int, default=None, help="how many (start, resize)")
     @argument("-n", type=int, default=None, help="engines to start (default: one for each core)")
     @argument("--keep", default=None, help="how long arrays outlive the notebook, as in 1h")
     @argument("--profile", default=None, help="ipyparallel profile to connect to")
@@ -44,13 +46,14 @@ class EngineMagics(Magics):
     @line_magic
     @output_can_be_silenced
     def distnb(self, line: str) -> Any:
-        """Start or connect to engines, show their status, or stop.
+        """Start or connect to engines, go on with another number, show their status, or stop.
 
         Examples::
 
             %distnb start -n 4
             %distnb start -n 4 --keep 1h
             %distnb attach
+            %distnb resize 8
             %distnb connect --profile mpi
             %distnb
             %distnb stop
@@ -64,13 +67,18 @@ class EngineMagics(Magics):
         return deliver(self.shell, args, Status(session, others))
 
     def _do(self, args: Any) -> None:
+        count = args.n if args.engines is None else args.engines
+        if args.engines is not None and args.action not in ("start", "resize"):
+            raise UsageError(f"%distnb {args.action}: got {count}, expected nothing; leave it out")
         if args.action == "start":
-            current.start(args.n, keep=args.keep)
+            current.start(count, keep=args.keep)
         elif args.action == "attach":
             named = attach().named
             self.shell.user_ns.update({n: x for n, x in named.items() if n.isidentifier()})
         elif args.action == "connect":
             current.connect(args.profile, args.cluster_id)
+        elif args.action == "resize":
+            session_of("%distnb resize").resize(count)
         elif args.action == "stop" and (session := current.active()) is not None:
             session.close()
 

@@ -209,6 +209,25 @@ def test_engines_that_die_before_the_notebook_does(notebook, recover):
 
 
 @pytest.mark.tier("test-all")
+@pytest.mark.parametrize("engines", [1, 3])
+def test_engines_of_another_number(notebook, engines):
+    done = notebook(
+        f"""
+        session["x"] = dnb.asarray(numbers(30, 41), dist=("*", "block"))
+        session.resize({engines})
+        session["x"] += 1
+        session["y"] = session["x"] * 2
+        die()
+        """
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    with dnb.attach() as session:
+        assert session.size == engines
+        np.testing.assert_array_equal(session["y"].to_numpy(), (numbers(30, 41) + 1) * 2)
+        assert session["y"].layout.base.grid.sizes == (engines,)
+
+
+@pytest.mark.tier("test-all")
 def test_an_attempt_that_fails_leaves_all_to_the_next_one(notebook, monkeypatch):
     done = notebook("session['a'] = dnb.asarray(numbers(500, 600), dist='block') * 2\ndie()")
     assert done.returncode == -signal.SIGKILL, done.stderr

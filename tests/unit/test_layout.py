@@ -28,6 +28,7 @@ from distnb.geometry.layout import (
     replicated,
     strides_of,
 )
+from distnb.geometry.regrid import in_rows, regridded
 from distnb.geometry.slices import intersect, interval, section
 from distnb.geometry.views import (
     AxisMap,
@@ -131,6 +132,21 @@ def test_parts_cover_the_base_each_element_as_often_as_there_are_copies(data, sh
     assert len(held) == layout.grid.size == layout.split * layout.copies
     for rank in range(size):
         assert (layout.local_shape(shape, rank) is None) == (rank not in set(layout.grid.ranks()))
+
+
+@given(st.data(), shapes(3), SIZES, SIZES)
+def test_layouts_have_their_like_on_other_engines(data, shape, size, engines):
+    layout = data.draw(layouts(shape, size))
+    found = regridded(layout, shape, size, engines)
+    found.check(shape)
+    assert 0 <= found.grid.lowest <= found.grid.last < engines
+    words = {type(axis) for axis in layout.axes}
+    assert {type(axis) for axis in found.axes} <= words | {Block}
+    if layout.grid.size == size and layout.split > 1:  # all work, where all did
+        assert found.grid.size == engines
+    rows = in_rows(shape, engines)
+    assert rows.in_order(shape)
+    assert rows.grid.last < engines
 
 
 @given(st.data(), shapes(3), SIZES)

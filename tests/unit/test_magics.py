@@ -209,6 +209,10 @@ WRONG = [
     ("distmem", "-o 3x"),
     ("distdoctor", "A"),
     ("distlayout", ""),
+    ("distnb", "resize"),
+    ("distnb", "resize 0"),
+    ("distnb", "resize 9"),
+    ("distnb", "status 3"),
 ]
 
 
@@ -585,7 +589,8 @@ def test_only_names_for_users_complete(session):
     assert ours == {"chunks", "layout", "move", "redistribute", "session", "to_numpy", *local}
     assert {"sum", "T", "__add__"} <= set(dir(a))
     assert [n for n in dir(session) if not n.startswith("_")] == [
-        *("close", "closed", "end_window", "flush", "live", "recover", "size", "start_window")
+        *("close", "closed", "end_window", "flush", "live", "recover", "resize", "size"),
+        "start_window",
     ]
     assert {n for n in dir(dnb) if not n.startswith("_")} == set(dnb.__all__)
 

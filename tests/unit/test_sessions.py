@@ -51,6 +51,20 @@ def test_the_same_again_is_the_same_session(started, capsys):
     assert "dnb.start(2, beside=True) makes another" in out
 
 
+def test_engines_in_this_process_stay_as_many():
+    with dnb.inprocess(2) as session:
+        a = dnb.ones(6)
+        session.resize(2)
+        for wrong, error in ((0, ValueError), (True, TypeError), ("3", TypeError)):
+            with pytest.raises(error, match="expected an integer >= 1"):
+                session.resize(wrong)
+        with pytest.raises(dnb.SessionError, match=r"in this process.*dnb\.start"):
+            session.resize(3)
+        assert float(a.sum()) == 6
+    with pytest.raises(dnb.SessionError, match="closed"):
+        session.resize(2)
+
+
 def test_other_engines_replace_those_before_and_say_so(started, capsys):
     first = dnb.start(2)
     a = dnb.ones((1000, 1000), dist="block")

@@ -22,7 +22,7 @@ from distnb.geometry.layout import Grid as Engines
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import View
 
-__all__ = ["Followers", "Group", "bounds_of", "cut_together", "laid", "move", "whole"]
+__all__ = ["Followers", "Group", "bounds_of", "cut_together", "laid", "move", "moved", "whole"]
 
 
 class Sparse(Protocol):
@@ -149,10 +149,10 @@ def _ready(x: Any, axis: int, bounds: Ints) -> Callable[[], None]:
     own = None if x.host is not None else x.layout
     if own is not None and bounds_of(own, x.shape, axis, len(bounds) - 1) == bounds:
         return lambda: None
-    return _moved(x, laid(bounds, len(x.shape), axis))
+    return moved(x, laid(bounds, len(x.shape), axis))
 
 
-def _moved(base: Base, layout: Layout) -> Callable[[], None]:
+def moved(base: Base, layout: Layout) -> Callable[[], None]:
     """Make what a base is in a layout; return what puts it there."""
     if base.host is not None:
         if base.related():
@@ -179,7 +179,7 @@ def move(x: Array, dist: Dist, grid: Grid) -> None:
     for group in followers.groups:
         group.check(base, layout)
     session.flush()
-    ready = [_moved(base, layout)]
+    ready = [moved(base, layout)]
     axes = [axis for g in followers.of(base) for y, axis in g.alive() if y is base]
     for axis in dict.fromkeys(axes):
         bounds = bounds_of(layout, base.shape, axis, session.size)

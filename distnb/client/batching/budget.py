@@ -73,6 +73,11 @@ class Budget:
         self._reserved = reserved
         return asked
 
+    def change(self, counted: int, to: int) -> int:
+        """Count a base that is there with other bytes, and return these."""
+        self._reserved += to - counted
+        return to
+
     def room(self) -> int | None:
         """Return the bytes that another base may take on an engine (None if unknown)."""
         if not self.share:

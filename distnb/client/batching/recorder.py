@@ -44,7 +44,7 @@ class Recorder:
         self.deferred = Deferred(self.lock, weak=timed)
         self.recorded = 0
         self._taken = 0
-        self._size = size
+        self.size = size
         self.timed = timed
         self._flush, self._wait = flush, wait
         #: What is to be done about floating point errors of what is pending; settings it is from.
@@ -98,7 +98,7 @@ class Recorder:
             if SETTINGS is None or SETTINGS.get(None) is not self._settings:
                 self._follow()  # a buffer goes with the command that comes next
             if not self._buffers:
-                self._buffers = [[] for _ in range(self._size)]
+                self._buffers = [[] for _ in range(self.size)]
             for mine, part in zip(self._buffers, parts, strict=True):
                 mine.append(part)
             return len(self._buffers[0]) - 1

@@ -37,7 +37,7 @@ class Replies:
     """
 
     def __init__(self, size: int, handles: HandleTable, sites: CallSites) -> None:
-        self._size = size
+        self.size = size
         self._handles = handles
         self._sites = sites
         self._slots = count(1)
@@ -55,7 +55,7 @@ class Replies:
     def claim(self, slot: int) -> list[Any]:
         """Return each rank's value of a slot, ``MISSING`` where there is none; keep none."""
         found = self.values.pop(slot)
-        return [found.get(rank, MISSING) for rank in range(self._size)]
+        return [found.get(rank, MISSING) for rank in range(self.size)]
 
     def take(self, outcome: Outcome) -> BaseException | None:
         """Take in what came of a batch; return the exception if a command failed."""
@@ -77,7 +77,7 @@ class Replies:
             self._handles.lose(lost, sent.number)
         failures = [f for reply in replies for f in reply.failures]
         return (
-            exception_of(sent.commands, failures, self._size, self._sites.line)
+            exception_of(sent.commands, failures, self.size, self._sites.line)
             if failures
             else short
         )

@@ -75,6 +75,11 @@ class OperationCache:
             number = self.specs[spec] = self._last
         return number
 
+    def forget(self) -> None:
+        """Keep nothing, for there are other engines; arrays have their numbers still."""
+        self.specs.clear()
+        self.templates.clear()
+
     def add(self, key: tuple[Any, ...], template: Template) -> Template:
         """Keep a template; return it."""
         if len(self.templates) >= _MOST:

@@ -16,37 +16,12 @@ from distnb.client.handle.conversion import copied
 from distnb.client.session.bases import Base
 from distnb.client.session.session import Session
 from distnb.client.stats.drawing import Source
-from distnb.geometry.axes import Irregular
-from distnb.geometry.layout import (
-    Ints,
-    Layout,
-    make_layout,
-    on_engine,
-)
+from distnb.geometry.regrid import regridded
 from distnb.geometry.views import View
 
-__all__ = ["SubsetCopies", "names_in", "smaller"]
+__all__ = ["SubsetCopies", "names_in"]
 
 _NAME = "_distnb_copy"
-
-
-def smaller(layout: Layout, shape: Ints, engines: int) -> Layout:
-    """Return the like of a layout on the first engines.
-
-    >>> from distnb.geometry.layout import make_layout
-    >>> smaller(make_layout((8, 8), 4, ("*", "cyclic")), (8, 8), 2).spell()
-    '* x cyclic on 2 engines'
-    """
-    ndim = len(shape)
-    if layout.split == 1:
-        alone = layout.grid.size == 1
-        return (
-            on_engine(ndim, min(layout.grid.first, engines - 1))
-            if alone
-            else make_layout(shape, engines, "replicated")
-        )
-    words = tuple("block" if isinstance(axis, Irregular) else axis for axis in layout.axes)
-    return make_layout(shape, engines, words)
 
 
 class SubsetCopies:
@@ -90,8 +65,7 @@ class SubsetCopies:
             made: Array = hosted(self.target, base.host.copy())
             return made.dbase
         layout, shape = base.layout, base.shape
-        if self.target.size < self.source.size:
-            layout = smaller(layout, shape, self.target.size)
+        layout = regridded(layout, shape, self.source.size, self.target.size)
         there: Array = Array.made(base, View.whole(shape))
         if layout != base.layout:
             there = copied(there, base.dtype, layout)

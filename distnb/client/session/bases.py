@@ -8,6 +8,7 @@ from weakref import ref
 
 import numpy as np
 
+from distnb.client.batching.budget import need
 from distnb.client.session.session import Session
 from distnb.geometry.layout import Ints, Layout
 from distnb.geometry.views import View
@@ -243,6 +244,17 @@ class Base:
         handles.watch(self)
         if other.nbytes >= 0:  # engines have heard of this one before
             handles.watch(other)
+
+    def recut(self, layout: Layout) -> None:
+        """Be cut in another way by other engines, which find it where it lies."""
+        handles = self.session.handles
+        self.layout = layout
+        self.promise = self.kept = None
+        self.turn = handles.next_turn() << 32  # above all numbers of specs
+        if self.nbytes >= 0:
+            now = need(self.shape, self.dtype, layout)
+            self.nbytes = handles.budget.change(self.nbytes, now)
+            self.session.ledger.recut(self)
 
     def renew(self) -> None:
         """Record that a lost base is made again; the caller goes on to write all of it."""

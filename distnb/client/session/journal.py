@@ -138,6 +138,13 @@ class Journal:
         finally:
             self._paused = False
 
+    def forget(self) -> None:
+        """Keep nothing of what was done: that was by another number of engines."""
+        self.recent.clear()
+        self._many = 0
+        self.begin()
+        self.last = self._computed = self.cell
+
     def end(self) -> None:
         """Note that the cell has ended."""
         self.cell.ended = perf_counter()

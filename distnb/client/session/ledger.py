@@ -7,12 +7,13 @@ have done the batch that drops the base: until then the batches before it can be
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from distnb.client.batching.connection import Sent
-from distnb.client.batching.handle_table import HandleTable
+from distnb.client.batching.handle_table import Entry, HandleTable
 from distnb.client.session.shared_memory import SharedMemory
 from distnb.common.config import config
 from distnb.geometry.layout import Ints, Layout
@@ -108,9 +109,21 @@ class Ledger:
         self.kept[handle] = Kept(shape, dtype, layout, memory, site, why=why)
         return command
 
+    def forget_but(self, handles: Collection[int]) -> None:
+        """Forget those that nobody has any more, which engines have not dropped yet."""
+        self.kept = {h: found for h, found in self.kept.items() if h in handles}
+
     def lies(self, handle: int, memory: np.ndarray) -> None:
         """Note where a base lies from now on."""
         self._change(handle, memory=memory)
+
+    def recut(self, base: Entry) -> None:
+        """Note how other engines are to have a base: cut elsewhere, where it lies in C order."""
+        shape, layout = base.shape, base.layout
+        found = self.kept.get(base.handle) or Kept(shape, base.dtype.str, layout, None, -1)
+        same = layout.in_order(shape) and found.layout.in_order(shape)
+        memory = found.memory if same else None
+        self.kept[base.handle] = found._replace(layout=layout, memory=memory)
 
     def lose(self, handle: int, why: str) -> None:
         """Note that the content of a base is lost, until it is made again."""

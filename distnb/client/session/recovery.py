@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from distnb.client.batching.connection import Again, Connection, Sent
@@ -20,7 +22,7 @@ from distnb.client.batching.user_functions import Functions
 from distnb.client.session.ledger import Kept, Ledger
 from distnb.client.session.shared_memory import SharedMemory
 from distnb.client.session.windows import Measuring
-from distnb.client.transport.contract import AnyTransport
+from distnb.client.transport.contract import AnyTransport, share_of_node
 from distnb.common.config import config
 from distnb.common.errors import EngineError, explain
 from distnb.common.interrupts import interruptible
@@ -37,6 +39,14 @@ _PATIENCE = 1.0
 #: What a line says of engines that have died, where no others come by themselves.
 _ASK = "session.recover() starts new ones, which take over the arrays"
 _OVER = "their arrays are lost; close the session and call dnb.start()"
+
+#: What is said of a session whose engines go, while others come.
+_BETWEEN = (
+    "engines",
+    "others that have not taken over yet",
+    "all alive",
+    "call session.recover(): they take over the arrays",
+)
 
 
 class Parts(Protocol):
@@ -73,6 +83,9 @@ class Recovery:
         self._unfinished = False
         #: Whether it is known how far engines had come, and others may have begun to go on.
         self._known_once = self._repeated = False
+        #: Whether engines that end are to do so; and what lays all for another number of them.
+        self._exchanged = False
+        self._recut: Callable[[int], None] | None = None
         #: When a line said that engines have died, and that new ones start; 0 if none did.
         self._said = 0.0
 
@@ -90,6 +103,35 @@ class Recovery:
             )
         session.transport.look_out(self.noticed)
 
+    def resize(self, engines: int, recut: Callable[[int], None]) -> None:
+        """Go on with another number of engines, where those that are there have nothing to do.
+
+        ``recut`` is called with the number, when these are there and have not taken over yet; it
+        lays all for them. If they cannot be had, there are others as before, and the error is
+        raised. After Ctrl-C the next use goes on with it.
+        """
+        session, transport = self._session, self._session.transport
+        self._recut, self._exchanged, self._unfinished = recut, True, True
+        self._said = time.monotonic()
+        session.connection.fall_back(explain(*_BETWEEN), [])
+        try:
+            interruptible(partial(transport.start_others, transport.generation, engines))
+        except EngineError:
+            self.run()
+            raise
+        finally:
+            self._exchanged = False
+        self.run()
+
+    def _follow(self) -> None:
+        """Lay all for the engines that are there, if their number is another one."""
+        session, transport = self._session, self._session.transport
+        if transport.size != session.size:
+            assert self._recut is not None
+            self._recut(transport.size)
+            session.size = session.recorder.size = session.replies.size = transport.size
+            session.handles.budget.share = share_of_node(transport.about)
+
     @property
     def by_itself(self) -> bool:
         """Whether to begin without being asked."""
@@ -102,7 +144,8 @@ class Recovery:
         if the user's thread is not in the middle of a step; else it does that itself.
         """
         session = self._session
-        if session.closed or session.transport.generation != generation:
+        stale = session.transport.generation != generation
+        if session.closed or stale or self._exchanged:
             return
         if not self.by_itself:
             keeps = session.connection.keeps
@@ -143,6 +186,7 @@ class Recovery:
         there = transport.alive() and not self._unfinished
         if there or not connection.keeps:
             raise EngineError(connection.dead or str(transport.gone()))
+        before = session.size
         dead, orphans = connection.dead or str(transport.gone()), connection.orphans
         connection.fall_back(dead, orphans)  # who would use them meanwhile waits for the lock
         self._tell_of_start()
@@ -151,6 +195,7 @@ class Recovery:
                 self._unfinished = True
                 orphans = connection.orphans
                 interruptible(transport.renew)
+                self._follow()
                 orphans = self._known(orphans)
                 lost = self._take_over(orphans)
                 break
@@ -166,7 +211,9 @@ class Recovery:
         took = time.monotonic() - self._said
         self._unfinished = self._known_once = self._repeated = False
         self._said = 0.0
-        _say(f"ready again after {took:.1f} s{self._told(lost)}")
+        n = session.size
+        others = f"{n} engine{'s' * (n > 1)}, " if n != before else ""
+        _say(f"{others}ready again after {took:.1f} s{self._told(lost)}")
 
     def _known(self, orphans: list[Sent]) -> list[Sent]:
         """Return the batches that were on their way, which know how far engines had come in them.

@@ -42,7 +42,8 @@ if TYPE_CHECKING:  # few sessions are kept
 __all__ = ["Session"]
 
 #: What users use of a session.
-_PUBLIC = {"close", "closed", "end_window", "flush", "live", "recover", "size", "start_window"}
+_PUBLIC = {"close", "closed", "end_window", "flush", "live", "recover", "resize", "size"}
+_PUBLIC |= {"start_window"}
 #: Bytes from which engines of this node copy elements to where the notebook wants them.
 _IN_PLACE = 1 << 16
 
@@ -98,6 +99,8 @@ class Session:
 
     #: Lists what is kept of a session, when a name was given to an array (``array.kept_arrays``).
     listed_by: ClassVar[Callable[[Session], None]]
+    #: Does what :meth:`resize` says (``array.resizing``).
+    resized_by: ClassVar[Callable[[Session, int], None]]
 
     def __init__(
         self,
@@ -188,6 +191,46 @@ class Session:
                 self._take_oldest()
             if self.connection.dead or not self.transport.alive():
                 self.recovery.run()
+
+    def resize(self, engines: int) -> None:
+        """Go on with more or fewer engines, on this host; arrays are what they were.
+
+        Others start in place of those that are there, as when these die, and take over the arrays
+        where they lie, cut anew: in blocks as new arrays are, by the same kinds along each axis, on
+        a grid as for so many engines; unequal parts in proportion. What the parts of an array that
+        lie one after the other make up, in C order, is not copied; the rest is, by the engines.
+        Names and functions that ``%px`` has defined are gone.
+
+        Parameters
+        ----------
+        engines : int
+            How many there are to be. If as many are there, nothing is done.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If that is not an integer of at least 1.
+        SessionError
+            If ``dnb.start()`` did not start the engines, or other sessions use them as well.
+        EngineError
+            If so many cannot be started; there are as many as before then, with all arrays.
+
+        Examples
+        --------
+        >>> import distnb as dnb
+        >>> session = dnb.start(2)  # doctest: +SKIP
+        >>> x = dnb.arange(1e6)  # doctest: +SKIP
+        >>> session.resize(4)  # doctest: +SKIP
+        distnb: 4 engines, ready again after 1.1 s; 1 array as before; what %px had defined is gone
+        >>> x.layout.elements()  # doctest: +SKIP
+        (250000, 250000, 250000, 250000)
+
+        Engines in this process stay as they are:
+
+        >>> with dnb.inprocess(2) as session:
+        ...     session.resize(2)
+        """
+        Session.resized_by(self, engines)
 
     def _revive(self) -> None:
         """Go on with new engines if the others have died, and if that was not to be asked for."""

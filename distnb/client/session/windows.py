@@ -222,7 +222,9 @@ class Measuring:
         self.windows.discard(window)
         if window.lost:
             raise EngineError(
-                explain("measured window", "engines that died in it", "the same", "measure again")
+                explain(
+                    "measured window", "other engines since it began", "the same", "measure again"
+                )
             )
         report = replace(window.report(reading, self._line), notes=notes)
         self.bandwidth = bandwidth(report.engines) or self.bandwidth

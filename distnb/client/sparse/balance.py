@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from time import perf_counter
 from typing import Any
@@ -16,24 +17,29 @@ from typing import Any
 import numpy as np
 
 from distnb.client.array.migration import Followers, cut_together
-from distnb.client.handle.array import create, is_whole
+from distnb.client.array.resizing import CARRIED, Cut, Lay
+from distnb.client.handle.array import create, fresh, is_whole
 from distnb.client.handle.conversion import copied
 from distnb.client.math.scans import cumsum
 from distnb.client.select.searching import searchsorted
 from distnb.client.session.session import Session
 from distnb.client.sparse.commands import record
-from distnb.client.sparse.dense import rowwise
+from distnb.client.sparse.dense import pointers_of, rowwise
 from distnb.client.sparse.structure import (
     Before,
     Stored,
     Structure,
     even,
+    global_pointers,
     line,
+    local_pointers,
     nearest,
     pointer_cuts,
 )
 from distnb.common.config import config
+from distnb.common.errors import LostArrayError
 from distnb.geometry.layout import Ints
+from distnb.geometry.regrid import scaled
 
 __all__ = ["balanced_cuts", "costs_of", "count", "cut_anew", "recut_in_place", "seconds_of"]
 
@@ -105,6 +111,34 @@ def _elements(s: Structure) -> list[Any]:
     arrays = [s.indices, *[x.data for x in s.arrays.values() if x.structure is s]]
     there = [x for x in arrays if is_whole(x) and not x.at_home]
     return list({id(x.dbase): x for x in there if x.dbase.layout == line(s.ends)}.values())
+
+
+# -- other engines -----------------------------------------------------------------------------
+
+
+def _carried(s: Structure) -> Cut:
+    """Return what cuts a structure for another number of engines; its elements stay in place."""
+    elements = [x.dbase for x in _elements(s)]
+    s.plans = {}
+    pointers = None
+    with suppress(LostArrayError):
+        pointers = global_pointers(pointers_of(s), s.cuts, s.ends)
+
+    def cut(engines: int, lay: Lay) -> None:
+        cuts, ends = scaled(s.cuts, engines), scaled(s.ends, engines)
+        if pointers is None:  # whoever uses it is told so
+            s.cuts, s.ends = cuts, ends
+            return
+        ends = tuple(pointers[list(cuts)].tolist())
+        local = local_pointers(pointers, cuts)
+        s.cut_at(cuts, ends, fresh(s.session, local, line(pointer_cuts(cuts))))
+        for base in elements:
+            lay(base, line(ends))
+
+    return cut
+
+
+CARRIED[Structure] = _carried
 
 
 # -- what parts take ---------------------------------------------------------------------------

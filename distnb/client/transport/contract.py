@@ -119,10 +119,11 @@ class Transport(Generic[Ticket]):
         """Reach new engines in place of those that died; raises EngineError if there are none."""
         raise self.gone()
 
-    def start_others(self, generation: int) -> None:
+    def start_others(self, generation: int, engines: int | None = None) -> None:
         """Start new engines in place of those of a generation, so that :meth:`renew` finds them.
 
-        Any thread may call it: who submits sees nothing of it.
+        There are as many, if nothing else is asked for. Any thread may call it: who submits sees
+        nothing of it.
         """
 
     @property

@@ -47,7 +47,7 @@ class Source(Protocol):
     #: Connected to the cluster that there is now.
     client: ipyparallel.Client
 
-    def renew(self, generation: int) -> list[int]:
+    def renew(self, generation: int, engines: int | None = None) -> list[int]:
         """Start engines in place of those of a generation, unless there are; return their ids."""
 
     def look_out(self, pids: Iterable[int], tell: Callable[[int], None], generation: int) -> None:
@@ -243,9 +243,9 @@ class IPyParallelTransport(Transport["Results"]):
             self._own = len(self.client.history) - known
         self._reach(ids)
 
-    def start_others(self, generation: int) -> None:
+    def start_others(self, generation: int, engines: int | None = None) -> None:
         if self._source is not None:
-            self._source.renew(generation)
+            self._source.renew(generation, engines)
 
     def look_out(self, tell: Callable[[int], None]) -> None:
         if self._source is not None:

@@ -38,6 +38,7 @@ from distnb.client.transport import watchdog as _watchdog_script
 from distnb.client.transport.contract import poll
 from distnb.client.transport.lookout import Lookout
 from distnb.client.transport.mpiexec import (
+    THREADS,
     engine_environment,
     find_mpiexec,
     for_one_host,
@@ -104,15 +105,20 @@ class Engines:
         """Call a method, in another thread, as soon as one of a generation has ended."""
         self._lookout.watch(pids, tell, generation)
 
-    def renew(self, generation: int) -> list[int]:
-        """Start engines in place of those of a generation; return their ids.
+    def renew(self, generation: int, engines: int | None = None) -> list[int]:
+        """Start engines in place of those of a generation, as many or another number; return ids.
 
         If that was done already, as sessions share engines, do nothing; if another thread is at it,
         wait for that. Raises EngineError if it cannot be done.
         """
         with self._renewing:
             if generation == self.generation:
-                self._ids = self._others()
+                before, self.n = self.n, engines or self.n
+                try:
+                    self._ids = self._others()
+                except BaseException:
+                    self.n = before
+                    raise
                 self.generation += 1
             return self._ids
 
@@ -120,7 +126,7 @@ class Engines:
         """Start engines, and a cluster for them if that has ended, too; return their ids."""
         watchdog, before = self._watchdog, dict(self.client._engines)
         try:
-            watchdog.again(RESTART)
+            watchdog.again(self.n, _threads(self._launcher, self.n), RESTART)
             return _newcomers(watchdog, self.client, self.n, before)
         except EngineError:  # where the controller has ended, the watchdog ends the rest
             if self._stopped or not poll(lambda: watchdog.over, _ENDING):
@@ -214,6 +220,12 @@ def _cluster(launcher: str, n: int, timeout: float) -> tuple[_Watchdog, ipyparal
         raise
 
 
+def _threads(launcher: str, n: int) -> dict[str, str]:
+    """Return what in their environment depends on how many engines share the cores."""
+    environment = engine_environment(os.environ, mpi_family(launcher), n)
+    return {name: environment[name] for name in THREADS}
+
+
 class _PortTakenError(EngineError):
     """Another process was given a port that the controller had chosen."""
 
@@ -274,10 +286,12 @@ class _Watchdog:
             raise LateError(explain("starting engines", progress, "all in time", do))
         time.sleep(0.01)
 
-    def again(self, timeout: float) -> None:
+    def again(self, engines: int, environment: dict[str, str], timeout: float) -> None:
         """Let the watchdog end what is left of the engines, and start others."""
         self.deadline = time.monotonic() + timeout
-        (self.folder / AGAIN).touch()
+        asked = self.folder / f"{AGAIN}.asked"
+        asked.write_text(json.dumps({"engines": engines, "environment": environment}))
+        asked.replace(self.folder / AGAIN)  # at once, for it looks now and then
         self.process.send_signal(CALL)
         while (self.folder / AGAIN).exists():
             if self.over or time.monotonic() > self.deadline:

@@ -15,7 +15,7 @@ from pathlib import Path
 from distnb.common.errors import LauncherError, explain
 from distnb.common.machine import cores
 
-__all__ = ["engine_environment", "find_mpiexec", "for_one_host", "mpi_family"]
+__all__ = ["THREADS", "engine_environment", "find_mpiexec", "for_one_host", "mpi_family"]
 
 #: Environment variables of the owner that would mislead the engines: it may be a rank itself, or
 #: an engine. ``PMIX_MCA_`` are settings and stay.

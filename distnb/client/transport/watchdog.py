@@ -26,8 +26,8 @@ GRACE = (1.0, 0.5)
 """Seconds that engines, and then mpiexec, have to end when asked to."""
 
 AGAIN, CALL, OVER = "again", signal.SIGHUP, "over"
-"""The file by which the owner asks for new engines, the signal that it is there, and the file that
-says that there will be none."""
+"""The file by which the owner asks for new engines, and says how many and what is to be in their
+environment, the signal that it is there, and the file that says that there will be none."""
 
 NANNY = "distnb-nanny"
 """What the process of a nanny is called: a fork of an engine has the command line of that."""
@@ -81,6 +81,9 @@ def _watch(owner: int, folder: Path, commands: dict[str, list[str]]) -> None:
                     if process.command == engine:
                         _kill(process.pid, signal.SIGKILL)
             if again.exists():
+                asked = load_json(again)
+                commands["mpiexec"][2] = str(asked["engines"])
+                os.environ.update(asked["environment"])
                 _end_engines(wait, pids.pop("mpiexec", 0), engine)
                 _reap(codes)
                 (folder / "ended").unlink(missing_ok=True)

@@ -1,0 +1,214 @@
+"""Sessions that go on with more or fewer engines: arrays are what they were, cut anew."""
+
+import os
+import random
+import signal
+
+import numpy as np
+import pytest
+
+import distnb as dnb
+from distnb.client.transport import launch
+from distnb.common.errors import EngineError
+from distnb.geometry.layout import Irregular
+from tests.failures.support import setting
+from tests.faults.programs import LAYOUTS, Program
+from tests.faults.test_recovery import kill, numbers
+from tests.marking import own_engines
+
+pytestmark = pytest.mark.usefixtures("interruptible")
+
+MORE = [("block", "block"), ("block", "cyclic"), ("engine", 1), ("irregular", (0, 7, 300))]
+
+
+def arrays():
+    """Return arrays of all layouts and what they are: whole ones, results, views, looks."""
+    data = numbers(300, 20)
+    found = []
+    for layout in [*LAYOUTS, *MORE]:
+        x = dnb.array(data, dist=layout)
+        found += [(x, data), (x[::-1] + 1, data[::-1] + 1), (x[3:9, ::2], data[3:9, ::2])]
+        found += [(x.T, data.T), (x.reshape(-1), data.reshape(-1)), (x.sum(axis=0), data.sum(0))]
+    near = dnb.array(numbers(5, 3)) + 1
+    found += [(near, numbers(5, 3) + 1), (near * 2, (numbers(5, 3) + 1) * 2)]
+    found += [
+        (dnb.array(numbers(4), dist="block"), numbers(4)),
+        (dnb.zeros((0, 3)), np.zeros((0, 3))),
+    ]
+    return found
+
+
+def check(found, size):
+    for x, data in found:
+        np.testing.assert_array_equal(x.to_numpy(), data)
+        layout = x.dbase.layout
+        assert layout.here or layout.grid.last < size
+
+
+@pytest.mark.parametrize(
+    "sizes", [(3, 1), pytest.param((1, 4, 2), marks=pytest.mark.tier("test-all"))]
+)
+@pytest.mark.ways("openmpi")
+def test_all_arrays_are_as_before(doomed, capsys, sizes):
+    with setting(cutoff=64):
+        found = arrays()
+        matrix = dnb.sparse.random_array((400, 300), density=0.1, rng=1, format="csr")
+        across, triplets, was = matrix.tocsc(), matrix.tocoo(), matrix.to_scipy()
+        mapped = dnb.map(lambda v: v + 1, found[0][0])
+        for k, size in enumerate(sizes):
+            doomed.resize(size)
+            assert doomed.size == len(doomed.transport.about) == size
+            if k == 0:
+                kill(doomed)
+            check(found, size)
+            for x in (matrix, across, triplets):
+                assert (x.to_scipy() != was).nnz == 0
+                np.testing.assert_allclose(x @ np.ones(300), was @ np.ones(300))
+            np.testing.assert_array_equal(mapped.to_numpy(), numbers(300, 20) + 1)
+            x, data = found[0]
+            np.testing.assert_allclose((x.T @ x).to_numpy(), data.T @ data)
+            x[0] += 1  # and they can be written, views see it
+            data = x.to_numpy()
+            found[:6] = arrays_of(found, data)
+            assert dnb.ones((50, 50), dist="block").sum().item() == 2500
+    assert f"{sizes[-1]} engine" in capsys.readouterr().err
+
+
+def arrays_of(found, data):
+    """Return the arrays made of the first one, and what they are now."""
+    views = [data, None, data[3:9, ::2], data.T, data.reshape(-1), None]
+    pairs = zip(found, views, strict=False)
+    return [(x, before if now is None else now) for (x, before), now in pairs]
+
+
+@pytest.mark.tier("test-all")
+def test_how_they_are_cut(doomed):
+    rows, grid = dnb.ones((40, 40)), dnb.ones((40, 40), dist=("block", "block"))
+    copies = dnb.ones((40, 40), dist="replicated")
+    uneven = dnb.ones(40, dist=("irregular", (0, 10, 40)))
+    doomed.flush()
+    place = rows.dbase.memory
+    doomed.resize(4)
+    assert rows.dbase.memory is place  # nothing was copied
+    assert [x.layout.elements() for x in (rows, grid)] == [(400,) * 4] * 2
+    assert grid.layout.base.grid.sizes == (2, 2)
+    assert copies.layout.elements() == (1600,) * 4
+    assert uneven.layout.base.axes == (Irregular((0, 5, 10, 25, 40)),)
+    together = rows + grid + copies
+    doomed.resize(2)
+    assert uneven.layout.elements() == (10, 30)
+    assert together.sum().item() == 4800
+
+
+@pytest.mark.tier("test-all")
+@pytest.mark.ways("openmpi")
+@pytest.mark.parametrize("seed", range(3))
+def test_random_programs_on_changing_engines(doomed, seed):
+    chance = random.Random(seed)
+    program = Program(seed)
+    for _ in range(4):
+        for _ in range(chance.randrange(1, 12)):
+            program.statement()
+        doomed.resize(chance.randrange(1, 5))
+        assert program.check() == 0
+
+
+@pytest.mark.tier("test-all")
+def test_what_is_lost_stays_lost_and_can_be_made_good(doomed):
+    x, grid = dnb.ones((40, 40)), dnb.ones((40, 40), dist=("block", "block"))
+    for array in (x, grid):
+        array.dbase.lost = "it was lost"
+    doomed.resize(3)
+    for array in (x, grid):
+        with pytest.raises(dnb.LostArrayError):
+            array.sum().item()
+        array[:] = 2
+        assert array.sum().item() == 3200
+
+
+@pytest.mark.tier("test-all")
+@pytest.mark.ways("openmpi")
+def test_where_engines_cannot_be_had_there_are_as_many_as_before(doomed, monkeypatch):
+    grid, right, fails = dnb.array(numbers(40, 40), dist=("*", "block")), launch._newcomers, [True]
+
+    def newcomers(*args):
+        if fails.pop() if fails else False:
+            raise EngineError("no engines")
+        return right(*args)
+
+    monkeypatch.setattr(launch, "_newcomers", newcomers)
+    with pytest.raises(EngineError, match="no engines"):
+        doomed.resize(4)
+    assert doomed.size == 2
+    assert grid.layout.elements() == (800, 800)
+    np.testing.assert_array_equal(grid.to_numpy(), numbers(40, 40))
+    doomed.resize(3)
+    np.testing.assert_array_equal((grid + 1).to_numpy(), numbers(40, 40) + 1)
+
+
+@pytest.mark.tier("test-all")
+@pytest.mark.parametrize("when", ["start_others", "renew"])
+def test_an_interrupt_meanwhile(doomed, monkeypatch, when):
+    x, grid = dnb.array(numbers(40, 40)), dnb.array(numbers(40, 40), dist=("*", "block"))
+    kind, presses = type(doomed.transport), [True]
+    right = getattr(kind, when)
+
+    def pressed(self, *args):
+        right(self, *args)
+        if presses:
+            presses.pop()
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(kind, when, pressed)
+    with pytest.raises(KeyboardInterrupt):
+        doomed.resize(3)
+    for array in (x, grid):
+        np.testing.assert_array_equal((array + 1).to_numpy(), numbers(40, 40) + 1)
+    assert doomed.size == 3
+    doomed.resize(2)
+    np.testing.assert_array_equal(grid.to_numpy(), numbers(40, 40))
+
+
+@pytest.mark.tier("test-all")
+def test_new_engines_that_die_meanwhile(doomed, monkeypatch):
+    x, kind, dies = dnb.array(numbers(40, 40), dist=("*", "block")), type(doomed.transport), [True]
+    right = kind.renew
+
+    def renew(self):
+        right(self)
+        if dies:
+            dies.pop()
+            kill(doomed, 0)
+
+    monkeypatch.setattr(kind, "renew", renew)
+    doomed.resize(3)
+    assert doomed.size == 3
+    np.testing.assert_array_equal((x + 1).to_numpy(), numbers(40, 40) + 1)
+
+
+@pytest.mark.tier("test-all")
+def test_without_recovery(monkeypatch):
+    with setting(recover="never"), own_engines(2, monkeypatch) as session:
+        found = arrays()
+        session.resize(3)
+        check(found, 3)
+
+
+@pytest.mark.tier("test-all")
+def test_what_cannot_be(doomed):
+    x = dnb.ones(40, dist="block")
+    doomed.resize(2)
+    assert doomed.transport.generation == 0
+    for wrong, error in ((0, ValueError), (-1, ValueError), (1.5, TypeError), (True, TypeError)):
+        with pytest.raises(error, match="expected an integer >= 1"):
+            doomed.resize(wrong)
+    with dnb.subset(1, doomed) as part:
+        for session in (part, doomed):
+            with pytest.raises(dnb.SessionError, match="close the others"):
+                session.resize(3)
+    with (
+        dnb.connect(client=doomed.transport.client) as other,
+        pytest.raises(dnb.SessionError, match=r"dnb\.start"),
+    ):
+        other.resize(3)
+    assert x.sum().item() == 40
