@@ -1,5 +1,6 @@
 """Sessions that go on with more or fewer engines: arrays are what they were, cut anew."""
 
+import contextlib
 import os
 import random
 import signal
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import distnb as dnb
+from distnb.client.array import resizing
 from distnb.client.transport import launch
 from distnb.common.errors import EngineError
 from distnb.geometry.layout import Irregular
@@ -98,6 +100,12 @@ def test_how_they_are_cut(doomed):
     doomed.resize(2)
     assert uneven.layout.elements() == (10, 30)
     assert together.sum().item() == 4800
+    del rows, grid, copies, uneven, together, place
+    doomed.flush()
+    assert not len(doomed.handles)  # nothing holds them
+    assert doomed.handles.budget.room() == int(
+        doomed.handles.budget.share * dnb.config.memory_share
+    )
 
 
 @pytest.mark.tier("test-all")
@@ -184,6 +192,27 @@ def test_new_engines_that_die_meanwhile(doomed, monkeypatch):
     doomed.resize(3)
     assert doomed.size == 3
     np.testing.assert_array_equal((x + 1).to_numpy(), numbers(40, 40) + 1)
+
+
+@pytest.mark.tier("test-all")
+@pytest.mark.parametrize("when", ["_put_in_order", "prepare"])
+def test_engines_that_die_before_others_are_asked_for(doomed, monkeypatch, when):
+    kind, dies = resizing._Resized, [True]
+    right = getattr(kind, when)
+
+    def doing(self, *args):
+        right(self, *args)
+        if dies:
+            dies.pop()
+            kill(doomed)
+
+    found = arrays()
+    monkeypatch.setattr(kind, when, doing)
+    with contextlib.suppress(EngineError):  # there may be as many as before already
+        doomed.resize(3)
+    doomed.resize(3)
+    assert doomed.size == 3
+    check(found, 3)
 
 
 @pytest.mark.tier("test-all")

@@ -210,7 +210,7 @@ class Recovery:
         transport.look_out(self.noticed)
         took = time.monotonic() - self._said
         self._unfinished = self._known_once = self._repeated = False
-        self._said = 0.0
+        self._said, self._recut = 0.0, None  # that holds arrays
         n = session.size
         others = f"{n} engine{'s' * (n > 1)}, " if n != before else ""
         _say(f"{others}ready again after {took:.1f} s{self._told(lost)}")
