@@ -1,7 +1,8 @@
-"""Text to numbers: blocks of whole lines, by the parsers of NumPy and of Arrow."""
+"""Text to numbers: blocks of whole lines, by the parsers of NumPy, of Arrow and of SciPy."""
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from distnb.formats.lines import blocks, located, refused
 from distnb.formats.stored import module
 
-__all__ = ["PARSERS", "dtype_of", "kinds_of", "share", "table_of"]
+__all__ = ["PARSERS", "dtype_of", "kinds_of", "market_info", "share", "table_of"]
 
 
 def _rows(
@@ -143,10 +144,42 @@ def _column(column: Any, name: str, kind: str, free: bool) -> np.ndarray:
     return found.astype(float) if missing and found.dtype.kind != "f" else found
 
 
+# -- triplets ----------------------------------------------------------------------------------
+
+#: What is in a text that may have empty lines.
+_BLANK = (b"\n\n", b"\n\r", b"\n ", b"\n\t")
+
+
+def _market(text: bytes, shape: tuple[int, int], field: str, symmetry: str) -> list[np.ndarray]:
+    """Return rows, columns and elements of Matrix Market's lines, with both halves."""
+    from scipy.io import mmread
+
+    if text[:1].isspace() or any(mark in text for mark in _BLANK):
+        text = b"\n".join([line for line in text.split(b"\n") if line.strip()])
+    if text and not text.endswith(b"\n"):
+        text += b"\n"  # without one SciPy's parser may read on behind the text, and crash
+    count = text.count(b"\n")
+    head = f"%%MatrixMarket matrix coordinate {field} {symmetry}\n{shape[0]} {shape[1]} {count}\n"
+    try:
+        found = mmread(io.BytesIO(head.encode() + text))
+    except (ValueError, OverflowError) as error:  # it counts lines from this head on
+        raise ValueError(re.sub(r"^Line \d+: ", "", str(error))) from None
+    return [found.row, found.col, found.data]
+
+
+def market_info(head: bytes) -> tuple[int, int, int, str, str, str]:
+    """Return rows, columns, lines, format, field and symmetry that a head tells of."""
+    from scipy.io import mminfo
+
+    found: tuple[int, int, int, str, str, str] = mminfo(io.BytesIO(head))
+    return found
+
+
 #: Name -> what makes arrays of a block of lines, all as long.
 PARSERS: dict[str, Callable[..., list[np.ndarray]]] = {
     "genfromtxt": _genfromtxt,
     "loadtxt": _loadtxt,
+    "market": _market,
     "table": _table,
 }
 
