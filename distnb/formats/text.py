@@ -146,25 +146,48 @@ def _column(column: Any, name: str, kind: str, free: bool) -> np.ndarray:
 
 # -- triplets ----------------------------------------------------------------------------------
 
-#: What is in a text that may have empty lines.
-_BLANK = (b"\n\n", b"\n\r", b"\n ", b"\n\t")
+
+#: The end of a line, and the last character that is blank.
+_END, _BLANK = b"\n"[0], b" "[0]
+#: Bytes of text that SciPy parses at a time: what is made of them stays in the cache.
+_PIECE = 1 << 20
 
 
-def _market(text: bytes, shape: tuple[int, int], field: str, symmetry: str) -> list[np.ndarray]:
+def _market(text: bytes, *about: Any) -> list[np.ndarray]:
     """Return rows, columns and elements of Matrix Market's lines, with both halves."""
+    found, at = [], 0
+    while at < len(text) or not found:
+        cut = text.find(b"\n", at + _PIECE) + 1 or len(text)
+        found.append(_triplets(text[at:cut], *about))
+        at = cut
+    return [np.concatenate(several) for several in zip(*found, strict=True)]
+
+
+def _triplets(
+    text: bytes, shape: tuple[int, int], field: str, symmetry: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return those of a piece; SciPy is told how many lines there are, which are not empty."""
     from scipy.io import mmread
 
-    if text[:1].isspace() or any(mark in text for mark in _BLANK):
-        text = b"\n".join([line for line in text.split(b"\n") if line.strip()])
     if text and not text.endswith(b"\n"):
         text += b"\n"  # without one SciPy's parser may read on behind the text, and crash
-    count = text.count(b"\n")
+    marks = np.frombuffer(b"\n" + text, np.uint8)
+    ends = marks == _END
+    if (ends[:-1] & (marks[1:] <= _BLANK)).any():
+        return _triplets(_without_empty(text), shape, field, symmetry)
+    count = np.count_nonzero(ends) - 1
     head = f"%%MatrixMarket matrix coordinate {field} {symmetry}\n{shape[0]} {shape[1]} {count}\n"
     try:
         found = mmread(io.BytesIO(head.encode() + text))
     except (ValueError, OverflowError) as error:  # it counts lines from this head on
         raise ValueError(re.sub(r"^Line \d+: ", "", str(error))) from None
-    return [found.row, found.col, found.data]
+    return found.row, found.col, found.data
+
+
+def _without_empty(text: bytes) -> bytes:
+    """Return lines that are not empty, without the blanks before them."""
+    found = [line.strip() for line in text.split(b"\n")]
+    return b"".join([line + b"\n" for line in found if line])
 
 
 def market_info(head: bytes) -> tuple[int, int, int, str, str, str]:

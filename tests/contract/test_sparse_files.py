@@ -10,7 +10,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from distnb import sparse
-from distnb.formats import lines
+from distnb.formats import lines, text
 from tests.contract.test_sparse import matrix, same
 
 pytestmark = pytest.mark.ways("one", "four")
@@ -235,5 +235,6 @@ def test_engines_write_and_read_their_own_parts(session, tmp_path, engines_only,
         sparse.save_npz(tmp_path / "a.npz", A)
     assert min(sparse.mmread(tmp_path / "a.mtx").layout.nnz) > 0
     assert min(sparse.load_npz(tmp_path / "a.npz").layout.nnz) > 0
-    monkeypatch.setattr(lines, "BLOCK", 64)  # many blocks, and lines cut by their ends
+    monkeypatch.setattr(lines, "BLOCK", 64)  # many blocks, and pieces of them
+    monkeypatch.setattr(text, "_PIECE", 20)
     same(sparse.mmread(tmp_path / "a.mtx").tocsr(), a)
