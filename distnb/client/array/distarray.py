@@ -42,7 +42,7 @@ from distnb.client.handle.indexing import index_view, no_bool, one_axis, some_ax
 from distnb.client.handle.small_steps import indexed, like, product, quick, store, turned
 from distnb.client.linalg.contractions import diagonal, trace
 from distnb.client.linalg.products import dot
-from distnb.client.math.mapping import foreign
+from distnb.client.math.mapping import OTHERS_METHODS, foreign, foreign_method
 from distnb.client.math.reductions import any_, mean, std, var
 from distnb.client.math.scans import (
     accumulate,
@@ -659,6 +659,8 @@ class DistArray(Array):
             return elementwise(ufunc.__name__, *inputs, **kwargs)
         if method == "__call__" and ufunc in FUNCTIONS:
             return FUNCTIONS[ufunc](*inputs, **kwargs)
+        if method in OTHERS_METHODS and getattr(np, ufunc.__name__, None) is not ufunc:
+            return foreign_method(ufunc, method, *inputs, **kwargs)  # others' may be called alike
         if method == "reduce" and ufunc.__name__ in table.UFUNC_REDUCTIONS and len(inputs) == 1:
             return reduce(
                 table.UFUNC_REDUCTIONS[ufunc.__name__].name, *inputs, **reduce_options(kwargs)
