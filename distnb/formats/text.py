@@ -155,7 +155,7 @@ _PIECE = 1 << 20
 
 def _market(text: bytes, *about: Any) -> list[np.ndarray]:
     """Return rows, columns and elements of Matrix Market's lines, with both halves."""
-    found, at = [], 0
+    found, at = list[tuple[np.ndarray, ...]](), 0
     while at < len(text) or not found:
         cut = text.find(b"\n", at + _PIECE) + 1 or len(text)
         found.append(_triplets(text[at:cut], *about))

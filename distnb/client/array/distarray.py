@@ -52,6 +52,7 @@ from distnb.client.math.scans import (
     reduce_in_order,
     reduceat,
 )
+from distnb.client.math.stacks import stacked
 from distnb.client.math.ufuncs import clip, round_
 from distnb.client.record.advanced_indexing import get_advanced, is_advanced, put_advanced
 from distnb.client.record.as_arrays import from_pickle
@@ -667,6 +668,8 @@ class DistArray(Array):
             )
         if method == "reduce" and row is not None and row.run is ufunc and len(inputs) == 1:
             return reduce_in_order(ufunc, *inputs, **reduce_options(kwargs))
+        if method == "__call__" and ufunc.signature is not None:
+            return stacked(ufunc, *inputs, **kwargs)
         if method in UFUNC_METHODS:
             return UFUNC_METHODS[method](ufunc, *inputs, **kwargs)
         raise TypeError(

@@ -265,8 +265,6 @@ def foreign(
     outs = (None,) * ufunc.nout if out is None else out
     if ufunc.types and all(set(kinds) <= set("O->") for kinds in ufunc.types):
         expected, do = "a ufunc of numbers", "use distnb.vectorize in place of numpy.frompyfunc"
-    elif ufunc.signature is not None:
-        expected, do = "an elementwise ufunc", "use xarray.apply_ufunc or distnb.foreach"
     elif not all(x is None or isinstance(x, Array) for x in outs):
         expected, do = "distributed arrays as out=", "assign the result"
     else:
