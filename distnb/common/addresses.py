@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import re
@@ -120,8 +119,10 @@ def stamp_at(path: str) -> tuple[int, int]:
         raise OSError(
             explain(f"file {path}", "no length", "one", "copy it to a folder: no part can be read")
         )
+    from hashlib import sha256  # a while to import
+
     version = repr([found.get(key) for key in _VERSION]).encode()
-    return int(found["size"]), int(hashlib.sha256(version).hexdigest()[:15], 16)
+    return int(found["size"]), int(sha256(version).hexdigest()[:15], 16)
 
 
 def exists(path: str) -> bool:

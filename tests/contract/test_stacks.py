@@ -89,7 +89,7 @@ def test_where_results_lie_and_what_is_sent(session, engines_only):
     with measured(session) as found:
         y = running(x)
         session.flush()
-    assert y.layout == x.layout
+    assert session.size == 1 or y.layout == x.layout
     (op,) = [op for op in found[0].ops if op.op.startswith("map_stacks")]
     assert sum(rank.bytes for op in found[0].ops for rank in op.ranks) == 0
     assert "test_stacks.py" in op.line
